@@ -1,0 +1,28 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Limit } from "../policy.ts";
+import type { CompiledLimit } from "./algorithm.ts";
+import { compileFixedWindow } from "./fixed-window.ts";
+import { compileGcra } from "./gcra.ts";
+import { compileSlidingLog } from "./sliding-log.ts";
+import { compileSlidingWindow } from "./sliding-window.ts";
+import { compileTokenBucket } from "./token-bucket.ts";
+
+const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
+  gcra: compileGcra,
+  tokenBucket: compileTokenBucket,
+  fixedWindow: compileFixedWindow,
+  slidingWindow: compileSlidingWindow,
+  slidingLog: compileSlidingLog,
+};
+
+/** Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`. */
+export function compileLimit(limit: Limit): CompiledLimit {
+  const algorithm: unknown = limit?.algorithm;
+  if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_LIMIT",
+      `a limit must be an object whose algorithm is one of ${Object.keys(COMPILERS).join(", ")}; got ${formatReceived(limit)}`,
+    );
+  }
+  return COMPILERS[limit.algorithm](limit as never);
+}

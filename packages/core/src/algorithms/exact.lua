@@ -1,0 +1,28 @@
+--[[
+Exact integer arithmetic on doubles. Twin of exact.ts.
+
+All times are integer microseconds. The longest window is below 2^45, counts are at most 10^9 < 2^30.
+]]
+local MAX = 9007199254740991 -- 2^53 - 1: the longest wait that is told, 285 years
+local NEVER = -1
+
+-- a * b / n as whole units and a remainder of n-ths, for a <= n < 2^45 and b < 2^45.
+local function mulDiv(a, b, n)
+  local product = a * b
+  if product <= MAX then
+    local whole = math.floor(product / n)
+    return whole, product - whole * n
+  end
+  -- Long multiplication, 7 bits of b at a time: part * 128 + a * digit < 2^45 * 255 < 2^53.
+  local whole, part, scale = 0, 0, 4398046511104 -- 2^42
+  repeat
+    local digit = math.floor(b / scale)
+    b = b - digit * scale
+    part = part * 128 + a * digit
+    local carry = math.floor(part / n)
+    whole = whole * 128 + carry
+    part = part - carry * n
+    scale = scale / 128
+  until scale < 1
+  return whole, part
+end

@@ -1,0 +1,43 @@
+/*
+ * Exact integer arithmetic on doubles. Twin of exact.lua.
+ *
+ * All times are integer microseconds. The longest window is below 2^45, counts are at most 10^9 < 2^30.
+ */
+
+/** The longest wait that is told, in microseconds: 2^53 - 1, 285 years. */
+export const MAX: number = Number.MAX_SAFE_INTEGER;
+
+/** In place of a wait: no wait would help. */
+export const NEVER = -1;
+
+/** The remainder that the last call of `mulDiv` left; a second return value without an allocation. */
+export let mulDivPart = 0;
+
+/** `a * b / n` as whole units, the remainder of n-ths in `mulDivPart`, for `a <= n < 2^45` and `b < 2^45`. */
+export function mulDiv(a: number, b: number, n: number): number {
+  const product = a * b;
+  if (product <= MAX) {
+    const whole = Math.floor(product / n);
+    mulDivPart = product - whole * n;
+    return whole;
+  }
+  // Long multiplication, 7 bits of b at a time: part * 128 + a * digit < 2^45 * 255 < 2^53.
+  let whole = 0;
+  let part = 0;
+  let rest = b;
+  for (let scale = 2 ** 42; scale >= 1; scale /= 128) {
+    const digit = Math.floor(rest / scale);
+    rest -= digit * scale;
+    part = part * 128 + a * digit;
+    const carry = Math.floor(part / n);
+    whole = whole * 128 + carry;
+    part -= carry * n;
+  }
+  mulDivPart = part;
+  return whole;
+}
+
+/** The greatest common divisor of two positive whole numbers. */
+export function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

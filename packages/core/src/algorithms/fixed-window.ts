@@ -1,0 +1,94 @@
+import type { FixedWindowLimit } from "../policy.ts";
+import { formatDuration, toMilliseconds } from "../time.ts";
+import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import { NEVER } from "./exact.ts";
+import { readRate, readWindow, rejectLimit, rejectUnknown } from "./read-limit.ts";
+
+/*
+ * Fixed window: a counter that starts from zero in every window. Twin of fixed-window.lua.
+ *
+ * State  used: units spent in the window. age: microseconds since the window began.
+ * Quota  limit. window: microseconds. aligned: 1 when windows are multiples since the Unix epoch, 0 when a window
+ *        begins with the first request after the last one ended.
+ */
+interface Window {
+  used: number;
+  age: number;
+}
+
+interface WindowQuota {
+  readonly limit: number;
+  readonly window: number;
+  readonly aligned: number;
+}
+
+const fixed: Algorithm<Window, WindowQuota> = {
+  name: "fixed",
+
+  fresh: () => ({ used: 0, age: 0 }),
+
+  copy: ({ used, age }) => ({ used, age }),
+
+  advance(state, quota, elapsed, now) {
+    state.age += elapsed;
+    if (state.used === 0 || state.age >= quota.window) {
+      state.used = 0;
+      state.age = quota.aligned === 1 ? now % quota.window : 0;
+    }
+  },
+
+  wait(state, quota, cost) {
+    if (cost > quota.limit) return NEVER;
+    return state.used + cost <= quota.limit ? 0 : quota.window - state.age;
+  },
+
+  spend(state, _, cost) {
+    state.used += cost;
+  },
+
+  // Only into the window that was charged.
+  refund(state, _, cost, age) {
+    if (age > state.age || state.used === 0) return false;
+    state.used = Math.max(0, state.used - cost);
+    return true;
+  },
+
+  report(state, quota) {
+    const reset = state.used > 0 ? quota.window - state.age : 0;
+    return { remaining: quota.limit - state.used, reset, growth: reset };
+  },
+};
+
+/**
+ * A counter of at most `limit` units (1 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days).
+ * `align: "first"` (default) begins a window with the first request, `"clock"` at multiples of it since the Unix epoch.
+ *
+ * Up to twice `limit` across the boundary of two windows. Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ */
+export function fixedWindow<const Per extends string = never>(
+  options: Omit<FixedWindowLimit<Per>, "algorithm">,
+): FixedWindowLimit<Per> {
+  return { algorithm: "fixedWindow", ...options };
+}
+
+export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit<Window, WindowQuota> {
+  rejectUnknown(limit, ["limit", "window", "align"]);
+  const window = readWindow(limit, "window");
+  const count = readRate(limit, "limit", window, "window");
+  const align = limit.align ?? "first";
+  if (align !== "first" && align !== "clock") {
+    rejectLimit(limit, `align must be "first" or "clock", got ${JSON.stringify(align)}`);
+  }
+  const aligned = align === "clock" ? 1 : 0;
+  return {
+    algorithm: fixed,
+    quota: { limit: count, window, aligned },
+    parameters: [count, window, aligned],
+    name: limit.name ?? `${count}-per-${formatDuration(window)}`,
+    per: limit.per ?? "default",
+    limit: count,
+    windowMs: toMilliseconds(window),
+    hasLog: false,
+    canonical: `fixedWindow(${count},${window},${align})`,
+  };
+}

@@ -1,0 +1,32 @@
+import type { GcraLimit } from "../policy.ts";
+import { formatDuration } from "../time.ts";
+import type { CompiledLimit } from "./algorithm.ts";
+import { readCount, readRate, readWindow, rejectUnknown } from "./read-limit.ts";
+import { compileBucket } from "./token-bucket.ts";
+
+/**
+ * One request every `window / limit`, and `burst` (default `limit`) of them at once: the generic cell rate algorithm
+ * (ITU-T I.371). `limit` 1 to 10^9 and at most 10^6 per second, `window` 1 ms to 366 days, `burst` 1 to 10^9.
+ *
+ * Never more than `burst + limit * t / window` in any time t: up to twice `limit` within one window when `burst`
+ * is `limit`. Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ */
+export function gcra<const Per extends string = never>(
+  options: Omit<GcraLimit<Per>, "algorithm">,
+): GcraLimit<Per> {
+  return { algorithm: "gcra", ...options };
+}
+
+/** GCRA's arithmetic is the token bucket's: the theoretical arrival time is ahead of now by what the debt takes to drain. */
+export function compileGcra(limit: GcraLimit): CompiledLimit {
+  rejectUnknown(limit, ["limit", "window", "burst"]);
+  const window = readWindow(limit, "window");
+  const rate = readRate(limit, "limit", window, "window");
+  const burst = limit.burst === undefined ? rate : readCount(limit, "burst");
+  return {
+    ...compileBucket(burst, rate, window),
+    name: limit.name ?? `${rate}-per-${formatDuration(window)}`,
+    per: limit.per ?? "default",
+    canonical: `gcra(${rate},${window},${burst})`,
+  };
+}

@@ -1,0 +1,78 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Limit } from "../policy.ts";
+import { parseDuration } from "../time.ts";
+
+/** The largest limit, burst, capacity and refill that is decided exactly. */
+const MAX_COUNT = 1_000_000_000;
+
+/** The fastest rate that is decided exactly: one unit per microsecond. */
+const MAX_PER_MICROSECOND = 1;
+
+/** Throws `HEADGATE_INVALID_LIMIT`, naming the limit's algorithm and option. */
+export function rejectLimit(limit: Limit, message: string): never {
+  throw new HeadgateError("HEADGATE_INVALID_LIMIT", `${limit.algorithm}: ${message}`);
+}
+
+/** Reads a whole number from 1 to `max`. */
+export function readCount(limit: Limit, option: string, max: number = MAX_COUNT): number {
+  const value = optionOf(limit, option);
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > max) {
+    rejectLimit(
+      limit,
+      `${option} must be a whole number from 1 to ${max}, got ${formatReceived(value)}`,
+    );
+  }
+  return value as number;
+}
+
+/** Reads a whole number of units per `window` microseconds, at most one per microsecond. */
+export function readRate(
+  limit: Limit,
+  option: string,
+  window: number,
+  windowOption: string,
+  max: number = MAX_COUNT,
+): number {
+  const count = readCount(limit, option, max);
+  if (count > window * MAX_PER_MICROSECOND) {
+    rejectLimit(
+      limit,
+      `${option} per ${windowOption} must be at most 1000000 per second, got ${count} in ${window / 1_000} ms`,
+    );
+  }
+  return count;
+}
+
+/** Reads a duration as microseconds. */
+export function readWindow(limit: Limit, option: string): number {
+  return parseDuration(
+    optionOf(limit, option),
+    `${limit.algorithm}: ${option}`,
+    "HEADGATE_INVALID_LIMIT",
+  );
+}
+
+/** Throws for a property that the algorithm does not have: a misspelt option must not be ignored. */
+export function rejectUnknown(limit: Limit, known: readonly string[]): void {
+  for (const option of Object.keys(limit)) {
+    if (!known.includes(option) && !["algorithm", "name", "per"].includes(option)) {
+      rejectLimit(
+        limit,
+        `unknown option ${formatReceived(option)}; it takes ${known.join(", ")}, name, per`,
+      );
+    }
+  }
+  requireText(limit, "name", /^[\x20-\x7e]{1,64}$/, "1 to 64 printable ASCII characters");
+  requireText(limit, "per", /^[\w.-]{1,64}$/, "1 to 64 letters, digits, dots, dashes, underscores");
+}
+
+function requireText(limit: Limit, option: string, pattern: RegExp, rule: string): void {
+  const value = optionOf(limit, option);
+  if (value !== undefined && !(typeof value === "string" && pattern.test(value))) {
+    rejectLimit(limit, `${option} must be ${rule}, got ${formatReceived(value)}`);
+  }
+}
+
+function optionOf(limit: Limit, option: string): unknown {
+  return (limit as unknown as Record<string, unknown>)[option];
+}

@@ -1,0 +1,188 @@
+import type { CompiledLimit } from "./algorithms/algorithm.ts";
+import { compileLimit } from "./algorithms/compile-limit.ts";
+import { formatReceived, HeadgateError } from "./errors.ts";
+import { escapePart, escapeSubject, fingerprint } from "./key.ts";
+import type { LimitDescription, Policy } from "./policy.ts";
+import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "./policy.ts";
+import type { Store } from "./store/store.ts";
+import type { Unit, UnitLimits } from "./store/unit.ts";
+
+/** Who is counted: the subject of the one dimension, or of each by name; `null` leaves a dimension's limits out of the decision. */
+export type Subjects<Dimension extends string = string> =
+  | string
+  | { readonly [D in Dimension]?: string | null | undefined };
+
+/** What `per: "global"` counts. The dimension is in the key, so no other subject can be this one. */
+const EVERYBODY = "*";
+
+/** The limits of a policy that count by one dimension. */
+export interface Group extends UnitLimits {
+  readonly dimension: string;
+  /** Where each of the limits stands in the policy as it was written. */
+  readonly positions: readonly number[];
+  /** What follows the subject in the key. */
+  readonly keySuffix: string;
+}
+
+/** A policy made ready to be counted on a store. */
+export interface Counters {
+  readonly store: Store;
+  readonly groups: readonly Group[];
+  /** Every limit, in the order of the policy. */
+  readonly limits: readonly CompiledLimit[];
+  /** The policy in canonical form: equal exactly when two limiters count the same. */
+  readonly canonical: string;
+}
+
+/** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`. */
+export function compileCounters(name: string, policy: Policy, store: Store): Counters {
+  const limits = [policy].flat().map(compileLimit);
+  if (limits.length === 0) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_LIMIT",
+      "limits must hold at least one limit, got []",
+    );
+  }
+  rejectTwins(limits);
+  // The order in which limits were written must not matter to what is counted where.
+  const order = limits
+    .map((limit, position) => ({ limit, position, id: `${limit.per}=${limit.canonical}` }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const canonical = order.map(({ id }) => id).join(";");
+  const dimensions = [...new Set(limits.map(({ per }) => per))];
+  const groups = dimensions.map((dimension) => {
+    const members = order.filter(({ limit }) => limit.per === dimension);
+    return {
+      dimension,
+      limits: members.map(({ limit }) => limit),
+      positions: members.map(({ position }) => position),
+      parameters: [
+        members.length,
+        ...members.flatMap(({ limit }) => [limit.algorithm.name, ...limit.parameters]),
+      ],
+      keySuffix: `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(canonical)}`,
+    };
+  });
+  return { store, groups, limits, canonical };
+}
+
+/** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores. */
+export function joinCounters(first: Counters, second: Counters): Counters {
+  const sameStore =
+    first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;
+  if (!sameStore) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      "extends: one decision over two limiters needs both on the same store, with the same prefix",
+    );
+  }
+  const moved = second.groups.map((group) => ({
+    ...group,
+    positions: group.positions.map((position) => position + first.limits.length),
+  }));
+  return {
+    store: second.store,
+    groups: [...first.groups, ...moved],
+    limits: [...first.limits, ...second.limits],
+    canonical: `${first.canonical}&${second.canonical}`,
+  };
+}
+
+function rejectTwins(limits: readonly LimitDescription[]): void {
+  const seen = new Set<string>();
+  for (const { name, per } of limits) {
+    const id = `${per}=${name}`;
+    if (seen.has(id)) {
+      throw new HeadgateError(
+        "HEADGATE_INVALID_LIMIT",
+        `two limits per ${formatReceived(per)} are named ${formatReceived(name)}; give each a name of its own`,
+      );
+    }
+    seen.add(id);
+  }
+}
+
+/** The units of a group: a group, and the key of a subject in it. */
+export interface GroupUnit extends Unit {
+  readonly group: Group;
+}
+
+/** The units that a request asks. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
+export function unitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
+  rejectUnknownDimensions(counters, subjects);
+  const units: GroupUnit[] = [];
+  for (const group of counters.groups) {
+    const subject = subjectIn(counters, group.dimension, subjects);
+    if (subject !== null) units.push(unitOf(counters, group, subject));
+  }
+  if (units.length === 0) throw emptyKey("every dimension", null);
+  return units;
+}
+
+/** The units of the dimensions that are named. */
+export function namedUnitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
+  if (typeof subjects !== "object" || subjects === null) return unitsOf(counters, subjects);
+  const all: Record<string, string | null> = {};
+  for (const { dimension } of counters.groups) {
+    all[dimension] = Object.hasOwn(subjects, dimension) ? (subjects[dimension] ?? "") : null;
+  }
+  return unitsOf(counters, { ...subjects, ...all });
+}
+
+function unitOf(counters: Counters, group: Group, subject: string): GroupUnit {
+  return {
+    group,
+    limits: group.limits,
+    parameters: group.parameters,
+    key: `${counters.store.prefix}:{${escapeSubject(subject)}${group.keySuffix}`,
+  };
+}
+
+function subjectIn(counters: Counters, dimension: string, subjects: Subjects): string | null {
+  if (typeof subjects === "object" && subjects !== null) {
+    if (Object.hasOwn(subjects, dimension)) {
+      const subject = subjects[dimension];
+      return subject === null ? null : checkSubject(dimension, subject);
+    }
+    if (dimension === GLOBAL_DIMENSION) return EVERYBODY;
+    throw emptyKey(dimension, undefined);
+  }
+  if (dimension === GLOBAL_DIMENSION) return EVERYBODY;
+  const own = counters.groups.filter((group) => group.dimension !== GLOBAL_DIMENSION);
+  if (own.some((group) => group.dimension !== dimension)) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `this limiter counts by ${own.map((group) => group.dimension).join(", ")}: name the subject of each, as in { ${own.map((group) => `${group.dimension}: "..."`).join(", ")} }; got ${formatReceived(subjects)}`,
+    );
+  }
+  return checkSubject(dimension, subjects);
+}
+
+function checkSubject(dimension: string, subject: unknown): string {
+  if (subject === undefined || subject === "") throw emptyKey(dimension, subject);
+  if (typeof subject !== "string") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_KEY",
+      `the subject of ${formatReceived(dimension)} must be a string, got ${formatReceived(subject)}`,
+    );
+  }
+  return subject;
+}
+
+function emptyKey(dimension: string, subject: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_EMPTY_KEY",
+    `the subject of ${formatReceived(dimension)} must not be empty, got ${formatReceived(subject)}`,
+  );
+}
+
+function rejectUnknownDimensions(counters: Counters, subjects: Subjects): void {
+  if (typeof subjects !== "object" || subjects === null) return;
+  for (const dimension of Object.keys(subjects)) {
+    if (counters.groups.some((group) => group.dimension === dimension)) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${counters.groups.map((group) => group.dimension).join(", ") || DEFAULT_DIMENSION}`,
+    );
+  }
+}

@@ -1,0 +1,53 @@
+import type { LimitDescription } from "./policy.ts";
+
+/** What one limit says of one request. */
+export interface LimitState extends LimitDescription {
+  /** Whether this limit alone would have allowed the request. */
+  readonly allowed: boolean;
+  /** Whole units left, never negative. */
+  readonly remaining: number;
+  /** Milliseconds until this limit would allow the same cost, rounded up; 0 when it allows, `Infinity` when it never will. */
+  readonly retryAfterMs: number;
+  /** Milliseconds until this limit is as if unused, rounded up. */
+  readonly resetAfterMs: number;
+  /** Milliseconds until `remaining` grows, rounded up; 0 when the limit is unused. */
+  readonly growsAfterMs: number;
+}
+
+/** Who answered; the last three mean that the store could not. */
+export type DecisionSource = "store" | "deny-cache" | "lease" | "local" | "allow" | "deny";
+
+/** The answer to one request. Plain, frozen in type, safe to log: `JSON.stringify` writes `Infinity` as `null`. */
+export interface Decision {
+  readonly allowed: boolean;
+  /** Of the binding limit: the most it grants at once. The binding limit has the longest wait when denied, the least `remaining / limit` when allowed. */
+  readonly limit: number;
+  /** Whole units left in the binding limit; never negative. */
+  readonly remaining: number;
+  /** Milliseconds until the same request can succeed, rounded up; 0 when allowed, `Infinity` when its cost never fits. */
+  readonly retryAfterMs: number;
+  /** Milliseconds until the binding limit is as if unused, rounded up. */
+  readonly resetAfterMs: number;
+  /** Every limit, in the order of the policy. */
+  readonly limits: readonly LimitState[];
+  /** The units asked for. */
+  readonly cost: number;
+  readonly source: DecisionSource;
+  /** True exactly when the store could not answer. */
+  readonly degraded: boolean;
+}
+
+/** The limit whose numbers speak for all: the longest wait when denied, the least share left when allowed; ties go to the longer window, then to the name. */
+export function bindingLimit(limits: readonly LimitState[], allowed: boolean): LimitState {
+  return limits.reduce((binding, next) => (isTighter(next, binding, allowed) ? next : binding));
+}
+
+function isTighter(next: LimitState, binding: LimitState, allowed: boolean): boolean {
+  const difference = allowed
+    ? binding.remaining * next.limit - next.remaining * binding.limit
+    : next.retryAfterMs - binding.retryAfterMs;
+  // Infinity - Infinity is NaN: both can never pass, which is a tie.
+  if (difference !== 0 && !Number.isNaN(difference)) return difference > 0;
+  if (next.windowMs !== binding.windowMs) return next.windowMs > binding.windowMs;
+  return next.name < binding.name;
+}

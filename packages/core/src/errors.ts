@@ -1,0 +1,62 @@
+/**
+ * Every code an error of Headgate can carry, with the one sentence that explains it.
+ * `docs/errors.md` has a chapter for each; a test compares the two lists.
+ */
+export const ERROR_CODES = {
+  HEADGATE_INVALID_LIMIT: "A limit is outside the range in which it can be decided exactly.",
+  HEADGATE_INVALID_OPTION: "An option is unknown, of the wrong type or out of range.",
+  HEADGATE_INVALID_COST: "A cost is not a whole number of at least 1.",
+  HEADGATE_COST_ABOVE_LIMIT: "The cost is more than a limit can ever grant at once.",
+  HEADGATE_EMPTY_KEY: "A subject is missing or empty.",
+  HEADGATE_INVALID_KEY: "A subject is not a string.",
+  HEADGATE_INVALID_DECISION: "The decision was not made by this limiter.",
+  HEADGATE_DUPLICATE_NAME: "Another limiter has this name on this store, with another policy.",
+  HEADGATE_CLOSED: "The limiter has been closed.",
+  HEADGATE_UNKNOWN_CLIENT: "The value is not a Redis client that Headgate knows.",
+  HEADGATE_CLIENT_ERROR: "The Redis client reported an error and nobody else listens.",
+  HEADGATE_FOREIGN_KEY: "A key of Headgate's in Redis holds a value of another type.",
+  HEADGATE_BAD_REPLY: "The store answered something that its script never returns.",
+  HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",
+  HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",
+  HEADGATE_NO_ADDRESS: "The request has no client address.",
+  HEADGATE_UNKNOWN_TIER: "The tier of a request is none of the tiers configured.",
+  HEADGATE_DENIED: "The request was denied by a rate limit.",
+  HEADGATE_NO_PROXY_TRUST: "Forwarding headers arrive, but no proxy is trusted.",
+  HEADGATE_TRUST_EVERYBODY: "Every client is trusted to name its own address.",
+} as const;
+
+/** The code of a `HeadgateError`: stable, and what callers should branch on. */
+export type HeadgateErrorCode = keyof typeof ERROR_CODES;
+
+/**
+ * An error of Headgate. Recognise it by `code`, not by `instanceof`:
+ * two copies of this package may live in one process.
+ */
+export class HeadgateError extends Error {
+  override readonly name: string = "HeadgateError";
+  readonly code: HeadgateErrorCode;
+
+  constructor(code: HeadgateErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A value as it should stand in an error message: short, unambiguous, never throwing. */
+export function formatReceived(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(shorten(value));
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return "a function";
+  if (typeof value === "object" && value !== null) {
+    try {
+      return shorten(JSON.stringify(value) ?? "an object");
+    } catch {
+      return "an object";
+    }
+  }
+  return String(value);
+}
+
+function shorten(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

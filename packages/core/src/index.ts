@@ -1,0 +1,25 @@
+export { fixedWindow } from "./algorithms/fixed-window.ts";
+export { gcra } from "./algorithms/gcra.ts";
+export { slidingLog } from "./algorithms/sliding-log.ts";
+export { slidingWindow } from "./algorithms/sliding-window.ts";
+export { tokenBucket } from "./algorithms/token-bucket.ts";
+export type { Subjects } from "./counters.ts";
+export type { Decision, DecisionSource, LimitState } from "./decision.ts";
+export type { HeadgateErrorCode } from "./errors.ts";
+export { ERROR_CODES, HeadgateError } from "./errors.ts";
+export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter.ts";
+export { createLimiter } from "./limiter.ts";
+export type {
+  FixedWindowLimit,
+  GcraLimit,
+  Limit,
+  LimitDescription,
+  Policy,
+  SlidingLogLimit,
+  SlidingWindowLimit,
+  TokenBucketLimit,
+} from "./policy.ts";
+export type { Clock, MemoryStoreOptions } from "./store/memory-store.ts";
+export { memoryStore } from "./store/memory-store.ts";
+export type { Step, Store } from "./store/store.ts";
+export type { Duration } from "./time.ts";

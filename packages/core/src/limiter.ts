@@ -1,0 +1,252 @@
+import { CountedDecision, readDecision, rejectForeign } from "./counted-decision.ts";
+import type { Counters, GroupUnit, Subjects } from "./counters.ts";
+import { compileCounters, joinCounters, namedUnitsOf, unitsOf } from "./counters.ts";
+import type { Decision } from "./decision.ts";
+import { formatReceived, HeadgateError } from "./errors.ts";
+import type { NameClaim } from "./names.ts";
+import { claimName } from "./names.ts";
+import { rejectUnknownOptions } from "./options.ts";
+import type { LimitDescription, Policy } from "./policy.ts";
+import { decide } from "./store/decide.ts";
+import { forget } from "./store/forget.ts";
+import { memoryStore } from "./store/memory-store.ts";
+import { refund } from "./store/refund.ts";
+import type { Store } from "./store/store.ts";
+import type { Duration } from "./time.ts";
+import { parseDuration, toMilliseconds } from "./time.ts";
+import { createWaitQueue } from "./wait-queue.ts";
+
+/** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */
+export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
+
+/** How a limiter is seen by the rest of Headgate. */
+export interface LimiterParts {
+  readonly counters: Counters;
+  /** The counters it asks, as objects: two limiters that hold one in common share it. */
+  readonly identities: readonly object[];
+}
+
+export interface CostOptions {
+  /** Units asked for: a whole number, at least 1. Default 1. */
+  readonly cost?: number | undefined;
+}
+
+export interface WaitForOptions extends CostOptions {
+  /** The longest wait. Default: as long as it takes. */
+  readonly timeout?: Duration | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A named policy on a store. */
+export interface Limiter<Dimension extends string = string> {
+  readonly name: string;
+  /** What each limit promises, in the order of the policy. */
+  readonly limits: readonly LimitDescription[];
+
+  /**
+   * Asks for admission and charges it, if every limit allows; a denial charges nothing and is a value.
+   * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and with the
+   * store's error when it could not answer.
+   */
+  consume(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
+
+  /** The answer that `consume` would give now, nothing charged. */
+  peek(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
+
+  /**
+   * Gives back what a decision charged, as far as it has not come back by itself; true if something was given back.
+   * Works once for each decision, and never leaves more room than if the decision had not been asked.
+   */
+  refund(decision: Decision): Promise<boolean>;
+
+  /** Forgets a subject, in each dimension that is named, in this limiter only; true if there was anything to forget. */
+  reset(subject: Subjects<Dimension>): Promise<boolean>;
+
+  /**
+   * Waits for admission, first come, first served for each subject in this process. Rejects with `HEADGATE_WAIT_TIMEOUT`,
+   * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and all that `consume` rejects with.
+   */
+  wait(subject: Subjects<Dimension>, options?: WaitForOptions): Promise<Decision>;
+
+  /** Frees the name and rejects everybody who waits. The store's client stays open. */
+  close(): Promise<void>;
+
+  readonly [LIMITER]: LimiterParts;
+}
+
+export interface LimiterOptions<Per extends string = string> {
+  /** The identity of the counters, across processes and deploys. Required with a `store`. */
+  readonly name?: string | undefined;
+  /** The limits decided together. */
+  readonly limits: Policy<Per>;
+  /** Where counts live. Default: a `memoryStore()` of its own. */
+  readonly store?: Store | undefined;
+  /** A limiter on the same store whose limits are decided together with these. */
+  readonly extends?: Limiter | undefined;
+  /** How many calls of `wait` may be waiting at once, from 1. Default 1,000. */
+  readonly maxQueue?: number | undefined;
+}
+
+const OPTIONS = ["name", "limits", "store", "extends", "maxQueue"] as const;
+
+/**
+ * Makes a limiter. The same name on the same store with the same policy is the same limiter.
+ * Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export function createLimiter<const Per extends string = never>(
+  options: LimiterOptions<Per>,
+): Limiter<Per | "default"> {
+  rejectUnknownOptions("createLimiter", options, OPTIONS);
+  const { extends: parent, maxQueue = 1_000 } = options;
+  if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
+    throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
+  }
+  const { name, store } = placeOf(options);
+  const own = compileCounters(name, options.limits as Policy, store);
+  const inherited = parent === undefined ? undefined : partsOf(parent);
+  const counters = inherited === undefined ? own : joinCounters(inherited.counters, own);
+  const claim = claimName(store, name, own.canonical);
+  return limiterOn(counters, name, maxQueue, claim, inherited?.identities ?? []);
+}
+
+/** The name and the store of a limiter's counters. */
+function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
+  if (store === undefined && parent === undefined) {
+    return { name: name ?? "limiter", store: memoryStore() };
+  }
+  const place = store ?? partsOf(parent as Limiter).counters.store;
+  if (!isStore(place))
+    throw invalidOption("store must be made by memoryStore or redisStore", store);
+  return { name: name as string, store: place };
+}
+
+function limiterOn(
+  counters: Counters,
+  name: string,
+  maxQueue: number,
+  claim: NameClaim,
+  inherited: readonly object[],
+): Limiter {
+  const { store } = counters;
+  let closed = false;
+
+  async function ask(
+    units: readonly GroupUnit[],
+    cost: number,
+    charge: boolean,
+  ): Promise<Decision> {
+    if (closed) throw isClosed(name);
+    const reply = await store.run(decide, { cost, charge, units });
+    return readDecision(counters, units, cost, charge, reply);
+  }
+
+  const queue = createWaitQueue(maxQueue, (decision) => giveBack(decision));
+
+  async function giveBack(decision: Decision): Promise<boolean> {
+    if (closed) throw isClosed(name);
+    const receipt = CountedDecision.takeReceipt(decision);
+    if (receipt === undefined) return false;
+    const reply = await store.run(refund, receipt);
+    rejectForeign(reply, receipt.units as readonly GroupUnit[]);
+    return reply[0] === 1;
+  }
+
+  return {
+    name,
+    limits: counters.limits.map(({ name, per, limit, windowMs }) => ({
+      name,
+      per,
+      limit,
+      windowMs,
+    })),
+    [LIMITER]: { counters, identities: [...inherited, claim.identity] },
+
+    async consume(subject, options) {
+      return ask(unitsOf(counters, subject), readCost(options), true);
+    },
+
+    async peek(subject, options) {
+      return ask(unitsOf(counters, subject), readCost(options), false);
+    },
+
+    refund: giveBack,
+
+    async reset(subject) {
+      if (closed) throw isClosed(name);
+      const units = namedUnitsOf(counters, subject);
+      const reply = await store.run(forget, units);
+      return reply[0] === 1;
+    },
+
+    async wait(subject, options = {}) {
+      if (closed) throw isClosed(name);
+      const units = unitsOf(counters, subject);
+      const cost = readCost(options);
+      rejectImpossible(units, cost);
+      const timeoutMs =
+        options.timeout === undefined
+          ? undefined
+          : toMilliseconds(parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION"));
+      return queue.enter(units.map(({ key }) => key).join(" "), () => ask(units, cost, true), {
+        timeoutMs,
+        signal: options.signal,
+      });
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      claim.release();
+      queue.close(isClosed(name));
+    },
+  };
+}
+
+/** The parts of a limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */
+export function partsOf(limiter: unknown): LimiterParts {
+  const parts =
+    typeof limiter === "object" && limiter !== null
+      ? (limiter as Partial<Limiter>)[LIMITER]
+      : undefined;
+  if (parts === undefined)
+    throw invalidOption("a limiter made by createLimiter is needed", limiter);
+  return parts;
+}
+
+function isStore(store: unknown): store is Store {
+  return typeof store === "object" && store !== null && typeof (store as Store).run === "function";
+}
+
+function readCost(options: CostOptions = {}): number {
+  const { cost = 1 } = options;
+  if (!Number.isSafeInteger(cost) || cost < 1) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_COST",
+      `cost must be a whole number from 1 to 2^53 - 1, got ${formatReceived(cost)}`,
+    );
+  }
+  return cost;
+}
+
+function rejectImpossible(units: readonly GroupUnit[], cost: number): void {
+  for (const { limits } of units) {
+    for (const { name, limit } of limits) {
+      if (cost <= limit) continue;
+      throw new HeadgateError(
+        "HEADGATE_COST_ABOVE_LIMIT",
+        `a cost of ${cost} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
+      );
+    }
+  }
+}
+
+function invalidOption(rule: string, received: unknown): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
+}
+
+function isClosed(name: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_CLOSED",
+    `the limiter ${formatReceived(name)} has been closed`,
+  );
+}

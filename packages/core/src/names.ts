@@ -1,0 +1,64 @@
+import { formatReceived, HeadgateError } from "./errors.ts";
+import type { Store } from "./store/store.ts";
+
+/** One limiter's counters, known by owner, prefix and name: limiters that share this object share a budget. */
+export interface NameClaim {
+  readonly identity: object;
+  /** Gives the name back; the last one to do so frees it. */
+  release(): void;
+}
+
+interface NameEntry {
+  readonly policy: string;
+  users: number;
+}
+
+/** Shared by every copy of this package in the process: the same counters must not be taken for two limiters. */
+const REGISTRY = Symbol.for("@headgate/core.names");
+
+type Registry = WeakMap<object, Map<string, NameEntry>>;
+
+/**
+ * Claims a name on a store for a policy. The same name with the same policy is the same limiter.
+ * Throws `HEADGATE_DUPLICATE_NAME` for another policy, `HEADGATE_INVALID_OPTION` for a name that is none.
+ */
+export function claimName(store: Store, name: string, policy: string): NameClaim {
+  if (typeof name !== "string" || name === "" || name.length > 512) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `name must be a text of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
+    );
+  }
+  const names = namesOf(store.owner);
+  const id = `${store.prefix}:${name}`;
+  const entry = names.get(id) ?? { policy, users: 0 };
+  if (entry.policy !== policy) {
+    throw new HeadgateError(
+      "HEADGATE_DUPLICATE_NAME",
+      `a limiter named ${formatReceived(name)} with another policy exists on this store: ${entry.policy} is not ${policy}; give one of them another name, or close it first`,
+    );
+  }
+  entry.users += 1;
+  names.set(id, entry);
+  let released = false;
+  return {
+    identity: entry,
+    release() {
+      if (released) return;
+      released = true;
+      entry.users -= 1;
+      if (entry.users === 0) names.delete(id);
+    },
+  };
+}
+
+function namesOf(owner: object): Map<string, NameEntry> {
+  const shared = globalThis as { [REGISTRY]?: Registry };
+  shared[REGISTRY] ??= new WeakMap();
+  const registry = shared[REGISTRY];
+  const known = registry.get(owner);
+  if (known !== undefined) return known;
+  const names = new Map<string, NameEntry>();
+  registry.set(owner, names);
+  return names;
+}

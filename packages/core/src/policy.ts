@@ -1,0 +1,76 @@
+import type { Duration } from "./time.ts";
+
+interface CommonLimit<Per extends string> {
+  /** What clients are told this limit is called: printable ASCII. Default `"<limit>-per-<window>"`. */
+  readonly name?: string | undefined;
+  /** The dimension this limit counts by. Default `"default"`; `"global"` counts everybody together. */
+  readonly per?: Per | undefined;
+}
+
+/** See `gcra`. */
+export interface GcraLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "gcra";
+  readonly limit: number;
+  readonly window: Duration;
+  readonly burst?: number | undefined;
+}
+
+/** See `tokenBucket`. */
+export interface TokenBucketLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "tokenBucket";
+  readonly capacity: number;
+  readonly refill: number;
+  readonly every: Duration;
+}
+
+/** See `fixedWindow`. */
+export interface FixedWindowLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "fixedWindow";
+  readonly limit: number;
+  readonly window: Duration;
+  readonly align?: "first" | "clock" | undefined;
+}
+
+/** See `slidingWindow`. */
+export interface SlidingWindowLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "slidingWindow";
+  readonly limit: number;
+  readonly window: Duration;
+  readonly buckets?: number | undefined;
+}
+
+/** See `slidingLog`. */
+export interface SlidingLogLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "slidingLog";
+  readonly limit: number;
+  readonly window: Duration;
+}
+
+/** One rule, as plain data: what a builder returns, and what JSON may hold. */
+export type Limit<Per extends string = string> =
+  | GcraLimit<Per>
+  | TokenBucketLimit<Per>
+  | FixedWindowLimit<Per>
+  | SlidingWindowLimit<Per>
+  | SlidingLogLimit<Per>;
+
+/** The limits decided together for one request: all allow, or nothing is charged. */
+export type Policy<Per extends string = string> = Limit<Per> | readonly Limit<Per>[];
+
+/** The dimension of limits that name none. */
+export const DEFAULT_DIMENSION = "default";
+
+/** The dimension that has one subject: everybody. */
+export const GLOBAL_DIMENSION = "global";
+
+/** What a limit promises its clients, in the numbers they are told. */
+export interface LimitDescription {
+  /** The limit's name, printable ASCII. */
+  readonly name: string;
+  /** The dimension it counts by. */
+  readonly per: string;
+  /** The most it grants at once, in units. */
+  readonly limit: number;
+  /** Milliseconds in which `limit` comes back in full, rounded up. */
+  readonly windowMs: number;
+}

@@ -1,0 +1,65 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+
+/** All that Headgate asks of a Redis client: to run a script, by its digest or by its text. */
+export interface ClientPort {
+  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+}
+
+/** The shape of ioredis (5, 6; `Redis` and `Cluster`) and of iovalkey. */
+export interface IoredisLike {
+  evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+}
+
+interface ScriptArguments {
+  keys: string[];
+  arguments: string[];
+}
+
+/** The shape of node-redis (5, 6): client, pool, cluster and sentinel. */
+export interface NodeRedisLike {
+  evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
+  eval(source: string, options: ScriptArguments): Promise<unknown>;
+}
+
+/** A Redis client that Headgate can use, recognised by its methods. */
+export type RedisClient = IoredisLike | NodeRedisLike;
+
+/** Sees a client through the port. Throws `HEADGATE_UNKNOWN_CLIENT`. */
+export function fromClient(client: RedisClient): ClientPort {
+  if (isNodeRedis(client)) {
+    return {
+      evalsha: (sha1, keys, args) =>
+        client.evalSha(sha1, { keys: keys as string[], arguments: args as string[] }),
+      eval: (source, keys, args) =>
+        client.eval(source, { keys: keys as string[], arguments: args as string[] }),
+    };
+  }
+  if (isIoredis(client)) {
+    return {
+      evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+      eval: (source, keys, args) => client.eval(source, keys.length, ...keys, ...args),
+    };
+  }
+  throw new HeadgateError(
+    "HEADGATE_UNKNOWN_CLIENT",
+    `redisStore takes a client of ioredis, iovalkey or node-redis (client, pool, cluster, sentinel), got ${formatReceived(client)}`,
+  );
+}
+
+function isNodeRedis(client: unknown): client is NodeRedisLike {
+  return hasMethods(client, "evalSha", "eval");
+}
+
+function isIoredis(client: unknown): client is IoredisLike {
+  return hasMethods(client, "evalsha", "eval");
+}
+
+function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    names.every((name) => typeof (value as Record<string, unknown>)[name] === "function")
+  );
+}

@@ -1,0 +1,72 @@
+import type { LuaSource } from "../algorithms/algorithm.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { Clock } from "../store/memory-store.ts";
+import { readClock } from "../store/memory-store.ts";
+import type { Step, Store } from "../store/store.ts";
+import type { RedisClient } from "./client-port.ts";
+import { fromClient } from "./client-port.ts";
+import { listenForErrors } from "./error-listener.ts";
+import type { ScriptRunner } from "./script-runner.ts";
+import { createScriptRunner } from "./script-runner.ts";
+
+export interface RedisStoreOptions {
+  /** What every key begins with: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
+  readonly prefix?: string | undefined;
+  /** For tests and replays, in place of the server's clock. Keys then live for at least 24 hours. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Keeps counts in Redis or Valkey, through a client of yours: ioredis, iovalkey or node-redis. One EVALSHA a call, on the
+ * server's clock; every key expires. The client stays yours: it is neither connected nor closed here.
+ *
+ * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
+  rejectUnknownOptions("redisStore", options, ["prefix", "clock"]);
+  const { prefix = "hg", clock } = options;
+  if (typeof prefix !== "string" || !/^[\w.-]{1,32}$/.test(prefix)) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `redisStore: prefix must be 1 to 32 letters, digits, dots, dashes, underscores, got ${formatReceived(prefix)}`,
+    );
+  }
+  const port = fromClient(client);
+  listenForErrors(client);
+  const runners = new Map<LuaSource, ScriptRunner>();
+
+  function runnerOf(script: LuaSource): ScriptRunner {
+    const known = runners.get(script);
+    if (known !== undefined) return known;
+    const runner = createScriptRunner(port, script);
+    runners.set(script, runner);
+    return runner;
+  }
+
+  return {
+    owner: client,
+    prefix,
+    async run<Call>(step: Step<Call>, call: Call) {
+      const args = [
+        clock === undefined ? "" : String(readClock(clock)),
+        String(Math.floor(Math.random() * 2 ** 48)),
+        ...step.parameters(call).map(String),
+      ];
+      const reply = await runnerOf(step.script).run(step.keys(call), args);
+      return readReply(reply, step);
+    },
+  };
+}
+
+/** The integers of the one call that was made; a client may be set to hand numbers over as strings. */
+function readReply<Call>(reply: unknown, step: Step<Call>): readonly number[] {
+  const numbers = Array.isArray(reply) && Array.isArray(reply[0]) ? reply[0].map(Number) : [];
+  if (numbers.length === 0 || !numbers.every(Number.isSafeInteger)) {
+    throw new HeadgateError(
+      "HEADGATE_BAD_REPLY",
+      `the script ${step.name} returned ${formatReceived(reply)}`,
+    );
+  }
+  return numbers;
+}

@@ -1,0 +1,69 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import { toMicroseconds } from "../time.ts";
+import { MemoryTable } from "./memory-table.ts";
+import type { Moment, Step, Store } from "./store.ts";
+
+/** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
+export type Clock = () => number;
+
+export interface MemoryStoreOptions {
+  /** How many subjects are kept at most, from 1. Default 100,000. What is given up first: see `docs/memory.md`. */
+  readonly maxKeys?: number | undefined;
+  /** For tests and replays. Default: the process's monotonic clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Keeps counts in this process only: no timers, at most `maxKeys` subjects and 1,048,576 log entries.
+ *
+ * When it is full, what has expired is given up first, then the subject that has used the lowest share of its limits,
+ * then the one that is unused the earliest. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  rejectUnknownOptions("memoryStore", options, ["maxKeys", "clock"]);
+  const { maxKeys = 100_000, clock = monotonicClock } = options;
+  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `memoryStore: maxKeys must be a whole number from 1 to 16777216, got ${formatReceived(maxKeys)}`,
+    );
+  }
+  const table = new MemoryTable(maxKeys);
+  const moments = createMoments(clock);
+  return {
+    owner: table,
+    prefix: "memory",
+    run: async <Call>(step: Step<Call>, call: Call) => step.twin(call, table, moments()),
+  };
+}
+
+function monotonicClock(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Reads a clock so that it never steps back: where it does, time goes on from the last moment. */
+function createMoments(clock: Clock): () => Moment {
+  let now = 0;
+  let ahead = 0;
+  let birth = 0;
+  return () => {
+    const read = readClock(clock);
+    if (read + ahead < now) ahead = now - read;
+    now = read + ahead;
+    birth += 1;
+    return { now, birth };
+  };
+}
+
+/** A clock's reading in microseconds. Throws `HEADGATE_INVALID_OPTION` when it is not a time. */
+export function readClock(clock: Clock): number {
+  const microseconds = toMicroseconds(clock());
+  if (!Number.isSafeInteger(microseconds) || microseconds < 0) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `clock must return milliseconds since the epoch, got ${formatReceived(microseconds / 1_000)}`,
+    );
+  }
+  return microseconds;
+}

@@ -1,0 +1,46 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { refundLua } from "./lua.generated.ts";
+import type { Step } from "./store.ts";
+import type { Unit } from "./unit.ts";
+import { keepUnit, keysOf, openUnit } from "./unit.ts";
+
+/** What a decision charged, so that it can be given back. */
+export interface Receipt {
+  readonly cost: number;
+  /** The store's clock when it was charged, in microseconds. */
+  readonly charged: number;
+  readonly units: readonly Unit[];
+  /** The birth of each unit's life that was charged. */
+  readonly births: readonly number[];
+}
+
+/** Gives back what is left of a charge, only into the life of the unit that was charged. The reply is [1] when something was. */
+export const refund: Step<Receipt> = {
+  name: "refund",
+  script: refundLua,
+
+  keys: ({ units }) => keysOf(units),
+
+  parameters: ({ cost, charged, units, births }) => [
+    cost,
+    charged,
+    units.length,
+    ...units.flatMap(({ parameters }, u) => [births[u] as number, ...parameters]),
+  ],
+
+  twin({ cost, charged, units, births }, memory, moment) {
+    let given = false;
+    units.forEach((unit, u) => {
+      const open = openUnit(unit, memory, moment);
+      if (open.birth !== births[u] || charged > moment.now) return;
+      let changed = false;
+      unit.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
+        const age = moment.now - charged;
+        changed = algorithm.refund(open.states[i], quota, cost, age) || changed;
+      });
+      if (changed) keepUnit(unit, open, memory);
+      given ||= changed;
+    });
+    return [given ? 1 : 0];
+  },
+};

@@ -1,0 +1,40 @@
+import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { MemoryTable } from "./memory-table.ts";
+
+/** The moment of a call, and a number for what it creates. */
+export interface Moment {
+  /** Microseconds since the epoch. */
+  readonly now: number;
+  /** A number below 2^48 that no earlier call had: it tells a new life of a key from an old one. */
+  readonly birth: number;
+}
+
+/**
+ * Something a store can do to its keys: a Lua script and its TypeScript twin.
+ *
+ * The script's ARGV begins with the clock (empty for the server's) and a birth number, followed by the arguments of one
+ * call or of several; it returns one array of integers for each call.
+ */
+export interface Step<Call> {
+  readonly name: string;
+  readonly script: LuaSource;
+  /** The keys of a call, all in one cluster slot. */
+  keys(call: Call): readonly string[];
+  /** The arguments of a call, as many as the script will read. */
+  parameters(call: Call): readonly (string | number)[];
+  /** The same step in this process. */
+  twin(call: Call, memory: MemoryTable, moment: Moment): readonly number[];
+}
+
+/**
+ * Where counts live. A store runs steps, each call of a step atomically, on one clock for everybody who shares the store.
+ *
+ * `run` rejects when the store could not answer; what it then did is unknown. A denial is an answer.
+ */
+export interface Store {
+  /** The thing that holds the counts: two stores with the same owner and prefix share them. */
+  readonly owner: object;
+  /** What every key begins with. */
+  readonly prefix: string;
+  run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
+}

@@ -1,0 +1,61 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { MemoryTable } from "./memory-table.ts";
+import type { Moment } from "./store.ts";
+
+/** The limits of one limiter in one dimension, in canonical order. */
+export interface UnitLimits {
+  readonly limits: readonly CompiledLimit[];
+  /** How the Lua twin is told: their number, then each one's algorithm and parameters. */
+  readonly parameters: readonly (string | number)[];
+}
+
+/** One subject in one dimension: the key that holds the states of its limits. */
+export interface Unit extends UnitLimits {
+  readonly key: string;
+}
+
+/** The keys of units: each unit's own, then one for each sliding log in it. */
+export function keysOf(units: readonly Unit[]): string[] {
+  return units.flatMap(({ key, limits }) => [
+    key,
+    ...limits.flatMap((limit, i) => (limit.hasLog ? [`${key}:log${i}`] : [])),
+  ]);
+}
+
+/** A unit as this process keeps it. Twin of the packed state in unit.lua. */
+export interface OpenUnit {
+  stamp: number;
+  birth: number;
+  readonly states: unknown[];
+}
+
+/** The state of a unit, brought to the present in place; a fresh one that is not kept yet when there is none. */
+export function openUnit(unit: Unit, memory: MemoryTable, { now, birth }: Moment): OpenUnit {
+  const { limits } = unit;
+  const open = (memory.get(unit.key) as OpenUnit | undefined) ?? {
+    stamp: now,
+    birth,
+    states: limits.map(({ algorithm, quota }) => algorithm.fresh(quota)),
+  };
+  for (let i = 0; i < limits.length; i += 1) {
+    const { algorithm, quota } = limits[i] as CompiledLimit;
+    algorithm.advance(open.states[i], quota, now - open.stamp, now);
+  }
+  open.stamp = now;
+  return open;
+}
+
+/** Keeps a unit that was charged, or given back to. */
+export function keepUnit(unit: Unit, open: OpenUnit, memory: MemoryTable): void {
+  let share = 0;
+  let reset = 0;
+  let entries = 0;
+  for (let i = 0; i < unit.limits.length; i += 1) {
+    const { algorithm, quota, limit } = unit.limits[i] as CompiledLimit;
+    const report = algorithm.report(open.states[i], quota);
+    share = Math.max(share, 1 - report.remaining / limit);
+    reset = Math.max(reset, report.reset);
+    entries += algorithm.entries?.(open.states[i]) ?? 0;
+  }
+  memory.set(unit.key, open, { share, expires: open.stamp + reset, entries }, open.stamp);
+}

@@ -1,0 +1,54 @@
+import type { HeadgateErrorCode } from "./errors.ts";
+import { formatReceived, HeadgateError } from "./errors.ts";
+
+/** A length of time: a whole number of milliseconds, or a whole number with a unit: `"250ms"`, `"10s"`, `"1m"`, `"1h"`, `"7d"`. */
+export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+  ["ms", 1],
+] as const;
+
+const MS_PER_UNIT: ReadonlyMap<string, number> = new Map(UNITS);
+
+/** The longest duration Headgate takes, in milliseconds: 366 days. */
+export const MAX_DURATION_MS: number = 366 * 86_400_000;
+
+/** Reads a duration as integer microseconds; `option` names it in the error, whose code is `code`. */
+export function parseDuration(value: unknown, option: string, code: HeadgateErrorCode): number {
+  const ms = typeof value === "string" ? millisecondsOf(value) : value;
+  if (!Number.isInteger(ms) || (ms as number) < 1 || (ms as number) > MAX_DURATION_MS) {
+    throw new HeadgateError(
+      code,
+      `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d"; got ${formatReceived(value)}`,
+    );
+  }
+  return (ms as number) * 1_000;
+}
+
+function millisecondsOf(text: string): number {
+  const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text);
+  return match ? Number(match[1]) * (MS_PER_UNIT.get(match[2] as string) as number) : Number.NaN;
+}
+
+/** Writes microseconds as the shortest whole duration: 60,000,000 is `"1m"`, 90,000,000 is `"90s"`. */
+export function formatDuration(microseconds: number): string {
+  const ms = toMilliseconds(microseconds);
+  for (const [unit, size] of UNITS) {
+    if (ms % size === 0) return `${ms / size}${unit}`;
+  }
+  return `${ms}ms`;
+}
+
+/** Microseconds as milliseconds, rounded up, so that what is waited for has happened. */
+export function toMilliseconds(microseconds: number): number {
+  return Math.ceil(microseconds / 1_000);
+}
+
+/** A clock's milliseconds (fractions allowed) as integer microseconds. */
+export function toMicroseconds(milliseconds: number): number {
+  return Math.floor(milliseconds * 1_000);
+}
