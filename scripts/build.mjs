@@ -1,0 +1,27 @@
+// Builds every package as ES modules and as CommonJS, and then the projects named as arguments.
+// Nothing goes to stdout: it belongs to what runs next.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const tsc = join(root, "node_modules/typescript/bin/tsc");
+
+/** Builds what has changed since the last time; false, when it has errors. */
+export function build(...projects) {
+  for (const name of readdirSync(join(root, "packages"))) markCommonJs(join(root, "packages", name));
+  const { status } = spawnSync(
+    process.execPath,
+    [tsc, "-b", join(root, "tsconfig.build.json"), ...projects.map((path) => join(root, path))],
+    { stdio: ["ignore", 2, 2] },
+  );
+  return status === 0;
+}
+
+/** A package of ES modules says here that this part of it is none. */
+function markCommonJs(dir) {
+  mkdirSync(join(dir, "dist/cjs"), { recursive: true });
+  writeFileSync(join(dir, "dist/cjs/package.json"), '{"type":"commonjs"}\n');
+}
+
+if (process.argv[1] === import.meta.filename && !build(...process.argv.slice(2))) process.exit(1);

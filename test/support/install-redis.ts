@@ -1,0 +1,43 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { onPath } from "./redis-binary.ts";
+
+/** Long enough for a slow mirror, short enough that a machine without network learns it soon. */
+const APT_TIMEOUT_MS = 180_000;
+
+/** Where Debian's service would note that it runs. */
+const SERVICE_PID_FILE = "/run/redis/redis-server.pid";
+
+/** Installs Debian's redis-server, without its service. Does nothing where there is no apt or no right to use it. */
+export function installRedis(): void {
+  if (process.getuid?.() !== 0 || onPath("apt-get") === undefined) return;
+  console.error("No redis-server was found: installing Debian's, for the tests.");
+  const hadService = existsSync(SERVICE_PID_FILE);
+  // Old package lists may still do, and whether there is a server now is for the caller to see: no failure ends this.
+  apt("update");
+  apt("install", "--yes", "--no-install-recommends", "redis-server");
+  if (!hadService) endService();
+}
+
+function apt(...args: readonly string[]): void {
+  const { status, stderr } = spawnSync(
+    "apt-get",
+    ["--quiet", "-o", "DPkg::Lock::Timeout=120", ...args],
+    {
+      stdio: ["ignore", "ignore", "pipe"],
+      encoding: "utf8",
+      timeout: APT_TIMEOUT_MS,
+      // In runlevel 1 no service is started by the installation of a package.
+      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" },
+    },
+  );
+  if (status !== 0) console.error(`apt-get ${args[0]}: ${stderr?.trim() || "did not end in time"}`);
+}
+
+/** Ends the service, should the package have started it all the same: nobody asked for one. */
+function endService(): void {
+  if (!existsSync(SERVICE_PID_FILE)) return;
+  const pid = Number(readFileSync(SERVICE_PID_FILE, "utf8"));
+  console.error(`The package started its service; ending it (process ${pid}).`);
+  process.kill(pid);
+}
