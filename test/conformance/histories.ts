@@ -1,0 +1,33 @@
+import { Random } from "./random.ts";
+
+/** `HEADGATE_SEED` starts elsewhere; `HEADGATE_HISTORY` runs one history alone. */
+const SEED = Number(process.env["HEADGATE_SEED"] ?? 20_261_120);
+const ONLY = process.env["HEADGATE_HISTORY"];
+
+/** `HEADGATE_LONG=1` runs ten times as many. */
+export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 10 : 1;
+
+/** Runs `count` histories, each on random numbers of its own, `lanes` at once. A failure names its seed and history. */
+export async function runHistories(
+  count: number,
+  run: (random: Random, history: number) => Promise<void>,
+  lanes = 1,
+): Promise<void> {
+  let next = ONLY === undefined ? 0 : Number(ONLY);
+  const end = ONLY === undefined ? count : next + 1;
+
+  async function lane(): Promise<void> {
+    while (next < end) {
+      const history = next++;
+      try {
+        await run(new Random(SEED, history), history);
+      } catch (cause) {
+        next = end;
+        const replay = `HEADGATE_SEED=${SEED} HEADGATE_HISTORY=${history}`;
+        throw new Error(`${replay}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: lanes }, lane));
+}

@@ -1,0 +1,30 @@
+/**
+ * One limit's definition applied to one subject, in integer microseconds and exact integers. Times never step back.
+ * Everything that is asked of an account at `now` takes it that nobody else spends from then on.
+ */
+export interface Account {
+  /** Microseconds until `cost`, which is at most the capacity, fits; 0 when it fits now. */
+  untilFits(cost: bigint, now: bigint): bigint;
+  /** Whole units left. */
+  remaining(now: bigint): bigint;
+  /** Microseconds until `remaining` grows; 0 when unused. */
+  untilGrowth(now: bigint): bigint;
+  /** Microseconds until everything that was charged has stopped to count. */
+  untilUnused(now: bigint): bigint;
+  charge(cost: bigint, now: bigint): void;
+  copy(): Account;
+}
+
+/** A limit's definition: what it grants, and accounts that keep to it. */
+export interface Definition {
+  /** The most it grants at once. */
+  readonly capacity: bigint;
+  /** Microseconds in which the capacity comes back in full, rounded up. */
+  readonly window: bigint;
+  open(): Account;
+}
+
+/** The least whole number not below `numerator / denominator`; both positive, or the numerator zero or less. */
+export function ceilDivide(numerator: bigint, denominator: bigint): bigint {
+  return numerator <= 0n ? numerator / denominator : (numerator + denominator - 1n) / denominator;
+}

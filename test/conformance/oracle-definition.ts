@@ -1,0 +1,67 @@
+import type { Limit } from "@headgate/core";
+import type { Definition } from "./oracle-account.ts";
+import { defineFixedWindow } from "./oracle-fixed-window.ts";
+import { defineLevel } from "./oracle-level.ts";
+import { defineLog } from "./oracle-log.ts";
+import { defineSubWindows } from "./oracle-sub-windows.ts";
+import { defineWeightedWindow } from "./oracle-weighted-window.ts";
+
+const MS_PER_UNIT = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** The definition of a limit that is plain data. */
+export function definitionOf(limit: Limit): Definition {
+  switch (limit.algorithm) {
+    case "gcra":
+      return defineLevel({
+        capacity: BigInt(limit.burst ?? limit.limit),
+        refill: BigInt(limit.limit),
+        every: microsecondsOf(limit.window),
+      });
+    case "tokenBucket":
+      return defineLevel({
+        capacity: BigInt(limit.capacity),
+        refill: BigInt(limit.refill),
+        every: microsecondsOf(limit.every),
+      });
+    case "fixedWindow":
+      return defineFixedWindow({
+        limit: BigInt(limit.limit),
+        window: microsecondsOf(limit.window),
+        align: limit.align ?? "first",
+      });
+    case "slidingWindow": {
+      const { buckets = 1 } = limit;
+      const window = microsecondsOf(limit.window);
+      return buckets === 1
+        ? defineWeightedWindow(BigInt(limit.limit), window)
+        : defineSubWindows(BigInt(limit.limit), window, BigInt(buckets));
+    }
+    case "slidingLog":
+      return defineLog(BigInt(limit.limit), microsecondsOf(limit.window));
+  }
+}
+
+/** What clients are told a limit is called: its own name, or its quota and the shortest way to write its window. */
+export function nameOf(limit: Limit): string {
+  if (limit.name !== undefined) return limit.name;
+  return limit.algorithm === "tokenBucket"
+    ? `${limit.refill}-per-${shortest(limit.every)}`
+    : `${limit.limit}-per-${shortest(limit.window)}`;
+}
+
+/** A duration as whole microseconds. */
+export function microsecondsOf(duration: number | string): bigint {
+  return BigInt(millisecondsOf(duration)) * 1_000n;
+}
+
+function shortest(duration: number | string): string {
+  const ms = millisecondsOf(duration);
+  const unit = (["d", "h", "m", "s"] as const).find((name) => ms % MS_PER_UNIT[name] === 0) ?? "ms";
+  return `${ms / MS_PER_UNIT[unit]}${unit}`;
+}
+
+function millisecondsOf(duration: number | string): number {
+  if (typeof duration === "number") return duration;
+  const unit = duration.replace(/^\d+/, "") as keyof typeof MS_PER_UNIT;
+  return Number.parseInt(duration, 10) * MS_PER_UNIT[unit];
+}

@@ -1,0 +1,129 @@
+import type { Decision, Limit, LimitState } from "@headgate/core";
+import type { Account, Definition } from "./oracle-account.ts";
+import { definitionOf, nameOf } from "./oracle-definition.ts";
+
+/** The longest time that is told, in microseconds: 285 years. What takes longer is told as this. */
+const LONGEST = 2n ** 53n - 1n;
+
+/** The subject of each dimension. */
+export type SubjectOf = Readonly<Record<string, string>>;
+
+/** A limiter by the book: exact, unbounded, slow. Times are integer microseconds and never step back. */
+export class Oracle {
+  readonly #rules: readonly Rule[];
+  /** The exact microseconds behind the last answer, where the state of something changes. */
+  moments: bigint[] = [];
+
+  constructor(limits: readonly Limit[]) {
+    this.#rules = limits.map((limit) => ruleOf(limit));
+  }
+
+  /** Decides, and charges unless `charge` is false or a limit denies. */
+  decide(subjects: SubjectOf, cost: number, now: bigint, charge = true): Decision {
+    const units = BigInt(cost);
+    const accounts = this.#rules.map((rule) => accountOf(rule, subjects));
+    const waits = this.#rules.map(({ definition }, i) =>
+      units > definition.capacity ? undefined : (accounts[i] as Account).untilFits(units, now),
+    );
+    const allowed = waits.every((wait) => wait === 0n);
+    if (allowed) {
+      this.#rules.forEach((rule, i) => {
+        if (!charge) accounts[i] = (accounts[i] as Account).copy();
+        (accounts[i] as Account).charge(units, now);
+        if (charge) rule.accounts.set(subjects[rule.per] ?? "", accounts[i] as Account);
+      });
+    }
+    this.moments = [];
+    const limits = this.#rules.map((rule, i) =>
+      this.#stateOf(rule, accounts[i] as Account, waits[i], now),
+    );
+    const binding = bindingOf(limits, allowed);
+    const { limit, remaining, retryAfterMs, resetAfterMs } = binding;
+    return {
+      allowed,
+      limit,
+      remaining,
+      retryAfterMs,
+      resetAfterMs,
+      limits,
+      cost,
+      source: "store",
+      degraded: false,
+    };
+  }
+
+  /** Forgets the subject of each dimension named. */
+  reset(subjects: SubjectOf): void {
+    for (const { per, accounts } of this.#rules) accounts.delete(subjects[per] ?? "");
+  }
+
+  #stateOf(rule: Rule, account: Account, wait: bigint | undefined, now: bigint): LimitState {
+    const { name, per, limit, windowMs } = rule;
+    const reset = account.untilUnused(now);
+    const growth = account.untilGrowth(now);
+    this.moments.push(reset, growth);
+    if (wait !== undefined) this.moments.push(wait);
+    return {
+      name,
+      per,
+      limit,
+      windowMs,
+      allowed: wait === 0n,
+      remaining: Number(account.remaining(now)),
+      retryAfterMs: wait === undefined ? Number.POSITIVE_INFINITY : inMilliseconds(wait),
+      resetAfterMs: inMilliseconds(reset),
+      growsAfterMs: inMilliseconds(growth),
+    };
+  }
+}
+
+interface Rule {
+  readonly definition: Definition;
+  readonly name: string;
+  readonly per: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly accounts: Map<string, Account>;
+}
+
+function ruleOf(limit: Limit): Rule {
+  const definition = definitionOf(limit);
+  return {
+    definition,
+    name: nameOf(limit),
+    per: limit.per ?? "default",
+    limit: Number(definition.capacity),
+    windowMs: inMilliseconds(definition.window),
+    accounts: new Map(),
+  };
+}
+
+function accountOf({ definition, per, accounts }: Rule, subjects: SubjectOf): Account {
+  return accounts.get(subjects[per] ?? "") ?? definition.open();
+}
+
+function inMilliseconds(microseconds: bigint): number {
+  const told = microseconds > LONGEST ? LONGEST : microseconds;
+  return Number((told + 999n) / 1_000n);
+}
+
+/** The longest wait when denied, the least share left when allowed; then the longer window, then the name. */
+function bindingOf(limits: readonly LimitState[], allowed: boolean): LimitState {
+  const [binding] = limits.toSorted(
+    (a, b) =>
+      (allowed ? compareShares(a, b) : compareWaits(a, b)) ||
+      b.windowMs - a.windowMs ||
+      (a.name < b.name ? -1 : 1),
+  );
+  return binding as LimitState;
+}
+
+function compareWaits(a: LimitState, b: LimitState): number {
+  return a.retryAfterMs === b.retryAfterMs ? 0 : b.retryAfterMs - a.retryAfterMs;
+}
+
+function compareShares(a: LimitState, b: LimitState): number {
+  const left = BigInt(a.remaining) * BigInt(b.limit);
+  const right = BigInt(b.remaining) * BigInt(a.limit);
+  return left === right ? 0 : left < right ? -1 : 1;
+}

@@ -1,0 +1,94 @@
+import type { Limit } from "@headgate/core";
+import type { Random } from "./random.ts";
+
+/** Every behaviour that has a definition of its own. */
+export const KINDS = [
+  "gcra",
+  "tokenBucket",
+  "fixedWindow",
+  "fixedWindow by the clock",
+  "slidingWindow",
+  "slidingWindow in buckets",
+  "slidingLog",
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+const DAY_MS = 86_400_000;
+const MAX_LIMIT = 1_000_000_000;
+const MAX_LOG = 1_000_000;
+/** Windows people write, and some that divide nothing. */
+const WINDOWS_MS = [1, 2, 7, 997, 1_000, 60_000, 3_600_000, DAY_MS, 1_000_003, 2_147_483_647];
+/** Limits that divide no window, and the ends of the range. */
+const LIMITS = [1, 2, 3, 7, 97, 7_919, 104_729, 300_000, 15_485_863, 999_999_937, MAX_LIMIT];
+
+/** How large the quotas of a history may be: small ones are denied often, wide ones try the arithmetic. */
+export type Size = "small" | "wide";
+
+/** A limit of one kind, anywhere between 1 per 366 days and 1,000,000 per second. */
+export function randomLimit(
+  random: Random,
+  kind: Kind,
+  size: Size,
+  common: { readonly name?: string; readonly per?: string } = {},
+): Limit {
+  const ms = randomWindow(random);
+  const window = random.chance(0.2) ? (`${ms}ms` as const) : ms;
+  const most = size === "small" ? 20 : kind === "slidingLog" ? MAX_LOG : MAX_LIMIT;
+  const limit = randomQuota(random, ms, most);
+  switch (kind) {
+    case "gcra": {
+      const burst = random.chance(0.5) ? undefined : randomUnits(random, most);
+      return { algorithm: "gcra", limit, window, ...(burst && { burst }), ...common };
+    }
+    case "tokenBucket":
+      return {
+        algorithm: "tokenBucket",
+        capacity: randomUnits(random, most),
+        refill: limit,
+        every: window,
+        ...common,
+      };
+    case "fixedWindow":
+      return { algorithm: "fixedWindow", limit, window, ...common };
+    case "fixedWindow by the clock":
+      return { algorithm: "fixedWindow", limit, window, align: "clock", ...common };
+    case "slidingWindow":
+      return { algorithm: "slidingWindow", limit, window, ...common };
+    case "slidingWindow in buckets":
+      return { algorithm: "slidingWindow", limit, window, buckets: random.whole(2, 60), ...common };
+    case "slidingLog":
+      return { algorithm: "slidingLog", limit, window, ...common };
+  }
+}
+
+/** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */
+export function randomPolicy(random: Random, count: number, dimensions = 1): Limit[] {
+  return Array.from({ length: count }, (_, i) =>
+    randomLimit(random, random.pick(KINDS), random.chance(0.6) ? "small" : "wide", {
+      name: `limit ${i}`,
+      per: random.pick(["default", "tenant", "route"].slice(0, dimensions)),
+    }),
+  );
+}
+
+function randomWindow(random: Random): number {
+  if (random.chance(0.1)) return 366 * DAY_MS;
+  return random.chance(0.5) ? random.pick(WINDOWS_MS) : random.magnitude(1, 366 * DAY_MS);
+}
+
+/** At most `most`, and at most one unit a microsecond. */
+function randomQuota(random: Random, windowMs: number, most: number): number {
+  const ceiling = Math.min(most, windowMs * 1_000);
+  if (most > 20 && random.chance(0.25)) {
+    // Where limit × window crosses what a double holds.
+    const crossing = Math.round(2 ** 53 / (windowMs * 1_000)) + random.whole(-2, 2);
+    if (crossing >= 1 && crossing <= ceiling) return crossing;
+  }
+  return Math.min(ceiling, randomUnits(random, ceiling));
+}
+
+function randomUnits(random: Random, most: number): number {
+  const awkward = LIMITS.filter((limit) => limit <= most);
+  return random.chance(0.4) ? random.pick(awkward) : random.magnitude(1, most);
+}

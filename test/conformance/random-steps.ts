@@ -1,0 +1,77 @@
+import type { Decision } from "@headgate/core";
+import type { Random } from "./random.ts";
+
+/** A cost for the next request, near what the last answer makes interesting. */
+export function randomCost(random: Random, last: Decision | undefined): number {
+  if (last === undefined || random.chance(0.35)) return 1;
+  const { remaining, limit } = random.pick(last.limits);
+  const most = Math.min(...last.limits.map((state) => state.limit));
+  const cost = random.pick([
+    remaining,
+    remaining + 1,
+    random.magnitude(1, Math.max(1, remaining)),
+    random.magnitude(1, most),
+    random.magnitude(1, most),
+    random.chance(0.2) ? limit + 1 : limit,
+    random.chance(0.1) ? Number.MAX_SAFE_INTEGER : Math.ceil(most / 2),
+  ]);
+  // Several limits seldom share a size; what one of them can never grant says little about the others.
+  return Math.max(1, random.chance(0.1) ? cost : Math.min(cost, most));
+}
+
+/**
+ * Microseconds to wait before the next request: nothing, next to nothing, or to the edge of one of the `moments` at
+ * which something changes.
+ */
+export function randomWait(
+  random: Random,
+  last: Decision | undefined,
+  moments: readonly bigint[],
+): bigint {
+  if (last === undefined || random.chance(0.35)) return 0n;
+  if (random.chance(0.1)) return 1n;
+  const { windowMs } = random.pick(last.limits);
+  const told = random.pick(momentsOf(last));
+  const exact = moments.length > 0 ? random.pick(moments) : told;
+  const window = Math.min(windowMs * 1_000, Number.MAX_SAFE_INTEGER);
+  const wait = random.pick([
+    exact,
+    exact - 1n,
+    exact + 1n,
+    told,
+    told - 1_000n,
+    BigInt(random.whole(0, window)),
+    BigInt(random.magnitude(1, window)),
+    random.chance(0.05) ? BigInt(window) * 3n : exact / 2n,
+  ]);
+  return wait < 0n ? 0n : wait;
+}
+
+/** The moments of a decision as it tells them, in microseconds from its time on. */
+export function momentsOf(decision: Decision): bigint[] {
+  return decision.limits
+    .flatMap(({ retryAfterMs, resetAfterMs, growsAfterMs }) => [
+      retryAfterMs,
+      resetAfterMs,
+      growsAfterMs,
+    ])
+    .filter(Number.isFinite)
+    .map((ms) => BigInt(ms) * 1_000n);
+}
+
+/** Mostly the present; sometimes the epoch, where windows and stamps begin at nothing. In microseconds. */
+export function randomStart(random: Random): bigint {
+  return random.chance(0.9)
+    ? BigInt(random.whole(1_700_000_000_000_000, 1_900_000_000_000_000))
+    : BigInt(random.whole(0, 1_000_000));
+}
+
+/** A subject for each dimension, mostly the same ones. */
+export function randomSubjects(
+  random: Random,
+  dimensions: readonly string[],
+): Record<string, string> {
+  return Object.fromEntries(
+    dimensions.map((dimension) => [dimension, random.chance(0.85) ? "often" : "seldom"]),
+  );
+}
