@@ -9,7 +9,8 @@ const tsc = join(root, "node_modules/typescript/bin/tsc");
 
 /** Builds what has changed since the last time; false, when it has errors. */
 export function build(...projects) {
-  for (const name of readdirSync(join(root, "packages"))) markCommonJs(join(root, "packages", name));
+  for (const name of readdirSync(join(root, "packages")))
+    markCommonJs(join(root, "packages", name));
   const { status } = spawnSync(
     process.execPath,
     [tsc, "-b", join(root, "tsconfig.build.json"), ...projects.map((path) => join(root, path))],
