@@ -1,0 +1,73 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { greatestCommonDivisor, mulDiv, mulDivPart } from "./exact.ts";
+
+/** The largest operand mulDiv takes. */
+const TOP = 2 ** 45 - 1;
+
+/** Whole numbers of every length in bits, so that small and large products are equally likely. */
+function numbers(bits: number): fc.Arbitrary<number> {
+  return fc.integer({ min: 1, max: bits }).chain((n) => fc.integer({ min: 0, max: 2 ** n - 1 }));
+}
+
+function expectExact(a: number, b: number, n: number): void {
+  const whole = mulDiv(a, b, n);
+  const product = BigInt(a) * BigInt(b);
+  expect([whole, mulDivPart], `${a} * ${b} / ${n}`).toEqual([
+    Number(product / BigInt(n)),
+    Number(product % BigInt(n)),
+  ]);
+}
+
+describe("mulDiv", () => {
+  test.prop([numbers(45), numbers(45), numbers(45)], { numRuns: 20_000 })(
+    "is exact for every a <= n and b below 2^45",
+    (x, b, y) => {
+      expectExact(Math.min(x, y), b, Math.max(x, y, 1));
+    },
+  );
+
+  test("is exact at the ends of its range and where products pass 2^53", () => {
+    const ends = [
+      0,
+      1,
+      2,
+      127,
+      128,
+      129,
+      94_906_265,
+      94_906_266,
+      94_906_267,
+      2 ** 44,
+      TOP - 1,
+      TOP,
+    ];
+    for (const n of ends.slice(1)) {
+      for (const a of ends.filter((end) => end <= n)) {
+        for (const b of ends) expectExact(a, b, n);
+      }
+    }
+  });
+
+  test("is exact for the longest window with the largest quota", () => {
+    const longest = 366 * 86_400_000_000;
+    expectExact(999_999_999, longest, 1_000_000_000);
+    expectExact(longest - 1, 999_999_999, longest);
+  });
+});
+
+describe("greatestCommonDivisor", () => {
+  test.prop([fc.integer({ min: 1, max: TOP }), fc.integer({ min: 1, max: TOP })])(
+    "divides both, and leaves nothing in common",
+    (a, b) => {
+      const divisor = greatestCommonDivisor(a, b);
+      expect([a % divisor, b % divisor]).toEqual([0, 0]);
+      expect(greatestCommonDivisor(a / divisor, b / divisor)).toBe(1);
+    },
+  );
+
+  test("of the same factor is that factor", () => {
+    expect(greatestCommonDivisor(60_000_000, 100)).toBe(100);
+    expect(greatestCommonDivisor(7 * 1_000_003, 11 * 1_000_003)).toBe(1_000_003);
+  });
+});

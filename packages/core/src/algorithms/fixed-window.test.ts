@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import type { FixedWindowLimit } from "../policy.ts";
+import { NEVER } from "./exact.ts";
+import { compileFixedWindow, fixedWindow } from "./fixed-window.ts";
+
+const SECOND = 1_000_000;
+
+/** A window on a clock of its own that starts at `now` microseconds. */
+function open(options: Omit<FixedWindowLimit, "algorithm">, now = 1_800_000_000 * SECOND) {
+  const { algorithm, quota } = compileFixedWindow(fixedWindow(options));
+  const state = algorithm.fresh(quota);
+  let clock = now;
+  algorithm.advance(state, quota, 0, clock);
+  return {
+    pass(elapsed: number) {
+      clock += elapsed;
+      algorithm.advance(state, quota, elapsed, clock);
+    },
+    report: () => algorithm.report(state, quota),
+    refund: (cost: number, age: number) => algorithm.refund(state, quota, cost, age),
+    /** Microseconds to wait; charged when there are none. */
+    ask(cost = 1): number {
+      const wait = algorithm.wait(state, quota, cost);
+      if (wait === 0) algorithm.spend(state, quota, cost);
+      return wait;
+    },
+  };
+}
+
+describe("fixedWindow", () => {
+  test("begins with the first request, not before", () => {
+    const window = open({ limit: 2, window: "4s" });
+    window.pass(3 * SECOND);
+    expect(window.ask()).toBe(0);
+    window.pass(SECOND);
+    expect(window.ask()).toBe(0);
+    expect(window.ask()).toBe(3 * SECOND);
+    window.pass(3 * SECOND - 1);
+    expect(window.ask()).toBe(1);
+    window.pass(1);
+    expect(window.ask()).toBe(0);
+    expect(window.report()).toEqual({ remaining: 1, reset: 4 * SECOND, growth: 4 * SECOND });
+  });
+
+  test("by the clock begins at multiples since the epoch, whenever the first request comes", () => {
+    const window = open({ limit: 2, window: "1m", align: "clock" }, 1_800_000_042 * SECOND);
+    window.ask(2);
+    expect(window.ask()).toBe(18 * SECOND);
+    window.pass(18 * SECOND);
+    expect(window.ask(2)).toBe(0);
+    expect(window.ask()).toBe(60 * SECOND);
+  });
+
+  test("by the clock finds its multiple again after windows without requests", () => {
+    const window = open({ limit: 1, window: "1m", align: "clock" }, 1_800_000_042 * SECOND);
+    window.ask();
+    window.pass(7 * 60 * SECOND + 5 * SECOND);
+    expect(window.ask()).toBe(0);
+    expect(window.ask()).toBe(13 * SECOND);
+  });
+
+  test("admits at most twice its limit across a boundary, as its documentation says", () => {
+    const window = open({ limit: 100, window: "1s" });
+    window.ask(1);
+    window.pass(SECOND - 1);
+    expect(window.ask(99)).toBe(0);
+    window.pass(1);
+    expect(window.ask(100)).toBe(0);
+    expect(window.ask()).toBe(SECOND);
+  });
+
+  test("a cost above the limit never passes; what is denied is not charged", () => {
+    const window = open({ limit: 3, window: "1s" });
+    expect(window.ask(4)).toBe(NEVER);
+    expect(window.report().remaining).toBe(3);
+    window.ask(2);
+    expect(window.ask(2)).toBe(SECOND);
+    expect(window.report().remaining).toBe(1);
+  });
+
+  test("a refund lands only in the window that was charged", () => {
+    const window = open({ limit: 3, window: "1s" });
+    window.ask(2);
+    window.pass(SECOND / 2);
+    expect(window.refund(2, SECOND / 2)).toBe(true);
+    expect(window.report().remaining).toBe(3);
+
+    window.ask(2);
+    window.pass(SECOND);
+    window.ask(3);
+    expect(window.refund(2, SECOND)).toBe(false);
+    expect(window.report().remaining).toBe(0);
+  });
+
+  test("a refund of more than is used leaves no more than the limit", () => {
+    const window = open({ limit: 3, window: "1s" });
+    window.ask(1);
+    expect(window.refund(3, 0)).toBe(true);
+    expect(window.report().remaining).toBe(3);
+    expect(window.refund(3, 0)).toBe(false);
+  });
+
+  test("counts apart when it is aligned otherwise", () => {
+    const canonical = (align: "first" | "clock" | undefined) =>
+      compileFixedWindow(fixedWindow({ limit: 5, window: "1s", align })).canonical;
+    expect(canonical(undefined)).toBe(canonical("first"));
+    expect(canonical("clock")).not.toBe(canonical("first"));
+  });
+
+  test("says what it grants and in how long", () => {
+    expect(compileFixedWindow(fixedWindow({ limit: 5, window: "90s" }))).toMatchObject({
+      name: "5-per-90s",
+      per: "default",
+      limit: 5,
+      windowMs: 90_000,
+    });
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import type { GcraLimit } from "../policy.ts";
+import { compileGcra, gcra } from "./gcra.ts";
+import { compileTokenBucket } from "./token-bucket.ts";
+
+const SECOND = 1_000_000;
+
+/** A limit on a clock of its own. */
+function open(options: Omit<GcraLimit, "algorithm">) {
+  const { algorithm, quota } = compileGcra(gcra(options));
+  const state = algorithm.fresh(quota);
+  return {
+    pass: (elapsed: number) => algorithm.advance(state, quota, elapsed, elapsed),
+    report: () => algorithm.report(state, quota),
+    /** Microseconds to wait; charged when there are none. */
+    ask(cost = 1): number {
+      const wait = algorithm.wait(state, quota, cost);
+      if (wait === 0) algorithm.spend(state, quota, cost);
+      return wait;
+    },
+  };
+}
+
+describe("gcra", () => {
+  test("the first of 10 per second does not report 8 remaining", () => {
+    const limit = open({ limit: 10, window: "1s" });
+    expect(limit.ask()).toBe(0);
+    expect(limit.report().remaining).toBe(9);
+  });
+
+  test("a burst within one microsecond does not pass the burst", () => {
+    const limit = open({ limit: 10, window: "1s" });
+    const waits = Array.from({ length: 11 }, () => limit.ask());
+    expect(waits).toEqual([...new Array(10).fill(0), SECOND / 10]);
+  });
+
+  test("with a burst of 1 spaces requests evenly", () => {
+    const limit = open({ limit: 4, window: "1s", burst: 1 });
+    const admitted: number[] = [];
+    for (let micro = 0; micro <= SECOND; micro += SECOND / 20) {
+      if (limit.ask() === 0) admitted.push(micro / SECOND);
+      limit.pass(SECOND / 20);
+    }
+    expect(admitted).toEqual([0, 0.25, 0.5, 0.75, 1]);
+  });
+
+  test("admits a burst and what comes back within the window: up to twice the limit", () => {
+    const limit = open({ limit: 100, window: "1m" });
+    let admitted = 0;
+    for (let ms = 0; ms < 60_000; ms += 100) {
+      while (limit.ask() === 0) admitted += 1;
+      limit.pass(100_000);
+    }
+    expect(admitted).toBe(199);
+  });
+
+  test("a third of a second is told rounded up, and is then true", () => {
+    const limit = open({ limit: 3, window: "1s" });
+    limit.ask(3);
+    expect(limit.ask()).toBe(333_334);
+    limit.pass(333_333);
+    expect(limit.ask()).toBe(1);
+    limit.pass(1);
+    expect(limit.ask()).toBe(0);
+    // The fraction was kept: three take one second, not three times 333,334 microseconds.
+    limit.pass(SECOND - 333_334);
+    expect(limit.ask(2)).toBe(0);
+    expect(limit.report().remaining).toBe(0);
+  });
+
+  test("its burst may be larger than its limit", () => {
+    const limit = open({ limit: 1, window: "1s", burst: 5 });
+    expect(limit.ask(5)).toBe(0);
+    expect(limit.ask(5)).toBe(5 * SECOND);
+  });
+
+  test("says what it grants at once, and in how long that comes back", () => {
+    const compiled = compileGcra(gcra({ limit: 100, window: "1m", burst: 20 }));
+    expect(compiled).toMatchObject({
+      name: "100-per-1m",
+      per: "default",
+      limit: 20,
+      windowMs: 12_000,
+    });
+  });
+
+  test("decides as the token bucket of the same numbers does, and counts apart from it", () => {
+    const one = compileGcra(gcra({ limit: 100, window: "1m", burst: 20 }));
+    const other = compileTokenBucket({
+      algorithm: "tokenBucket",
+      capacity: 20,
+      refill: 100,
+      every: "1m",
+    });
+    expect(one.parameters).toEqual(other.parameters);
+    expect(one.canonical).not.toBe(other.canonical);
+  });
+
+  test("is the same policy however its window is written, and another with another burst", () => {
+    const canonical = (options: Omit<GcraLimit, "algorithm">) =>
+      compileGcra(gcra(options)).canonical;
+    expect(canonical({ limit: 100, window: "1m" })).toBe(canonical({ limit: 100, window: 60_000 }));
+    expect(canonical({ limit: 100, window: "1m" })).toBe(
+      canonical({ limit: 100, window: "60s", burst: 100, name: "told otherwise" }),
+    );
+    expect(canonical({ limit: 100, window: "1m" })).not.toBe(
+      canonical({ limit: 100, window: "1m", burst: 99 }),
+    );
+  });
+});

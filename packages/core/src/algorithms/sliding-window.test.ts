@@ -1,0 +1,157 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import type { SlidingWindowLimit } from "../policy.ts";
+import { NEVER } from "./exact.ts";
+import { compileSlidingWindow, slidingWindow } from "./sliding-window.ts";
+
+const SECOND = 1_000_000;
+
+/** A multiple of every window below. */
+const EPOCH = 1_800_000_000 * SECOND;
+
+/** A window on a clock of its own that starts at `now` microseconds. */
+function open(options: Omit<SlidingWindowLimit, "algorithm">, now = EPOCH) {
+  const { algorithm, quota } = compileSlidingWindow(slidingWindow(options));
+  const state = algorithm.fresh(quota);
+  let clock = now;
+  algorithm.advance(state, quota, 0, clock);
+  return {
+    pass(elapsed: number) {
+      clock += elapsed;
+      algorithm.advance(state, quota, elapsed, clock);
+    },
+    report: () => algorithm.report(state, quota),
+    refund: (cost: number, age: number) => algorithm.refund(state, quota, cost, age),
+    /** Microseconds to wait; charged when there are none. */
+    ask(cost = 1): number {
+      const wait = algorithm.wait(state, quota, cost);
+      if (wait === 0) algorithm.spend(state, quota, cost);
+      return wait;
+    },
+  };
+}
+
+describe("slidingWindow of two windows", () => {
+  test("weighs the window before by the share that is still covered", () => {
+    const window = open({ limit: 100, window: "1m" });
+    window.ask(100);
+    window.pass(75 * SECOND);
+    // 15 of 60 seconds into the next window: 3/4 of a hundred still count.
+    expect(window.report().remaining).toBe(25);
+    expect(window.ask(26)).toBe(0.6 * SECOND);
+    expect(window.ask(25)).toBe(0);
+    expect(window.ask()).toBe(0.6 * SECOND);
+  });
+
+  test("counts a fraction of a unit as a whole one", () => {
+    const window = open({ limit: 10, window: "1m" });
+    window.ask(10);
+    window.pass(60 * SECOND + 1);
+    expect(window.report().remaining).toBe(0);
+    expect(window.ask()).toBe(6 * SECOND - 1);
+  });
+
+  test("is aligned to the epoch, whenever its first request comes", () => {
+    const window = open({ limit: 10, window: "1m" }, EPOCH + 50 * SECOND);
+    window.ask(10);
+    // Nothing fades until the minute is over; then a tenth is six seconds.
+    expect(window.ask()).toBe(16 * SECOND);
+    expect(window.report().reset).toBe(70 * SECOND);
+  });
+
+  test("forgets all after two windows without requests", () => {
+    const window = open({ limit: 10, window: "1m" }, EPOCH + 50 * SECOND);
+    window.ask(10);
+    window.pass(70 * SECOND);
+    expect(window.report()).toEqual({ remaining: 10, reset: 0, growth: 0 });
+  });
+
+  test("a cost above the limit never passes", () => {
+    expect(open({ limit: 3, window: "1s" }).ask(4)).toBe(NEVER);
+  });
+});
+
+describe("slidingWindow of sub-windows", () => {
+  test("counts the oldest sub-window whole until it is left behind", () => {
+    const window = open({ limit: 10, window: "1m", buckets: 6 });
+    window.ask(4);
+    window.pass(10 * SECOND);
+    window.ask(6);
+    expect(window.ask(4)).toBe(60 * SECOND);
+    expect(window.ask(5)).toBe(70 * SECOND);
+    window.pass(60 * SECOND - 1);
+    expect(window.ask(4)).toBe(1);
+    window.pass(1);
+    expect(window.ask(4)).toBe(0);
+  });
+
+  test.prop([
+    fc.array(fc.tuple(fc.integer({ min: 0, max: 1_500_000 }), fc.integer({ min: 1, max: 4 })), {
+      minLength: 20,
+      maxLength: 100,
+    }),
+    fc.integer({ min: 2, max: 9 }),
+    fc.nat(SECOND),
+  ])(
+    "never admits more than the limit in any window, however the sender aims",
+    (calls, buckets, phase) => {
+      const length = 4 * SECOND;
+      const window = open({ limit: 7, window: "4s", buckets }, EPOCH + phase);
+      const admitted: (readonly [time: number, cost: number])[] = [];
+      let now = 0;
+      for (const [gap, cost] of calls) {
+        now += gap;
+        window.pass(gap);
+        if (window.ask(cost) === 0) admitted.push([now, cost]);
+      }
+      for (const [from] of admitted) {
+        const within = admitted.filter(([time]) => time >= from && time < from + length);
+        expect(within.reduce((sum, [, cost]) => sum + cost, 0)).toBeLessThanOrEqual(7);
+      }
+    },
+  );
+
+  test("admits less than the limit by one sub-window at most", () => {
+    const window = open({ limit: 7, window: "4s", buckets: 4 });
+    let admitted = 0;
+    for (let now = 0; now < 40 * SECOND; now += SECOND / 8) {
+      while (window.ask() === 0) admitted += 1;
+      window.pass(SECOND / 8);
+    }
+    expect(admitted).toBe(7 * 8); // seven every five seconds
+  });
+
+  test("covers the window when it cannot be divided evenly", () => {
+    const { quota } = compileSlidingWindow(slidingWindow({ limit: 1, window: 1, buckets: 7 }));
+    expect(quota.size * quota.buckets).toBeGreaterThanOrEqual(1_000);
+    expect(quota.size).toBe(143);
+  });
+
+  test("a refund lands only in the sub-window that was charged", () => {
+    const window = open({ limit: 10, window: "1m", buckets: 6 });
+    window.ask(4);
+    window.pass(25 * SECOND);
+    window.ask(6);
+    expect(window.refund(4, 25 * SECOND)).toBe(true);
+    expect(window.report().remaining).toBe(4);
+    expect(window.refund(4, 25 * SECOND)).toBe(false);
+    expect(window.refund(4, 15 * SECOND)).toBe(false);
+    expect(window.refund(4, 90 * SECOND)).toBe(false);
+    expect(window.report().remaining).toBe(4);
+  });
+});
+
+describe("slidingWindow", () => {
+  test("says what it grants and in how long", () => {
+    expect(
+      compileSlidingWindow(slidingWindow({ limit: 5, window: "1h", buckets: 60 })),
+    ).toMatchObject({ name: "5-per-1h", per: "default", limit: 5, windowMs: 3_600_000 });
+  });
+
+  test("counts apart with other buckets, and alike when one is written or left out", () => {
+    const canonical = (buckets: number | undefined) =>
+      compileSlidingWindow(slidingWindow({ limit: 5, window: "1h", buckets })).canonical;
+    expect(canonical(undefined)).toBe(canonical(1));
+    expect(canonical(2)).not.toBe(canonical(1));
+  });
+});

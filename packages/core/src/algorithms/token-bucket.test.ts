@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import type { TokenBucketLimit } from "../policy.ts";
+import { MAX, NEVER } from "./exact.ts";
+import { compileTokenBucket, tokenBucket } from "./token-bucket.ts";
+
+const SECOND = 1_000_000;
+
+/** A bucket on a clock of its own. */
+function open(options: Omit<TokenBucketLimit, "algorithm">) {
+  const { algorithm, quota } = compileTokenBucket({ algorithm: "tokenBucket", ...options });
+  const debt = algorithm.fresh(quota);
+  return {
+    debt,
+    pass: (elapsed: number) => algorithm.advance(debt, quota, elapsed, elapsed),
+    report: () => algorithm.report(debt, quota),
+    refund: (cost: number, age: number) => algorithm.refund(debt, quota, cost, age),
+    /** Microseconds to wait; charged when there are none. */
+    ask(cost = 1): number {
+      const wait = algorithm.wait(debt, quota, cost);
+      if (wait === 0) algorithm.spend(debt, quota, cost);
+      return wait;
+    },
+  };
+}
+
+describe("tokenBucket", () => {
+  test("gives out its capacity at once, then one token each time one has come back", () => {
+    const bucket = open({ capacity: 3, refill: 2, every: "1s" });
+    expect([bucket.ask(), bucket.ask(), bucket.ask()]).toEqual([0, 0, 0]);
+    expect(bucket.ask()).toBe(SECOND / 2);
+    bucket.pass(SECOND / 2 - 1);
+    expect(bucket.ask()).toBe(1);
+    bucket.pass(1);
+    expect(bucket.ask()).toBe(0);
+    expect(bucket.ask()).toBe(SECOND / 2);
+  });
+
+  test("refills to its capacity and never above", () => {
+    const bucket = open({ capacity: 5, refill: 1, every: 10 });
+    expect(bucket.ask(5)).toBe(0);
+    bucket.pass(365 * 86_400 * SECOND);
+    expect(bucket.report()).toEqual({ remaining: 5, reset: 0, growth: 0 });
+    expect(bucket.ask(6)).toBe(NEVER);
+  });
+
+  test("tells how long a larger cost takes, and when it is full again", () => {
+    const bucket = open({ capacity: 10, refill: 1, every: "1s" });
+    bucket.ask(8);
+    expect(bucket.ask(5)).toBe(3 * SECOND);
+    expect(bucket.report()).toEqual({ remaining: 2, reset: 8 * SECOND, growth: SECOND });
+    bucket.pass(SECOND / 4);
+    expect(bucket.report()).toEqual({
+      remaining: 2,
+      reset: 7.75 * SECOND,
+      growth: 0.75 * SECOND,
+    });
+  });
+
+  test("keeps the fractions that whole microseconds would lose: 300,000 per second are 300,000", () => {
+    const bucket = open({ capacity: 1, refill: 300_000, every: "1s" });
+    let admitted = 0;
+    for (let micro = 0; micro < SECOND; micro += 1) {
+      if (bucket.ask() === 0) admitted += 1;
+      bucket.pass(1);
+    }
+    expect(admitted).toBe(250_000); // every fourth microsecond is the first at which a token of 3.33 µs is there
+    const large = open({ capacity: 300_000, refill: 300_000, every: "1s" });
+    large.ask(300_000);
+    large.pass(SECOND / 3);
+    expect(large.report().remaining).toBe(99_999);
+    large.pass(1);
+    expect(large.report().remaining).toBe(100_000);
+  });
+
+  test("a daily quota of a million comes back token by token: each at the microsecond it is due", () => {
+    const bucket = open({ capacity: 1_000_000, refill: 999_983, every: "1d" });
+    bucket.ask(1_000_000);
+    const due = (86_400 * SECOND) / 999_983;
+    for (const token of [1, 2, 3, 77_777, 999_982]) {
+      expect(bucket.ask(token)).toBe(Math.ceil(token * due));
+    }
+    expect(bucket.ask(999_983)).toBe(86_400 * SECOND);
+  });
+
+  test("the largest bucket with the slowest refill tells the longest wait there is, not a wrong one", () => {
+    const bucket = open({ capacity: 1_000_000_000, refill: 1, every: "366d" });
+    expect(bucket.ask(1_000_000_000)).toBe(0);
+    expect(bucket.ask()).toBe(366 * 86_400 * SECOND);
+    expect(bucket.report().reset).toBe(MAX);
+    bucket.pass(366 * 86_400 * SECOND);
+    expect(bucket.ask()).toBe(0);
+  });
+
+  test("a refund has no way above the capacity", () => {
+    const bucket = open({ capacity: 5, refill: 1, every: "1s" });
+    bucket.ask(5);
+    bucket.pass(3 * SECOND);
+    // Three of five have come back by themselves; only two are left to give.
+    expect(bucket.refund(5, 3 * SECOND)).toBe(true);
+    expect(bucket.report().remaining).toBe(5);
+    expect(bucket.refund(5, 5 * SECOND)).toBe(false);
+    expect(bucket.report()).toEqual({ remaining: 5, reset: 0, growth: 0 });
+  });
+
+  test("a denial takes nothing", () => {
+    const bucket = open({ capacity: 2, refill: 1, every: "1s" });
+    bucket.ask(2);
+    const before = { ...bucket.debt };
+    for (let i = 0; i < 50; i += 1) bucket.ask();
+    expect(bucket.debt).toEqual(before);
+  });
+
+  test("says what it grants and in how long", () => {
+    const { limit, windowMs, name, per } = compileTokenBucket(
+      tokenBucket({ capacity: 20, refill: 100, every: "1m" }),
+    );
+    expect({ limit, windowMs, name, per }).toEqual({
+      limit: 20,
+      windowMs: 12_000,
+      name: "100-per-1m",
+      per: "default",
+    });
+  });
+});
