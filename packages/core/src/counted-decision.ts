@@ -3,7 +3,7 @@ import { NEVER } from "./algorithms/exact.ts";
 import type { Counters, GroupUnit } from "./counters.ts";
 import type { Decision, DecisionSource, LimitState } from "./decision.ts";
 import { bindingLimit } from "./decision.ts";
-import { HeadgateError } from "./errors.ts";
+import { formatReceived, HeadgateError } from "./errors.ts";
 import type { Receipt } from "./store/refund.ts";
 import { toMilliseconds } from "./time.ts";
 
@@ -18,10 +18,13 @@ export class CountedDecision implements Decision {
   readonly cost: number;
   readonly source: DecisionSource = "store";
   readonly degraded: boolean = false;
+  /** The counters that were charged. */
+  readonly #counters: Counters;
   /** Private, so that nobody can make one up; gone once it was used. */
   #receipt: Receipt | undefined;
 
   constructor(
+    counters: Counters,
     allowed: boolean,
     limits: readonly LimitState[],
     cost: number,
@@ -35,21 +38,35 @@ export class CountedDecision implements Decision {
     this.resetAfterMs = binding.resetAfterMs;
     this.limits = limits;
     this.cost = cost;
+    this.#counters = counters;
     this.#receipt = receipt;
   }
 
-  /** Takes the receipt out of a decision: each can be used once. Undefined when there is none, or it was used. */
-  static takeReceipt(decision: Decision): Receipt | undefined {
-    if (!(#receipt in decision)) {
+  /**
+   * Takes the receipt out of a decision on the same counters: each can be used once. Undefined when there is none, or it
+   * was used. Throws `HEADGATE_INVALID_DECISION`.
+   */
+  static takeReceipt(decision: unknown, counters: Counters): Receipt | undefined {
+    const isOurs =
+      typeof decision === "object" &&
+      decision !== null &&
+      #receipt in decision &&
+      hasSameKeys(decision.#counters, counters);
+    if (!isOurs) {
       throw new HeadgateError(
         "HEADGATE_INVALID_DECISION",
-        "refund takes a decision that this limiter's consume returned",
+        `refund takes a decision that this limiter made, got ${formatReceived(decision)}`,
       );
     }
     const receipt = decision.#receipt;
     decision.#receipt = undefined;
     return receipt;
   }
+}
+
+/** Two limiters of one name on one store are one. */
+function hasSameKeys(a: Counters, b: Counters): boolean {
+  return a === b || (a.store.owner === b.store.owner && a.keyspace === b.keyspace);
 }
 
 /** Reads the reply of decide.lua. Throws `HEADGATE_FOREIGN_KEY`, `HEADGATE_BAD_REPLY`. */
@@ -82,7 +99,7 @@ export function readDecision(
   const receipt =
     allowed && charge ? { cost, charged: reply[1] as number, units, births } : undefined;
   // A dimension that was left out leaves a hole.
-  return new CountedDecision(allowed, states.filter(Boolean), cost, receipt);
+  return new CountedDecision(counters, allowed, states.filter(Boolean), cost, receipt);
 }
 
 function readState(limit: CompiledLimit, reply: readonly number[], at: number): LimitState {

@@ -3,7 +3,7 @@ import { compileLimit } from "./algorithms/compile-limit.ts";
 import { formatReceived, HeadgateError } from "./errors.ts";
 import { escapePart, escapeSubject, fingerprint } from "./key.ts";
 import type { LimitDescription, Policy } from "./policy.ts";
-import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "./policy.ts";
+import { GLOBAL_DIMENSION } from "./policy.ts";
 import type { Store } from "./store/store.ts";
 import type { Unit, UnitLimits } from "./store/unit.ts";
 
@@ -12,7 +12,7 @@ export type Subjects<Dimension extends string = string> =
   | string
   | { readonly [D in Dimension]?: string | null | undefined };
 
-/** What `per: "global"` counts. The dimension is in the key, so no other subject can be this one. */
+/** What `per: "global"` counts: its one subject. */
 const EVERYBODY = "*";
 
 /** The limits of a policy that count by one dimension. */
@@ -32,6 +32,8 @@ export interface Counters {
   readonly limits: readonly CompiledLimit[];
   /** The policy in canonical form: equal exactly when two limiters count the same. */
   readonly canonical: string;
+  /** Equal exactly when, on one store, all keys are. */
+  readonly keyspace: string;
 }
 
 /** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`. */
@@ -63,7 +65,8 @@ export function compileCounters(name: string, policy: Policy, store: Store): Cou
       keySuffix: `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(canonical)}`,
     };
   });
-  return { store, groups, limits, canonical };
+  const keyspace = `${store.prefix}:${escapePart(name)}:${canonical}`;
+  return { store, groups, limits, canonical, keyspace };
 }
 
 /** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores. */
@@ -85,6 +88,7 @@ export function joinCounters(first: Counters, second: Counters): Counters {
     groups: [...first.groups, ...moved],
     limits: [...first.limits, ...second.limits],
     canonical: `${first.canonical}&${second.canonical}`,
+    keyspace: `${first.keyspace}&${second.keyspace}`,
   };
 }
 
@@ -119,14 +123,28 @@ export function unitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
   return units;
 }
 
-/** The units of the dimensions that are named. */
+/**
+ * The units of the dimensions that are named: everybody, only by name. Throws as `unitsOf`.
+ */
 export function namedUnitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
-  if (typeof subjects !== "object" || subjects === null) return unitsOf(counters, subjects);
-  const all: Record<string, string | null> = {};
-  for (const { dimension } of counters.groups) {
-    all[dimension] = Object.hasOwn(subjects, dimension) ? (subjects[dimension] ?? "") : null;
+  rejectUnknownDimensions(counters, subjects);
+  const units: GroupUnit[] = [];
+  for (const group of counters.groups) {
+    const { dimension } = group;
+    const isNamed = isRecord(subjects)
+      ? Object.hasOwn(subjects, dimension)
+      : dimension !== GLOBAL_DIMENSION;
+    const subject = isNamed ? subjectIn(counters, dimension, subjects) : null;
+    if (subject !== null) units.push(unitOf(counters, group, subject));
   }
-  return unitsOf(counters, { ...subjects, ...all });
+  if (units.length === 0) throw emptyKey("every dimension", subjects);
+  return units;
+}
+
+function isRecord(
+  subjects: Subjects,
+): subjects is Readonly<Record<string, string | null | undefined>> {
+  return typeof subjects === "object" && subjects !== null;
 }
 
 function unitOf(counters: Counters, group: Group, subject: string): GroupUnit {
@@ -138,24 +156,35 @@ function unitOf(counters: Counters, group: Group, subject: string): GroupUnit {
   };
 }
 
+/** The subject in a dimension; null when its limits are left out. */
 function subjectIn(counters: Counters, dimension: string, subjects: Subjects): string | null {
-  if (typeof subjects === "object" && subjects !== null) {
-    if (Object.hasOwn(subjects, dimension)) {
-      const subject = subjects[dimension];
-      return subject === null ? null : checkSubject(dimension, subject);
-    }
-    if (dimension === GLOBAL_DIMENSION) return EVERYBODY;
-    throw emptyKey(dimension, undefined);
+  if (dimension === GLOBAL_DIMENSION) return everybodyIn(subjects);
+  if (isRecord(subjects)) {
+    const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
+    return subject === null ? null : checkSubject(dimension, subject);
   }
-  if (dimension === GLOBAL_DIMENSION) return EVERYBODY;
-  const own = counters.groups.filter((group) => group.dimension !== GLOBAL_DIMENSION);
-  if (own.some((group) => group.dimension !== dimension)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `this limiter counts by ${own.map((group) => group.dimension).join(", ")}: name the subject of each, as in { ${own.map((group) => `${group.dimension}: "..."`).join(", ")} }; got ${formatReceived(subjects)}`,
-    );
-  }
-  return checkSubject(dimension, subjects);
+  const others = dimensionsOf(counters).filter(
+    (other) => other !== GLOBAL_DIMENSION && other !== dimension,
+  );
+  if (others.length === 0) return checkSubject(dimension, subjects);
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `this limiter counts by ${[dimension, ...others].join(", ")}: name the subject of each, as in { ${dimension}: "..." }; got ${formatReceived(subjects)}`,
+  );
+}
+
+function everybodyIn(subjects: Subjects): string | null {
+  if (!isRecord(subjects) || !Object.hasOwn(subjects, GLOBAL_DIMENSION)) return EVERYBODY;
+  const named = subjects[GLOBAL_DIMENSION];
+  if (named === EVERYBODY || named === null) return named;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_KEY",
+    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatReceived(named)}`,
+  );
+}
+
+function dimensionsOf(counters: Counters): string[] {
+  return counters.groups.map(({ dimension }) => dimension);
 }
 
 function checkSubject(dimension: string, subject: unknown): string {
@@ -177,12 +206,12 @@ function emptyKey(dimension: string, subject: unknown): HeadgateError {
 }
 
 function rejectUnknownDimensions(counters: Counters, subjects: Subjects): void {
-  if (typeof subjects !== "object" || subjects === null) return;
+  if (!isRecord(subjects)) return;
   for (const dimension of Object.keys(subjects)) {
-    if (counters.groups.some((group) => group.dimension === dimension)) continue;
+    if (dimensionsOf(counters).includes(dimension)) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${counters.groups.map((group) => group.dimension).join(", ") || DEFAULT_DIMENSION}`,
+      `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensionsOf(counters).join(", ")}`,
     );
   }
 }

@@ -4,7 +4,7 @@ import { compileCounters, joinCounters, namedUnitsOf, unitsOf } from "./counters
 import type { Decision } from "./decision.ts";
 import { formatReceived, HeadgateError } from "./errors.ts";
 import type { NameClaim } from "./names.ts";
-import { claimName } from "./names.ts";
+import { claimName, requireName } from "./names.ts";
 import { rejectUnknownOptions } from "./options.ts";
 import type { LimitDescription, Policy } from "./policy.ts";
 import { decide } from "./store/decide.ts";
@@ -106,13 +106,19 @@ export function createLimiter<const Per extends string = never>(
   const inherited = parent === undefined ? undefined : partsOf(parent);
   const counters = inherited === undefined ? own : joinCounters(inherited.counters, own);
   const claim = claimName(store, name, own.canonical);
+  if (inherited?.identities.includes(claim.identity)) {
+    claim.release();
+    throw invalidOption("extends must be another limiter than the one made", name);
+  }
   return limiterOn(counters, name, maxQueue, claim, inherited?.identities ?? []);
 }
 
 /** The name and the store of a limiter's counters. */
 function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
   if (store === undefined && parent === undefined) {
-    return { name: name ?? "limiter", store: memoryStore() };
+    const own = name === undefined ? "limiter" : name;
+    requireName(own);
+    return { name: own, store: memoryStore() };
   }
   const place = store ?? partsOf(parent as Limiter).counters.store;
   if (!isStore(place))
@@ -140,11 +146,10 @@ function limiterOn(
     return readDecision(counters, units, cost, charge, reply);
   }
 
-  const queue = createWaitQueue(maxQueue, (decision) => giveBack(decision));
+  const queue = createWaitQueue(maxQueue, giveBack);
 
   async function giveBack(decision: Decision): Promise<boolean> {
-    if (closed) throw isClosed(name);
-    const receipt = CountedDecision.takeReceipt(decision);
+    const receipt = CountedDecision.takeReceipt(decision, counters);
     if (receipt === undefined) return false;
     const reply = await store.run(refund, receipt);
     rejectForeign(reply, receipt.units as readonly GroupUnit[]);
@@ -169,7 +174,10 @@ function limiterOn(
       return ask(unitsOf(counters, subject), readCost(options), false);
     },
 
-    refund: giveBack,
+    async refund(decision) {
+      if (closed) throw isClosed(name);
+      return giveBack(decision);
+    },
 
     async reset(subject) {
       if (closed) throw isClosed(name);
@@ -180,8 +188,13 @@ function limiterOn(
 
     async wait(subject, options = {}) {
       if (closed) throw isClosed(name);
+      rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
       const units = unitsOf(counters, subject);
-      const cost = readCost(options);
+      const cost = checkCost(options.cost);
+      const { signal } = options;
+      if (signal !== undefined && !(signal instanceof AbortSignal)) {
+        throw invalidOption("signal must be an AbortSignal", signal);
+      }
       rejectImpossible(units, cost);
       const timeoutMs =
         options.timeout === undefined
@@ -214,18 +227,26 @@ export function partsOf(limiter: unknown): LimiterParts {
 }
 
 function isStore(store: unknown): store is Store {
-  return typeof store === "object" && store !== null && typeof (store as Store).run === "function";
+  const { owner, prefix, run } = (store ?? {}) as Partial<Store>;
+  return (
+    ((typeof owner === "object" && owner !== null) || typeof owner === "function") &&
+    typeof prefix === "string" &&
+    typeof run === "function"
+  );
 }
 
-function readCost(options: CostOptions = {}): number {
-  const { cost = 1 } = options;
-  if (!Number.isSafeInteger(cost) || cost < 1) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_COST",
-      `cost must be a whole number from 1 to 2^53 - 1, got ${formatReceived(cost)}`,
-    );
-  }
-  return cost;
+function readCost(options: CostOptions | undefined): number {
+  if (options === undefined) return 1;
+  rejectUnknownOptions("consume and peek", options, ["cost"]);
+  return checkCost(options.cost);
+}
+
+function checkCost(cost = 1): number {
+  if (Number.isSafeInteger(cost) && cost >= 1) return cost;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_COST",
+    `cost must be a whole number from 1 to 2^53 - 1, got ${formatReceived(cost)}`,
+  );
 }
 
 function rejectImpossible(units: readonly GroupUnit[], cost: number): void {

@@ -18,17 +18,21 @@ const REGISTRY = Symbol.for("@headgate/core.names");
 
 type Registry = WeakMap<object, Map<string, NameEntry>>;
 
-/**
- * Claims a name on a store for a policy. The same name with the same policy is the same limiter.
- * Throws `HEADGATE_DUPLICATE_NAME` for another policy, `HEADGATE_INVALID_OPTION` for a name that is none.
- */
-export function claimName(store: Store, name: string, policy: string): NameClaim {
+/** Throws `HEADGATE_INVALID_OPTION` for a name that is none. */
+export function requireName(name: unknown): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > 512) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `name must be a text of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
     );
   }
+}
+
+/**
+ * Claims a name on a store for a policy. The same name with the same policy is the same limiter.
+ * Throws `HEADGATE_DUPLICATE_NAME` for another policy.
+ */
+export function claimName(store: Store, name: string, policy: string): NameClaim {
   const names = namesOf(store.owner);
   const id = `${store.prefix}:${name}`;
   const entry = names.get(id) ?? { policy, users: 0 };

@@ -48,9 +48,11 @@ export function createWaitQueue(
       if (this.#waiters.length === 1) void this.#serve();
     }
 
-    /** A waiter that gave up at the head must not hold up the others. */
+    /** Whoever gave up must neither hold up the others, at the head, nor be kept, behind it. */
     leave(waiter: Waiter): void {
-      if (this.#waiters[0] === waiter) this.#wake?.();
+      const place = this.#waiters.indexOf(waiter);
+      if (place === 0) this.#wake?.();
+      if (place > 0) this.#waiters.splice(place, 1);
     }
 
     rejectAll(error: HeadgateError): void {

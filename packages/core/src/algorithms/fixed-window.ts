@@ -1,3 +1,4 @@
+import { formatReceived } from "../errors.ts";
 import type { FixedWindowLimit } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
@@ -75,9 +76,9 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit<Windo
   rejectUnknown(limit, ["limit", "window", "align"]);
   const window = readWindow(limit, "window");
   const count = readRate(limit, "limit", window, "window");
-  const align = limit.align ?? "first";
+  const align = limit.align === undefined ? "first" : limit.align;
   if (align !== "first" && align !== "clock") {
-    rejectLimit(limit, `align must be "first" or "clock", got ${JSON.stringify(align)}`);
+    rejectLimit(limit, `align must be "first" or "clock", got ${formatReceived(align)}`);
   }
   const aligned = align === "clock" ? 1 : 0;
   return {

@@ -2,7 +2,7 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Clock } from "../store/memory-store.ts";
-import { readClock } from "../store/memory-store.ts";
+import { readClock, requireClock } from "../store/memory-store.ts";
 import type { Step, Store } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
@@ -32,6 +32,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       `redisStore: prefix must be 1 to 32 letters, digits, dots, dashes, underscores, got ${formatReceived(prefix)}`,
     );
   }
+  requireClock("redisStore", clock);
   const port = fromClient(client);
   listenForErrors(client);
   const runners = new Map<LuaSource, ScriptRunner>();

@@ -29,6 +29,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       `memoryStore: maxKeys must be a whole number from 1 to 16777216, got ${formatReceived(maxKeys)}`,
     );
   }
+  requireClock("memoryStore", clock);
   const table = new MemoryTable(maxKeys);
   const moments = createMoments(clock);
   return {
@@ -54,6 +55,15 @@ function createMoments(clock: Clock): () => Moment {
     birth += 1;
     return { now, birth };
   };
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a clock that is none. */
+export function requireClock(owner: string, clock: unknown): void {
+  if (clock === undefined || typeof clock === "function") return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: clock must be a function that returns milliseconds since the epoch, got ${formatReceived(clock)}`,
+  );
 }
 
 /** A clock's reading in microseconds. Throws `HEADGATE_INVALID_OPTION` when it is not a time. */

@@ -1,0 +1,60 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { ERROR_CODES, formatReceived, HeadgateError } from "./errors.ts";
+
+describe("formatReceived", () => {
+  test.each([
+    [5, "5"],
+    [Number.NaN, "NaN"],
+    ["5", '"5"'],
+    ["", '""'],
+    ["a\nb", '"a\\nb"'],
+    [undefined, "undefined"],
+    [null, "null"],
+    [true, "true"],
+    [10n, "10n"],
+    [Symbol("x"), "Symbol(x)"],
+    [() => 5, "a function"],
+    [{ max: 5 }, '{"max":5}'],
+    [[1, 2], "[1,2]"],
+  ])("writes %s unambiguously", (value, text) => {
+    expect(formatReceived(value)).toBe(text);
+  });
+
+  test("never throws, whatever it is given, and stays short", () => {
+    const circular: Record<string, unknown> = {};
+    circular["self"] = circular;
+    const throwing = {
+      toJSON() {
+        throw new Error("no");
+      },
+    };
+    const silent = { toJSON: () => undefined };
+    for (const value of [circular, throwing, silent, { big: 1n }, Object.create(null)]) {
+      expect(formatReceived(value)).toMatch(/^(an object|\{\})$/);
+    }
+    expect(formatReceived("x".repeat(5_000)).length).toBeLessThanOrEqual(82);
+    expect(formatReceived(new Array(5_000).fill(7)).length).toBeLessThanOrEqual(80);
+  });
+
+  test.prop([fc.anything({ withBigInt: true, withNullPrototype: true, withDate: true })])(
+    "is one line",
+    (value) => {
+      expect(formatReceived(value)).not.toMatch(/[\r\n]/);
+    },
+  );
+});
+
+test("every code says in one sentence what it means", () => {
+  for (const [code, sentence] of Object.entries(ERROR_CODES)) {
+    expect(code).toMatch(/^HEADGATE(_[A-Z]+)+$/);
+    expect(sentence).toMatch(/^[A-Z].*\.$/);
+  }
+});
+
+test("an error carries its code, its name and its cause", () => {
+  const cause = new Error("reset by peer");
+  const error = new HeadgateError("HEADGATE_BAD_REPLY", "no", { cause });
+  expect(error).toMatchObject({ name: "HeadgateError", code: "HEADGATE_BAD_REPLY", cause });
+  expect(String(error)).toBe("HeadgateError: no");
+});

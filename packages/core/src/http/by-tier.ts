@@ -1,0 +1,35 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Policy } from "../policy.ts";
+
+/** Limits that depend on the request: each tier has its own, and counters of its own. */
+export interface TierPolicy<Request = never, Per extends string = string> {
+  readonly tiers: Readonly<Record<string, Policy<Per>>>;
+  readonly select: (request: Request) => string | Promise<string>;
+}
+
+/**
+ * Chooses the limits by the tier a request belongs to: `byTier({ free: ..., premium: ... }, (req) => req.user.plan)`.
+ * A tier that does not exist is an error handed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request.
+ */
+export function byTier<const Per extends string = never, Request = never>(
+  tiers: Readonly<Record<string, Policy<Per>>>,
+  select: (request: Request) => string | Promise<string>,
+): TierPolicy<Request, Per> {
+  if (typeof tiers !== "object" || tiers === null || Object.keys(tiers).length === 0) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `byTier: tiers must be an object with the limits of each tier, got ${formatReceived(tiers)}`,
+    );
+  }
+  if (typeof select !== "function") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `byTier: the second argument must be a function that names a request's tier, got ${formatReceived(select)}`,
+    );
+  }
+  return { tiers, select };
+}
+
+export function isTierPolicy(limits: unknown): limits is TierPolicy {
+  return typeof limits === "object" && limits !== null && "tiers" in limits;
+}

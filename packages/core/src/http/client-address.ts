@@ -1,0 +1,34 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** The network that counts as one IPv6 client when nothing else is said: what a provider gives one customer, at least. */
+export const DEFAULT_IPV6_PREFIX = 64;
+
+/**
+ * The subject of a client's address: an IPv4 address as it is, an IPv4-mapped IPv6 address as the IPv4 address, any other
+ * IPv6 address as its network of `ipv6Prefix` bits, without its zone. A port that a proxy left behind it is dropped.
+ * What is no address (a proxy may name a host) is a subject as it stands.
+ */
+export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
+  if (isIP(address) === 4) return address;
+  const bare = stripPort(address).replace(/%.*$/s, "");
+  const version = isIP(bare);
+  if (version === 0) return address;
+  return version === 4 ? bare : ipv6Subject(bare, ipv6Prefix);
+}
+
+function ipv6Subject(address: string, prefix: number): string {
+  const parsed = ipaddr.IPv6.parse(address);
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
+  if (prefix === 128) return parsed.toString();
+  const parts = parsed.parts.map((part, i) => {
+    const kept = Math.min(16, Math.max(0, prefix - i * 16));
+    return part & (0xffff << (16 - kept));
+  });
+  return `${new ipaddr.IPv6(parts).toString()}/${prefix}`;
+}
+
+function stripPort(address: string): string {
+  const match = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/.exec(address);
+  return match?.[1] ?? match?.[2] ?? address;
+}

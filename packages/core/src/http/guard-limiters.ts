@@ -1,0 +1,89 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Limiter } from "../limiter.ts";
+import { createLimiter, partsOf } from "../limiter.ts";
+import { requireName } from "../names.ts";
+import type { Policy } from "../policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { TierPolicy } from "./by-tier.ts";
+import { isTierPolicy } from "./by-tier.ts";
+import type { GuardOptions } from "./guard-options.ts";
+
+/** The limiters that a set of options describes: one, or one for each tier. */
+export interface GuardLimiters {
+  /** The one limiter, when limits do not depend on the request. */
+  readonly only: Limiter | undefined;
+  /** The limiter of each tier, when they do. */
+  readonly tiers: ReadonlyMap<string, Limiter>;
+  readonly all: readonly Limiter[];
+  /** The limiter of a request. Rejects with `HEADGATE_UNKNOWN_TIER`. */
+  of(request: unknown): Promise<Limiter>;
+  /** Closes those that were made here; one that was handed in stays open. */
+  close(): Promise<void>;
+}
+
+/** Makes the limiters that options describe; `extended` is decided together with each. Throws what `createLimiter` throws. */
+export function makeGuardLimiters<Request>(
+  owner: string,
+  options: GuardOptions<Request>,
+  extended?: Limiter,
+): GuardLimiters {
+  const { limiter, limits, name, store } = options;
+  if (limiter !== undefined) {
+    rejectBeside(owner, options);
+    partsOf(limiter);
+    return oneLimiter(limiter, async () => {});
+  }
+  if (limits === undefined) {
+    throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: limits or a limiter is required`);
+  }
+  if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended);
+  const made = createLimiter({ name, limits: limits as Policy, store, extends: extended });
+  return oneLimiter(made, () => made.close());
+}
+
+function oneLimiter(only: Limiter, close: () => Promise<void>): GuardLimiters {
+  return { only, tiers: new Map(), all: [only], of: async () => only, close };
+}
+
+function tierLimiters<Request>(
+  owner: string,
+  policy: TierPolicy,
+  { name, store: given }: GuardOptions<Request>,
+  extended: Limiter | undefined,
+): GuardLimiters {
+  if (given !== undefined) requireName(name);
+  // All tiers share one store, also when it is one of their own.
+  const store = given ?? memoryStore();
+  const tiers = new Map<string, Limiter>();
+  for (const [tier, limits] of Object.entries(policy.tiers)) {
+    const tierName = `${name ?? "limiter"} (${tier})`;
+    tiers.set(tier, createLimiter({ name: tierName, limits, store, extends: extended }));
+  }
+  return {
+    only: undefined,
+    tiers,
+    all: [...tiers.values()],
+    async of(request) {
+      const tier: unknown = await policy.select(request as never);
+      const limiter = tiers.get(tier as string);
+      if (limiter !== undefined) return limiter;
+      throw new HeadgateError(
+        "HEADGATE_UNKNOWN_TIER",
+        `${owner}: the tiers are ${[...tiers.keys()].join(", ")}, got ${formatReceived(tier)}`,
+      );
+    },
+    async close() {
+      await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
+    },
+  };
+}
+
+function rejectBeside<Request>(owner: string, options: GuardOptions<Request>): void {
+  for (const option of ["limits", "store", "name"] as const) {
+    if (options[option] === undefined) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: limiter stands in place of limits, store and name; got ${option} as well`,
+    );
+  }
+}

@@ -1,0 +1,149 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Limiter } from "../limiter.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { Policy } from "../policy.ts";
+import type { Store } from "../store/store.ts";
+import type { TierPolicy } from "./by-tier.ts";
+import type { HeadersOption } from "./headers.ts";
+import type { KeyFunction } from "./key-function.ts";
+
+/** What happens to a request whose key is undefined or empty. */
+export type MissingKey = "ip" | "reject" | "skip";
+
+/** The dimensions that need no key function. */
+export type KnownDimension = "default" | "ip" | "global";
+
+/** The options that both adapters share. `Request` is the framework's own. */
+export interface GuardOptions<Request, Dimension extends string = string> {
+  /** The identity of the counters, across processes and deploys. Required with a `store`. */
+  readonly name?: string | undefined;
+  /** The limits decided together for one request: one, several, or `byTier(...)`. */
+  readonly limits?:
+    | Policy<NoInfer<Dimension> | KnownDimension>
+    | TierPolicy<Request, NoInfer<Dimension> | KnownDimension>
+    | undefined;
+  /** A limiter made with `createLimiter`, in place of `limits`, `store` and `name`. */
+  readonly limiter?: Limiter | undefined;
+  /** Where counts live. Default: a `memoryStore()` of its own. */
+  readonly store?: Store | undefined;
+  /** Who is counted: a key function, or one for each dimension. Default `byIp()`. */
+  readonly key?:
+    | KeyFunction<Request>
+    | { readonly [D in Dimension]: KeyFunction<Request> }
+    | undefined;
+  /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
+  readonly missing?: MissingKey | undefined;
+  /** Units a request costs: a whole number of at least 1. Default 1. */
+  readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
+  /** Whether a request is not limited at all. */
+  readonly skip?:
+    | ((request: Request) => boolean | undefined | Promise<boolean | undefined>)
+    | undefined;
+  /** Which headers an answer carries. Default: legacy and standard. */
+  readonly headers?: HeadersOption | undefined;
+}
+
+/** The options' names. */
+export const GUARD_OPTIONS = [
+  "name",
+  "limits",
+  "limiter",
+  "store",
+  "key",
+  "missing",
+  "cost",
+  "skip",
+  "headers",
+  "onDenied",
+] as const;
+
+/** What other limiters call it, and how Headgate does. */
+const PEER_OPTIONS: Readonly<Record<string, string>> = {
+  max: "limits: gcra({ limit, window })",
+  limit: "limits: gcra({ limit, window })",
+  points: "limits: gcra({ limit, window })",
+  windowMs: "limits: gcra({ limit, window })",
+  timeWindow: "limits: gcra({ limit, window })",
+  duration: "limits: gcra({ limit, window })",
+  keyGenerator: "key: (request) => ...",
+  ipv6Subnet: "key: byIp({ ipv6Prefix })",
+  redis: "store: redisStore(client)",
+  storeClient: "store: redisStore(client)",
+  keyPrefix: "store: redisStore(client, { prefix })",
+  nameSpace: "name, and store: redisStore(client, { prefix })",
+  identifier: "name",
+  groupId: "one name for all who share the limit",
+  handler: "onDenied",
+  message: "onDenied",
+  statusCode: "onDenied",
+  errorResponseBuilder: "onDenied",
+  onExceeded: "onDenied",
+  standardHeaders: "headers: { standard }",
+  legacyHeaders: "headers: { legacy }",
+  addHeaders: "headers",
+  addHeadersOnExceeding: "headers",
+  enableDraftSpec: "headers: { standard }",
+  requestPropertyName: "req.rateLimit, always",
+};
+
+/** Throws `HEADGATE_INVALID_OPTION` for what no option takes, naming ours where another limiter's was meant. */
+export function validateGuardOptions(
+  owner: string,
+  options: object,
+  more: readonly string[] = [],
+): void {
+  rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], PEER_OPTIONS);
+  const { missing, skip, cost, key, onDenied } = options as GuardOptions<never> & {
+    onDenied?: unknown;
+  };
+  requireThat(
+    owner,
+    "missing",
+    missing,
+    isOneOf("ip", "reject", "skip"),
+    '"ip", "reject" or "skip"',
+  );
+  requireThat(owner, "skip", skip, isFunction, "a function");
+  requireThat(
+    owner,
+    "cost",
+    cost,
+    (value) => isFunction(value) || (Number.isSafeInteger(value) && (value as number) >= 1),
+    "a whole number of at least 1, or a function",
+  );
+  requireThat(owner, "key", key, isKey, "a function, or an object with one for each dimension");
+  requireThat(
+    owner,
+    "onDenied",
+    onDenied,
+    (value) => isFunction(value) || value === "error",
+    'a function or "error"',
+  );
+}
+
+function requireThat(
+  owner: string,
+  option: string,
+  value: unknown,
+  holds: (value: unknown) => boolean,
+  rule: string,
+): void {
+  if (value === undefined || holds(value)) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ${option} must be ${rule}, got ${formatReceived(value)}`,
+  );
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isOneOf(...allowed: readonly unknown[]): (value: unknown) => boolean {
+  return (value) => allowed.includes(value);
+}
+
+function isKey(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return isFunction(value);
+  return Object.values(value).every(isFunction);
+}

@@ -1,0 +1,74 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Limiter } from "../limiter.ts";
+import { partsOf } from "../limiter.ts";
+import { GLOBAL_DIMENSION } from "../policy.ts";
+import { answerTo } from "./answer.ts";
+import type { GuardLimiters } from "./guard-limiters.ts";
+import type { GuardOptions } from "./guard-options.ts";
+import { readHeadersOption } from "./headers.ts";
+import type { HttpRequest } from "./key-function.ts";
+import type { Warn } from "./proxy-trust.ts";
+import { createProxyTrustWatch } from "./proxy-trust.ts";
+import type { RequestSubjects, SubjectReader } from "./read-subjects.ts";
+import { createSubjectReader } from "./read-subjects.ts";
+import { addDecision, askOnce } from "./request-state.ts";
+import type { Client, Verdict } from "./verdict.ts";
+
+/** Decides requests of one framework under one set of options. */
+export interface Guard<Request> {
+  /** Skip, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
+  check(request: Request, client: Client): Promise<Verdict>;
+}
+
+const PASS: Verdict = { kind: "pass" };
+
+/** Prepares the one path a request takes in HTTP. `owner` names it in errors. Throws `HEADGATE_INVALID_OPTION`. */
+export function createGuard<Request extends HttpRequest>(
+  owner: string,
+  limiters: GuardLimiters,
+  options: GuardOptions<Request>,
+  warn: Warn,
+): Guard<Request> {
+  const headers = readHeadersOption(options.headers);
+  const { missing = "ip", skip, cost = 1 } = options;
+  const readers = new Map<Limiter, SubjectReader<Request>>();
+  for (const limiter of limiters.all) {
+    readers.set(limiter, createSubjectReader(owner, limiter, options.key, missing));
+  }
+  const usesAddress = [...readers.values()].some((reader) => reader.usesAddress);
+  const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
+
+  return {
+    async check(request, client) {
+      watch?.check(request, client.address, client.peer);
+      if (skip !== undefined && isSkipped(owner, await skip(request))) return PASS;
+      const limiter = await limiters.of(request);
+      const subjects = await (readers.get(limiter) as SubjectReader<Request>).read(request, client);
+      if (isVerdict(subjects)) return subjects;
+      const units = typeof cost === "function" ? await cost(request) : cost;
+      if (isLeftOut(limiter, subjects) || !askOnce(request, limiter)) return PASS;
+      const decision = await limiter.consume(subjects, { cost: units });
+      return answerTo(addDecision(request, decision, subjects), headers, Date.now());
+    },
+  };
+}
+
+function isSkipped(owner: string, skipped: unknown): boolean {
+  if (skipped === true || skipped === false || skipped === undefined) return skipped === true;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: skip must return true or false, got ${formatReceived(skipped)}`,
+  );
+}
+
+/** Whether no limit is left to ask. */
+function isLeftOut(limiter: Limiter, subjects: RequestSubjects): boolean {
+  return partsOf(limiter).counters.groups.every(
+    ({ dimension }) => dimension !== GLOBAL_DIMENSION && subjects[dimension] === null,
+  );
+}
+
+/** Subjects have no prototype, so that no dimension's name can make them a verdict. */
+function isVerdict(value: RequestSubjects | Verdict): value is Verdict {
+  return Object.getPrototypeOf(value) !== null;
+}

@@ -1,0 +1,92 @@
+import type { Decision, LimitState } from "../decision.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { LimitDescription } from "../policy.ts";
+
+/** A header's name and value. */
+export type Header = readonly [name: string, value: string];
+
+export interface HeaderOptions {
+  /** `X-RateLimit-Limit`, `-Remaining`, `-Reset`. Default true. */
+  readonly legacy?: boolean | undefined;
+  /** `RateLimit-Policy` and `RateLimit`, draft-ietf-httpapi-ratelimit-headers-11. Default true. */
+  readonly standard?: boolean | undefined;
+  /** What `X-RateLimit-Reset` tells: seconds from now (`"delta"`, default), or since the Unix epoch (`"epoch"`). */
+  readonly legacyReset?: "delta" | "epoch" | undefined;
+}
+
+/** Which headers an answer carries; `false` for none but `Retry-After`. */
+export type HeadersOption = HeaderOptions | boolean;
+
+/** The option with its defaults. Throws `HEADGATE_INVALID_OPTION`. */
+export function readHeadersOption(option: HeadersOption | undefined): Required<HeaderOptions> {
+  if (option === false) return { legacy: false, standard: false, legacyReset: "delta" };
+  const options = option === undefined || option === true ? {} : option;
+  rejectUnknownOptions("headers", options, ["legacy", "standard", "legacyReset"]);
+  const { legacy = true, standard = true, legacyReset = "delta" } = options;
+  requireOneOf("legacy", legacy, [true, false]);
+  requireOneOf("standard", standard, [true, false]);
+  requireOneOf("legacyReset", legacyReset, ["delta", "epoch"]);
+  return { legacy, standard, legacyReset };
+}
+
+function requireOneOf(option: string, value: unknown, allowed: readonly unknown[]): void {
+  if (allowed.includes(value)) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `headers: ${option} must be ${allowed.map(formatReceived).join(" or ")}, got ${formatReceived(value)}`,
+  );
+}
+
+/** The binding limit's numbers, under the names that clients have known for longest. `nowMs` is the wall clock. */
+export function formatLegacy(
+  decision: Decision,
+  legacyReset: "delta" | "epoch",
+  nowMs: number,
+): Header[] {
+  const reset =
+    legacyReset === "delta"
+      ? toSeconds(decision.resetAfterMs)
+      : toSeconds(nowMs + decision.resetAfterMs);
+  return [
+    ["X-RateLimit-Limit", String(decision.limit)],
+    ["X-RateLimit-Remaining", String(decision.remaining)],
+    ["X-RateLimit-Reset", String(reset)],
+  ];
+}
+
+/** `RateLimit-Policy`: every limit's quota and window (left out below a second), as an RFC 9651 list. */
+export function formatPolicy(limits: readonly LimitDescription[]): string {
+  return limits
+    .map(({ name, limit, windowMs }) => {
+      const window = windowMs >= 1_000 ? `;w=${toSeconds(windowMs)}` : "";
+      return `${quote(name)};q=${limit}${window}`;
+    })
+    .join(", ");
+}
+
+/** `RateLimit`: what is left of every limit, and in how many seconds that grows, as an RFC 9651 list. */
+export function formatRemaining(limits: readonly LimitState[]): string {
+  return limits
+    .map(
+      ({ name, remaining, growsAfterMs }) =>
+        `${quote(name)};r=${remaining};t=${toSeconds(growsAfterMs)}`,
+    )
+    .join(", ");
+}
+
+/** `Retry-After` in whole seconds (RFC 9110 §10.2.3), never earlier than the real moment; undefined when waiting is no use. */
+export function formatRetryAfter(decision: Decision): string | undefined {
+  return Number.isFinite(decision.retryAfterMs)
+    ? String(toSeconds(decision.retryAfterMs))
+    : undefined;
+}
+
+function toSeconds(milliseconds: number): number {
+  return Math.ceil(milliseconds / 1_000);
+}
+
+/** A string of RFC 9651 §4.1.6; limit names are printable ASCII. */
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}

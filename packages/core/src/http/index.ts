@@ -1,0 +1,25 @@
+export { partsOf } from "../limiter.ts";
+export type { TierPolicy } from "./by-tier.ts";
+export { byTier } from "./by-tier.ts";
+export { HeadgateDenied } from "./denied.ts";
+export type { Guard } from "./guard.ts";
+export { createGuard } from "./guard.ts";
+export type { GuardLimiters } from "./guard-limiters.ts";
+export { makeGuardLimiters } from "./guard-limiters.ts";
+export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
+export { validateGuardOptions } from "./guard-options.ts";
+export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";
+export type {
+  ByHeaderOptions,
+  ByIpOptions,
+  HttpRequest,
+  KeyFunction,
+  KeyResult,
+} from "./key-function.ts";
+export { byHeader, byIp } from "./key-function.ts";
+export type { QuotaProblem } from "./problem.ts";
+export { toProblem } from "./problem.ts";
+export type { Warn } from "./proxy-trust.ts";
+export { subjectOf } from "./request-state.ts";
+export type { KindSubject } from "./subject.ts";
+export type { Client, Rejection, Verdict } from "./verdict.ts";

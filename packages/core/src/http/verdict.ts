@@ -1,0 +1,40 @@
+import type { Decision } from "../decision.ts";
+import type { Header } from "./headers.ts";
+
+/** The answer to a request that does not go on. */
+export interface Rejection {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** What an adapter does with a request. */
+export type Verdict =
+  /** Nothing was asked: it goes on. */
+  | { readonly kind: "pass" }
+  /** The client is gone and nobody waits for an answer. */
+  | { readonly kind: "left" }
+  /** It goes on. `decision` binds among all of this request so far; the headers are for its answer. */
+  | { readonly kind: "allowed"; readonly decision: Decision; readonly headers: readonly Header[] }
+  | {
+      readonly kind: "denied";
+      readonly decision: Decision;
+      readonly headers: readonly Header[];
+      readonly rejection: Rejection;
+    }
+  /** It lacks what it is counted by, and such requests are refused. */
+  | {
+      readonly kind: "refused";
+      readonly headers: readonly Header[];
+      readonly rejection: Rejection;
+    };
+
+/** Who sent a request, read before anything is awaited. */
+export interface Client {
+  /** The client's address, as the framework's proxy trust gives it. */
+  readonly address: string | undefined;
+  /** The address at the other end of the connection. */
+  readonly peer: string | undefined;
+  /** Whether the connection is gone. */
+  hasLeft(): boolean;
+}

@@ -1,0 +1,204 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import { slidingWindow } from "../algorithms/sliding-window.ts";
+import { tokenBucket } from "../algorithms/token-bucket.ts";
+import { formatReceived } from "../errors.ts";
+import { createLimiter } from "../limiter.ts";
+import type { Limit } from "../policy.ts";
+import type { Clock } from "./memory-store.ts";
+import { memoryStore } from "./memory-store.ts";
+import type { MemoryTable } from "./memory-table.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+const MINUTE = 60_000;
+
+function limiterWith(limits: Limit, options: { maxKeys?: number; clock?: Clock } = {}) {
+  return createLimiter({ name: "test", limits, store: memoryStore(options) });
+}
+
+describe("memoryStore refuses", () => {
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 24 + 1, "100", null, 10n])(
+    "maxKeys of %s",
+    (maxKeys) => {
+      expect(() => memoryStore({ maxKeys: maxKeys as number })).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_OPTION",
+          message: expect.stringContaining(`got ${formatReceived(maxKeys)}`),
+        }),
+      );
+    },
+  );
+
+  test.each([5, "now", null, {}, new Date(0)])("a clock that is %s", (clock) => {
+    expect(() => memoryStore({ clock: clock as unknown as Clock })).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(formatReceived(clock)),
+      }),
+    );
+  });
+
+  test.each([null, 5, "x", [], () => 1])("options that are %s", (options) => {
+    expect(() => memoryStore(options as never)).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(formatReceived(options)),
+      }),
+    );
+  });
+
+  test("an option it does not have", () => {
+    expect(() => memoryStore({ maxkeys: 5 } as never)).toThrow(/unknown option "maxkeys".*maxKeys/);
+  });
+
+  test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, "5 o'clock", 1e300])(
+    "a request when its clock says %s",
+    async (time) => {
+      const limiter = limiterWith(gcra({ limit: 1, window: "1m" }), {
+        clock: () => time as number,
+      });
+      await expect(limiter.consume("a")).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+    },
+  );
+});
+
+test("maxKeys may be anything from 1 to 2^24", async () => {
+  for (const maxKeys of [1, 2 ** 24]) {
+    const limiter = limiterWith(gcra({ limit: 1, window: "1m" }), { maxKeys });
+    expect((await limiter.consume("a")).allowed).toBe(true);
+    expect((await limiter.consume("a")).allowed).toBe(false);
+  }
+});
+
+test("a clock that steps back blocks nobody longer, and gives nobody more", async () => {
+  let now = 1_000_000_000;
+  const limiter = limiterWith(gcra({ limit: 1, window: "1m" }), { clock: () => now });
+  await limiter.consume("a");
+  now += 20_000;
+  expect((await limiter.consume("a")).retryAfterMs).toBe(40_000);
+  now -= 3_600_000;
+  expect((await limiter.consume("a")).retryAfterMs).toBe(40_000);
+  now += 40_000;
+  expect((await limiter.consume("a")).allowed).toBe(true);
+  now -= 1;
+  expect((await limiter.consume("a")).retryAfterMs).toBe(MINUTE);
+});
+
+test("without a clock of one's own, time is this process's, and does not need to be asked for", async () => {
+  const limiter = limiterWith(gcra({ limit: 1, window: 30 }));
+  const before = performance.now();
+  let denied = 0;
+  while (!(await limiter.wait("a")).allowed) denied += 1;
+  await limiter.wait("a");
+  expect(denied).toBe(0);
+  expect(performance.now() - before).toBeGreaterThanOrEqual(29);
+});
+
+describe("when more clients come than it may hold", () => {
+  const login = fixedWindow({ limit: 5, window: "15m" });
+
+  async function spend(limiter: ReturnType<typeof limiterWith>, subject: string, times: number) {
+    for (let i = 0; i < times; i += 1) await limiter.consume(subject);
+  }
+
+  test("a flood of one-shot keys does not evict a spent one", async () => {
+    const limiter = limiterWith(login, { maxKeys: 100, clock: () => MINUTE });
+    await spend(limiter, "attacker", 5);
+    for (let i = 0; i < 10_000; i += 1) await limiter.consume(`one-shot-${i}`);
+    expect((await limiter.consume("attacker")).allowed).toBe(false);
+  });
+
+  test("evicting a spent one costs the spending of (maxKeys - 1) others, and one request more", async () => {
+    let now = MINUTE;
+    const limiter = limiterWith(login, { maxKeys: 100, clock: () => now });
+    await spend(limiter, "attacker", 5);
+    now += 1; // what is spent later resets later: among equals the attacker's counter is the first to go
+    for (let i = 0; i < 98; i += 1) await spend(limiter, `other-${i}`, 5);
+    for (let i = 0; i < 1_000; i += 1) await spend(limiter, `four-of-five-${i}`, 4);
+    expect((await limiter.peek("attacker")).allowed).toBe(false);
+    await spend(limiter, "the last of the others", 5);
+    expect((await limiter.peek("attacker")).allowed).toBe(false);
+    await spend(limiter, "one more", 1);
+    expect((await limiter.peek("attacker")).allowed).toBe(true);
+  });
+
+  test("what has expired makes room before anything that still counts", async () => {
+    let now = MINUTE;
+    const limiter = limiterWith(login, { maxKeys: 100, clock: () => now });
+    for (let i = 0; i < 50; i += 1) await spend(limiter, `old-${i}`, 5);
+    now += 14 * MINUTE;
+    for (let i = 0; i < 50; i += 1) await limiter.consume(`fresh-${i}`);
+    now += MINUTE;
+    for (let i = 0; i < 50; i += 1) await limiter.consume(`new-${i}`);
+    const fresh = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => limiter.peek(`fresh-${i}`)),
+    );
+    expect(fresh.map(({ remaining }) => remaining)).toEqual(new Array(50).fill(3));
+  });
+
+  test("a million clients take bounded memory, and none of them waits for a sweep", async () => {
+    const limiter = limiterWith(gcra({ limit: 100, window: "1h" }));
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    let longest = 0;
+    let last = performance.now();
+    for (let i = 0; i < 1_000_000; i += 1) {
+      await limiter.consume(`198.51.${i >> 8}.${i & 255}`);
+      const now = performance.now();
+      longest = Math.max(longest, now - last);
+      last = now;
+    }
+    collectGarbage();
+    const kept = process.memoryUsage().heapUsed - before;
+    // 100,000 keys at no more than 600 bytes each.
+    expect(kept).toBeLessThan(60_000_000);
+    expect(kept).toBeGreaterThan(5_000_000);
+    expect(longest).toBeLessThan(500);
+    expect((await limiter.peek("198.51.0.0")).remaining).toBe(99);
+  }, 60_000);
+
+  test("the entries of its logs are counted, whatever they cost, and no longer when they have gone", async () => {
+    let now = MINUTE;
+    const store = memoryStore({ clock: () => now });
+    const limits = [
+      slidingLog({ limit: 1_000, window: "1m" }),
+      slidingLog({ limit: 5_000, window: "1h" }),
+    ];
+    const limiter = createLimiter({ name: "test", limits, store });
+    const table = store.owner as MemoryTable;
+    for (let i = 0; i < 10; i += 1) await limiter.consume("a", { cost: 100 });
+    expect((await limiter.consume("a")).allowed).toBe(false);
+    await limiter.consume("b");
+    expect(table.entries).toBe(2 * 10 + 2 * 1);
+    now += MINUTE;
+    await limiter.consume("a");
+    expect(table.entries).toBe(1 + 11 + 2);
+    await limiter.reset("a");
+    expect(table.entries).toBe(2);
+  });
+});
+
+describe.each([
+  gcra({ limit: 2, window: "30d" }),
+  tokenBucket({ capacity: 2, refill: 2, every: "30d" }),
+  fixedWindow({ limit: 2, window: "30d" }),
+  slidingWindow({ limit: 2, window: "30d" }),
+  slidingLog({ limit: 2, window: "30d" }),
+])("$algorithm over 30 days", (limits) => {
+  test("applies, and sets no timer", async () => {
+    const limiter = limiterWith(limits);
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
+    const before = timers();
+    expect((await limiter.consume("a")).allowed).toBe(true);
+    expect((await limiter.consume("a")).allowed).toBe(true);
+    expect((await limiter.consume("a")).allowed).toBe(false);
+    expect(timers()).toBe(before);
+  });
+});

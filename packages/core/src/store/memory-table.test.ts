@@ -1,0 +1,145 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import type { Rank } from "./memory-table.ts";
+import { MemoryTable } from "./memory-table.ts";
+
+/** The most log entries a table holds. */
+const MAX_ENTRIES = 1_048_576;
+
+/** What a table of `maxKeys` should hold, by looking at every row each time. */
+class Model {
+  readonly rows = new Map<string, Rank>();
+  readonly #maxKeys: number;
+
+  constructor(maxKeys: number) {
+    this.#maxKeys = maxKeys;
+  }
+
+  set(key: string, rank: Rank, now: number): void {
+    if (!this.rows.has(key)) {
+      for (let swept = 0; swept < 2; swept += 1) {
+        const [first] = this.#sorted((a, b) => a.expires - b.expires);
+        if (first !== undefined && first[1].expires <= now) this.rows.delete(first[0]);
+      }
+      const [least] = this.#sorted((a, b) => a.share - b.share || a.expires - b.expires);
+      if (least !== undefined && this.rows.size >= this.#maxKeys) this.rows.delete(least[0]);
+    }
+    this.rows.set(key, rank);
+  }
+
+  #sorted(compare: (a: Rank, b: Rank) => number): [string, Rank][] {
+    return [...this.rows].sort(([, a], [, b]) => compare(a, b));
+  }
+}
+
+const steps = fc.array(
+  fc.record({
+    key: fc.constantFrom(..."abcdefghijklmnop"),
+    move: fc.constantFrom("set", "set", "set", "delete"),
+    share: fc.constantFrom(0, 0.25, 0.5, 1),
+    life: fc.integer({ min: 1, max: 40 }),
+    rest: fc.nat(6),
+  }),
+  { maxLength: 120 },
+);
+
+test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
+  "gives up what has expired, then the lowest share, then the earliest reset",
+  (moves, maxKeys) => {
+    const table = new MemoryTable(maxKeys);
+    const model = new Model(maxKeys);
+    let now = 0;
+    moves.forEach(({ key, move, share, life, rest }, i) => {
+      now += rest;
+      if (move === "delete") {
+        expect(table.delete(key)).toBe(model.rows.delete(key));
+      } else {
+        // No two rows expire together, so that it is never open which of them goes.
+        const rank = { share, expires: now + life + i / 1_000, entries: 0 };
+        const value = { i };
+        table.set(key, value, rank, now);
+        model.set(key, rank, now);
+        expect(table.get(key)).toBe(value);
+      }
+      const kept = [..."abcdefghijklmnop"].filter((other) => table.get(other) !== undefined);
+      expect(kept).toEqual([...model.rows.keys()].sort());
+      expect(table.size).toBe(model.rows.size);
+      expect(table.size).toBeLessThanOrEqual(maxKeys);
+    });
+  },
+);
+
+describe("log entries", () => {
+  const logs = fc.array(
+    fc.record({
+      key: fc.constantFrom(..."abcdefgh"),
+      share: fc.constantFrom(0.25, 0.5, 1),
+      entries: fc.constantFrom(0, 1, 300_000, 600_000, 1_000_000),
+      isDeleted: fc.constantFrom(false, false, false, true),
+    }),
+    { maxLength: 40 },
+  );
+
+  test.prop([logs])("are bounded in total, and what was just written stays", (moves) => {
+    const table = new MemoryTable(1_000);
+    const held = new Map<string, number>();
+    moves.forEach(({ key, share, entries, isDeleted }, i) => {
+      if (isDeleted) table.delete(key);
+      else table.set(key, {}, { share, expires: 1_000 + i, entries }, i);
+      held.set(key, entries);
+      expect(table.get(key) !== undefined).toBe(!isDeleted);
+      const total = [...held]
+        .filter(([other]) => table.get(other) !== undefined)
+        .reduce((sum, [, count]) => sum + count, 0);
+      expect(table.entries).toBe(total);
+      expect(table.entries).toBeLessThanOrEqual(MAX_ENTRIES);
+    });
+  });
+
+  test("of the lowest share go first", () => {
+    const table = new MemoryTable(1_000);
+    const log = (share: number) => ({ share, expires: 1_000, entries: 400_000 });
+    table.set("half", {}, log(0.5), 0);
+    table.set("spent", {}, log(1), 0);
+    table.set("quarter", {}, log(0.25), 0);
+    expect(table.get("half")).toBeUndefined();
+    expect(table.get("spent")).toBeDefined();
+    expect(table.get("quarter")).toBeDefined();
+  });
+
+  test("do not cost counters that hold none", () => {
+    const table = new MemoryTable(1_000);
+    for (let i = 0; i < 500; i += 1) {
+      table.set(`counter${i}`, {}, { share: 0.5, expires: 1_000, entries: 0 }, 0);
+    }
+    table.set("one log", {}, { share: 0.9, expires: 1_000, entries: 600_000 }, 0);
+    table.set("another", {}, { share: 0.8, expires: 1_000, entries: 600_000 }, 0);
+    expect(table.entries).toBe(600_000);
+    expect(table.size).toBe(501);
+  });
+});
+
+test("keys that every object has are keys like any other", () => {
+  const table = new MemoryTable(10);
+  for (const key of ["__proto__", "constructor", "hasOwnProperty", ""]) {
+    expect(table.get(key)).toBeUndefined();
+    const value = {};
+    table.set(key, value, { share: 1, expires: 10, entries: 0 }, 0);
+    expect(table.get(key)).toBe(value);
+    expect(table.delete(key)).toBe(true);
+    expect(table.delete(key)).toBe(false);
+  }
+});
+
+test("a row added sweeps two that have expired, so that no addition is ever slow", () => {
+  const table = new MemoryTable(1_000);
+  for (let i = 0; i < 100; i += 1) {
+    table.set(`old${i}`, {}, { share: 1, expires: 10, entries: 0 }, 0);
+  }
+  table.set("new", {}, { share: 1, expires: 100, entries: 0 }, 10);
+  expect(table.size).toBe(99);
+  for (let i = 0; i < 98; i += 1) {
+    table.set(`new${i}`, {}, { share: 1, expires: 100, entries: 0 }, 10);
+  }
+  expect(table.size).toBe(99);
+});

@@ -1,0 +1,103 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import type { HeadgateError } from "./errors.ts";
+import { formatReceived } from "./errors.ts";
+import {
+  formatDuration,
+  MAX_DURATION_MS,
+  parseDuration,
+  toMicroseconds,
+  toMilliseconds,
+} from "./time.ts";
+
+function parse(value: unknown): number {
+  return parseDuration(value, "window", "HEADGATE_INVALID_LIMIT");
+}
+
+describe("parseDuration", () => {
+  test.each([
+    [1, 1_000],
+    [250, 250_000],
+    ["250ms", 250_000],
+    ["10s", 10_000_000],
+    ["1m", 60_000_000],
+    ["1h", 3_600_000_000],
+    ["7d", 604_800_000_000],
+    ["366d", 31_622_400_000_000],
+    [MAX_DURATION_MS, 31_622_400_000_000],
+    ["00010s", 10_000_000],
+  ])("reads %j as %i microseconds", (value, microseconds) => {
+    expect(parse(value)).toBe(microseconds);
+  });
+
+  test.each([
+    0,
+    -5,
+    0.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    MAX_DURATION_MS + 1,
+    "0ms",
+    "-1s",
+    "1.5s",
+    "1e3ms",
+    "1000",
+    "s",
+    "",
+    " 1s",
+    "1s\n",
+    "1 s",
+    "1S",
+    "1w",
+    "367d",
+    "8785h",
+    "999999999999999d",
+    "9999999999999999s",
+    "٣s",
+    undefined,
+    null,
+    true,
+    10n,
+    ["1s"],
+    { ms: 1 },
+    Symbol("1s"),
+    () => 1,
+  ])("refuses %s and says what it got", (value) => {
+    let error: HeadgateError | undefined;
+    try {
+      parseDuration(value, "gcra: window", "HEADGATE_INVALID_OPTION");
+    } catch (thrown) {
+      error = thrown as HeadgateError;
+    }
+    expect(error?.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error?.message).toContain("gcra: window must be a duration from 1 ms to 366 days");
+    expect(error?.message).toContain(`got ${formatReceived(value)}`);
+  });
+
+  test.prop([fc.integer({ min: 1, max: MAX_DURATION_MS })])(
+    "reads back what formatDuration wrote",
+    (ms) => {
+      expect(parse(formatDuration(ms * 1_000))).toBe(ms * 1_000);
+    },
+  );
+});
+
+test.each([
+  [60_000_000, "1m"],
+  [90_000_000, "90s"],
+  [86_400_000_000, "1d"],
+  [90_000_000_000, "25h"],
+  [1_000, "1ms"],
+  [1_500_000, "1500ms"],
+])("formatDuration writes %i microseconds as %s", (microseconds, text) => {
+  expect(formatDuration(microseconds)).toBe(text);
+});
+
+test("toMilliseconds rounds up, so that what is waited for has happened", () => {
+  expect([0, 1, 999, 1_000, 1_001].map(toMilliseconds)).toEqual([0, 1, 1, 1, 2]);
+});
+
+test("toMicroseconds takes a clock's fractions and never runs ahead of it", () => {
+  expect(toMicroseconds(1_800_000_000_000.5)).toBe(1_800_000_000_000_500);
+  expect(toMicroseconds(0.001_9)).toBe(1);
+});

@@ -1,0 +1,23 @@
+import "./request-augmentation.ts";
+
+export type { Decision, Duration, Limit, Limiter, LimitState, Policy, Store } from "@headgate/core";
+export {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  HeadgateError,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+export type { HeaderOptions, KeyFunction, MissingKey } from "@headgate/core/http";
+export { byHeader, byIp, byTier, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
+export type {
+  OnDenied,
+  RateLimit,
+  RateLimitOptions,
+  TieredRateLimit,
+  TieredRateLimitOptions,
+} from "./rate-limit.ts";
+export { rateLimit } from "./rate-limit.ts";

@@ -1,0 +1,124 @@
+import type { Decision, Limiter, Policy } from "@headgate/core";
+import type {
+  Client,
+  GuardOptions,
+  KnownDimension,
+  TierPolicy,
+  Verdict,
+} from "@headgate/core/http";
+import {
+  createGuard,
+  HeadgateDenied,
+  makeGuardLimiters,
+  validateGuardOptions,
+} from "@headgate/core/http";
+import type { Request, Response } from "express";
+import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
+
+/** Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles. */
+export type OnDenied = (req: Request, res: Response, decision: Decision) => unknown;
+
+/** See the README for each option. */
+interface CommonOptions<Dimension extends string>
+  extends Omit<GuardOptions<Request, Dimension>, "limits"> {
+  /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */
+  readonly onDenied?: OnDenied | "error" | undefined;
+}
+
+export interface RateLimitOptions<Dimension extends string = string>
+  extends CommonOptions<Dimension> {
+  /** The limits decided together for one request. Required without a `limiter`. */
+  readonly limits?: Policy<NoInfer<Dimension> | KnownDimension> | undefined;
+}
+
+export interface TieredRateLimitOptions<Dimension extends string = string>
+  extends CommonOptions<Dimension> {
+  /** Limits that depend on the request: `byTier(...)`. */
+  readonly limits: TierPolicy<Request, NoInfer<Dimension> | KnownDimension>;
+}
+
+/** Express middleware. Its types are of the few members it uses, so that `req.params` of what follows keeps its own. */
+export interface RateLimit {
+  (req: RequestLike, res: ResponseLike, next: Next): void;
+  /** The limiter, for `reset`, `refund`, `peek`. */
+  readonly limiter: Limiter;
+  /** Frees the names of the limiters that were made here. The store's client stays open. */
+  close(): Promise<void>;
+}
+
+/** Middleware whose limits depend on the tier of a request. */
+export interface TieredRateLimit extends Omit<RateLimit, "limiter"> {
+  (req: RequestLike, res: ResponseLike, next: Next): void;
+  /** The limiter of each tier. */
+  readonly tiers: ReadonlyMap<string, Limiter>;
+}
+
+const OWNER = "rateLimit";
+
+/**
+ * Makes middleware that limits the requests which reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
+ * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export function rateLimit<const Dimension extends string = never>(
+  options: TieredRateLimitOptions<Dimension>,
+): TieredRateLimit;
+export function rateLimit<const Dimension extends string = never>(
+  options: RateLimitOptions<Dimension>,
+): RateLimit;
+export function rateLimit(
+  options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
+): RateLimit | TieredRateLimit {
+  validateGuardOptions(OWNER, options);
+  const limiters = makeGuardLimiters(OWNER, options);
+  const guard = createGuard<Request>(OWNER, limiters, options, warn);
+
+  function middleware(req: RequestLike, res: ResponseLike, next: Next): void {
+    const request = req as Request;
+    guard
+      .check(request, clientOf(request))
+      .then((verdict) => answer(verdict, request, res as Response, options.onDenied))
+      .then((goesOn) => goesOn && next(), next);
+  }
+
+  const { only, tiers, close } = limiters;
+  const handle = only === undefined ? { tiers } : { limiter: only };
+  return Object.assign(middleware, handle, { close }) as RateLimit | TieredRateLimit;
+}
+
+/** Puts a verdict on the response. Resolves with whether the request goes on; rejects with what goes to the error handler. */
+async function answer(
+  verdict: Verdict,
+  req: Request,
+  res: Response,
+  onDenied: OnDenied | "error" | undefined,
+): Promise<boolean> {
+  if (verdict.kind === "left") return false;
+  // Something else may have answered meanwhile, on a timeout for instance.
+  if (verdict.kind === "pass" || res.headersSent) return true;
+  for (const [name, value] of verdict.headers) res.setHeader(name, value);
+  if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
+  if (verdict.kind === "allowed") return true;
+  const { status, contentType, body } = verdict.rejection;
+  res.statusCode = status;
+  if (verdict.kind === "denied" && onDenied !== undefined) {
+    if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
+    await onDenied(req, res, verdict.decision);
+    if (res.headersSent || res.writableEnded) return false;
+  }
+  res.setHeader("Content-Type", contentType);
+  res.end(body);
+  return false;
+}
+
+function clientOf(req: Request): Client {
+  const { socket } = req;
+  return {
+    address: req.ip,
+    peer: socket.remoteAddress,
+    hasLeft: () => socket.destroyed,
+  };
+}
+
+function warn(code: string, message: string): void {
+  process.emitWarning(message, { type: "HeadgateWarning", code });
+}

@@ -1,0 +1,42 @@
+import type { FastifyPluginAsync } from "fastify";
+import fastifyPlugin from "fastify-plugin";
+import "./fastify-augmentation.ts";
+import type { HeadgateOptions } from "./options.ts";
+import { headgatePlugin } from "./plugin.ts";
+
+export type { Decision, Duration, Limit, Limiter, LimitState, Policy, Store } from "@headgate/core";
+export {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  HeadgateError,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+export type { HeaderOptions, KeyFunction, MissingKey } from "@headgate/core/http";
+export { byHeader, byIp, byTier, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
+export type { Headgate, RateLimitHook } from "./headgate.ts";
+export type { HeadgateOptions, HookName, OnDenied, RouteRateLimitOptions } from "./options.ts";
+
+/**
+ * The plugin: `app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }) })`. Registration rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ */
+const headgate: FastifyPluginAsync<HeadgateOptions> = fastifyPlugin(headgatePlugin, {
+  name: "@headgate/fastify",
+  fastify: "5.x",
+});
+
+/**
+ * The options as they are, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error.
+ * Fastify's `register` cannot relate one option to another; without this, such a limit is an error when the plugin loads.
+ */
+export function defineRateLimit<const Dimension extends string = never>(
+  options: HeadgateOptions<Dimension>,
+): HeadgateOptions {
+  return options as HeadgateOptions;
+}
+
+export default headgate;

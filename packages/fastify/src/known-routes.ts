@@ -1,0 +1,58 @@
+import { subscribe } from "node:diagnostics_channel";
+import type { FastifyInstance, RouteOptions } from "fastify";
+
+/** A route as it was added, and the scope it was added in. */
+export interface KnownRoute {
+  readonly scope: FastifyInstance;
+  readonly options: RouteOptions;
+}
+
+/** Under this key a route's config carries what it was added as, to where requests can see it. */
+const ROUTE: unique symbol = Symbol.for("@headgate/fastify.route") as never;
+
+type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: KnownRoute };
+
+const routesByServer = new WeakMap<object, Set<KnownRoute>>();
+
+/*
+ * A plugin runs after the routes that were added before it, in the same scope even when its registration stands first and is
+ * not awaited, and an onRoute hook of its own never sees them. So routes are noted from the moment an application is made,
+ * which Fastify announces on this channel.
+ */
+subscribe("fastify.initialization", (message) => {
+  const { fastify } = message as { fastify: FastifyInstance };
+  routesByServer.set(fastify.server, new Set());
+  fastify.addHook("onRoute", function (this: FastifyInstance, options) {
+    noteRoute(this, options);
+  });
+});
+
+/** Notes a route that has a rate limit in its config. */
+export function noteRoute(scope: FastifyInstance, options: RouteOptions): KnownRoute | undefined {
+  const { config } = options;
+  if (config?.rateLimit === undefined) return undefined;
+  const known = routeOf(config);
+  // The HEAD route that Fastify adds for a GET route has the config of that one, and is that one.
+  if (known !== undefined) return known;
+  const route = { scope, options };
+  const marked: MarkedConfig = { ...config, [ROUTE]: route };
+  options.config = marked;
+  routesByServer.get(scope.server)?.add(route);
+  return route;
+}
+
+/** The routes with a rate limit that were added to a scope, or inside it, so far. */
+export function routesIn(scope: FastifyInstance): KnownRoute[] {
+  const routes = routesByServer.get(scope.server) ?? [];
+  return [...routes].filter((route) => isWithin(route.scope, scope));
+}
+
+/** The route that a config belongs to; undefined for one that was added before Headgate was loaded. */
+export function routeOf(config: object): KnownRoute | undefined {
+  return (config as MarkedConfig)[ROUTE];
+}
+
+/** Scopes inherit from the scope they were made in. */
+function isWithin(scope: FastifyInstance, outer: FastifyInstance): boolean {
+  return scope === outer || Object.prototype.isPrototypeOf.call(outer, scope);
+}

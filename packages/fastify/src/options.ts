@@ -1,0 +1,35 @@
+import type { Decision } from "@headgate/core";
+import type { GuardOptions } from "@headgate/core/http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+/** Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles. */
+export type OnDenied = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  decision: Decision,
+) => unknown;
+
+/** The hooks in which a request can be decided. */
+export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
+
+export type HookName = (typeof HOOKS)[number];
+
+interface FastifyGuardOptions<Dimension extends string>
+  extends GuardOptions<FastifyRequest, Dimension> {
+  /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */
+  readonly onDenied?: OnDenied | "error" | undefined;
+}
+
+/** Options of the plugin. See the README for each. */
+export interface HeadgateOptions<Dimension extends string = string>
+  extends FastifyGuardOptions<Dimension> {
+  /** When a request is decided. Default `"onRequest"`; a key that an authentication hook sets needs a later one. */
+  readonly hook?: HookName | undefined;
+}
+
+/** Options of a route: what is not named is the plugin's. Without `limits` or `limiter` it is the plugin's limiter. */
+export interface RouteRateLimitOptions extends FastifyGuardOptions<string> {
+  readonly hook?: HookName | undefined;
+  /** Decides the plugin's limits and the route's together: all allow, or nothing is charged. */
+  readonly extend?: boolean | undefined;
+}

@@ -1,0 +1,106 @@
+import type { Store } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
+import type { Guard, GuardLimiters, Warn } from "@headgate/core/http";
+import { createGuard, makeGuardLimiters, validateGuardOptions } from "@headgate/core/http";
+import type { FastifyRequest } from "fastify";
+import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
+import { HOOKS } from "./options.ts";
+
+/** How requests are decided: under which guard, in which hook. */
+export interface Rule {
+  readonly limiters: GuardLimiters;
+  readonly guard: Guard<FastifyRequest>;
+  readonly hook: HookName;
+  readonly onDenied: HeadgateOptions["onDenied"];
+}
+
+/** Makes the plugin's rule. Throws what `createLimiter` throws. */
+export function makeRule(owner: string, options: HeadgateOptions, warn: Warn): Rule {
+  validateGuardOptions(owner, options, ["hook"]);
+  requireHook(owner, options.hook);
+  return ruleFor(owner, makeGuardLimiters(owner, options), options, warn);
+}
+
+/**
+ * Makes a rule that inherits what it does not name from the plugin's. Without limits of its own it asks the plugin's
+ * limiter. `name` is its counters' when it names none. Throws what `createLimiter` throws.
+ */
+export function makeRouteRule(
+  owner: string,
+  options: RouteRateLimitOptions,
+  name: string | undefined,
+  plugin: { readonly options: HeadgateOptions; readonly rule: Rule; readonly store: Store },
+  warn: Warn,
+): Rule {
+  validateGuardOptions(owner, options, ["hook", "extend"]);
+  requireHook(owner, options.hook);
+  const merged = { ...withoutLimits(plugin.options), ...definedOf(options) };
+  return ruleFor(owner, limitersFor(owner, options, name, plugin), merged, warn);
+}
+
+function limitersFor(
+  owner: string,
+  options: RouteRateLimitOptions,
+  name: string | undefined,
+  plugin: { readonly rule: Rule; readonly store: Store },
+): GuardLimiters {
+  if (options.limiter !== undefined) {
+    rejectOptions(owner, options, ["extend"], "beside a limiter");
+    return makeGuardLimiters(owner, options);
+  }
+  if (options.limits === undefined) {
+    rejectOptions(owner, options, ["name", "store", "extend"], "without limits of the route's own");
+    // The plugin's limiters, which the plugin closes.
+    return { ...plugin.rule.limiters, close: async () => {} };
+  }
+  const own = { ...options, name: options.name ?? name, store: options.store ?? plugin.store };
+  if (options.extend !== true) return makeGuardLimiters(owner, own);
+  const { only } = plugin.rule.limiters;
+  if (only === undefined) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: extend needs a plugin whose limits do not depend on a tier`,
+    );
+  }
+  return makeGuardLimiters(owner, own, only);
+}
+
+function ruleFor(
+  owner: string,
+  limiters: GuardLimiters,
+  options: HeadgateOptions,
+  warn: Warn,
+): Rule {
+  const { hook = "onRequest", onDenied } = options;
+  const guard = createGuard<FastifyRequest>(owner, limiters, options, warn);
+  return { limiters, guard, hook, onDenied };
+}
+
+/** What a route inherits: how requests are read and answered, not what is counted. */
+function withoutLimits({ limits, limiter, store, name, ...rest }: HeadgateOptions): object {
+  return rest;
+}
+
+function definedOf(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function rejectOptions(
+  owner: string,
+  options: RouteRateLimitOptions,
+  names: readonly (keyof RouteRateLimitOptions)[],
+  where: string,
+): void {
+  for (const name of names) {
+    if (options[name] === undefined) continue;
+    throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: ${name} means nothing ${where}`);
+  }
+}
+
+function requireHook(owner: string, hook: unknown): void {
+  if (hook === undefined || HOOKS.includes(hook as HookName)) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: hook must be one of ${HOOKS.join(", ")}, got ${JSON.stringify(hook)}`,
+  );
+}
