@@ -42,9 +42,17 @@ export function bindingLimit(limits: readonly LimitState[], allowed: boolean): L
   return limits.reduce((binding, next) => (isTighter(next, binding, allowed) ? next : binding));
 }
 
+/** The sign of `a * b - c * d`, also where the products pass 2^53. */
+function compareProducts(a: number, b: number, c: number, d: number): number {
+  const first = a * b;
+  const second = c * d;
+  if (first !== second || first <= Number.MAX_SAFE_INTEGER) return first - second;
+  return Number(BigInt(a) * BigInt(b) - BigInt(c) * BigInt(d));
+}
+
 function isTighter(next: LimitState, binding: LimitState, allowed: boolean): boolean {
   const difference = allowed
-    ? binding.remaining * next.limit - next.remaining * binding.limit
+    ? compareProducts(binding.remaining, next.limit, next.remaining, binding.limit)
     : next.retryAfterMs - binding.retryAfterMs;
   // Infinity - Infinity is NaN: both can never pass, which is a tie.
   if (difference !== 0 && !Number.isNaN(difference)) return difference > 0;

@@ -59,7 +59,10 @@ export interface Limiter<Dimension extends string = string> {
    */
   refund(decision: Decision): Promise<boolean>;
 
-  /** Forgets a subject, in each dimension that is named, in this limiter only; true if there was anything to forget. */
+  /**
+   * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. Everybody
+   * is forgotten only by name: `reset({ global: "*" })`.
+   */
   reset(subject: Subjects<Dimension>): Promise<boolean>;
 
   /**

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import type { Limit } from "../policy.ts";
 import type { CompiledLimit, Report } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
-import { MAX, NEVER } from "./exact.ts";
+import { LONGEST, NEVER } from "./exact.ts";
 
 /*
  * What every algorithm owes the driver, on any quota it takes and after any history.
@@ -186,7 +186,7 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
       const cost = costOf(course, part);
       const wait = waitOf(course, cost);
       expect(wait).toBeGreaterThanOrEqual(0);
-      if (wait === 0 || wait === MAX) return;
+      if (wait === 0 || wait === LONGEST) return;
       expect(waitOf(after(course, wait), cost)).toBe(0);
       expect(waitOf(after(course, wait - 1), cost)).toBe(1);
     },
@@ -202,7 +202,7 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
   test.prop([lives], runs)("is as if unused after its reset, and not before", ({ course }) => {
     const { reset, remaining } = reportOf(course);
     if (reset === 0) expect(remaining).toBe(course.limit.limit);
-    if (reset === 0 || reset === MAX) return;
+    if (reset === 0 || reset === LONGEST) return;
     expect(reportOf(after(course, reset))).toEqual({
       remaining: course.limit.limit,
       reset: 0,
@@ -216,7 +216,7 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
     ({ course }) => {
       const { growth, remaining, reset } = reportOf(course);
       expect(growth > 0).toBe(reset > 0);
-      if (growth === 0 || growth === MAX) return;
+      if (growth === 0 || growth === LONGEST) return;
       expect(reportOf(after(course, growth)).remaining).toBeGreaterThan(remaining);
       expect(reportOf(after(course, growth - 1)).remaining).toBe(remaining);
     },

@@ -3,13 +3,15 @@ Exact integer arithmetic on doubles. Twin of exact.ts.
 
 All times are integer microseconds. The longest window is below 2^45, counts are at most 10^9 < 2^30.
 ]]
-local MAX = 9007199254740991 -- 2^53 - 1: the longest wait that is told, 285 years
+local SAFE = 9007199254740991 -- 2^53 - 1: integers up to here are exact
+-- The longest wait that is told, 285 years: whole milliseconds, below the last integers that every client reads right.
+local LONGEST = 9007199254740000
 local NEVER = -1
 
 -- a * b / n as whole units and a remainder of n-ths, for a <= n < 2^45 and b < 2^45.
 local function mulDiv(a, b, n)
   local product = a * b
-  if product <= MAX then
+  if product <= SAFE then
     local whole = math.floor(product / n)
     return whole, product - whole * n
   end

@@ -4,8 +4,14 @@
  * All times are integer microseconds. The longest window is below 2^45, counts are at most 10^9 < 2^30.
  */
 
-/** The longest wait that is told, in microseconds: 2^53 - 1, 285 years. */
-export const MAX: number = Number.MAX_SAFE_INTEGER;
+/** Integers up to here are exact. */
+const SAFE = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The longest wait that is told, in microseconds: 285 years. Whole milliseconds, and below the last integers before 2^53,
+ * which the parsers of ioredis 6 and node-redis 6 read wrong by one.
+ */
+export const LONGEST = 9_007_199_254_740_000;
 
 /** In place of a wait: no wait would help. */
 export const NEVER = -1;
@@ -16,7 +22,7 @@ export let mulDivPart = 0;
 /** `a * b / n` as whole units, the remainder of n-ths in `mulDivPart`, for `a <= n < 2^45` and `b < 2^45`. */
 export function mulDiv(a: number, b: number, n: number): number {
   const product = a * b;
-  if (product <= MAX) {
+  if (product <= SAFE) {
     const whole = Math.floor(product / n);
     mulDivPart = product - whole * n;
     return whole;

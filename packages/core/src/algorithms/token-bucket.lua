@@ -12,7 +12,7 @@ algorithms.bucket = function()
   local function drainTime(quota, whole, part)
     local turns = math.floor(whole / quota.refill)
     local micros, rest = mulDiv(whole - turns * quota.refill, quota.every, quota.refill)
-    return math.min(MAX, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
+    return math.min(LONGEST, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
   end
 
   -- Lets `elapsed` microseconds of refill reduce the debt.

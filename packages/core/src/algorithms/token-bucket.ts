@@ -1,7 +1,7 @@
 import type { TokenBucketLimit } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
-import { greatestCommonDivisor, MAX, mulDiv, mulDivPart, NEVER } from "./exact.ts";
+import { greatestCommonDivisor, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
 import { readCount, readRate, readWindow, rejectUnknown } from "./read-limit.ts";
 
 /*
@@ -85,7 +85,7 @@ function drainTime(quota: BucketQuota, whole: number, part: number): number {
   const turns = Math.floor(whole / quota.refill);
   const micros = mulDiv(whole - turns * quota.refill, quota.every, quota.refill);
   const rest = mulDivPart;
-  return Math.min(MAX, turns * quota.every + micros + Math.ceil((rest + part) / quota.refill));
+  return Math.min(LONGEST, turns * quota.every + micros + Math.ceil((rest + part) / quota.refill));
 }
 
 /** Lets `elapsed` microseconds of refill reduce the debt. */

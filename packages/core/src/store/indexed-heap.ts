@@ -1,15 +1,15 @@
 /** Something a heap can hold; `slots[lane]` is where in heap number `lane` it stands. */
 export interface HeapItem {
-  readonly slots: [number, number];
+  readonly slots: [number, number, number];
 }
 
 /** A binary heap that can move and remove any of its items: all in O(log n). */
 export class IndexedHeap<Item extends HeapItem> {
   readonly #items: Item[] = [];
-  readonly #lane: 0 | 1;
+  readonly #lane: 0 | 1 | 2;
   readonly #isBefore: (a: Item, b: Item) => boolean;
 
-  constructor(lane: 0 | 1, isBefore: (a: Item, b: Item) => boolean) {
+  constructor(lane: 0 | 1 | 2, isBefore: (a: Item, b: Item) => boolean) {
     this.#lane = lane;
     this.#isBefore = isBefore;
   }

@@ -2,14 +2,15 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "1fe701628ed37b074f26115644fe604091f7d5aa",
+  sha1: "101674bdb32958fa2b0693c6aea946db8c08533c",
   source: `local algorithms = {}
 local openEntries
-local MAX = 9007199254740991
+local SAFE = 9007199254740991
+local LONGEST = 9007199254740000
 local NEVER = -1
 local function mulDiv(a, b, n)
 local product = a * b
-if product <= MAX then
+if product <= SAFE then
 local whole = math.floor(product / n)
 return whole, product - whole * n
 end
@@ -29,7 +30,7 @@ algorithms.bucket = function()
 local function drainTime(quota, whole, part)
 local turns = math.floor(whole / quota.refill)
 local micros, rest = mulDiv(whole - turns * quota.refill, quota.every, quota.refill)
-return math.min(MAX, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
+return math.min(LONGEST, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
 end
 local function drain(debt, quota, elapsed)
 local turns = math.floor(elapsed / quota.every)
@@ -715,14 +716,15 @@ return replies`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "5cc3980005311478d582a32963b485ed79e753a7",
+  sha1: "1a827080aadd7d24d5f0938b6c1cb989b96103e0",
   source: `local algorithms = {}
 local openEntries
-local MAX = 9007199254740991
+local SAFE = 9007199254740991
+local LONGEST = 9007199254740000
 local NEVER = -1
 local function mulDiv(a, b, n)
 local product = a * b
-if product <= MAX then
+if product <= SAFE then
 local whole = math.floor(product / n)
 return whole, product - whole * n
 end
@@ -742,7 +744,7 @@ algorithms.bucket = function()
 local function drainTime(quota, whole, part)
 local turns = math.floor(whole / quota.refill)
 local micros, rest = mulDiv(whole - turns * quota.refill, quota.every, quota.refill)
-return math.min(MAX, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
+return math.min(LONGEST, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
 end
 local function drain(debt, quota, elapsed)
 local turns = math.floor(elapsed / quota.every)

@@ -30,12 +30,10 @@ const SWEPT_PER_ADDITION = 2;
 export class MemoryTable {
   readonly #maxKeys: number;
   readonly #rows = new Map<string, Row>();
-  readonly #byShare = new IndexedHeap<Row>(
-    0,
-    ({ rank: a }, { rank: b }) =>
-      a.share < b.share || (a.share === b.share && a.expires < b.expires),
-  );
+  readonly #byShare = new IndexedHeap<Row>(0, isLessUsed);
   readonly #byExpiry = new IndexedHeap<Row>(1, (a, b) => a.rank.expires < b.rank.expires);
+  /** Those that hold log entries: only to give these up makes room for entries. */
+  readonly #logsByShare = new IndexedHeap<Row>(2, isLessUsed);
   #entries = 0;
 
   constructor(maxKeys: number) {
@@ -59,15 +57,17 @@ export class MemoryTable {
     const row = this.#rows.get(key);
     if (row === undefined) {
       this.#makeRoom(now);
-      this.#add({ key, value, rank, slots: [0, 0] });
+      this.#boundEntries(rank.entries);
+      this.#add({ key, value, rank, slots: [0, 0, 0] });
     } else {
-      this.#entries += rank.entries - row.rank.entries;
+      this.#forgetEntries(row);
       row.value = value;
       row.rank = rank;
       this.#byShare.update(row);
       this.#byExpiry.update(row);
+      this.#boundEntries(rank.entries);
+      this.#countEntries(row);
     }
-    this.#boundEntries(key);
   }
 
   delete(key: string): boolean {
@@ -81,14 +81,26 @@ export class MemoryTable {
     this.#rows.set(row.key, row);
     this.#byShare.add(row);
     this.#byExpiry.add(row);
-    this.#entries += row.rank.entries;
+    this.#countEntries(row);
   }
 
   #remove(row: Row): void {
     this.#rows.delete(row.key);
     this.#byShare.remove(row);
     this.#byExpiry.remove(row);
+    this.#forgetEntries(row);
+  }
+
+  #countEntries(row: Row): void {
+    if (row.rank.entries === 0) return;
+    this.#entries += row.rank.entries;
+    this.#logsByShare.add(row);
+  }
+
+  #forgetEntries(row: Row): void {
+    if (row.rank.entries === 0) return;
     this.#entries -= row.rank.entries;
+    this.#logsByShare.remove(row);
   }
 
   #makeRoom(now: number): void {
@@ -101,13 +113,16 @@ export class MemoryTable {
     if (this.#rows.size >= this.#maxKeys && least !== undefined) this.#remove(least);
   }
 
-  #boundEntries(kept: string): void {
-    while (this.#entries > MAX_ENTRIES && this.#rows.size > 1) {
-      // The row just written is the one that must stay: set it aside while the least of the others goes.
-      const row = this.#rows.get(kept) as Row;
-      this.#remove(row);
-      this.#remove(this.#byShare.first as Row);
-      this.#add(row);
+  /** Makes room for the entries of a row that is not counted now. */
+  #boundEntries(entries: number): void {
+    while (this.#entries + entries > MAX_ENTRIES) {
+      const least = this.#logsByShare.first;
+      if (least === undefined) break;
+      this.#remove(least);
     }
   }
+}
+
+function isLessUsed({ rank: a }: Row, { rank: b }: Row): boolean {
+  return a.share < b.share || (a.share === b.share && a.expires < b.expires);
 }

@@ -1,0 +1,684 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { fixedWindow } from "./algorithms/fixed-window.ts";
+import { gcra } from "./algorithms/gcra.ts";
+import { slidingLog } from "./algorithms/sliding-log.ts";
+import { slidingWindow } from "./algorithms/sliding-window.ts";
+import { tokenBucket } from "./algorithms/token-bucket.ts";
+import type { Subjects } from "./counters.ts";
+import type { Decision } from "./decision.ts";
+import type { HeadgateError } from "./errors.ts";
+import { formatReceived } from "./errors.ts";
+import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
+import { createLimiter, LIMITER, partsOf } from "./limiter.ts";
+import type { Limit, Policy } from "./policy.ts";
+import { memoryStore } from "./store/memory-store.ts";
+
+const START = 1_800_000_000_000;
+
+/** A limiter on a clock that the test turns. */
+function start<const Per extends string = never>(limits: Policy<Per>) {
+  let now = START;
+  const store = memoryStore({ clock: () => now });
+  const limiter = createLimiter({ name: "test", limits, store });
+  return {
+    limiter,
+    store,
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+async function refusalOf(call: Promise<unknown>): Promise<HeadgateError> {
+  return call.then(
+    (value) => {
+      throw new Error(`resolved with ${JSON.stringify(value)}`);
+    },
+    (error) => error,
+  );
+}
+
+function remainingOf({ limits }: Decision): number[] {
+  return limits.map(({ remaining }) => remaining);
+}
+
+describe("createLimiter refuses", () => {
+  const limits = gcra({ limit: 1, window: "1s" });
+
+  test.each<[option: string, value: unknown]>([
+    ["limits", undefined],
+    ["limits", null],
+    ["limits", []],
+    ["limits", [null]],
+    ["limits", "gcra"],
+    ["limits", [[limits]]],
+    ["limits", [limits, {}]],
+    ["maxQueue", 0],
+    ["maxQueue", -1],
+    ["maxQueue", 1.5],
+    ["maxQueue", "10"],
+    ["maxQueue", null],
+    ["maxQueue", Number.POSITIVE_INFINITY],
+    ["store", null],
+    ["store", {}],
+    ["store", { run: () => [] }],
+    ["store", "redis://localhost"],
+    ["extends", null],
+    ["extends", {}],
+    ["extends", "parent"],
+  ])("%s: %j", (option, value) => {
+    const options = { name: "test", limits, [option]: value } as LimiterOptions;
+    let error: HeadgateError | undefined;
+    try {
+      createLimiter(options);
+    } catch (thrown) {
+      error = thrown as HeadgateError;
+    }
+    const code = option === "limits" ? "HEADGATE_INVALID_LIMIT" : "HEADGATE_INVALID_OPTION";
+    expect(error?.code).toBe(code);
+    const received = Array.isArray(value) && value.length > 0 ? value.at(-1) : value;
+    expect(error?.message).toContain(formatReceived(received));
+  });
+
+  test.each(["max", "windowMs", "keyGenerator", "Name", "storeTimeout", "onUnavailable"])(
+    "an option that is not built: %s",
+    (option) => {
+      expect(() => createLimiter({ limits, [option]: 5 } as never)).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_OPTION",
+          message: expect.stringContaining(`"${option}"`),
+        }),
+      );
+    },
+  );
+
+  test("two limits of one name in one dimension, but not in two", () => {
+    const twins = [gcra({ limit: 1, window: "1s" }), fixedWindow({ limit: 1, window: "1s" })];
+    expect(() => createLimiter({ limits: twins })).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_LIMIT",
+        message: expect.stringContaining('"1-per-1s"'),
+      }),
+    );
+    const [first] = twins;
+    expect(() =>
+      createLimiter({ limits: [first as Limit, gcra({ limit: 1, window: "1s", per: "ip" })] }),
+    ).not.toThrow();
+    expect(() =>
+      createLimiter({
+        limits: [gcra({ limit: 1, window: "1s" }), gcra({ limit: 1, window: "1s", name: "again" })],
+      }),
+    ).not.toThrow();
+  });
+
+  const anything = fc.anything({ withBigInt: true, withNullPrototype: true });
+  test.prop([
+    fc.record(
+      {
+        name: fc.oneof(fc.string(), anything),
+        limits: fc.oneof(fc.constant(limits), anything),
+        store: fc.oneof(fc.constant(memoryStore()), anything),
+        extends: anything,
+        maxQueue: fc.oneof(fc.nat(), anything),
+      },
+      { requiredKeys: [] },
+    ),
+  ])("or constructs: nothing else happens, whatever it is given", async (options) => {
+    try {
+      await createLimiter(options as LimiterOptions).close();
+    } catch (error) {
+      expect((error as HeadgateError).code).toMatch(/^HEADGATE_INVALID_(LIMIT|OPTION)$/);
+    }
+  });
+});
+
+test("a limiter says what each limit promises, in the order of the policy", () => {
+  const { limiter } = start([
+    slidingLog({ limit: 1_000, window: "1h", per: "tenant" }),
+    gcra({ limit: 100, window: "1m", burst: 20, name: "burst" }),
+  ]);
+  expect(limiter.limits).toEqual([
+    { name: "1000-per-1h", per: "tenant", limit: 1_000, windowMs: 3_600_000 },
+    { name: "burst", per: "default", limit: 20, windowMs: 12_000 },
+  ]);
+});
+
+describe.each<Limit>([
+  gcra({ limit: 3, window: "30s" }),
+  tokenBucket({ capacity: 3, refill: 1, every: "10s" }),
+  fixedWindow({ limit: 3, window: "30s" }),
+  fixedWindow({ limit: 3, window: "30s", align: "clock" }),
+  slidingWindow({ limit: 3, window: "30s" }),
+  slidingWindow({ limit: 3, window: "30s", buckets: 10 }),
+  slidingLog({ limit: 3, window: "30s" }),
+])("$algorithm $align $buckets", (limits) => {
+  test("admits its limit, then denies with a wait that is honest both ways", async () => {
+    const { limiter, pass } = start(limits);
+    for (const left of [2, 1, 0]) {
+      expect(await limiter.consume("u")).toMatchObject({
+        allowed: true,
+        limit: 3,
+        remaining: left,
+        retryAfterMs: 0,
+        cost: 1,
+        source: "store",
+        degraded: false,
+      });
+    }
+    const denied = await limiter.consume("u");
+    expect(denied).toMatchObject({ allowed: false, limit: 3, remaining: 0, cost: 1 });
+    expect(denied.retryAfterMs).toBeGreaterThan(0);
+    expect(denied.resetAfterMs).toBeGreaterThanOrEqual(denied.retryAfterMs);
+    pass(denied.retryAfterMs - 1);
+    expect(await limiter.consume("u")).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    pass(1);
+    expect((await limiter.consume("u")).allowed).toBe(true);
+  });
+
+  test("does not charge a request it denied", async () => {
+    const { limiter, pass } = start(limits);
+    const { limits: before } = await limiter.consume("u", { cost: 2 });
+    for (let i = 0; i < 20; i += 1) {
+      expect((await limiter.consume("u", { cost: 2 })).allowed).toBe(false);
+    }
+    expect((await limiter.peek("u")).remaining).toBe(0);
+    expect((await limiter.consume("u")).allowed).toBe(true);
+    pass(before[0]?.windowMs ?? 0);
+    expect((await limiter.consume("u", { cost: 2 })).allowed).toBe(true);
+  });
+
+  test("counts a cost as so many requests, and denies one that never fits for ever", async () => {
+    const { limiter } = start(limits);
+    expect((await limiter.consume("u", { cost: 3 })).remaining).toBe(0);
+    expect((await limiter.consume("u")).allowed).toBe(false);
+    expect(await limiter.consume("v", { cost: 4 })).toMatchObject({
+      allowed: false,
+      remaining: 3,
+      retryAfterMs: Number.POSITIVE_INFINITY,
+      cost: 4,
+    });
+    expect((await limiter.consume("v", { cost: 3 })).allowed).toBe(true);
+  });
+
+  test("peek answers as consume would, and changes nothing", async () => {
+    const { limiter, pass } = start(limits);
+    await limiter.consume("u");
+    pass(1_234);
+    const peeked = await limiter.peek("u", { cost: 2 });
+    expect(await limiter.peek("u", { cost: 2 })).toEqual(peeked);
+    expect(await limiter.consume("u", { cost: 2 })).toEqual(peeked);
+    expect(await limiter.peek("u")).toEqual(await limiter.consume("u"));
+  });
+
+  test("a refund lands once, and only for what was charged", async () => {
+    const { limiter } = start(limits);
+    const decision = await limiter.consume("u", { cost: 2 });
+    await limiter.consume("u");
+    const denied = await limiter.consume("u");
+    expect(await limiter.refund(denied)).toBe(false);
+    expect(await limiter.refund(await limiter.peek("u"))).toBe(false);
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    expect((await limiter.consume("u", { cost: 3 })).allowed).toBe(false);
+    expect((await limiter.consume("u", { cost: 2 })).allowed).toBe(true);
+  });
+
+  test("a refund does not reach into a life of the counter that was not charged", async () => {
+    const { limiter } = start(limits);
+    const decision = await limiter.consume("u", { cost: 3 });
+    await limiter.reset("u");
+    await limiter.consume("u", { cost: 3 });
+    expect(await limiter.refund(decision)).toBe(false);
+    expect((await limiter.consume("u")).allowed).toBe(false);
+  });
+
+  test("a refund of what has come back by itself gives nothing", async () => {
+    const { limiter, pass } = start(limits);
+    const decision = await limiter.consume("u", { cost: 3 });
+    pass(decision.resetAfterMs);
+    expect(await limiter.refund(decision)).toBe(false);
+    expect((await limiter.peek("u", { cost: 3 })).allowed).toBe(true);
+    expect((await limiter.peek("u", { cost: 4 })).allowed).toBe(false);
+  });
+
+  test("reset forgets the subject, and tells whether there was anything to forget", async () => {
+    const { limiter } = start(limits);
+    await limiter.consume("u", { cost: 3 });
+    await limiter.consume("v", { cost: 3 });
+    expect(await limiter.reset("u")).toBe(true);
+    expect(await limiter.reset("u")).toBe(false);
+    expect((await limiter.consume("u")).allowed).toBe(true);
+    expect((await limiter.consume("v")).allowed).toBe(false);
+  });
+});
+
+describe("several limits", () => {
+  test("three limits, one denied: the other two are not charged", async () => {
+    const { limiter } = start([
+      gcra({ limit: 1, window: "1s" }),
+      fixedWindow({ limit: 100, window: "1h" }),
+      slidingLog({ limit: 1_000, window: "1d" }),
+    ]);
+    const decisions: Decision[] = [];
+    for (let i = 0; i < 50; i += 1) decisions.push(await limiter.consume("u"));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(1);
+    expect(remainingOf(decisions[49] as Decision)).toEqual([0, 99, 999]);
+  });
+
+  test("a denial tells of each limit whether it alone would have allowed", async () => {
+    const { limiter } = start([
+      gcra({ limit: 1, window: "1s" }),
+      fixedWindow({ limit: 100, window: "1h" }),
+    ]);
+    await limiter.consume("u");
+    expect(await limiter.consume("u")).toMatchObject({
+      allowed: false,
+      limit: 1,
+      retryAfterMs: 1_000,
+      limits: [
+        { name: "1-per-1s", allowed: false, remaining: 0, retryAfterMs: 1_000 },
+        { name: "100-per-1h", allowed: true, remaining: 99, retryAfterMs: 0 },
+      ],
+    });
+  });
+
+  test("the numbers of the decision are the binding limit's: not the loosest, not the first", async () => {
+    const { limiter } = start([
+      fixedWindow({ limit: 100, window: "1h" }),
+      fixedWindow({ limit: 4, window: "1m" }),
+    ]);
+    expect(await limiter.consume("u")).toMatchObject({
+      limit: 4,
+      remaining: 3,
+      resetAfterMs: 60_000,
+    });
+  });
+
+  test.prop([
+    fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
+    fc.array(fc.tuple(fc.nat(30_000), fc.integer({ min: 1, max: 4 })), { maxLength: 20 }),
+  ])("do not depend on their order", async (order, calls) => {
+    const limits = [
+      gcra({ limit: 5, window: "10s" }),
+      slidingLog({ limit: 8, window: "1m" }),
+      fixedWindow({ limit: 6, window: "30s", align: "clock", per: "tenant" }),
+      slidingWindow({ limit: 9, window: "1m", per: "tenant" }),
+    ] as const;
+    const one = start(limits);
+    const other = start(order.map((i) => limits[i] as (typeof limits)[number]));
+    const subject = { default: "u", tenant: "t" };
+    for (const [ms, cost] of calls) {
+      one.pass(ms);
+      other.pass(ms);
+      const a = await one.limiter.consume(subject, { cost });
+      const b = await other.limiter.consume(subject, { cost });
+      expect(b).toMatchObject({
+        allowed: a.allowed,
+        limit: a.limit,
+        remaining: a.remaining,
+        retryAfterMs: a.retryAfterMs,
+        resetAfterMs: a.resetAfterMs,
+      });
+      expect(b.limits).toEqual(order.map((i) => a.limits[i]));
+    }
+  });
+});
+
+describe("a cost", () => {
+  const limiter = createLimiter({ limits: gcra({ limit: 10, window: "1h" }) });
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, 1n, {}])(
+    "of %s is refused, with what was received",
+    async (cost) => {
+      for (const call of [limiter.consume, limiter.peek, limiter.wait]) {
+        const error = await refusalOf(call("u", { cost } as CostOptions));
+        expect(error.code).toBe("HEADGATE_INVALID_COST");
+        expect(error.message).toContain(`got ${formatReceived(cost)}`);
+      }
+      expect((await limiter.peek("u")).remaining).toBe(9);
+    },
+  );
+
+  test("of 2^53 - 1 is denied, not refused", async () => {
+    const decision = await limiter.consume("u", { cost: Number.MAX_SAFE_INTEGER });
+    expect(decision).toMatchObject({
+      allowed: false,
+      retryAfterMs: Number.POSITIVE_INFINITY,
+      remaining: 10,
+    });
+    expect(JSON.parse(JSON.stringify(decision)).retryAfterMs).toBeNull();
+  });
+
+  test("that is undefined is 1", async () => {
+    expect((await limiter.peek("u", { cost: undefined })).cost).toBe(1);
+    expect((await limiter.peek("u", {})).cost).toBe(1);
+  });
+});
+
+describe("a subject", () => {
+  test.each([undefined, ""])(
+    "that is %j is refused: it never becomes one bucket",
+    async (subject) => {
+      const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+      for (const call of [limiter.consume, limiter.peek, limiter.wait, limiter.reset]) {
+        for (const subjects of [subject, { default: subject }]) {
+          const error = await refusalOf(call(subjects as Subjects));
+          expect(error.code).toBe("HEADGATE_EMPTY_KEY");
+          expect(error.message).toContain(`got ${formatReceived(subject)}`);
+        }
+      }
+    },
+  );
+
+  test.each([5, true, 10n, Symbol("u"), () => "u"])("that is %s is refused", async (subject) => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    for (const subjects of [subject, { default: subject }]) {
+      const error = await refusalOf(limiter.consume(subjects as never));
+      expect(error.code).toBe("HEADGATE_INVALID_KEY");
+      expect(error.message).toContain(formatReceived(subject));
+    }
+  });
+
+  test.each([null, [], ["u"], new Map()])("that is %s is refused with a code", async (subject) => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    const { code } = await refusalOf(limiter.consume(subject as never));
+    expect(code).toMatch(/^HEADGATE_(EMPTY_KEY|INVALID_KEY|INVALID_OPTION)$/);
+  });
+
+  const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "\ud800", "{}:", "a\nb"];
+  test.each(names)("%j is a subject like any other", async (subject) => {
+    const { limiter } = start(gcra({ limit: 1, window: "1m" }));
+    expect((await limiter.consume(subject)).allowed).toBe(true);
+    expect((await limiter.consume(subject)).allowed).toBe(false);
+    for (const other of names.filter((name) => name !== subject)) {
+      expect((await limiter.consume(other)).allowed).toBe(true);
+    }
+  });
+});
+
+describe("dimensions", () => {
+  function startTwo() {
+    return start([
+      gcra({ limit: 2, window: "1m" }),
+      gcra({ limit: 5, window: "1m", per: "tenant" }),
+      gcra({ limit: 100, window: "1m", per: "global" }),
+    ]);
+  }
+
+  test("are counted each by its own subject, the global one by everybody", async () => {
+    const { limiter } = startTwo();
+    expect(remainingOf(await limiter.consume({ default: "ann", tenant: "acme" }))).toEqual([
+      1, 4, 99,
+    ]);
+    expect(remainingOf(await limiter.consume({ default: "bob", tenant: "acme" }))).toEqual([
+      1, 3, 98,
+    ]);
+    expect(remainingOf(await limiter.consume({ default: "ann", tenant: "other" }))).toEqual([
+      0, 4, 97,
+    ]);
+    expect((await limiter.consume({ default: "ann", tenant: "third" })).allowed).toBe(false);
+    expect(remainingOf(await limiter.peek({ default: "cy", tenant: "third" }))).toEqual([1, 4, 96]);
+  });
+
+  test("do not share a counter when their subjects are the same text", async () => {
+    const { limiter } = startTwo();
+    await limiter.consume({ default: "*", tenant: "*" });
+    expect(remainingOf(await limiter.peek({ default: "*", tenant: "*" }))).toEqual([0, 3, 98]);
+  });
+
+  test("null leaves a dimension's limits out of the decision", async () => {
+    const { limiter } = startTwo();
+    const decision = await limiter.consume({ default: null, tenant: "acme" });
+    expect(decision.limits.map(({ per }) => per)).toEqual(["tenant", "global"]);
+    const all = await limiter.consume({ default: "ann", tenant: "acme" });
+    expect(remainingOf(all)).toEqual([1, 3, 98]);
+  });
+
+  test("cannot all be left out: that would be no limit at all", async () => {
+    const { limiter } = start(gcra({ limit: 2, window: "1m", per: "tenant" }));
+    expect((await refusalOf(limiter.consume({ tenant: null }))).code).toBe("HEADGATE_EMPTY_KEY");
+  });
+
+  test("that are not named are refused, not skipped", async () => {
+    const { limiter } = startTwo();
+    for (const subjects of [{ default: "ann" }, { tenant: "acme" }, {}]) {
+      expect((await refusalOf(limiter.consume(subjects))).code).toBe("HEADGATE_EMPTY_KEY");
+    }
+  });
+
+  test("that no limit counts by are refused, misspelt ones too", async () => {
+    const { limiter } = startTwo();
+    for (const [extra, shown] of [
+      [{ Tenant: "acme" }, '"Tenant"'],
+      [{ user: null }, '"user"'],
+      [JSON.parse('{"__proto__": "x"}'), '"__proto__"'],
+    ]) {
+      const subjects = { default: "ann", tenant: "acme", ...extra };
+      Object.defineProperties(subjects, Object.getOwnPropertyDescriptors(extra));
+      const error = await refusalOf(limiter.consume(subjects));
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toContain(shown);
+    }
+  });
+
+  test("of which there are two need names, not one text for all", async () => {
+    const { limiter } = startTwo();
+    const error = await refusalOf(limiter.consume("ann" as never));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toContain("default");
+    expect(error.message).toContain("tenant");
+  });
+
+  test("of which there is one, beside the global, take a text", async () => {
+    const { limiter } = start([
+      gcra({ limit: 2, window: "1m", per: "apiKey" }),
+      gcra({ limit: 3, window: "1m", per: "global" }),
+    ]);
+    expect(remainingOf(await limiter.consume("k1" as never))).toEqual([1, 2]);
+    expect(remainingOf(await limiter.consume({ apiKey: "k2" }))).toEqual([1, 1]);
+  });
+
+  test("reset forgets those that are named, and everybody's counter only by name", async () => {
+    const { limiter } = startTwo();
+    const ann = { default: "ann", tenant: "acme" };
+    await limiter.consume(ann, { cost: 2 });
+    expect(await limiter.reset({ default: "ann" })).toBe(true);
+    expect(remainingOf(await limiter.peek(ann))).toEqual([1, 2, 97]);
+    expect(await limiter.reset({ tenant: "acme", default: null })).toBe(true);
+    expect(remainingOf(await limiter.peek(ann))).toEqual([1, 4, 97]);
+
+    const one = start([
+      gcra({ limit: 2, window: "1m" }),
+      gcra({ limit: 9, window: "1m", per: "global" }),
+    ]).limiter;
+    await one.consume("ann", { cost: 2 });
+    await one.reset("ann");
+    expect(remainingOf(await one.peek("ann"))).toEqual([1, 6]);
+  });
+
+  test.each(["__proto__", "constructor", "toString"])("may be called %s", async (per) => {
+    const { limiter } = start([
+      gcra({ limit: 1, window: "1m" }),
+      gcra({ limit: 2, window: "1m", per }),
+    ]);
+    const subjects = (text: string) =>
+      Object.fromEntries([
+        ["default", text],
+        [per, text],
+      ]);
+    expect(remainingOf(await limiter.consume(subjects("ann")))).toEqual([0, 1]);
+    expect((await limiter.consume(subjects("ann"))).allowed).toBe(false);
+    expect((await refusalOf(limiter.consume({ default: "ann" }))).code).toBe("HEADGATE_EMPTY_KEY");
+    expect(await limiter.reset({ default: "ann" })).toBe(true);
+    expect(remainingOf(await limiter.peek(subjects("ann")))).toEqual([0, 0]);
+    expect(await limiter.reset(Object.fromEntries([[per, "ann"]]))).toBe(true);
+    expect(remainingOf(await limiter.peek(subjects("ann")))).toEqual([0, 1]);
+  });
+});
+
+describe("a limiter that extends another", () => {
+  function startPair() {
+    const { limiter: parent, store } = start([
+      gcra({ limit: 3, window: "1m" }),
+      gcra({ limit: 50, window: "1m", per: "tenant" }),
+    ]);
+    const child = createLimiter({
+      name: "child",
+      limits: fixedWindow({ limit: 2, window: "1m" }),
+      extends: parent,
+    }) as Limiter;
+    return { parent, child, store };
+  }
+  const ann = { default: "ann", tenant: "acme" };
+
+  test("decides with both policies at once, the inherited one first", async () => {
+    const { parent, child } = startPair();
+    expect(child.limits.map(({ name }) => name)).toEqual(["3-per-1m", "50-per-1m", "2-per-1m"]);
+    expect(remainingOf(await child.consume(ann))).toEqual([2, 49, 1]);
+    expect(remainingOf(await parent.consume(ann))).toEqual([1, 48]);
+    expect(remainingOf(await child.consume(ann))).toEqual([0, 47, 0]);
+  });
+
+  test("charges neither when one of them denies", async () => {
+    const { parent, child } = startPair();
+    await child.consume(ann);
+    await child.consume(ann);
+    for (let i = 0; i < 10; i += 1) expect((await child.consume(ann)).allowed).toBe(false);
+    expect(remainingOf(await parent.peek(ann))).toEqual([0, 47]);
+    await parent.consume(ann);
+    const decision = await child.consume(ann);
+    expect(decision.limits.map(({ allowed }) => allowed)).toEqual([false, true, false]);
+  });
+
+  test("gives back in both", async () => {
+    const { parent, child } = startPair();
+    const decision = await child.consume(ann, { cost: 2 });
+    expect(await child.refund(decision)).toBe(true);
+    expect(remainingOf(await parent.peek(ann))).toEqual([2, 49]);
+    expect(remainingOf(await child.peek(ann))).toEqual([2, 49, 1]);
+  });
+
+  test("needs its store", () => {
+    const { parent } = startPair();
+    const options = { name: "x", limits: gcra({ limit: 1, window: 1 }), extends: parent };
+    expect(() => createLimiter({ ...options, store: memoryStore() })).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+    expect(() => createLimiter({ ...options, name: undefined })).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+  });
+
+  test("cannot be the same limiter: it would be asked twice in one decision", () => {
+    const { parent, child } = startPair();
+    const again = {
+      name: "test",
+      limits: [gcra({ limit: 3, window: "1m" }), gcra({ limit: 50, window: "1m", per: "tenant" })],
+    } as const;
+    for (const [limiter, options] of [
+      [parent, again],
+      [child, again],
+      [child, { name: "child", limits: fixedWindow({ limit: 2, window: "1m" }) }],
+    ] as const) {
+      expect(() => createLimiter({ ...options, extends: limiter } as LimiterOptions)).toThrow(
+        expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+      );
+    }
+  });
+
+  test("tells the rest of Headgate which counters it asks", () => {
+    const { parent, child, store } = startPair();
+    const twin = createLimiter({
+      name: "child",
+      limits: fixedWindow({ limit: 2, window: "1m" }),
+      store,
+    });
+    const [inherited] = parent[LIMITER].identities;
+    const [own] = twin[LIMITER].identities;
+    expect(partsOf(child).identities).toEqual([inherited, own]);
+    expect(inherited).not.toBe(own);
+  });
+});
+
+describe("refund refuses", () => {
+  test.each([undefined, null, 5, {}, { allowed: true, cost: 5, limits: [] }])(
+    "what is no decision: %j",
+    async (decision) => {
+      const { limiter } = start(gcra({ limit: 1, window: "1m" }));
+      const error = await refusalOf(limiter.refund(decision as never));
+      expect(error.code).toBe("HEADGATE_INVALID_DECISION");
+    },
+  );
+
+  test("a copy of a decision, which carries no receipt", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1m" }));
+    const decision = await limiter.consume("u");
+    expect((await refusalOf(limiter.refund({ ...decision }))).code).toBe(
+      "HEADGATE_INVALID_DECISION",
+    );
+    expect(await limiter.refund(decision)).toBe(true);
+  });
+
+  test("a decision of another limiter, and leaves it to that one", async () => {
+    const { limiter, store } = start(gcra({ limit: 1, window: "1m" }));
+    const other = createLimiter({ name: "other", limits: gcra({ limit: 1, window: "1m" }), store });
+    const decision = await limiter.consume("u");
+    expect((await refusalOf(other.refund(decision))).code).toBe("HEADGATE_INVALID_DECISION");
+    expect(await limiter.refund(decision)).toBe(true);
+  });
+
+  test("nothing of a limiter of the same name, which is the same limiter", async () => {
+    const { limiter, store } = start(gcra({ limit: 1, window: "1m" }));
+    const same = createLimiter({ name: "test", limits: gcra({ limit: 1, window: "1m" }), store });
+    expect(await same.refund(await limiter.consume("u"))).toBe(true);
+    expect((await limiter.consume("u")).allowed).toBe(true);
+  });
+});
+
+test("a policy of more limits than one is forgotten as a whole when it changes", async () => {
+  const { limiter, store } = start(gcra({ limit: 1, window: "1m" }));
+  await limiter.consume("u");
+  await limiter.close();
+  const changed = createLimiter({ name: "test", limits: gcra({ limit: 2, window: "1m" }), store });
+  expect((await changed.consume("u", { cost: 2 })).allowed).toBe(true);
+});
+
+describe("a closed limiter", () => {
+  test("refuses every request with a code", async () => {
+    const { limiter } = start(gcra({ limit: 5, window: "1m" }));
+    const decision = await limiter.consume("u");
+    await limiter.close();
+    for (const call of [
+      limiter.consume("u"),
+      limiter.peek("u"),
+      limiter.reset("u"),
+      limiter.wait("u"),
+      limiter.refund(decision),
+    ]) {
+      expect((await refusalOf(call)).code).toBe("HEADGATE_CLOSED");
+    }
+  });
+
+  test("takes nothing from another of its name", async () => {
+    const { limiter, store } = start(gcra({ limit: 2, window: "1m" }));
+    const other = createLimiter({ name: "test", limits: gcra({ limit: 2, window: "1m" }), store });
+    await limiter.consume("u");
+    await limiter.close();
+    expect((await other.consume("u")).remaining).toBe(0);
+  });
+});
+
+test.each<[name: string, call: (limiter: Limiter) => Promise<unknown>]>([
+  ["consume", (limiter) => limiter.consume("u", null as never)],
+  ["consume", (limiter) => limiter.consume("u", { costs: 3 } as never)],
+  ["peek", (limiter) => limiter.peek("u", 3 as never)],
+  ["wait", (limiter) => limiter.wait("u", null as never)],
+  ["wait", (limiter) => limiter.wait("u", { timeoutMs: 3 } as never)],
+  ["wait", (limiter) => limiter.wait("u", { timeout: 0 })],
+  ["wait", (limiter) => limiter.wait("u", { timeout: "soon" as never })],
+  ["wait", (limiter) => limiter.wait("u", { signal: {} as never })],
+])("%s refuses options that it does not have: %s", async (_, call) => {
+  const { limiter } = start(gcra({ limit: 5, window: "1m" }));
+  expect((await refusalOf(call(limiter))).code).toBe("HEADGATE_INVALID_OPTION");
+});
