@@ -1,0 +1,15 @@
+/** Something the user can put right: told in one line, without a stack, and ending the program with `exitCode`. */
+export class Failure extends Error {
+  override readonly name: string = "Failure";
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** An error's message, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}

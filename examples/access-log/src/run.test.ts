@@ -1,0 +1,234 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RedisProcess } from "../../../test/support/redis-process.ts";
+import { startRedis } from "../../../test/support/redis-process.ts";
+import { Failure } from "./failure.ts";
+import type { Report } from "./report.ts";
+import { run } from "./run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "access-log-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A log of `client second "request"` lines, all in one hour. */
+function writeLog(...lines: readonly (readonly [string, number, string?])[]): string {
+  const path = join(folder, "access.log");
+  const texts = lines.map(([client, second, request = "GET / HTTP/1.1"]) => {
+    const clock = `06:${String(Math.floor(second / 60)).padStart(2, "0")}:${String(second % 60).padStart(2, "0")}`;
+    return `${client} - - [03/Mar/2026:${clock} +0000] "${request}" 200 5`;
+  });
+  writeFileSync(path, texts.join("\n"));
+  return path;
+}
+
+class Text extends Writable {
+  text = "";
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += String(chunk);
+    done();
+  }
+}
+
+async function start(args: readonly string[], signal = new AbortController().signal) {
+  const stdout = new Text();
+  const stderr = new Text();
+  const code = await run(args, { environment: {}, stdout, stderr, signal });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+async function report(...args: readonly string[]): Promise<Report> {
+  const { code, stdout, stderr } = await start([...args, "--json"]);
+  expect([code, stderr.replace(/^(line|and) .*\n/gm, "")]).toEqual([0, ""]);
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1) as string);
+}
+
+const ONE_A_MINUTE = '{"algorithm":"fixedWindow","limit":1,"window":"1m"}';
+
+describe.each(["fastify", "express"])("behind %s", (framework) => {
+  test("a client is its address, its IPv6 network or its host name", async () => {
+    const log = writeLog(
+      ["192.0.2.1", 0],
+      ["::ffff:192.0.2.1", 1],
+      ["2001:db8:0:1::a", 2],
+      ["2001:DB8:0:1:ffff::b", 3],
+      ["2001:db8:0:2::a", 4],
+      ["gateway.office.example", 5],
+      ["other.office.example", 6],
+      ["gateway.office.example", 7],
+      ["127.0.0.1", 8],
+      ["::1", 9],
+      ["a,192.0.2.9", 10],
+      ["192.0.2.9", 11],
+    );
+    const { requests, admitted, clients, clientsTotal, clientsDenied } = await report(
+      ...["--log", log, "--framework", framework, "--limits", ONE_A_MINUTE],
+    );
+    expect({ requests, admitted, clientsTotal, clientsDenied }).toEqual({
+      requests: 12,
+      admitted: 9,
+      clientsTotal: 11,
+      clientsDenied: 3,
+    });
+    expect(clients).toEqual([
+      { client: "2001:DB8:0:1:ffff::b", requests: 1, admitted: 0, denied: 1 },
+      { client: "::ffff:192.0.2.1", requests: 1, admitted: 0, denied: 1 },
+      { client: "gateway.office.example", requests: 2, admitted: 1, denied: 1 },
+    ]);
+  });
+
+  test("the log's clock decides, in the order of its times", async () => {
+    const log = writeLog(
+      ["192.0.2.1", 121],
+      ["192.0.2.1", 60],
+      ["192.0.2.1", 0],
+      ["192.0.2.1", 59],
+      ["192.0.2.1", 120],
+    );
+    const { admitted, denied, from, to } = await report(
+      ...["--log", log, "--framework", framework, "--limits", ONE_A_MINUTE],
+    );
+    expect({ admitted, denied, from, to }).toEqual({
+      admitted: 3,
+      denied: 2,
+      from: "2026-03-03T06:00:00.000Z",
+      to: "2026-03-03T06:02:01.000Z",
+    });
+  });
+
+  test("every method and every target counts", async () => {
+    const requests = [
+      ..."ACL CONNECT DELETE GET HEAD LOCK M-SEARCH OPTIONS PATCH POST PROPFIND PURGE PUT QUERY SOURCE TRACE get BREW"
+        .split(" ")
+        .map((method) => `${method} /a HTTP/1.1`),
+      ..."* /%zz /%FF //a http://b.example/%2e%2e?%E4 /a;b=c?d=[e] /ü /?a#b /\\x00 /a/../b /%2F%2F"
+        .split(" ")
+        .map((target) => `GET ${target} HTTP/1.1`),
+      `GET /${"long/".repeat(780)} HTTP/1.1`,
+      `GET /${"long".repeat(20_000)} HTTP/1.1`,
+      "GET /with a space",
+    ];
+    const log = writeLog(...requests.map((request) => ["192.0.2.1", 0, request] as const));
+    const counts = await report(
+      ...["--log", log, "--framework", framework, "--limits", ONE_A_MINUTE],
+    );
+    expect(counts).toMatchObject({ requests: requests.length, admitted: 1, malformed: 0 });
+  });
+
+  test("limits by address and for everybody are one decision", async () => {
+    const log = writeLog(["192.0.2.1", 0], ["192.0.2.1", 1], ["192.0.2.2", 2], ["192.0.2.3", 3]);
+    const perIp = { algorithm: "slidingLog", limit: 1, window: "1m", per: "ip" };
+    const perAll = { algorithm: "slidingLog", limit: 2, window: "1m", per: "global" };
+    const limits = JSON.stringify([perIp, perAll]);
+    const counts = await report(...["--log", log, "--framework", framework, "--limits", limits]);
+    // What the address was denied for was not charged to everybody.
+    expect(counts).toMatchObject({ admitted: 2, denied: 2, limits: [perIp, perAll] });
+    expect(counts.clients.map(({ client }) => client)).toEqual(["192.0.2.1", "192.0.2.3"]);
+  });
+});
+
+test("malformed lines are told with their numbers, and counted", async () => {
+  const log = join(folder, "malformed.log");
+  writeFileSync(log, `rotated \u001b[2J\n\n192.0.2.1 - - [03/Mar/2026:06:00:00 +0000] "-" 408 -\n`);
+  const { code, stdout, stderr } = await start(["--log", log, "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ requests: 0, malformed: 2, p50Ms: null, clients: [] });
+  expect(stderr).toBe(
+    "line 1 is malformed, neither the common nor the combined format: rotated ?[2J\n" +
+      'line 3 is malformed, no HTTP request: 192.0.2.1 - - [03/Mar/2026:06:00:00 +0000] "-" 408 -\n',
+  );
+});
+
+test("the table is for people", async () => {
+  const log = writeLog(["192.0.2.1", 0], ["192.0.2.1", 1], ["192.0.2.2", 2]);
+  const { code, stdout, stderr } = await start(["--log", log, "--limits", ONE_A_MINUTE]);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toMatch(/Requests +│ 3 /);
+  expect(stdout).toMatch(/Denied +│ 1 \(33\.3 %\), to 1 of 2 clients/);
+  expect(stdout).toMatch(/192\.0\.2\.1 +│ +2 │ +1 │ +1 /);
+});
+
+test("what the user can put right is one line on stderr", async () => {
+  for (const args of [
+    ["--log", join(folder, "none")],
+    ["--log", folder],
+    ["--limits", "no"],
+    ["--framework", "koa"],
+    ["--redis", "redis://user:opensesame@127.0.0.1:1"],
+    ["--redis", join(folder, "no.sock")],
+  ]) {
+    const { code, stdout, stderr } = await start(args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^start: [^\n]+\n$/);
+    expect(stderr).not.toContain("opensesame");
+  }
+});
+
+describe("on a Redis of its own", () => {
+  let server: RedisProcess;
+  let client: Redis;
+  let url: string;
+  const keysLeft = () => client.dbsize();
+
+  beforeAll(async () => {
+    server = await startRedis({ port: true });
+    client = new Redis(server.port);
+    url = `redis://127.0.0.1:${server.port}`;
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+
+  test("a run leaves nothing behind", async () => {
+    const { store, admitted } = await report("--redis", url);
+    expect([store, admitted > 0]).toEqual(["redis", true]);
+    expect(await keysLeft()).toBe(0);
+  });
+
+  test("an interrupted run leaves nothing behind", async () => {
+    const interruption = new AbortController();
+    const running = start(["--redis", url], interruption.signal);
+    while ((await keysLeft()) === 0) await new Promise(setImmediate);
+    interruption.abort(new Failure("interrupted", 130));
+    expect(await running).toEqual({ code: 130, stdout: "", stderr: "start: interrupted\n" });
+    expect(await keysLeft()).toBe(0);
+  });
+
+  test("keys that are not its own stay", async () => {
+    await client.set("hg-start-someone-else", "1");
+    await report("--redis", url);
+    expect(await client.keys("*")).toEqual(["hg-start-someone-else"]);
+    await client.flushall();
+  });
+
+  test("a wrong password is told, not shown; the right one is used, not shown", async () => {
+    await client.config("SET", "requirepass", "opensesame");
+    const wrong = await start(["--redis", url.replace("//", "//:abracadabra@")]);
+    expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
+    expect(wrong.stderr).toMatch(
+      /^start: cannot reach Redis at redis:\/\/127\.0\.0\.1:\d+: WRONGPASS .*\n$/,
+    );
+    expect(wrong.stderr).not.toContain("abracadabra");
+    const right = await start(["--redis", url.replace("//", "//:opensesame@")]);
+    expect([right.code, right.stdout + right.stderr]).toEqual([
+      0,
+      expect.not.stringContaining("opensesame"),
+    ]);
+  });
+
+  test("a Redis that ends during the run ends it, with what was left behind", async () => {
+    await client.config("SET", "requirepass", "");
+    const running = start(["--redis", url]);
+    while ((await keysLeft()) === 0) await new Promise(setImmediate);
+    await server.stop();
+    const { code, stdout, stderr } = await running;
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(
+      /^start: the keys hg-start-\w+:\* could not be deleted .*\nstart: the application answered 500 .*\n$/,
+    );
+  });
+});

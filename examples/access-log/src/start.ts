@@ -1,0 +1,16 @@
+import { Failure } from "./failure.ts";
+import { run } from "./run.ts";
+
+const interruption = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  // Package managers hand on the signal that the terminal sent already: the second must not cut the cleaning short.
+  process.on(name, () => interruption.abort(new Failure("interrupted", 130)));
+}
+
+const { env: environment, stdout, stderr } = process;
+process.exitCode = await run(process.argv.slice(2), {
+  environment,
+  stdout,
+  stderr,
+  signal: interruption.signal,
+});
