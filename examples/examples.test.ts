@@ -1,0 +1,126 @@
+import { readdirSync } from "node:fs";
+import { expect, inject, test } from "vitest";
+import { runExample, withServer } from "./run-example.ts";
+
+/** Sends requests one after another; resolves with how many were answered with each status. */
+async function statuses(
+  count: number,
+  url: string,
+  init?: RequestInit,
+): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  for (let sent = 0; sent < count; sent += 1) {
+    const response = await fetch(url, init);
+    await response.arrayBuffer();
+    counts[response.status] = (counts[response.status] ?? 0) + 1;
+  }
+  return counts;
+}
+
+test("fastify-quickstart", async () => {
+  await withServer("fastify-quickstart/server.mjs", async (url) => {
+    expect(await statuses(6, `${url}/`)).toEqual({ 200: 5, 429: 1 });
+    expect(await statuses(3, `${url}/search`)).toEqual({ 200: 2, 429: 1 });
+    expect(await statuses(9, `${url}/health`)).toEqual({ 200: 9 });
+    const denied = await fetch(`${url}/`);
+    expect(denied.headers.get("content-type")).toContain("application/problem+json");
+    expect(Number(denied.headers.get("retry-after"))).toBeLessThanOrEqual(12);
+  });
+});
+
+test("express-quickstart", async () => {
+  await withServer("express-quickstart/server.mjs", async (url) => {
+    expect(await statuses(3, `${url}/login`, { method: "POST" })).toEqual({ 200: 2, 429: 1 });
+    // The three attempts at logging in were requests, too.
+    expect(await statuses(3, `${url}/`)).toEqual({ 200: 2, 429: 1 });
+    expect(await statuses(9, `${url}/health`)).toEqual({ 200: 9 });
+  });
+});
+
+test("plans-by-api-key", async () => {
+  await withServer("plans-by-api-key/server.mjs", async (url) => {
+    const withKey = (key: string) => ({ headers: { "x-api-key": key } });
+    expect(await statuses(103, url, withKey("grace-free"))).toEqual({ 200: 100, 429: 3 });
+    expect(await statuses(1_003, url, withKey("ada-premium"))).toEqual({ 200: 1_000, 429: 3 });
+    // Keys made up are no keys: they share what their address has.
+    expect(await statuses(60, url, withKey("made-up"))).toEqual({ 200: 60 });
+    expect(await statuses(60, url, withKey("made-up-too"))).toEqual({ 200: 40, 429: 20 });
+  });
+});
+
+test("several-limits", async () => {
+  await withServer("several-limits/server.mjs", async (url) => {
+    const acme = { headers: { "x-tenant": "acme" } };
+    let admitted = 0;
+    let impatience = 0;
+    let wait = "";
+    // An impatient client: it asks again at once, and all its denials cost its tenant nothing.
+    while (wait === "") {
+      const response = await fetch(url, acme);
+      const body = (await response.json()) as { "violated-policies"?: string[] };
+      if (response.ok) admitted += 1;
+      else if (body["violated-policies"]?.includes("5-per-1s")) impatience += 1;
+      if (body["violated-policies"]?.includes("12-per-1h"))
+        wait = String(response.headers.get("retry-after"));
+    }
+    expect(admitted).toBe(12);
+    expect(impatience).toBeGreaterThan(0);
+    expect(Number(wait)).toBeGreaterThan(3_500);
+    await expect
+      .poll(async () => (await fetch(url, { headers: { "x-tenant": "other" } })).status)
+      .toBe(200);
+    expect((await fetch(url)).status).toBe(400);
+  });
+});
+
+test("without-http", async () => {
+  expect((await runExample("without-http/main.mjs")).split("\n")).toEqual([
+    'ada: sent "welcome", 2 left',
+    "ada: bounced, refunded: true",
+    'ada: sent "your order", 1 left',
+    'ada: sent "your parcel", 0 left',
+    'ada: not sent, "our newsletter" may go in 60 minutes',
+    'grace: sent "welcome", 2 left',
+    "ada may get one now: false",
+    "after a reset: true",
+    "",
+  ]);
+});
+
+test("several-processes", async () => {
+  const output = await runExample("several-processes/main.mjs", {
+    REDIS_URL: inject("redisSocket"),
+  });
+  expect(output).toMatch(/^each process: \d+ \d+ \d+ \d+ of 100\ntogether: 100\n$/);
+});
+
+test("shaping", async () => {
+  const output = await runExample("shaping/main.mjs");
+  const left = [...output.matchAll(/^order (\d) leaves after (\d+) ms$/gm)].map(
+    ([, order, ms]) => ({
+      order: Number(order),
+      ms: Number(ms),
+    }),
+  );
+  expect(left.map(({ order }) => order)).toEqual([1, 2, 3, 4, 5, 6]);
+  // The first leaves at once, each other one 200 ms after the one before at the earliest.
+  const first = left[0]?.ms ?? 0;
+  for (const { order, ms } of left)
+    expect(ms - first).toBeGreaterThanOrEqual((order - 1) * 200 - 1);
+});
+
+test("no example is without a test", () => {
+  const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  expect(folders.sort()).toEqual([
+    "access-log",
+    "express-quickstart",
+    "fastify-quickstart",
+    "plans-by-api-key",
+    "several-limits",
+    "several-processes",
+    "shaping",
+    "without-http",
+  ]);
+});
