@@ -1,0 +1,120 @@
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import { createLimiter, memoryStore } from "@headgate/core";
+import { expect, test } from "vitest";
+import type { Admission } from "./admissions.ts";
+import { findExcess, findExcessInOwnWindow } from "./admissions.ts";
+import { runHistories, SCALE } from "./histories.ts";
+import { MicroClock } from "./micro-clock.ts";
+import type { Random } from "./random.ts";
+import { KINDS, randomLimit } from "./random-limits.ts";
+import { randomStart } from "./random-steps.ts";
+import { aim } from "./sender.ts";
+import { describeWorlds } from "./worlds.ts";
+
+const HISTORIES = 400;
+const LENGTH = 80;
+
+describeWorlds(13, (world) => {
+  test.each(KINDS)("nobody gets more than %s guarantees, however they aim", async (kind) => {
+    await world.run(HISTORIES, async (random) => {
+      const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");
+      const time = new MicroClock(randomStart(random));
+      const limiter = createLimiter({
+        name: "aimed",
+        limits: limit,
+        store: world.open(time.clock),
+      });
+      const admissions: Admission[] = [];
+      let last: Decision | undefined;
+      for (let step = 0; step < LENGTH; step++) {
+        const { wait, cost } = aim(random, limit, time.now, last);
+        time.advance(wait);
+        last = await limiter.consume("sender", { cost });
+        if (last.allowed) admissions.push({ at: time.now, cost });
+      }
+      const context = JSON.stringify(limit);
+      expect(findExcess(limit, admissions), context).toBeUndefined();
+      expect(findExcessInOwnWindow(limit, admissions), context).toBeUndefined();
+    });
+  });
+
+  test.each(KINDS)("refunds and resets get nobody more than %s guarantees", async (kind) => {
+    await world.run(HISTORIES, async (random) => {
+      const limit = randomLimit(random, kind, "small");
+      const time = new MicroClock(randomStart(random));
+      const limiter = createLimiter({
+        name: "given",
+        limits: limit,
+        store: world.open(time.clock),
+      });
+      await giveBack(random, limit, limiter, time, async () => {
+        await limiter.reset("somebody else");
+        await limiter.reset("sender");
+      });
+    });
+  });
+});
+
+test.each(KINDS)("refunds and evictions get nobody more than %s guarantees", async (kind) => {
+  await runHistories(HISTORIES * SCALE, async (random) => {
+    const limit = randomLimit(random, kind, "small");
+    const time = new MicroClock(randomStart(random));
+    const store = memoryStore({ clock: time.clock, maxKeys: 1 });
+    const limiter = createLimiter({ name: "given", limits: limit, store });
+    await giveBack(random, limit, limiter, time, async () => {
+      await limiter.consume("somebody else");
+    });
+  });
+});
+
+test.each(KINDS)("who has spent %s is not forgotten for those who have not", async (kind) => {
+  await runHistories(50 * SCALE, async (random) => {
+    const limit = randomLimit(random, kind, "small");
+    const time = new MicroClock(randomStart(random));
+    const store = memoryStore({ clock: time.clock, maxKeys: 5 });
+    const limiter = createLimiter({ name: "spent", limits: limit, store });
+    const [{ limit: most } = { limit: 1 }] = limiter.limits;
+    // Where one request is all there is, the others have spent as much.
+    if (most === 1) return;
+    await limiter.consume("spender", { cost: most });
+    for (let other = 0; other < 20; other++) await limiter.consume(`other ${other}`);
+    expect(await limiter.peek("spender")).toMatchObject({ allowed: false, remaining: 0 });
+  });
+});
+
+/** Sends, and gives back what was admitted now and then; `forget` makes the store forget the sender, now and then. */
+async function giveBack(
+  random: Random,
+  limit: Limit,
+  limiter: Limiter,
+  time: MicroClock,
+  forget: () => Promise<void>,
+): Promise<void> {
+  const decisions: { readonly decision: Decision; readonly life: number }[] = [];
+  /** What is still charged, of each of the sender's lives in the store. */
+  const lives: Map<Decision, Admission>[] = [new Map()];
+  let last: Decision | undefined;
+  for (let step = 0; step < LENGTH; step++) {
+    const { wait, cost } = aim(random, limit, time.now, last);
+    time.advance(wait);
+    if (random.chance(0.3) && decisions.length > 0) {
+      const { decision, life } = random.pick(decisions.slice(-6));
+      const given = await limiter.refund(decision);
+      if (given) {
+        expect(life, `the life refunded into, ${JSON.stringify(limit)}`).toBe(lives.length - 1);
+        lives[life]?.delete(decision);
+      }
+    } else if (random.chance(0.03)) {
+      await forget();
+      lives.push(new Map());
+    }
+    last = await limiter.consume("sender", { cost });
+    if (last.allowed) {
+      decisions.push({ decision: last, life: lives.length - 1 });
+      lives.at(-1)?.set(last, { at: time.now, cost });
+    }
+  }
+  for (const admissions of lives) {
+    expect(findExcess(limit, [...admissions.values()]), JSON.stringify(limit)).toBeUndefined();
+  }
+}

@@ -1,0 +1,184 @@
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { expect, test } from "vitest";
+import { MicroClock } from "./micro-clock.ts";
+import type { Random } from "./random.ts";
+import type { Kind } from "./random-limits.ts";
+import { KINDS, randomLimit } from "./random-limits.ts";
+import { momentsOf, randomCost, randomStart, randomWait } from "./random-steps.ts";
+import { isSameAnswer } from "./same-answer.ts";
+import type { World } from "./worlds.ts";
+import { describeWorlds } from "./worlds.ts";
+
+const HISTORIES = 400;
+const LENGTH = 20;
+const SUBJECT = "customer";
+
+describeWorlds(15, (world) => {
+  test.each(KINDS)("a refund of %s at once leaves no trace, and lands once", async (kind) => {
+    await world.run(HISTORIES, async (random) => {
+      const { limiter, time } = stage(world, random, kind);
+      let last: Decision | undefined;
+      for (let step = 0; step < LENGTH; step++) {
+        time.advance(nextWait(random, last));
+        const cost = randomCost(random, last);
+        const before = await limiter.peek(SUBJECT);
+        last = await limiter.consume(SUBJECT, { cost });
+        if (random.chance(0.5)) continue;
+        const given = await Promise.all([limiter.refund(last), limiter.refund(last)]);
+        expect(given.toSorted()).toEqual([false, last.allowed]);
+        expectSame(await limiter.peek(SUBJECT), before);
+        expect(await limiter.refund(last)).toBe(false);
+        expectSame(await limiter.peek(SUBJECT), before);
+      }
+    });
+  });
+
+  test.each(KINDS)("a refund of %s lands once, however late", async (kind) => {
+    await world.run(HISTORIES, async (random) => {
+      const { limiter, time } = stage(world, random, kind);
+      const admitted: Decision[] = [];
+      let last: Decision | undefined;
+      for (let step = 0; step < LENGTH; step++) {
+        time.advance(nextWait(random, last));
+        last = await limiter.consume(SUBJECT, { cost: randomCost(random, last) });
+        if (last.allowed) admitted.push(last);
+        if (admitted.length === 0 || random.chance(0.5)) continue;
+        const decision = random.pick(admitted);
+        const before = await limiter.peek(SUBJECT);
+        const given = await limiter.refund(decision);
+        const after = await limiter.peek(SUBJECT);
+        if (!given) expectSame(after, before);
+        expectNoLess(after, before, kind);
+        expect(await limiter.refund(decision)).toBe(false);
+        expectSame(await limiter.peek(SUBJECT), after);
+      }
+    });
+  });
+
+  test.each(KINDS)(
+    "a refund of %s leaves no more room than if it had not been asked",
+    async (kind) => {
+      let given = 0;
+      await world.run(HISTORIES, async (random) => {
+        const { limit, limiter, time, open } = stage(world, random, kind);
+        const spared = open();
+        /** Asked in the first world only, and to be given back there. */
+        const doubtful: Decision[] = [];
+        /** When the window of a fixed window ends that the first of these requests began. */
+        let end: bigint | undefined;
+        let last: Decision | undefined;
+        for (let step = 0; step < LENGTH; step++) {
+          time.advance(nextWait(random, last));
+          // Without the request its window would have begun, and would end, later: they compare until then.
+          if (end !== undefined && time.now >= end) break;
+          const cost = randomCost(random, last);
+          last = await limiter.consume(SUBJECT, { cost });
+          if (last.allowed && random.chance(0.3)) {
+            doubtful.push(last);
+            if (kind === "fixedWindow")
+              end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
+          } else if (last.allowed) {
+            expect((await spared.consume(SUBJECT, { cost })).allowed).toBe(true);
+          }
+          if (doubtful.length > 0 && random.chance(0.4)) {
+            const index = random.whole(0, doubtful.length - 1);
+            if (await limiter.refund(doubtful.splice(index, 1)[0] as Decision)) given += 1;
+          }
+          const probe = { cost: randomCost(random, last) };
+          const [inOne, inOther] = await Promise.all([
+            limiter.peek(SUBJECT, probe),
+            spared.peek(SUBJECT, probe),
+          ]);
+          expectNoLess(inOther, inOne, kind, JSON.stringify(limit));
+        }
+      });
+      expect(given).toBeGreaterThan(HISTORIES / 10);
+    },
+  );
+
+  test.each(KINDS)("a refund of %s that is too late changes nothing", async (kind) => {
+    let tried = 0;
+    await world.run(HISTORIES, async (random) => {
+      const { limiter, time } = stage(world, random, kind);
+      const start = await limiter.consume(SUBJECT, { cost: 1 });
+      await limiter.consume(SUBJECT, { cost: randomCost(random, start) });
+      const late = random.pick([afterReset, afterExpiry, afterReturn]);
+      if (!(await late(random, limiter, time))) return;
+      tried += 1;
+      const before = await limiter.peek(SUBJECT);
+      expect(await limiter.refund(start), late.name).toBe(false);
+      expectSame(await limiter.peek(SUBJECT), before);
+    });
+    expect(tried).toBeGreaterThan(HISTORIES / 10);
+  });
+
+  test.each(KINDS)("there is nothing to refund of %s denied, or only looked at", async (kind) => {
+    await world.run(HISTORIES / 4, async (random) => {
+      const { limiter } = stage(world, random, kind);
+      const { limit } = await limiter.consume(SUBJECT);
+      const denied = await limiter.consume(SUBJECT, { cost: limit });
+      const before = await limiter.peek(SUBJECT);
+      expect(denied.allowed).toBe(false);
+      expect(await limiter.refund(denied)).toBe(false);
+      expect(await limiter.refund(before)).toBe(false);
+      expectSame(await limiter.peek(SUBJECT), before);
+    });
+  });
+});
+
+/** The subject was forgotten, and maybe came again. */
+async function afterReset(random: Random, limiter: Limiter, time: MicroClock): Promise<boolean> {
+  await limiter.reset(SUBJECT);
+  time.advance(BigInt(random.whole(0, 3)));
+  if (random.chance(0.8)) await limiter.consume(SUBJECT);
+  return true;
+}
+
+/** All that was charged has come back; false when that takes longer than the clock goes. */
+async function afterExpiry(random: Random, limiter: Limiter, time: MicroClock): Promise<boolean> {
+  // A cost that is denied, so that what is told is what was charged.
+  const { limits } = await limiter.peek(SUBJECT, { cost: Number.MAX_SAFE_INTEGER });
+  const unused = Math.max(...limits.map(({ resetAfterMs }) => resetAfterMs));
+  return time.advance(BigInt(unused) * 1_000n + BigInt(random.pick([0, 0, 1, 1_000_000])));
+}
+
+/** All that was charged has come back, and the subject came again. */
+async function afterReturn(random: Random, limiter: Limiter, time: MicroClock): Promise<boolean> {
+  if (!(await afterExpiry(random, limiter, time))) return false;
+  await limiter.consume(SUBJECT);
+  return true;
+}
+
+/** A limiter and its clock; `open` makes others like it, on stores of their own. */
+function stage(world: World, random: Random, kind: Kind) {
+  const time = new MicroClock(randomStart(random));
+  const limit: Limit = randomLimit(random, kind, random.chance(0.7) ? "small" : "wide");
+  const open = () =>
+    createLimiter({ name: "refunds", limits: limit, store: world.open(time.clock) });
+  return { limit, limiter: open(), time, open };
+}
+
+function nextWait(random: Random, last: Decision | undefined): bigint {
+  const wait = randomWait(random, last, last === undefined ? [] : momentsOf(last));
+  // A refund is of interest while its charge still counts.
+  return random.chance(0.6) ? wait / 10n : wait;
+}
+
+/** The first has at least the room of the second, now and later. */
+function expectNoLess(more: Decision, less: Decision, kind: Kind, context = ""): void {
+  if (less.allowed) expect(more.allowed, context).toBe(true);
+  if (more.allowed === less.allowed) {
+    expect(more.remaining, context).toBeGreaterThanOrEqual(less.remaining);
+  }
+  // A window that nothing is left in begins again, and ends later.
+  if (kind === "fixedWindow") return;
+  expect(more.retryAfterMs, context).toBeLessThanOrEqual(less.retryAfterMs);
+  if (more.allowed === less.allowed) {
+    expect(more.resetAfterMs, context).toBeLessThanOrEqual(less.resetAfterMs);
+  }
+}
+
+function expectSame(actual: Decision, expected: Decision): void {
+  if (!isSameAnswer(actual, expected)) expect(actual).toEqual(expected);
+}

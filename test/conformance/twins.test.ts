@@ -1,0 +1,93 @@
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import { createLimiter, memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { connectRedis } from "./connect-redis.ts";
+import { runHistories, SCALE } from "./histories.ts";
+import { MicroClock } from "./micro-clock.ts";
+import type { Random } from "./random.ts";
+import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
+import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
+import { isSameAnswer } from "./same-answer.ts";
+
+const HISTORIES = 1_000 * SCALE;
+const LENGTH = 30;
+
+/** Each history waits for its own replies only, so that the server gets its requests in batches. */
+const LANES = 64;
+
+const redis = connectRedis(inject("redisSocket"), 11);
+beforeAll(() => redis.flushdb());
+afterAll(async () => {
+  await redis.flushdb();
+  await redis.quit();
+});
+
+describe("memoryStore and redisStore give equal decisions", () => {
+  test.each(KINDS)("%s", async (kind) => {
+    await runHistories(
+      HISTORIES,
+      (random, history) =>
+        compare(random, `${kind} ${history}`, [
+          randomLimit(random, kind, random.chance(0.6) ? "small" : "wide"),
+        ]),
+      LANES,
+    );
+  });
+
+  test("several limits of one subject", async () => {
+    await runHistories(
+      HISTORIES,
+      (random, history) =>
+        compare(random, `limits ${history}`, randomPolicy(random, random.whole(2, 5))),
+      LANES,
+    );
+  });
+
+  test("limits in several dimensions", async () => {
+    await runHistories(
+      HISTORIES,
+      (random, history) =>
+        compare(random, `dimensions ${history}`, randomPolicy(random, random.whole(2, 5), 3)),
+      LANES,
+    );
+  });
+});
+
+/** Does the same random things with a limiter in this process and one on Redis. */
+async function compare(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
+  const time = new MicroClock(randomStart(random));
+  const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
+    (store) => createLimiter({ name, limits, store }),
+  ) as [Limiter, Limiter];
+  const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
+  const admitted: [Decision, Decision][] = [];
+  let last: Decision | undefined;
+  for (let step = 0; step < LENGTH; step++) {
+    time.advance(randomWait(random, last, last === undefined ? [] : nearMoments(random, last)));
+    const subjects = randomSubjects(random, dimensions);
+    const cost = randomCost(random, last);
+    const act = random.fraction();
+    const context = () => `step ${step} at ${time.now} of ${JSON.stringify(limits)}`;
+    if (act < 0.12 && admitted.length > 0) {
+      const [inMemory, onRedis] = random.pick(admitted);
+      const given = await Promise.all([twins[0].refund(inMemory), twins[1].refund(onRedis)]);
+      expect(given[1], `refund, ${context()}`).toBe(given[0]);
+    } else if (act < 0.14) {
+      // Whether there was anything to forget is not compared: it depends on whether what had expired was collected.
+      await Promise.all(twins.map((twin) => twin.reset(subjects)));
+    } else {
+      const charge = act < 0.9;
+      const ask = (twin: Limiter) => (charge ? twin.consume : twin.peek)(subjects, { cost });
+      const [inMemory, onRedis] = await Promise.all([ask(twins[0]), ask(twins[1])]);
+      if (!isSameAnswer(onRedis, inMemory)) expect(onRedis, context()).toEqual(inMemory);
+      if (inMemory.allowed && charge) admitted.push([inMemory, onRedis]);
+      last = inMemory;
+    }
+  }
+}
+
+/** What was told, and somewhere within the millisecond that it was rounded up from. */
+function nearMoments(random: Random, decision: Decision): bigint[] {
+  return momentsOf(decision).map((moment) => moment - BigInt(random.pick([0, 0, 1, 500, 999])));
+}

@@ -1,0 +1,44 @@
+import type { Clock, Store } from "@headgate/core";
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { afterAll, beforeAll, describe, inject } from "vitest";
+import { connectRedis } from "./connect-redis.ts";
+import { runHistories, SCALE } from "./histories.ts";
+import type { Random } from "./random.ts";
+
+/** A kind of store on which laws are tried. */
+export interface World {
+  /** An empty store on a clock. */
+  open(clock: Clock): Store;
+  /** Runs about `count` histories on random numbers of their own; fewer on Redis, several at once. */
+  run(count: number, history: (random: Random) => Promise<void>): Promise<void>;
+}
+
+/** Declares the same tests on memory and on Redis; `database` is the suite's own. */
+export function describeWorlds(database: number, declare: (world: World) => void): void {
+  describe("in memory", () => {
+    declare({
+      open: (clock) => memoryStore({ clock }),
+      run: (count, history) => runHistories(count * SCALE, history),
+    });
+  });
+  describeRedisWorld(database, declare);
+}
+
+/** Declares tests on Redis. */
+export function describeRedisWorld(database: number, declare: (world: World) => void): void {
+  describe("on Redis", () => {
+    const redis = connectRedis(inject("redisSocket"), database);
+    let opened = 0;
+    beforeAll(() => redis.flushdb());
+    afterAll(async () => {
+      await redis.flushdb();
+      await redis.quit();
+    });
+    declare({
+      open: (clock) => redisStore(redis, { clock, prefix: `world-${++opened}` }),
+      // Each history waits for its own replies only, so that the server gets its requests in batches.
+      run: (count, history) => runHistories(Math.ceil(count / 4) * SCALE, history, 64),
+    });
+  });
+}
