@@ -12,7 +12,7 @@ const steps = fc.array(
   { maxLength: 300 },
 );
 
-test.prop([steps, fc.constantFrom(0 as const, 1 as const)])(
+test.prop([steps, fc.constantFrom(0 as const, 1 as const, 2 as const)])(
   "the first is the least, whatever was added, changed and removed",
   (moves, lane) => {
     const heap = new IndexedHeap<Weight>(lane, (a, b) => a.weight < b.weight);
@@ -20,7 +20,7 @@ test.prop([steps, fc.constantFrom(0 as const, 1 as const)])(
     for (const [move, which, weight] of moves) {
       const item = model[which % Math.max(1, model.length)];
       if (move === "add" || item === undefined) {
-        const added: Weight = { weight, slots: [-1, -1] };
+        const added: Weight = { weight, slots: [-1, -1, -1] };
         heap.add(added);
         model.push(added);
       } else if (move === "update") {
@@ -44,8 +44,8 @@ test("an item stands in two heaps at once, and each keeps its own order", () => 
     readonly b: number;
   }
   const byA = new IndexedHeap<Row>(0, (x, y) => x.a < y.a);
-  const byB = new IndexedHeap<Row>(1, (x, y) => x.b < y.b);
-  const rows = [3, 1, 4, 1.5, 9, 2, 6].map((a): Row => ({ a, b: -a, slots: [0, 0] }));
+  const byB = new IndexedHeap<Row>(2, (x, y) => x.b < y.b);
+  const rows = [3, 1, 4, 1.5, 9, 2, 6].map((a): Row => ({ a, b: -a, slots: [0, 0, 0] }));
   for (const row of rows) {
     byA.add(row);
     byB.add(row);
@@ -67,7 +67,7 @@ test("takes a heap of 100,000 apart in order", () => {
   let seed = 1;
   for (let i = 0; i < 100_000; i += 1) {
     seed = (seed * 48_271) % 2_147_483_647;
-    heap.add({ weight: seed, slots: [0, 0] });
+    heap.add({ weight: seed, slots: [0, 0, 0] });
   }
   let before = 0;
   let taken = 0;
