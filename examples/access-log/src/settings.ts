@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { Failure } from "./failure.ts";
 import type { ReplayLimit } from "./limits.ts";
 import { DEFAULT_LIMITS, parseLimits } from "./limits.ts";
@@ -28,7 +28,7 @@ interface Options {
   readonly limits?: string;
   readonly framework: string;
   readonly redis?: string;
-  readonly json: boolean;
+  readonly json?: true;
 }
 
 /**
@@ -55,7 +55,7 @@ export function readSettings(
     limits: options.limits === undefined ? DEFAULT_LIMITS : parseLimits(options.limits),
     framework,
     redisUrl,
-    json: options.json,
+    json: options.json === true,
   };
 }
 
@@ -65,14 +65,19 @@ function parseOptions(args: readonly string[], tell: (text: string) => void): Op
     .description(
       "Sends every request of an access log to an application behind Headgate, on the log's own clock, and reports who was denied.",
     )
-    .option("--log <file>", "an access log in the common or combined format", SAMPLE_LOG)
+    .addOption(
+      new Option("--log <file>", "an access log in the common or combined format").default(
+        SAMPLE_LOG,
+        "a sample made for it",
+      ),
+    )
     .option(
       "--limits <json>",
       "a limit or a list of limits, as JSON (default: 30 per minute, 100 per hour)",
     )
     .option("--framework <name>", FRAMEWORKS.join(" or "), "fastify")
     .option("--redis <url>", "count in Redis (default: $REDIS_URL, else in memory)")
-    .option("--json", "one JSON object on the last line of stdout", false)
+    .option("--json", "one JSON object on the last line of stdout")
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({

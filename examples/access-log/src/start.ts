@@ -1,3 +1,8 @@
+// Shows what limits would have done to real traffic: replays an access log over HTTP, on the log's own clock.
+//
+//   npx -y pnpm@10.34.9 start
+//   npx -y pnpm@10.34.9 start --log access.log --limits '[{"algorithm":"gcra","limit":10,"window":"1m"}]' --json
+
 import { Failure } from "./failure.ts";
 import { run } from "./run.ts";
 
