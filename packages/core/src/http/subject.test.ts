@@ -1,0 +1,122 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import { kindSubject, plainSubject, subjectText } from "./subject.ts";
+
+/** Texts that try to be another kind's. */
+const hostile = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom("~", "ip", "sha256", "hmac", "1.2.3.4", "a", "\0", "\ud800"),
+    maxLength: 6,
+  }),
+  fc.string({ unit: "binary", maxLength: 8 }),
+);
+
+const kind = fc.constantFrom("text", "ip", "sha256", "hmac");
+
+function subjectOf(kind: string, value: string): string | undefined | null {
+  return subjectText(kind === "text" ? value : kindSubject(kind as "ip", value));
+}
+
+describe("a text", () => {
+  test.prop([fc.string({ minLength: 1 }).filter((text) => !text.startsWith("~"))])(
+    "is its own subject",
+    (text) => {
+      expect(subjectText(text)).toBe(text);
+    },
+  );
+
+  test("that begins with a tilde gets another one", () => {
+    expect(subjectText("~")).toBe("~~");
+    expect(subjectText("~~")).toBe("~~~");
+    expect(subjectText("~ip~1.2.3.4")).toBe("~~ip~1.2.3.4");
+  });
+
+  test.each(["constructor", "__proto__", "undefined", "null", " ", "0", "\0"])(
+    "of %j is a subject like any other",
+    (text) => {
+      expect(subjectText(text)).toBe(text);
+    },
+  );
+});
+
+describe("subjects of all kinds", () => {
+  test.prop([kind, kind, hostile, hostile], { numRuns: 5_000 })(
+    "are equal only when kind and value are",
+    (kindA, kindB, a, b) => {
+      fc.pre(!(kindA === "text" && a === "") && !(kindB === "text" && b === ""));
+      const areSame = kindA === kindB && a === b;
+      expect(subjectOf(kindA, a) === subjectOf(kindB, b)).toBe(areSame);
+    },
+  );
+
+  test.prop([kind, kind, hostile])(
+    "differ when a key function returns another one's text",
+    (made, by, value) => {
+      const subject = subjectOf(made, value);
+      fc.pre(typeof subject === "string" && subject !== "");
+      const forged = subjectOf(by, subject as string);
+      const isItself = made === "text" && by === "text" && !value.startsWith("~");
+      expect(forged === subject).toBe(isItself);
+    },
+  );
+
+  test("say their kind", () => {
+    expect(subjectText(kindSubject("sha256", "x"))).toBe("~sha256~x");
+    expect(subjectText(kindSubject("hmac", "x"))).toBe("~hmac~x");
+    expect(subjectText(kindSubject("ip", "1.2.3.4"))).toBe("~ip~1.2.3.4");
+    expect(subjectText(plainSubject("1.2.3.4"))).toBe("1.2.3.4");
+  });
+});
+
+describe("a request without a subject", () => {
+  test.each([[undefined], [null], [""]])("has none: %j", (value) => {
+    expect(subjectText(value)).toBeUndefined();
+  });
+});
+
+describe("what is no subject", () => {
+  test.each([
+    [0],
+    [7],
+    [Number.NaN],
+    [true],
+    [false],
+    [1n],
+    [Symbol("user")],
+    [["user-1"]],
+    [[]],
+    [{}],
+    [{ toString: () => "user-1" }],
+    [() => "user-1"],
+    [new String("user-1")],
+    [Buffer.from("user-1")],
+    [Object.create(null)],
+    [Promise.resolve("user-1")],
+  ])("is told from a missing one: %s", (value) => {
+    expect(subjectText(value)).toBeNull();
+  });
+
+  test.prop([fc.jsonValue()])("is every object that a client can send as JSON", (value) => {
+    const sent: unknown = JSON.parse(JSON.stringify({ key: value })).key;
+    fc.pre(typeof sent === "object" && sent !== null);
+    expect(subjectText(sent)).toBeNull();
+  });
+
+  test.each([
+    { "@headgate/core.subject": "~ip~1.2.3.4" },
+    { "Symbol(@headgate/core.subject)": "~ip~1.2.3.4" },
+    JSON.parse('{"__proto__":{"@headgate/core.subject":"~ip~1.2.3.4"}}'),
+  ])("is an object that imitates one of ours: %j", (forged) => {
+    expect(subjectText(forged)).toBeNull();
+  });
+
+  test("is one of ours that went through JSON", () => {
+    const subject = kindSubject("ip", "1.2.3.4");
+    expect(subjectText(JSON.parse(JSON.stringify(subject)))).toBeNull();
+  });
+});
+
+test("two copies of Headgate know each other's subjects", () => {
+  const foreign = { [Symbol.for("@headgate/core.subject")]: "~ip~1.2.3.4" };
+  expect(subjectText(foreign)).toBe("~ip~1.2.3.4");
+});
