@@ -118,15 +118,14 @@ export function createLimiter<const Per extends string = never>(
 
 /** The name and the store of a limiter's counters. */
 function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
-  if (store === undefined && parent === undefined) {
-    const own = name === undefined ? "limiter" : name;
-    requireName(own);
-    return { name: own, store: memoryStore() };
-  }
-  const place = store ?? partsOf(parent as Limiter).counters.store;
-  if (!isStore(place))
+  if (store !== undefined && !isStore(store)) {
     throw invalidOption("store must be made by memoryStore or redisStore", store);
-  return { name: name as string, store: place };
+  }
+  const place = store ?? (parent === undefined ? undefined : partsOf(parent).counters.store);
+  // Counters that nobody else can reach need no name to be told apart by.
+  const named = name === undefined && place === undefined ? "limiter" : name;
+  requireName(named);
+  return { name: named, store: place ?? memoryStore() };
 }
 
 function limiterOn(

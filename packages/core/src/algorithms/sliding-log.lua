@@ -8,6 +8,7 @@ Quota  limit. window: microseconds.
 ]]
 algorithms.log = function()
   local NEWER = 1000 -- a refund rewrites at most so many newer entries
+  local openEntries = defineEntries()
 
   -- How many leading entries satisfy a condition that, once false, stays false. O(log answer).
   local function leading(count, holds)

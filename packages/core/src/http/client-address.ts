@@ -11,14 +11,17 @@ export const DEFAULT_IPV6_PREFIX = 64;
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
   if (isIP(address) === 4) return address;
-  const bare = stripPort(address).replace(/%.*$/s, "");
+  const bare = stripPort(address);
   const version = isIP(bare);
-  if (version === 0) return address;
-  return version === 4 ? bare : ipv6Subject(bare, ipv6Prefix);
+  if (version === 4) return bare;
+  if (version === 6) return ipv6Subject(bare.replace(/%.*$/, ""), ipv6Prefix);
+  // No text may pass for a network.
+  return address.includes("/") || address.startsWith("~") ? `~text~${address}` : address;
 }
 
 function ipv6Subject(address: string, prefix: number): string {
-  const parsed = ipaddr.IPv6.parse(address);
+  // ipaddr.js would take any address whose end is written with dots for an IPv4-mapped one.
+  const parsed = ipaddr.IPv6.parse(address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, toGroups));
   if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
   if (prefix === 128) return parsed.toString();
   const parts = parsed.parts.map((part, i) => {
@@ -26,6 +29,12 @@ function ipv6Subject(address: string, prefix: number): string {
     return part & (0xffff << (16 - kept));
   });
   return `${new ipaddr.IPv6(parts).toString()}/${prefix}`;
+}
+
+function toGroups(_: string, a: string, b: string, c: string, d: string): string {
+  const group = (high: string, low: string): string =>
+    (Number(high) * 256 + Number(low)).toString(16);
+  return `${group(a, b)}:${group(c, d)}`;
 }
 
 function stripPort(address: string): string {

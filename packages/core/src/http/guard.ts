@@ -45,7 +45,7 @@ export function createGuard<Request extends HttpRequest>(
       const limiter = await limiters.of(request);
       const subjects = await (readers.get(limiter) as SubjectReader<Request>).read(request, client);
       if (isVerdict(subjects)) return subjects;
-      const units = typeof cost === "function" ? await cost(request) : cost;
+      const units = typeof cost === "function" ? requireNumber(await cost(request)) : cost;
       if (isLeftOut(limiter, subjects) || !askOnce(request, limiter)) return PASS;
       const decision = await limiter.consume(subjects, { cost: units });
       return answerTo(addDecision(request, decision, subjects), headers, Date.now());
@@ -59,6 +59,11 @@ function isSkipped(owner: string, skipped: unknown): boolean {
     "HEADGATE_INVALID_OPTION",
     `${owner}: skip must return true or false, got ${formatReceived(skipped)}`,
   );
+}
+
+/** A cost function that returns nothing must not cost the default; the limiter judges the number. */
+function requireNumber(cost: unknown): number {
+  return typeof cost === "number" ? cost : Number.NaN;
 }
 
 /** Whether no limit is left to ask. */

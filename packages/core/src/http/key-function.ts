@@ -80,7 +80,7 @@ export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFuncti
   }
   const field = name.toLowerCase();
   return ({ headers }) => {
-    const value = headers[field];
+    const value = Object.hasOwn(headers, field) ? headers[field] : undefined;
     // A header that was sent several times arrives as a list, or joined by Node with commas.
     const text = Array.isArray(value) ? value.join(", ") : value;
     if (!text) return undefined;

@@ -28,8 +28,10 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
           );
         }
       }
-      if (toldUntrusted || address === undefined || address !== peer) return;
+      if (toldUntrusted || peer === undefined || address !== peer) return;
       if (!("x-forwarded-for" in request.headers || "forwarded" in request.headers)) return;
+      // A trusted proxy may forward for a client of its own address.
+      if (addressOf(request, peer, [STRANGERS[0] as string]) === STRANGERS[0]) return;
       toldUntrusted = true;
       warn(
         "HEADGATE_NO_PROXY_TRUST",
@@ -39,17 +41,23 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
   };
 }
 
-/** Asks the framework itself what it would take for the address of a request that came through strangers only. */
 function trustsEverybody(request: HttpRequest): boolean {
-  const [client, ...proxies] = STRANGERS;
-  const socket = { remoteAddress: "203.0.113.1" };
-  const headers = { "x-forwarded-for": [client, ...proxies].join(", ") };
-  const stranger = { socket, connection: socket, headers };
+  return addressOf(request, "203.0.113.1", STRANGERS) === STRANGERS[0];
+}
+
+/** What the framework itself would take for the address of a request like this one that `peer` forwards for others. */
+function addressOf(
+  request: HttpRequest,
+  peer: string,
+  forwardedFor: readonly string[],
+): string | undefined {
+  const socket = { remoteAddress: peer };
+  const headers = { "x-forwarded-for": forwardedFor.join(", ") };
   const probe = Object.create(request, {
-    raw: { value: stranger },
+    raw: { value: { socket, connection: socket, headers } },
     socket: { value: socket },
     connection: { value: socket },
     headers: { value: headers },
   }) as HttpRequest;
-  return probe.ip === client;
+  return probe.ip;
 }

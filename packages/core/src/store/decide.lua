@@ -14,13 +14,12 @@ Returns for each decision an array of integers:
 Decisions are taken in order, each sees what the earlier ones did, and each changed unit is written once at the end.
 ]]
 local algorithms = {}
-local openEntries
+--- @include "log-entries"
 --- @include "../algorithms/exact"
 --- @include "../algorithms/token-bucket"
 --- @include "../algorithms/fixed-window"
 --- @include "../algorithms/sliding-window"
 --- @include "../algorithms/sliding-log"
---- @include "log-entries"
 --- @include "unit"
 
 local function decide(argument, key)

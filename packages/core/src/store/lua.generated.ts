@@ -2,9 +2,116 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "101674bdb32958fa2b0693c6aea946db8c08533c",
+  sha1: "feb31821caae2da805d9155744614d9dbf95318f",
   source: `local algorithms = {}
-local openEntries
+local SLOT = 13
+local function defineEntries()
+local Entries = {}
+Entries.__index = Entries
+local function openEntries(first, count, size)
+return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
+end
+function Entries:copy()
+local changed = {}
+for number, entry in pairs(self.changed) do
+changed[number] = entry
+end
+local copy = { key = self.key, first = self.first, size = self.size, head = self.head, tail = self.tail, stored = self.stored }
+copy.changed = changed
+return setmetatable(copy, Entries)
+end
+function Entries:geometry()
+return self.first, self:count(), self.size
+end
+function Entries:count()
+return self.tail - self.head
+end
+function Entries:slot(number)
+return (self.first + number - 1) % self.size
+end
+function Entries:read(number)
+local entry = self.changed[number]
+if not entry then
+local from = self:slot(number) * SLOT
+local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, from, from + SLOT - 1))
+entry = { time = time, total = total }
+self.changed[number] = entry
+end
+return entry
+end
+function Entries:time(i)
+return self:read(self.head + i).time
+end
+function Entries:total(i)
+return self:read(self.head + i).total
+end
+function Entries:set(i, time, total)
+local number = self.head + i
+self.changed[number] = { time = time, total = total }
+self.dirty = math.min(self.dirty or number, number)
+end
+function Entries:append(time, total)
+self.tail = self.tail + 1
+self:set(self:count(), time, total)
+end
+function Entries:pop()
+self.changed[self.tail] = nil
+self.tail = self.tail - 1
+end
+function Entries:drop(count)
+self.head = self.head + count
+end
+function Entries:pack(from, to)
+local bytes = {}
+for number = from, to do
+local entry = self:read(number)
+bytes[#bytes + 1] = struct.pack(">I7I6", entry.time, entry.total)
+end
+return table.concat(bytes)
+end
+function Entries:block(from, to)
+if from > to then
+return ""
+end
+local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
+if first < last then
+return redis.call("GETRANGE", self.key, first, last)
+end
+return redis.call("GETRANGE", self.key, first, -1) .. redis.call("GETRANGE", self.key, 0, last)
+end
+function Entries:resize(size, milliseconds)
+local from = self.head + 1
+local fixed = math.min(self.stored, self.tail, (self.dirty or self.tail + 1) - 1)
+local bytes = self:block(from, fixed) .. self:pack(math.max(from, fixed + 1), self.tail)
+local padding = string.rep("\\0", size * SLOT - #bytes)
+redis.call("SET", self.key, bytes .. padding, "PX", milliseconds)
+self.size, self.first = size, 0
+end
+function Entries:overwrite(milliseconds)
+local number = math.max(self.dirty or self.tail + 1, self.head + 1)
+while number <= self.tail do
+local slot = self:slot(number)
+local last = math.min(self.tail, number + self.size - slot - 1)
+redis.call("SETRANGE", self.key, slot * SLOT, self:pack(number, last))
+number = last + 1
+end
+redis.call("PEXPIRE", self.key, milliseconds)
+self.first = (self.first + self.head) % self.size
+end
+function Entries:flush(limit, milliseconds)
+local count = self:count()
+if count == 0 then
+redis.call("DEL", self.key)
+self.size, self.first = 0, 0
+elseif count > self.size or (self.size > 64 and count * 8 < self.size) then
+self:resize(math.min(limit, count + math.max(2, math.ceil(count / 2))), milliseconds)
+else
+self:overwrite(milliseconds)
+end
+self.tail, self.head, self.stored, self.changed, self.dirty = count, 0, count, {}, nil
+end
+return openEntries
+end
 local SAFE = 9007199254740991
 local LONGEST = 9007199254740000
 local NEVER = -1
@@ -289,6 +396,7 @@ return window
 end
 algorithms.log = function()
 local NEWER = 1000
+local openEntries = defineEntries()
 local function leading(count, holds)
 local low, high = 0, 1
 while high <= count and holds(high) do
@@ -393,111 +501,6 @@ local ahead = quota.window - state.clock
 return remaining, entries:time(count) + ahead, entries:time(1) + ahead
 end
 return log
-end
-local SLOT = 13
-local Entries = {}
-Entries.__index = Entries
-function openEntries(first, count, size)
-return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
-end
-function Entries:copy()
-local changed = {}
-for number, entry in pairs(self.changed) do
-changed[number] = entry
-end
-local copy = { key = self.key, first = self.first, size = self.size, head = self.head, tail = self.tail, stored = self.stored }
-copy.changed = changed
-return setmetatable(copy, Entries)
-end
-function Entries:geometry()
-return self.first, self:count(), self.size
-end
-function Entries:count()
-return self.tail - self.head
-end
-function Entries:slot(number)
-return (self.first + number - 1) % self.size
-end
-function Entries:read(number)
-local entry = self.changed[number]
-if not entry then
-local from = self:slot(number) * SLOT
-local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, from, from + SLOT - 1))
-entry = { time = time, total = total }
-self.changed[number] = entry
-end
-return entry
-end
-function Entries:time(i)
-return self:read(self.head + i).time
-end
-function Entries:total(i)
-return self:read(self.head + i).total
-end
-function Entries:set(i, time, total)
-local number = self.head + i
-self.changed[number] = { time = time, total = total }
-self.dirty = math.min(self.dirty or number, number)
-end
-function Entries:append(time, total)
-self.tail = self.tail + 1
-self:set(self:count(), time, total)
-end
-function Entries:pop()
-self.changed[self.tail] = nil
-self.tail = self.tail - 1
-end
-function Entries:drop(count)
-self.head = self.head + count
-end
-function Entries:pack(from, to)
-local bytes = {}
-for number = from, to do
-local entry = self:read(number)
-bytes[#bytes + 1] = struct.pack(">I7I6", entry.time, entry.total)
-end
-return table.concat(bytes)
-end
-function Entries:block(from, to)
-if from > to then
-return ""
-end
-local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
-if first < last then
-return redis.call("GETRANGE", self.key, first, last)
-end
-return redis.call("GETRANGE", self.key, first, -1) .. redis.call("GETRANGE", self.key, 0, last)
-end
-function Entries:resize(size, milliseconds)
-local from = self.head + 1
-local fixed = math.min(self.stored, self.tail, (self.dirty or self.tail + 1) - 1)
-local bytes = self:block(from, fixed) .. self:pack(math.max(from, fixed + 1), self.tail)
-local padding = string.rep("\\0", size * SLOT - #bytes)
-redis.call("SET", self.key, bytes .. padding, "PX", milliseconds)
-self.size, self.first = size, 0
-end
-function Entries:overwrite(milliseconds)
-local number = math.max(self.dirty or self.tail + 1, self.head + 1)
-while number <= self.tail do
-local slot = self:slot(number)
-local last = math.min(self.tail, number + self.size - slot - 1)
-redis.call("SETRANGE", self.key, slot * SLOT, self:pack(number, last))
-number = last + 1
-end
-redis.call("PEXPIRE", self.key, milliseconds)
-self.first = (self.first + self.head) % self.size
-end
-function Entries:flush(limit, milliseconds)
-local count = self:count()
-if count == 0 then
-redis.call("DEL", self.key)
-self.size, self.first = 0, 0
-elseif count > self.size or (self.size > 64 and count * 8 < self.size) then
-self:resize(math.min(limit, count + math.max(2, math.ceil(count / 2))), milliseconds)
-else
-self:overwrite(milliseconds)
-end
-self.tail, self.head, self.stored, self.changed, self.dirty = count, 0, count, {}, nil
 end
 local HEADER = 13
 local DAY = 86400000
@@ -716,9 +719,116 @@ return replies`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "1a827080aadd7d24d5f0938b6c1cb989b96103e0",
+  sha1: "f2a5781120033ca3647524911bb24e3ed6d4e922",
   source: `local algorithms = {}
-local openEntries
+local SLOT = 13
+local function defineEntries()
+local Entries = {}
+Entries.__index = Entries
+local function openEntries(first, count, size)
+return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
+end
+function Entries:copy()
+local changed = {}
+for number, entry in pairs(self.changed) do
+changed[number] = entry
+end
+local copy = { key = self.key, first = self.first, size = self.size, head = self.head, tail = self.tail, stored = self.stored }
+copy.changed = changed
+return setmetatable(copy, Entries)
+end
+function Entries:geometry()
+return self.first, self:count(), self.size
+end
+function Entries:count()
+return self.tail - self.head
+end
+function Entries:slot(number)
+return (self.first + number - 1) % self.size
+end
+function Entries:read(number)
+local entry = self.changed[number]
+if not entry then
+local from = self:slot(number) * SLOT
+local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, from, from + SLOT - 1))
+entry = { time = time, total = total }
+self.changed[number] = entry
+end
+return entry
+end
+function Entries:time(i)
+return self:read(self.head + i).time
+end
+function Entries:total(i)
+return self:read(self.head + i).total
+end
+function Entries:set(i, time, total)
+local number = self.head + i
+self.changed[number] = { time = time, total = total }
+self.dirty = math.min(self.dirty or number, number)
+end
+function Entries:append(time, total)
+self.tail = self.tail + 1
+self:set(self:count(), time, total)
+end
+function Entries:pop()
+self.changed[self.tail] = nil
+self.tail = self.tail - 1
+end
+function Entries:drop(count)
+self.head = self.head + count
+end
+function Entries:pack(from, to)
+local bytes = {}
+for number = from, to do
+local entry = self:read(number)
+bytes[#bytes + 1] = struct.pack(">I7I6", entry.time, entry.total)
+end
+return table.concat(bytes)
+end
+function Entries:block(from, to)
+if from > to then
+return ""
+end
+local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
+if first < last then
+return redis.call("GETRANGE", self.key, first, last)
+end
+return redis.call("GETRANGE", self.key, first, -1) .. redis.call("GETRANGE", self.key, 0, last)
+end
+function Entries:resize(size, milliseconds)
+local from = self.head + 1
+local fixed = math.min(self.stored, self.tail, (self.dirty or self.tail + 1) - 1)
+local bytes = self:block(from, fixed) .. self:pack(math.max(from, fixed + 1), self.tail)
+local padding = string.rep("\\0", size * SLOT - #bytes)
+redis.call("SET", self.key, bytes .. padding, "PX", milliseconds)
+self.size, self.first = size, 0
+end
+function Entries:overwrite(milliseconds)
+local number = math.max(self.dirty or self.tail + 1, self.head + 1)
+while number <= self.tail do
+local slot = self:slot(number)
+local last = math.min(self.tail, number + self.size - slot - 1)
+redis.call("SETRANGE", self.key, slot * SLOT, self:pack(number, last))
+number = last + 1
+end
+redis.call("PEXPIRE", self.key, milliseconds)
+self.first = (self.first + self.head) % self.size
+end
+function Entries:flush(limit, milliseconds)
+local count = self:count()
+if count == 0 then
+redis.call("DEL", self.key)
+self.size, self.first = 0, 0
+elseif count > self.size or (self.size > 64 and count * 8 < self.size) then
+self:resize(math.min(limit, count + math.max(2, math.ceil(count / 2))), milliseconds)
+else
+self:overwrite(milliseconds)
+end
+self.tail, self.head, self.stored, self.changed, self.dirty = count, 0, count, {}, nil
+end
+return openEntries
+end
 local SAFE = 9007199254740991
 local LONGEST = 9007199254740000
 local NEVER = -1
@@ -1003,6 +1113,7 @@ return window
 end
 algorithms.log = function()
 local NEWER = 1000
+local openEntries = defineEntries()
 local function leading(count, holds)
 local low, high = 0, 1
 while high <= count and holds(high) do
@@ -1107,111 +1218,6 @@ local ahead = quota.window - state.clock
 return remaining, entries:time(count) + ahead, entries:time(1) + ahead
 end
 return log
-end
-local SLOT = 13
-local Entries = {}
-Entries.__index = Entries
-function openEntries(first, count, size)
-return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
-end
-function Entries:copy()
-local changed = {}
-for number, entry in pairs(self.changed) do
-changed[number] = entry
-end
-local copy = { key = self.key, first = self.first, size = self.size, head = self.head, tail = self.tail, stored = self.stored }
-copy.changed = changed
-return setmetatable(copy, Entries)
-end
-function Entries:geometry()
-return self.first, self:count(), self.size
-end
-function Entries:count()
-return self.tail - self.head
-end
-function Entries:slot(number)
-return (self.first + number - 1) % self.size
-end
-function Entries:read(number)
-local entry = self.changed[number]
-if not entry then
-local from = self:slot(number) * SLOT
-local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, from, from + SLOT - 1))
-entry = { time = time, total = total }
-self.changed[number] = entry
-end
-return entry
-end
-function Entries:time(i)
-return self:read(self.head + i).time
-end
-function Entries:total(i)
-return self:read(self.head + i).total
-end
-function Entries:set(i, time, total)
-local number = self.head + i
-self.changed[number] = { time = time, total = total }
-self.dirty = math.min(self.dirty or number, number)
-end
-function Entries:append(time, total)
-self.tail = self.tail + 1
-self:set(self:count(), time, total)
-end
-function Entries:pop()
-self.changed[self.tail] = nil
-self.tail = self.tail - 1
-end
-function Entries:drop(count)
-self.head = self.head + count
-end
-function Entries:pack(from, to)
-local bytes = {}
-for number = from, to do
-local entry = self:read(number)
-bytes[#bytes + 1] = struct.pack(">I7I6", entry.time, entry.total)
-end
-return table.concat(bytes)
-end
-function Entries:block(from, to)
-if from > to then
-return ""
-end
-local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
-if first < last then
-return redis.call("GETRANGE", self.key, first, last)
-end
-return redis.call("GETRANGE", self.key, first, -1) .. redis.call("GETRANGE", self.key, 0, last)
-end
-function Entries:resize(size, milliseconds)
-local from = self.head + 1
-local fixed = math.min(self.stored, self.tail, (self.dirty or self.tail + 1) - 1)
-local bytes = self:block(from, fixed) .. self:pack(math.max(from, fixed + 1), self.tail)
-local padding = string.rep("\\0", size * SLOT - #bytes)
-redis.call("SET", self.key, bytes .. padding, "PX", milliseconds)
-self.size, self.first = size, 0
-end
-function Entries:overwrite(milliseconds)
-local number = math.max(self.dirty or self.tail + 1, self.head + 1)
-while number <= self.tail do
-local slot = self:slot(number)
-local last = math.min(self.tail, number + self.size - slot - 1)
-redis.call("SETRANGE", self.key, slot * SLOT, self:pack(number, last))
-number = last + 1
-end
-redis.call("PEXPIRE", self.key, milliseconds)
-self.first = (self.first + self.head) % self.size
-end
-function Entries:flush(limit, milliseconds)
-local count = self:count()
-if count == 0 then
-redis.call("DEL", self.key)
-self.size, self.first = 0, 0
-elseif count > self.size or (self.size > 64 and count * 8 < self.size) then
-self:resize(math.min(limit, count + math.max(2, math.ceil(count / 2))), milliseconds)
-else
-self:overwrite(milliseconds)
-end
-self.tail, self.head, self.stored, self.changed, self.dirty = count, 0, count, {}, nil
 end
 local HEADER = 13
 local DAY = 86400000

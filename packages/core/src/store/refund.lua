@@ -10,13 +10,12 @@ Returns for each refund an array of one integer: 1 when something was given back
       -1 when a key of it holds something foreign
 ]]
 local algorithms = {}
-local openEntries
+--- @include "log-entries"
 --- @include "../algorithms/exact"
 --- @include "../algorithms/token-bucket"
 --- @include "../algorithms/fixed-window"
 --- @include "../algorithms/sliding-window"
 --- @include "../algorithms/sliding-log"
---- @include "log-entries"
 --- @include "unit"
 
 local function giveBack(unit, cost, charged, born)
