@@ -1,0 +1,251 @@
+import type { Decision, Store } from "@headgate/core";
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5 } from "ioredis5";
+import { Cluster as ValkeyCluster } from "iovalkey";
+import * as nodeRedis from "redis";
+import * as nodeRedis5 from "redis5";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Connection } from "./clients.ts";
+import { clientNames, connect } from "./clients.ts";
+
+const socket = inject("redisSocket");
+
+/** Everything a limiter can be asked, with every algorithm; the answers as a caller sees them. */
+async function converse(store: Store, pass: (ms: number) => void): Promise<unknown[]> {
+  const limiter = createLimiter({
+    name: "conversation",
+    store,
+    limits: [
+      gcra({ limit: 10, window: "10s", burst: 5 }),
+      tokenBucket({ capacity: 300_000, refill: 299_993, every: "1d" }),
+      fixedWindow({ limit: 20, window: "1m", align: "clock", per: "tenant" }),
+      slidingWindow({ limit: 30, window: "1m", buckets: 6, per: "tenant" }),
+      slidingLog({ limit: 8, window: "30s", per: "global" }),
+    ],
+  });
+  const answers: unknown[] = [];
+  const decisions: Decision[] = [];
+  for (let i = 0; i < 40; i += 1) {
+    const subject = { default: `user {${i % 3}}`, tenant: i % 2 ? "acme:eu" : "💧" };
+    decisions.push(await limiter.consume(subject, { cost: 1 + (i % 4) }));
+    answers.push(decisions[i], await limiter.peek(subject));
+    if (i % 5 === 4) answers.push(await limiter.refund(decisions[i - 1] as Decision));
+    if (i % 13 === 12) answers.push(await limiter.reset({ tenant: "acme:eu" }));
+    pass(i * 137.125);
+  }
+  await limiter.close();
+  return answers;
+}
+
+async function converseOnMemory(): Promise<unknown[]> {
+  let now = 1_800_000_000_000;
+  return converse(memoryStore({ clock: () => now }), (ms) => {
+    now += ms;
+  });
+}
+
+async function converseOn(client: RedisClient, prefix: string): Promise<unknown[]> {
+  let now = 1_800_000_000_000;
+  return converse(redisStore(client, { prefix, clock: () => now }), (ms) => {
+    now += ms;
+  });
+}
+
+describe.each(clientNames)("%s", (name) => {
+  let connection: Connection;
+  const prefix = name.replaceAll(/\W+/g, "-");
+
+  beforeAll(async () => {
+    connection = await connect[name](socket);
+  });
+  afterAll(() => connection.close());
+
+  test("is recognised without a flag, and gives the answers that this process's memory gives", async () => {
+    const answers = await converseOn(connection.client, prefix);
+    expect(answers).toEqual(await converseOnMemory());
+    const kinds = answers.map((answer) => (answer as Partial<Decision>).allowed ?? answer);
+    expect(new Set(kinds)).toEqual(new Set([true, false]));
+  });
+
+  test("shares its counters with every other client", async () => {
+    const other = await connect["ioredis 6"](socket);
+    const options = { name: "shared", limits: slidingLog({ limit: 3, window: "1h" }) };
+    const shared = `shared-${prefix}`;
+    const mine = createLimiter({
+      ...options,
+      store: redisStore(connection.client, { prefix: shared }),
+    });
+    const theirs = createLimiter({
+      ...options,
+      store: redisStore(other.client, { prefix: shared }),
+    });
+    await theirs.consume("u", { cost: 2 });
+    expect((await mine.consume("u")).remaining).toBe(0);
+    expect((await theirs.consume("u")).allowed).toBe(false);
+    expect(await mine.reset("u")).toBe(true);
+    expect((await theirs.peek("u", { cost: 3 })).allowed).toBe(true);
+    await other.close();
+  });
+
+  test("decides by the server's clock: an honest wait in real time", async () => {
+    const limiter = createLimiter({
+      name: "clock",
+      limits: gcra({ limit: 1, window: 40 }),
+      store: redisStore(connection.client, { prefix }),
+    });
+    await limiter.wait("u");
+    const before = performance.now();
+    expect(await limiter.wait("u")).toMatchObject({ allowed: true, source: "store" });
+    expect(performance.now() - before).toBeGreaterThan(20);
+  });
+});
+
+describe("ioredis", () => {
+  test("that returns numbers as strings gives the same answers", async () => {
+    const client = new Redis(socket, { stringNumbers: true });
+    expect(await converseOn(client, "clients-strings")).toEqual(await converseOnMemory());
+    await client.quit();
+  });
+
+  test("that pipelines by itself, or speaks RESP2, gives the same answers", async () => {
+    for (const options of [{ enableAutoPipelining: true }, { protocol: 2 }] as const) {
+      const client = new Redis(socket, options);
+      const prefix = `clients-${Object.keys(options)}`;
+      expect(await converseOn(client, prefix)).toEqual(await converseOnMemory());
+      await client.quit();
+    }
+  });
+
+  test("with a key prefix of its own keeps log and unit together under it", async () => {
+    const client = new Redis(socket, { keyPrefix: "outer:" });
+    expect(await converseOn(client, "inner")).toEqual(await converseOnMemory());
+    const plain = new Redis(socket);
+    const keys = await plain.keys("outer:*");
+    expect(keys.length).toBeGreaterThan(3);
+    expect(keys.every((key) => key.startsWith("outer:inner:{"))).toBe(true);
+    await Promise.all([client.quit(), plain.quit()]);
+  });
+});
+
+describe("node-redis", () => {
+  test("that speaks RESP2, or hands numbers over as strings, gives the same answers", async () => {
+    const one = await nodeRedis
+      .createClient({ socket: { path: socket, tls: false }, RESP: 2 })
+      .connect();
+    expect(await converseOn(one, "clients-resp2")).toEqual(await converseOnMemory());
+    const mapped = one.withTypeMapping({ [nodeRedis.RESP_TYPES.NUMBER]: String });
+    expect(await converseOn(mapped, "clients-mapped")).toEqual(await converseOnMemory());
+    await one.close();
+  });
+});
+
+describe("a client that is not connected is recognised by its methods", () => {
+  const node = { host: "127.0.0.1", port: 1 };
+  const lazy = { lazyConnect: true, retryStrategy: null };
+  const made: Record<string, () => RedisClient> = {
+    "ioredis 6, Redis": () => new Redis(lazy),
+    "ioredis 6, Cluster": () => new Cluster([node], { lazyConnect: true }),
+    "ioredis 5, Cluster": () => new Cluster5([node], { lazyConnect: true }),
+    "iovalkey, Cluster": () => new ValkeyCluster([node], { lazyConnect: true }),
+    "node-redis 6, client": () => nodeRedis.createClient(),
+    "node-redis 6, pool": () => nodeRedis.createClientPool(),
+    "node-redis 6, cluster": () =>
+      nodeRedis.createCluster({ rootNodes: [{ url: "redis://127.0.0.1:1" }] }),
+    "node-redis 6, sentinel": () =>
+      nodeRedis.createSentinel({ name: "main", sentinelRootNodes: [node] }),
+    "node-redis 5, cluster": () =>
+      nodeRedis5.createCluster({ rootNodes: [{ url: "redis://127.0.0.1:1" }] }),
+    "node-redis 5, sentinel": () =>
+      nodeRedis5.createSentinel({ name: "main", sentinelRootNodes: [node] }),
+  };
+
+  test.each(Object.entries(made))("%s", (_, make) => {
+    const client = make();
+    const store = redisStore(client);
+    expect(store.owner).toBe(client);
+    expect(store.prefix).toBe("hg");
+    expect((client as unknown as NodeJS.EventEmitter).listenerCount("error")).toBeGreaterThan(0);
+  });
+});
+
+describe("redisStore refuses", () => {
+  const client: RedisClient = { evalsha: async () => [], eval: async () => [] };
+
+  test.each<[received: string, client: unknown]>([
+    ["undefined", undefined],
+    ["null", null],
+    ['"redis://localhost"', "redis://localhost"],
+    ["6379", 6379],
+    ["{}", {}],
+    ["{}", new Map()],
+    ["{}", { evalsha: () => {} }],
+    ["{}", { evalSha: () => {} }],
+    ['{"evalsha":1,"eval":2}', { evalsha: 1, eval: 2 }],
+    ["a function", Redis],
+  ])("a client that is %s", (received, unknown) => {
+    expect(() => redisStore(unknown as RedisClient)).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_UNKNOWN_CLIENT",
+        message: expect.stringContaining(`got ${received}`),
+      }),
+    );
+  });
+
+  test.each(["", "a b", "a:b", "{a}", "x".repeat(33), "é", 5, null, {}])(
+    "a prefix %j",
+    (prefix) => {
+      expect(() => redisStore(client, { prefix: prefix as string })).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_OPTION",
+          message: expect.stringContaining(`got ${JSON.stringify(prefix)}`),
+        }),
+      );
+    },
+  );
+
+  test.each([5, "now", null, {}])("a clock that is %j", (clock) => {
+    expect(() => redisStore(client, { clock: clock as never })).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(JSON.stringify(clock)),
+      }),
+    );
+  });
+
+  test("an option that it does not have", () => {
+    expect(() => redisStore(client, { keyPrefix: "x" } as never)).toThrow(
+      /unknown option "keyPrefix"; it takes prefix, clock/,
+    );
+  });
+
+  test.each<[reply: unknown]>([
+    [undefined],
+    [null],
+    ["OK"],
+    [[]],
+    [[[]]],
+    [[["x"]]],
+    [[[1, 2.5]]],
+    [[[1, 2, 0]]],
+    [[[1, 2, 3, 0, 9, 1_000, 1_000, 7]]],
+  ])("a reply that its script never gives: %j", async (reply) => {
+    const strange: RedisClient = { evalsha: async () => reply, eval: async () => reply };
+    const limiter = createLimiter({
+      name: "strange",
+      limits: gcra({ limit: 10, window: "1s" }),
+      store: redisStore(strange),
+    });
+    await expect(limiter.consume("u")).rejects.toMatchObject({ code: "HEADGATE_BAD_REPLY" });
+  });
+});

@@ -1,0 +1,103 @@
+import type { ChildProcess } from "node:child_process";
+import { fork } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { createClient } from "redis";
+import { describe, expect, test } from "vitest";
+import { startRedis } from "../support/redis-process.ts";
+
+const script = fileURLToPath(new URL("lonely-client.mjs", import.meta.url));
+
+interface Outcome {
+  /** Whether it still answered after it had seen its server go. */
+  readonly survived: boolean;
+  readonly stderr: string;
+}
+
+/** Starts a client's process on a Redis of its own, kills that Redis, and sees what becomes of the process. */
+async function killRedisUnder(library: string, use: "store" | "none"): Promise<Outcome> {
+  const server = await startRedis();
+  const child = fork(script, [library, server.socket, use], { silent: true, execArgv: [] });
+  const stderr = text(child.stderr as NodeJS.ReadableStream);
+  const gone = once(child, "exit");
+  const [ready] = await Promise.race([once(child, "message"), gone]);
+  expect(ready, "the client connected").toBe("ready");
+  await server.stop();
+  const survived = await hasSurvived(child, gone);
+  child.kill("SIGKILL");
+  return { survived, stderr: await stderr };
+}
+
+/** Asks until it answers after the lost connection was reported, or is gone. */
+async function hasSurvived(child: ChildProcess, gone: Promise<unknown[]>): Promise<boolean> {
+  let reported = false;
+  child.stderr?.on("data", () => {
+    reported = true;
+  });
+  for (;;) {
+    if (child.exitCode !== null) return false;
+    child.send("ping", () => {});
+    const answer = await Promise.race([once(child, "message"), gone]);
+    if (answer[0] !== "alive") return false;
+    if (reported) return true;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe.each(["redis", "redis pool", "redis5", "redis5 pool"])("a process with %s", (library) => {
+  test("and without any error listener does not end with its Redis", async () => {
+    const { survived, stderr } = await killRedisUnder(library, "store");
+    expect(survived, stderr).toBe(true);
+    expect(stderr.match(/HEADGATE_CLIENT_ERROR/g)).toHaveLength(1);
+  });
+});
+
+test("without a store the same process ends with its Redis: that is what the listener is for", async () => {
+  const { survived, stderr } = await killRedisUnder("redis", "none");
+  expect(survived).toBe(false);
+  expect(stderr).toContain("Socket closed unexpectedly");
+});
+
+describe("redisStore listens for errors", () => {
+  test("only where nobody does, and only once", () => {
+    const lonely = createClient();
+    redisStore(lonely);
+    redisStore(lonely, { prefix: "other" });
+    expect(lonely.listenerCount("error")).toBe(1);
+
+    const heard = createClient();
+    const errors: unknown[] = [];
+    heard.on("error", (error) => errors.push(error));
+    redisStore(heard);
+    expect(heard.listenerCount("error")).toBe(1);
+    heard.emit("error", new Error("mine"));
+    expect(errors).toHaveLength(1);
+  });
+
+  test("and tells the first one, with a code, as a warning of the process", async () => {
+    const client = Object.assign(new EventEmitter(), {
+      evalsha: async () => [],
+      eval: async () => [],
+    }) satisfies RedisClient;
+    redisStore(client);
+    const warnings: (Error & { code?: string })[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on("warning", listen);
+    client.emit("error", new Error("ECONNREFUSED 127.0.0.1:6379"));
+    client.emit("error", new Error("again"));
+    client.emit("error", "not even an error");
+    await new Promise(setImmediate);
+    process.off("warning", listen);
+    expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+      ["HEADGATE_CLIENT_ERROR", expect.stringContaining("ECONNREFUSED 127.0.0.1:6379")],
+    ]);
+  });
+
+  test("not on a client that is no emitter: that is no error", () => {
+    const port: RedisClient = { evalsha: async () => [], eval: async () => [] };
+    expect(redisStore(port).owner).toBe(port);
+  });
+});

@@ -1,0 +1,25 @@
+// A process whose Redis client nobody listens to. Run with: library, socket, "store" or "none".
+import { createLimiter, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+
+const [library, path, use] = process.argv.slice(2);
+const { createClient, createClientPool } = await import(
+  library.startsWith("redis5") ? "redis5" : "redis"
+);
+const make = library.endsWith("pool") ? createClientPool : createClient;
+const client = make({ socket: { path } });
+await client.connect();
+
+if (use === "store") {
+  const limiter = createLimiter({
+    name: "lonely",
+    limits: gcra({ limit: 100, window: "1m" }),
+    store: redisStore(client),
+  });
+  const { allowed } = await limiter.consume("u");
+  if (!allowed) throw new Error("the first request was denied");
+}
+process.send("ready");
+
+// Whoever is still here when the server has gone, and answers, has survived.
+process.on("message", () => process.send("alive"));

@@ -1,0 +1,233 @@
+import { createLimiter, gcra, slidingLog } from "@headgate/core";
+import type { IoredisLike, RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { clientNames, connect } from "./clients.ts";
+import { readCommandStats, resetCommandStats } from "./command-stats.ts";
+
+let server: RedisProcess;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.socket);
+});
+afterAll(async () => {
+  await redis.quit();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+  await redis.script("FLUSH");
+  await resetCommandStats(redis);
+});
+
+function limiterOn(client: RedisClient, limit = 100_000) {
+  return createLimiter({
+    name: `scripts-${limit}`,
+    limits: [gcra({ limit, window: "366d" }), slidingLog({ limit, window: "366d", name: "log" })],
+    store: redisStore(client),
+  });
+}
+
+/** A client that notes how many EVALs are under way at once. */
+function watchEvals(client: RedisClient): { client: RedisClient; most: () => number } {
+  let underWay = 0;
+  let most = 0;
+  const evaluate = async (...call: unknown[]) => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    try {
+      return await Reflect.apply(client.eval, client, call);
+    } finally {
+      underWay -= 1;
+    }
+  };
+  const watched = new Proxy(client, {
+    get(target, name) {
+      if (name === "eval") return evaluate;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return { client: watched, most: () => most };
+}
+
+describe.each(clientNames)("%s on a server that does not know the script", (name) => {
+  test("64 requests at once all succeed and are counted exactly, by one EVAL at a time", async () => {
+    const { client, close } = await connect[name](server.socket);
+    const watched = watchEvals(client);
+    const limiter = limiterOn(watched.client, 1_000);
+    const decisions = await Promise.all(Array.from({ length: 64 }, () => limiter.consume("u")));
+    expect(decisions.map(({ remaining }) => remaining).toSorted((a, b) => b - a)).toEqual(
+      Array.from({ length: 64 }, (_, i) => 999 - i),
+    );
+    expect(watched.most()).toBe(1);
+    const { calls } = await readCommandStats(redis, "eval");
+    // On the connections of a pool some learn late that the script was missing.
+    if (name.endsWith("pool")) expect(calls).toBeLessThan(64);
+    else expect(calls).toBe(1);
+
+    await resetCommandStats(redis);
+    await limiter.consume("u");
+    expect((await readCommandStats(redis, "eval")).calls).toBe(0);
+    await close();
+  });
+
+  test("60 of 64 are denied where the limit is 4, and no more than 4 are charged", async () => {
+    const { client, close } = await connect[name](server.socket);
+    const limiter = limiterOn(client, 4);
+    const decisions = await Promise.all(Array.from({ length: 64 }, () => limiter.consume("u")));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(4);
+    await close();
+  });
+});
+
+test("each of the three scripts finds its way back after SCRIPT FLUSH", async () => {
+  const limiter = limiterOn(redis);
+  for (let round = 0; round < 3; round += 1) {
+    await limiter.consume("u");
+    const decision = await limiter.consume("u");
+    await redis.script("FLUSH");
+    expect(await limiter.refund(decision)).toBe(true);
+    await redis.script("FLUSH");
+    expect(await limiter.reset("u")).toBe(true);
+    await redis.script("FLUSH");
+  }
+});
+
+test("a SCRIPT FLUSH loop under load fails no request, and every one is counted once", async () => {
+  const client = new Redis(server.socket);
+  const watched = watchEvals(client);
+  const limiter = limiterOn(watched.client);
+  let flushes = 0;
+  let isLoaded = true;
+  const flushing = (async () => {
+    while (isLoaded) {
+      await redis.script("FLUSH");
+      flushes += 1;
+    }
+  })();
+  const askInTurn = async () => {
+    for (let i = 0; i < 60; i += 1) expect((await limiter.consume("u")).allowed).toBe(true);
+  };
+  await Promise.all(Array.from({ length: 50 }, askInTurn));
+  isLoaded = false;
+  await flushing;
+  expect((await limiter.peek("u")).limits.map(({ remaining }) => remaining)).toEqual([
+    100_000 - 3_001,
+    100_000 - 3_001,
+  ]);
+  expect(flushes).toBeGreaterThan(50);
+  expect((await readCommandStats(redis, "eval")).calls).toBeGreaterThan(10);
+  expect(watched.most()).toBe(1);
+  await client.quit();
+});
+
+describe("only NOSCRIPT is answered by a second call", () => {
+  /** Rejects with whatever the client rejected with. */
+  async function failureOf(client: RedisClient): Promise<Error> {
+    return limiterOn(client)
+      .consume("u")
+      .then(
+        (decision) => {
+          throw new Error(`decided ${JSON.stringify(decision)}`);
+        },
+        (error) => error,
+      );
+  }
+
+  test("NOPERM is not", async () => {
+    await redis.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", "~*", "+get", "+eval");
+    const client = new Redis(server.socket, {
+      username: "reader",
+      password: "any",
+      enableReadyCheck: false,
+    });
+    await resetCommandStats(redis);
+    expect((await failureOf(client)).message).toMatch(/^NOPERM/);
+    expect(await readCommandStats(redis, "evalsha")).toMatchObject({ calls: 0, rejected: 1 });
+    expect((await readCommandStats(redis, "eval")).calls).toBe(0);
+    client.disconnect();
+  });
+
+  test("OOM is not: neither of EVALSHA nor of EVAL", async () => {
+    await redis.config("SET", "maxmemory", "1");
+    try {
+      // The server does not know the script: EVALSHA says so, and EVAL runs into the missing memory.
+      expect((await failureOf(redis)).message).toMatch(/OOM/);
+      expect((await readCommandStats(redis, "evalsha")).calls).toBe(1);
+      expect((await readCommandStats(redis, "eval")).calls).toBe(1);
+      // Now it knows the script, which reads, and fails at its first write.
+      await resetCommandStats(redis);
+      expect((await failureOf(redis)).message).toMatch(/OOM/);
+      expect((await readCommandStats(redis, "evalsha")).calls).toBe(1);
+      expect((await readCommandStats(redis, "eval")).calls).toBe(0);
+    } finally {
+      await redis.config("SET", "maxmemory", "0");
+    }
+    expect(await redis.dbsize()).toBe(0);
+  });
+
+  test("under OOM a denial still is a denial: it writes nothing", async () => {
+    const limiter = limiterOn(redis, 1);
+    await limiter.consume("u");
+    await redis.config("SET", "maxmemory", "1");
+    try {
+      expect((await limiter.consume("u")).allowed).toBe(false);
+      expect((await limiter.peek("v")).allowed).toBe(true);
+    } finally {
+      await redis.config("SET", "maxmemory", "0");
+    }
+  });
+
+  test.each([
+    "READONLY You can't write against a read only replica.",
+    "ERR NOSCRIPT is not the code of this error",
+    "Command timed out",
+    "noscript in lower case is another server's",
+  ])("%j is not", async (message) => {
+    let calls = 0;
+    const failing: RedisClient = {
+      evalsha: async () => {
+        calls += 1;
+        throw new Error(message);
+      },
+      eval: async () => {
+        throw new Error("was called again");
+      },
+    };
+    expect((await failureOf(failing)).message).toBe(message);
+    expect(calls).toBe(1);
+  });
+
+  test("a failing EVAL fails the request that made it, and the next one tries again", async () => {
+    let evals = 0;
+    const failing: RedisClient = {
+      evalsha: async () => {
+        throw new Error("NOSCRIPT No matching script.");
+      },
+      eval: async () => {
+        evals += 1;
+        throw new Error("ERR out of luck");
+      },
+    };
+    const limiter = limiterOn(failing);
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => limiter.consume("u")));
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(evals).toBe(3);
+  });
+
+  test("words after the code do not matter, nor where the server runs", async () => {
+    const other: IoredisLike = {
+      evalsha: async () => {
+        throw new Error("NOSCRIPT Kein solches Skript.");
+      },
+      eval: (...call) => redis.eval(...call),
+    };
+    expect((await limiterOn(other).consume("u")).allowed).toBe(true);
+  });
+});
