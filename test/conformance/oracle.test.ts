@@ -1,13 +1,13 @@
 import type { Decision, Limit } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
+import { claimSame } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { Oracle } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { randomCost, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
-import { isSameAnswer } from "./same-answer.ts";
 
 /** Requests of one history: enough to fill and empty most limits several times. */
 const LENGTH = 200;
@@ -94,11 +94,11 @@ async function compare(
     const charge = !random.chance(0.1);
     last = oracle.decide(subjects, cost, time.now, charge);
     const ask = charge ? limiter.consume : limiter.peek;
-    const decision = await ask(subjects, { cost });
-    if (!isSameAnswer(decision, last)) {
-      const request = { step, limits, subjects, cost, charge, now: time.now };
-      expect({ ...decision, request }).toEqual({ ...last, request });
-    }
+    claimSame(
+      await ask(subjects, { cost }),
+      last,
+      () => `step ${step}, ${JSON.stringify({ charge, cost, subjects, limits })} at ${time.now}`,
+    );
     if (random.chance(0.01)) {
       await limiter.reset(subjects);
       oracle.reset(subjects);

@@ -3,13 +3,13 @@ import { createLimiter, memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
 import type { Admission } from "./admissions.ts";
 import { findExcess } from "./admissions.ts";
+import { claim, claimSame } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { definitionOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { momentsOf, randomCost, randomStart, randomWait } from "./random-steps.ts";
-import { isSameAnswer } from "./same-answer.ts";
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
 
@@ -36,8 +36,9 @@ describeRedisWorld(9, (world) => {
       stepBack(random, time);
 
       let answer = await limiter.consume(SUBJECT, { cost });
-      const context = `${cost} at ${time.now} of ${JSON.stringify(limits)}`;
-      expect(answer.retryAfterMs, context).toBeLessThanOrEqual(told.retryAfterMs);
+      const context = (): string =>
+        `${cost} told ${told?.retryAfterMs} ms, then ${answer.retryAfterMs} ms at ${time.now}, of ${JSON.stringify(limits)}`;
+      claim(answer.retryAfterMs <= told.retryAfterMs, context);
       const deadline = time.now + BigInt(answer.retryAfterMs) * 1_000n;
       for (let attempt = 0; attempt < 6 && !answer.allowed; attempt++) {
         blocked += 1;
@@ -45,9 +46,9 @@ describeRedisWorld(9, (world) => {
         if (!time.advance(attempt === 5 ? left : left / BigInt(random.whole(2, 5)))) return;
         answer = await limiter.consume(SUBJECT, { cost });
         const leftMs = Number((deadline - time.now + 999n) / 1_000n);
-        expect(answer.retryAfterMs, context).toBeLessThanOrEqual(leftMs);
+        claim(answer.retryAfterMs <= leftMs, context);
       }
-      expect(answer.allowed, context).toBe(true);
+      claim(answer.allowed, context);
     });
     expect(blocked).toBeGreaterThan(HISTORIES / 20);
   });
@@ -78,7 +79,7 @@ describeRedisWorld(9, (world) => {
         if (last.allowed) admissions.push({ at: passed, cost });
       }
       const excess = findExcess(limit, admissions, steps * capacity);
-      expect(excess, JSON.stringify(limit)).toBeUndefined();
+      claim(excess === undefined, () => `${excess}: ${JSON.stringify(limit)}`);
     });
   });
 });
@@ -98,7 +99,7 @@ test("in memory, a clock that steps back goes on from where it was", async () =>
       const cost = randomCost(random, last);
       last = await one.consume(SUBJECT, { cost });
       const same = await other.consume(SUBJECT, { cost });
-      if (!isSameAnswer(same, last)) expect(same, JSON.stringify(limits)).toEqual(last);
+      claimSame(same, last, () => JSON.stringify(limits));
       if (random.chance(0.2)) {
         stepBack(random, stepping);
         // The step is noticed when the clock is read.

@@ -1,8 +1,8 @@
 import type { Clock, Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, inject } from "vitest";
-import { connectRedis } from "./connect-redis.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import type { Random } from "./random.ts";
 
@@ -14,7 +14,7 @@ export interface World {
   run(count: number, history: (random: Random) => Promise<void>): Promise<void>;
 }
 
-/** Declares the same tests on memory and on Redis; `database` is the suite's own. */
+/** Declares the same tests on memory and on Redis; `database` is the suite's own, so that it can be emptied. */
 export function describeWorlds(database: number, declare: (world: World) => void): void {
   describe("in memory", () => {
     declare({
@@ -28,7 +28,7 @@ export function describeWorlds(database: number, declare: (world: World) => void
 /** Declares tests on Redis. */
 export function describeRedisWorld(database: number, declare: (world: World) => void): void {
   describe("on Redis", () => {
-    const redis = connectRedis(inject("redisSocket"), database);
+    const redis = new Redis(inject("redisSocket"), { db: database });
     let opened = 0;
     beforeAll(() => redis.flushdb());
     afterAll(async () => {
