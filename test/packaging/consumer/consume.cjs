@@ -1,0 +1,39 @@
+// What a consumer does with each package, whichever way it was loaded.
+const assert = require("node:assert/strict");
+const { once } = require("node:events");
+const createFastify = require("fastify");
+
+/** Fails unless each package admits two requests of three. */
+module.exports = async function consume({ core, redis, http, headgate, rateLimit, express }) {
+  const limits = core.slidingLog({ limit: 2, window: "1h" });
+
+  const limiter = core.createLimiter({ limits });
+  const decisions = [];
+  for (let i = 0; i < 3; i++) decisions.push(await limiter.consume("somebody"));
+  const verdicts = decisions.map(({ allowed }) => allowed);
+  assert.deepEqual(verdicts, [true, true, false]);
+  assert.equal(typeof redis.redisStore, "function");
+  assert.equal(http.toProblem(decisions[2]).status, 429);
+
+  const fastify = createFastify();
+  fastify.register(headgate, { limits });
+  fastify.get("/", async () => "");
+  assert.deepEqual(await askThrice(await fastify.listen({ port: 0 })), [200, 200, 429]);
+  await fastify.close();
+
+  const app = express();
+  app.use(rateLimit({ limits }));
+  app.get("/", (_req, res) => res.end());
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  assert.deepEqual(await askThrice(`http://127.0.0.1:${port}`), [200, 200, 429]);
+  server.closeAllConnections();
+  server.close();
+};
+
+async function askThrice(url) {
+  const statuses = [];
+  for (let i = 0; i < 3; i++) statuses.push((await fetch(url)).status);
+  return statuses;
+}

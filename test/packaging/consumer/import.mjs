@@ -1,0 +1,9 @@
+import * as core from "@headgate/core";
+import * as http from "@headgate/core/http";
+import * as redis from "@headgate/core/redis";
+import { rateLimit } from "@headgate/express";
+import headgate from "@headgate/fastify";
+import express from "express";
+import consume from "./consume.cjs";
+
+await consume({ core, redis, http, headgate, rateLimit, express });

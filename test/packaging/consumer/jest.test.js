@@ -1,0 +1,12 @@
+const consume = require("./consume.cjs");
+
+test("Headgate can be required by Jest", async () => {
+  await consume({
+    core: require("@headgate/core"),
+    redis: require("@headgate/core/redis"),
+    http: require("@headgate/core/http"),
+    headgate: require("@headgate/fastify").default,
+    rateLimit: require("@headgate/express").rateLimit,
+    express: require("express"),
+  });
+});

@@ -1,0 +1,14 @@
+const consume = require("./consume.cjs");
+
+consume({
+  core: require("@headgate/core"),
+  redis: require("@headgate/core/redis"),
+  http: require("@headgate/core/http"),
+  // As the documentation of Fastify's plugins has it, and as TypeScript compiles a default import.
+  headgate: require("@headgate/fastify"),
+  rateLimit: require("@headgate/express").rateLimit,
+  express: require("express4"),
+}).then(() => {
+  const esm = Object.keys(require.cache).filter((file) => file.includes("dist/esm"));
+  if (esm.length > 0) throw new Error(`require loaded ES modules: ${esm}`);
+});

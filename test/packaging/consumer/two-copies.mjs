@@ -1,0 +1,78 @@
+// Core twice in one process, as ES modules and as CommonJS, which is what a service with mixed dependencies gets.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import * as esm from "@headgate/core";
+import { HeadgateDenied } from "@headgate/core/http";
+import * as esmRedis from "@headgate/core/redis";
+import { rateLimit } from "@headgate/express";
+import headgate from "@headgate/fastify";
+import express from "express";
+import Fastify from "fastify";
+import { Redis } from "ioredis";
+
+const require = createRequire(import.meta.url);
+const cjs = require("@headgate/core");
+const cjsRedis = require("@headgate/core/redis");
+const cjsExpress = require("@headgate/express");
+assert.notEqual(esm.createLimiter, cjs.createLimiter);
+
+const isDuplicate = (error) =>
+  error.code === "HEADGATE_DUPLICATE_NAME" && !(error instanceof esm.HeadgateError);
+const two = esm.slidingLog({ limit: 2, window: "1h" });
+const three = cjs.slidingLog({ limit: 3, window: "1h" });
+
+// One registry of names for a store in memory, whichever copy made it ...
+const store = esm.memoryStore();
+const first = esm.createLimiter({ name: "api", limits: two, store });
+assert.throws(() => cjs.createLimiter({ name: "api", limits: three, store }), isDuplicate);
+
+// ... and for a client, although each copy makes a store of its own on it.
+const client = new Redis({ lazyConnect: true });
+esm.createLimiter({ name: "api", limits: two, store: esmRedis.redisStore(client) });
+const onClient = { name: "api", limits: three, store: cjsRedis.redisStore(client) };
+assert.throws(() => cjs.createLimiter(onClient), isDuplicate);
+client.disconnect();
+
+// The same name with the same policy is one budget, and is free only when both have let go of it.
+const second = cjs.createLimiter({ name: "api", limits: two, store });
+await first.consume("somebody");
+await second.consume("somebody");
+assert.equal((await first.consume("somebody")).allowed, false);
+await first.close();
+assert.throws(() => cjs.createLimiter({ name: "api", limits: three, store }), isDuplicate);
+await second.close();
+await cjs.createLimiter({ name: "api", limits: three, store }).close();
+
+// A limiter of one copy behind adapters of the other; mounted by both copies, it is asked once.
+const limiter = cjs.createLimiter({ limits: cjs.slidingLog({ limit: 2, window: "1h" }) });
+const app = express();
+app.use(rateLimit({ limiter, onDenied: "error" }));
+app.use(cjsExpress.rateLimit({ limiter }));
+app.get("/", (req, res) => res.json(req.rateLimit.remaining));
+app.use((error, _req, res, _next) => {
+  assert(error instanceof HeadgateDenied);
+  res.status(error.status).json(error.code);
+});
+const server = app.listen(0, "127.0.0.1");
+await once(server, "listening");
+const answers = [];
+for (let i = 0; i < 3; i++) {
+  const answer = await fetch(`http://127.0.0.1:${server.address().port}`);
+  answers.push([answer.status, await answer.json()]);
+}
+assert.deepEqual(answers, [
+  [200, 1],
+  [200, 0],
+  [429, "HEADGATE_DENIED"],
+]);
+server.closeAllConnections();
+server.close();
+
+const fastify = Fastify();
+const shared = cjs.createLimiter({ limits: cjs.slidingLog({ limit: 1, window: "1h" }) });
+fastify.register(headgate, { limiter: shared });
+fastify.get("/", async () => "");
+assert.equal((await fastify.inject("/")).statusCode, 200);
+assert.equal((await fastify.inject("/")).statusCode, 429);
+await fastify.close();

@@ -1,0 +1,37 @@
+import type { Decision, Limit } from "@headgate/core";
+import { createLimiter, gcra, HeadgateError, memoryStore, tokenBucket } from "@headgate/core";
+import { toProblem } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+
+const limiter = createLimiter({
+  name: "api",
+  limits: [gcra({ limit: 10, window: "1s" }), gcra({ limit: 1000, window: "1h", per: "tenant" })],
+  store: memoryStore({ maxKeys: 10 }),
+});
+const decision: Promise<Decision> = limiter.consume({ default: "a", tenant: "b" }, { cost: 3 });
+decision.then(({ retryAfterMs, limits }) => retryAfterMs.toFixed() + limits[0]?.name.trim());
+decision.then(toProblem).then(({ status }) => status.toFixed());
+
+const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
+// @ts-expect-error a misspelt dimension
+byTenant.consume({ tenatn: "b" });
+// @ts-expect-error a misspelt option
+createLimiter({ limit: gcra({ limit: 10, window: "1s" }) });
+// @ts-expect-error no such unit
+gcra({ limit: 10, window: "1 fortnight" });
+// @ts-expect-error an algorithm that does not exist
+export const unknownLimit: Limit = { algorithm: "gcar", limit: 10, window: "1s" };
+
+export const plain: Limit = { algorithm: "gcra", limit: 10, window: "1s" };
+createLimiter({ limits: tokenBucket({ capacity: 5, refill: 1, every: 100 }) });
+createLimiter({
+  name: "redis",
+  limits: plain,
+  store: redisStore(new Redis({ lazyConnect: true })),
+});
+
+export const isOurs = (error: unknown): boolean =>
+  error instanceof HeadgateError && error.code === "HEADGATE_CLOSED";
+// @ts-expect-error a code that does not exist
+export const isMisspelt = (error: HeadgateError): boolean => error.code === "HEADGATE_CLOSD";

@@ -1,0 +1,41 @@
+import type { Decision } from "@headgate/express";
+import { byHeader, byIp, byTier, gcra, rateLimit } from "@headgate/express";
+import express from "express";
+
+const app = express();
+const limiting = rateLimit({
+  limits: [
+    gcra({ limit: 100, window: "1m", per: "apiKey" }),
+    gcra({ limit: 300, window: "1m", per: "ip" }),
+  ],
+  key: { apiKey: byHeader("x-api-key"), ip: byIp() },
+  cost: (req) => req.url.length,
+  onDenied: (req, res, { retryAfterMs }) => res.json({ path: req.path, retryAfterMs }),
+});
+app.use(limiting);
+export const closed: Promise<void> = limiting.close();
+limiting.limiter.reset("somebody");
+
+app.get("/users/:user/files/:file", limiting, (req, res) => {
+  const user: string = req.params.user;
+  const file: string = req.params.file;
+  const decision: Decision | undefined = req.rateLimit;
+  // @ts-expect-error the path has no such parameter: the types of the path survive the middleware before the handler
+  const other: string = req.params.other;
+  res.json({ user, file, other, remaining: decision?.remaining });
+});
+
+const key = { apiKey: byHeader("x-api-key") };
+rateLimit({ limits: gcra({ limit: 100, window: "1m", per: "apiKey" }), key });
+// @ts-expect-error a misspelt dimension
+rateLimit({ limits: gcra({ limit: 100, window: "1m", per: "apiKye" }), key });
+rateLimit({
+  limits: byTier(
+    { free: gcra({ limit: 100, window: "1m" }), premium: gcra({ limit: 1000, window: "1m" }) },
+    (req: express.Request) => (req.headers["x-plan"] === "premium" ? "premium" : "free"),
+  ),
+});
+// @ts-expect-error another limiter's option
+rateLimit({ limits: gcra({ limit: 100, window: "1m" }), keyGenerator: () => "" });
+// @ts-expect-error decisions are read, not written
+app.get("/", (req) => ((req.rateLimit as Decision).remaining = 5));

@@ -1,0 +1,49 @@
+import type { Decision } from "@headgate/fastify";
+import headgate, { byHeader, byIp, defineRateLimit, gcra } from "@headgate/fastify";
+import Fastify from "fastify";
+
+const app = Fastify();
+app.register(headgate, {
+  limits: [
+    gcra({ limit: 100, window: "1m", per: "apiKey" }),
+    gcra({ limit: 300, window: "1m", per: "ip" }),
+  ],
+  key: { apiKey: byHeader("x-api-key"), ip: byIp() },
+  cost: (request) => request.url.length,
+  onDenied: (request, reply, { retryAfterMs }) => reply.send({ url: request.url, retryAfterMs }),
+});
+const key = { apiKey: byHeader("x-api-key") };
+const limits = gcra({ limit: 100, window: "1m", per: "apiKey" });
+app.register(headgate, defineRateLimit({ limits, key }));
+// @ts-expect-error a misspelt dimension
+defineRateLimit({ limits: gcra({ limit: 100, window: "1m", per: "apiKye" }), key });
+// @ts-expect-error another limiter's option
+app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }), timeWindow: 5 });
+
+app.get<{ Params: { user: string } }>(
+  "/users/:user",
+  { config: { rateLimit: { limits: gcra({ limit: 10, window: "1m" }) } } },
+  async (request) => {
+    const user: string = request.params.user;
+    const decision: Decision | null = request.rateLimit;
+    // @ts-expect-error the route has no such parameter
+    const other: string = request.params.other;
+    return { user, other, remaining: decision?.remaining };
+  },
+);
+app.get("/report", { config: { rateLimit: { cost: 5 } } }, async () => "");
+app.get("/health", { config: { rateLimit: false } }, async () => "");
+// @ts-expect-error an option of a route of another type
+app.get("/typo", { config: { rateLimit: { cost: "5" } } }, async () => "");
+app.get(
+  "/export",
+  { preHandler: app.rateLimit({ name: "export", limits: gcra({ limit: 1, window: "1m" }) }) },
+  async () => "",
+);
+app.get("/admin", { onRequest: [app.rateLimit()] }, async () =>
+  app.headgate.limiter.reset("somebody"),
+);
+
+const http2 = Fastify({ http2: true });
+http2.register(headgate, { limits: gcra({ limit: 100, window: "1m" }) });
+http2.get("/", { preHandler: http2.rateLimit() }, async (request) => request.rateLimit?.remaining);

@@ -1,0 +1,67 @@
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** A directory with the consumers' files, and the packed packages in its node_modules. */
+    consumer: string;
+    /** The packed packages, by name. */
+    tarballs: Readonly<Record<string, string>>;
+  }
+}
+
+const root = join(import.meta.dirname, "../..");
+
+/** What the consumers and the packages depend on, and where the workspace has it. */
+const DEPENDENCIES = {
+  "@fastify/type-provider-typebox": ".",
+  "@types/express": ".",
+  "@types/node": ".",
+  express: ".",
+  express4: ".",
+  fastify: ".",
+  "fastify-plugin": "packages/fastify",
+  ioredis: ".",
+  "ipaddr.js": "packages/core",
+} as const;
+
+/** Packs the packages as they would be published, and installs them where nothing else of the workspace is in reach. */
+export default function setup(project: TestProject): () => void {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-consumer-"));
+  const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const pnpm = packageManager.split("+")[0];
+  execFileSync(
+    "npx",
+    ["-y", pnpm, "-r", "--filter", "./packages/*", "pack", "--pack-destination", dir],
+    { cwd: root, stdio: ["ignore", "ignore", 2] },
+  );
+  const tarballs: Record<string, string> = {};
+  for (const file of readdirSync(dir)) {
+    const name = /^headgate-([a-z]+)-.*\.tgz$/.exec(file)?.[1];
+    if (name === undefined) continue;
+    tarballs[name] = join(dir, file);
+    const place = join(dir, "node_modules/@headgate", name);
+    mkdirSync(place, { recursive: true });
+    execFileSync("tar", ["-xzf", join(dir, file), "-C", place, "--strip-components=1"]);
+  }
+  for (const [name, owner] of Object.entries(DEPENDENCIES)) {
+    const link = join(dir, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(root, owner, "node_modules", name), link);
+  }
+  cpSync(join(import.meta.dirname, "consumer"), dir, { recursive: true });
+  project.provide("consumer", dir);
+  project.provide("tarballs", tarballs);
+  return () => rmSync(dir, { recursive: true });
+}
