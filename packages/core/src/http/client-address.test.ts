@@ -62,7 +62,7 @@ const notation: fc.Arbitrary<Notation> = fc.record({
   isUpper: fc.boolean(),
   endsDotted: fc.boolean(),
   leftOut: fc.option(fc.nat(7), { nil: undefined }),
-  zone: fc.constantFrom("", "", "%eth0", "%1", "%en-0.5"),
+  zone: fc.constantFrom("", "", "%eth0", "%1", "%en-0.5", "%br_lan"),
   isBracketed: fc.boolean(),
 });
 
@@ -131,6 +131,7 @@ describe("an IPv6 address", () => {
     ["::", "::/64"],
     ["fe80::1%eth0", "fe80::/64"],
     ["fe80::1%2", "fe80::/64"],
+    ["fe80::1%br_lan", "fe80::/64"],
     ["[2001:db8::1]:443", "2001:db8::/64"],
     ["[fe80::1%eth0]:443", "fe80::/64"],
     ["[2001:db8::1]", "2001:db8::/64"],

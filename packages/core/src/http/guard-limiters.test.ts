@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import type { HeadgateError } from "../errors.ts";
+import { createLimiter } from "../limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { byTier } from "./by-tier.ts";
+import { makeGuardLimiters } from "./guard-limiters.ts";
+import type { GuardOptions } from "./guard-options.ts";
+
+const limits = fixedWindow({ limit: 2, window: "1m" });
+const more = fixedWindow({ limit: 5, window: "1h" });
+
+function make(options: object) {
+  return makeGuardLimiters("rateLimit", options as GuardOptions<unknown>);
+}
+
+function errorOf(options: object): HeadgateError {
+  try {
+    make(options);
+  } catch (error) {
+    return error as HeadgateError;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("limits", () => {
+  test("make one limiter, for every request the same", async () => {
+    const { only, all, tiers, of } = make({ name: "api", limits });
+    expect(only?.name).toBe("api");
+    expect(all).toEqual([only]);
+    expect(tiers.size).toBe(0);
+    expect(await of({})).toBe(only);
+  });
+
+  test("without a name count in this process, apart from all others", async () => {
+    const [one, other] = [make({ limits }), make({ limits })];
+    await one.only?.consume("x");
+    expect((await other.only?.peek("x", { cost: 2 }))?.allowed).toBe(true);
+  });
+
+  test("on a store need a name, which names their counters", () => {
+    expect(errorOf({ limits, store: memoryStore() })).toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("name"),
+    });
+    const tiers = byTier({ free: limits }, () => "free");
+    expect(errorOf({ limits: tiers, store: memoryStore() })).toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("name"),
+    });
+  });
+
+  test("or a limiter are required", () => {
+    expect(errorOf({})).toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: "rateLimit: limits or a limiter is required",
+    });
+  });
+
+  test.each([
+    [[]],
+    [null],
+    [5],
+    ["100/m"],
+    [{}],
+    [{ algorithm: "leaky", limit: 1, window: 1 }],
+    [{ algorithm: "gcra", limit: 0, window: "1m" }],
+    [{ algorithm: "gcra", limit: 1, window: "1 minute" }],
+    [{ algorithm: "gcra", max: 1, window: "1m" }],
+    [[limits, limits]],
+  ])("%j are refused at construction", (wrong) => {
+    expect(errorOf({ limits: wrong }).code).toBe("HEADGATE_INVALID_LIMIT");
+  });
+
+  test("of one name and another policy on a store are refused until the first are closed", async () => {
+    const store = memoryStore();
+    const first = make({ name: "api", limits, store });
+    expect(errorOf({ name: "api", limits: more, store }).code).toBe("HEADGATE_DUPLICATE_NAME");
+    await first.close();
+    expect(make({ name: "api", limits: more, store }).only?.name).toBe("api");
+  });
+
+  test("extend another limiter's, and are decided with them", async () => {
+    const store = memoryStore();
+    const base = createLimiter({ name: "base", limits, store });
+    const options: GuardOptions<unknown> = { name: "route", limits: more, store };
+    const { only } = makeGuardLimiters("rateLimit", options, base);
+    for (const name of ["base", "own"])
+      expect((await only?.consume("x"))?.allowed, name).toBe(true);
+    expect((await only?.consume("x"))?.allowed).toBe(false);
+    expect((await base.peek("x")).allowed).toBe(false);
+  });
+});
+
+describe("a limiter", () => {
+  test("stands in place of limits, and is not closed with what was made here", async () => {
+    const limiter = createLimiter({ limits });
+    const { only, all, of, close } = make({ limiter });
+    expect([only, ...all, await of({})]).toEqual([limiter, limiter, limiter]);
+    await close();
+    expect((await limiter.consume("x")).allowed).toBe(true);
+  });
+
+  test.each([
+    ["limits", limits],
+    ["store", memoryStore()],
+    ["name", "api"],
+  ])("does not go with %s", (option, value) => {
+    expect(errorOf({ limiter: createLimiter({ limits }), [option]: value })).toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(new RegExp(`limiter stands in place .* got ${option}`)),
+    });
+  });
+
+  test.each([[{}], [null], ["api"], [{ consume: () => {} }], [() => {}]])(
+    "is none of %j",
+    (limiter) => {
+      expect(errorOf({ limiter }).code).toBe("HEADGATE_INVALID_OPTION");
+    },
+  );
+});
+
+describe("tiers", () => {
+  const tiers = byTier(
+    { free: limits, premium: more },
+    (request: { plan: string }) => request.plan,
+  );
+
+  test("make a limiter each, on one store, named after the tier", async () => {
+    const made = make({ name: "api", limits: tiers });
+    expect(made.only).toBeUndefined();
+    expect([...made.tiers.keys()]).toEqual(["free", "premium"]);
+    expect(made.all.map(({ name }) => name)).toEqual(["api (free)", "api (premium)"]);
+    const free = await made.of({ plan: "free" });
+    expect(free).toBe(made.tiers.get("free"));
+    expect(await made.of({ plan: "premium" })).toBe(made.tiers.get("premium"));
+    await free.consume("x", { cost: 2 });
+    expect((await made.tiers.get("premium")?.peek("x", { cost: 5 }))?.allowed).toBe(true);
+  });
+
+  test("that share limits still count apart", async () => {
+    const same = byTier({ a: limits, b: limits }, () => "a");
+    const made = make({ limits: same });
+    await made.tiers.get("a")?.consume("x");
+    expect((await made.tiers.get("b")?.peek("x", { cost: 2 }))?.allowed).toBe(true);
+  });
+
+  test("may have any name, those of Object.prototype too", async () => {
+    const odd = JSON.parse('{ "__proto__": null, "constructor": null }');
+    for (const name of Object.keys(odd)) {
+      Object.defineProperty(odd, name, { value: limits, enumerable: true });
+    }
+    const made = make({ limits: byTier(odd, (request: { plan: string }) => request.plan) });
+    expect((await made.of({ plan: "__proto__" })).name).toContain("__proto__");
+    await expect(made.of({ plan: "toString" })).rejects.toMatchObject({
+      code: "HEADGATE_UNKNOWN_TIER",
+    });
+  });
+
+  test("that do not exist are named beside those that do", async () => {
+    const { of } = make({ limits: tiers });
+    await expect(of({ plan: "gold" })).rejects.toMatchObject({
+      code: "HEADGATE_UNKNOWN_TIER",
+      message: 'rateLimit: the tiers are free, premium, got "gold"',
+    });
+  });
+
+  test("are all closed together, and their names are free", async () => {
+    const store = memoryStore();
+    const made = make({ name: "api", limits: tiers, store });
+    await made.close();
+    await expect(made.tiers.get("premium")?.consume("x")).rejects.toMatchObject({
+      code: "HEADGATE_CLOSED",
+    });
+    const swapped = byTier({ free: more, premium: limits }, () => "free");
+    expect(make({ name: "api", limits: swapped, store }).all).toHaveLength(2);
+  });
+
+  test("of which one is wrong leave no name behind", () => {
+    const store = memoryStore();
+    const wrong = { ...limits, limit: 0 };
+    const broken = byTier({ free: limits, premium: wrong }, () => "free");
+    expect(errorOf({ name: "api", limits: broken, store }).code).toBe("HEADGATE_INVALID_LIMIT");
+    const right = byTier({ free: more, premium: more }, () => "free");
+    expect(make({ name: "api", limits: right, store }).all).toHaveLength(2);
+  });
+
+  test("need limits each", () => {
+    const broken = byTier({ free: [] }, () => "free");
+    expect(errorOf({ limits: broken }).code).toBe("HEADGATE_INVALID_LIMIT");
+  });
+
+  test("without a function to choose by are refused at construction", () => {
+    expect(errorOf({ limits: { tiers: { free: limits } } }).code).toMatch(/^HEADGATE_INVALID_/);
+  });
+});

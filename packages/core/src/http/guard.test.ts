@@ -1,0 +1,407 @@
+import { describe, expect, test, vi } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { createLimiter } from "../limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { byTier } from "./by-tier.ts";
+import type { Guard } from "./guard.ts";
+import { createGuard } from "./guard.ts";
+import { makeGuardLimiters } from "./guard-limiters.ts";
+import type { GuardOptions } from "./guard-options.ts";
+import type { HttpRequest } from "./key-function.ts";
+import { byHeader, byIp } from "./key-function.ts";
+import { subjectOf } from "./request-state.ts";
+import type { Client, Verdict } from "./verdict.ts";
+
+interface Request extends HttpRequest {
+  readonly plan?: string;
+}
+
+const limits = fixedWindow({ limit: 3, window: "1m" });
+
+function guardOf(options: GuardOptions<Request>, warn = vi.fn()): Guard<Request> {
+  return createGuard("rateLimit", makeGuardLimiters("rateLimit", options), options, warn);
+}
+
+function clientAt(address: string | undefined, hasLeft = false): Client {
+  return { address, peer: "10.0.0.1", hasLeft: () => hasLeft };
+}
+
+const client = clientAt("1.2.3.4");
+
+/** A request of its own. */
+function request(headers: Request["headers"] = {}): Request {
+  return { ip: "1.2.3.4", headers };
+}
+
+function remainingAfter(verdict: Verdict): number {
+  if (verdict.kind !== "allowed") throw new Error(verdict.kind);
+  return verdict.decision.remaining;
+}
+
+describe("the order in which a request is read", () => {
+  test("is skip, tier, key, cost, decision", async () => {
+    const order: string[] = [];
+    const limiter = createLimiter({ limits });
+    const consume = vi.spyOn(limiter, "consume").mockImplementation(async () => {
+      order.push("decision");
+      throw new Error("enough");
+    });
+    const say = <Value>(step: string, value: Value) =>
+      vi.fn(async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        order.push(step);
+        return value;
+      });
+    const options = {
+      skip: say("skip", false),
+      key: say("key", "user-1"),
+      cost: say("cost", 2),
+    };
+    const limiters = {
+      ...makeGuardLimiters("rateLimit", { limiter }),
+      of: say("tier", limiter),
+    };
+    const guard = createGuard<Request>("rateLimit", limiters, options, vi.fn());
+    const one = request();
+    await expect(guard.check(one, client)).rejects.toThrow("enough");
+    expect(order).toEqual(["skip", "tier", "key", "cost", "decision"]);
+    for (const step of [options.skip, options.cost, limiters.of]) {
+      expect(step.mock.calls).toEqual([[one]]);
+    }
+    expect(options.key.mock.calls).toEqual([[one, "1.2.3.4"]]);
+    const [subjects, more] = consume.mock.calls[0] ?? [];
+    expect({ ...(subjects as object) }).toEqual({ default: "user-1" });
+    expect(more).toEqual({ cost: 2 });
+  });
+
+  test("ends with skip: a skipped request has no key, costs nothing and is told nothing", async () => {
+    const key = vi.fn(() => "user-1");
+    const cost = vi.fn(() => 1);
+    const one = request();
+    const guard = guardOf({ limits, key, cost, skip: () => true });
+    expect(await guard.check(one, client)).toEqual({ kind: "pass" });
+    expect(key).not.toHaveBeenCalled();
+    expect(cost).not.toHaveBeenCalled();
+    expect(subjectOf(one)).toBeUndefined();
+  });
+
+  test("ends with the key: a refused request costs nothing", async () => {
+    const cost = vi.fn(() => 1);
+    const guard = guardOf({ limits, key: () => undefined, missing: "reject", cost });
+    expect((await guard.check(request(), client)).kind).toBe("refused");
+    expect(cost).not.toHaveBeenCalled();
+  });
+});
+
+describe("skip", () => {
+  test.each([[false], [undefined]])("that answers %j counts the request", async (answer) => {
+    for (const skip of [() => answer, async () => answer]) {
+      expect(remainingAfter(await guardOf({ limits, skip }).check(request(), client))).toBe(2);
+    }
+  });
+
+  test("may be asynchronous", async () => {
+    const guard = guardOf({ limits, skip: async () => true });
+    expect(await guard.check(request(), client)).toEqual({ kind: "pass" });
+  });
+
+  test.each([["yes"], [1], [0], [null], [{}], [""]])(
+    "that answers %j is an error, not an unlimited request",
+    async (answer) => {
+      const skip = (() => answer) as unknown as () => boolean;
+      await expect(guardOf({ limits, skip }).check(request(), client)).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(`got ${JSON.stringify(answer)}`),
+      });
+    },
+  );
+});
+
+describe("a verdict", () => {
+  test("is allowed, then denied, with the decision and its headers", async () => {
+    const guard = guardOf({ limits });
+    const kinds: string[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      const verdict = await guard.check(request(), client);
+      kinds.push(verdict.kind);
+      expect("headers" in verdict && verdict.headers.map(([name]) => name)).toContain("RateLimit");
+    }
+    expect(kinds).toEqual(["allowed", "allowed", "allowed", "denied", "denied"]);
+    expect((await guard.check(request(), clientAt("5.6.7.8"))).kind).toBe("allowed");
+  });
+
+  test("carries the headers that were asked for", async () => {
+    const guard = guardOf({ limits, headers: { standard: false } });
+    const verdict = await guard.check(request(), client);
+    expect("headers" in verdict && verdict.headers.map(([name]) => name)).toEqual([
+      "X-RateLimit-Limit",
+      "X-RateLimit-Remaining",
+      "X-RateLimit-Reset",
+    ]);
+  });
+
+  test("tells the reset by the wall clock", async () => {
+    const guard = guardOf({ limits, headers: { standard: false, legacyReset: "epoch" } });
+    const before = Date.now();
+    const verdict = await guard.check(request(), client);
+    const reset = Number("headers" in verdict && verdict.headers.at(-1)?.[1]);
+    expect(reset * 1_000).toBeGreaterThanOrEqual(before + 59_000);
+    expect(reset * 1_000).toBeLessThanOrEqual(Date.now() + 61_000);
+  });
+
+  test("is pass when every limit was left out for lack of a key", async () => {
+    const guard = guardOf({ limits, key: () => undefined, missing: "skip" });
+    const one = request();
+    expect(await guard.check(one, client)).toEqual({ kind: "pass" });
+    expect(subjectOf(one)).toBeUndefined();
+  });
+
+  test("is a decision of the limits that are left, global ones among them", async () => {
+    const guard = guardOf({
+      limits: [
+        fixedWindow({ limit: 9, window: "1m", per: "apiKey" }),
+        fixedWindow({ limit: 2, window: "1m", per: "global" }),
+      ],
+      key: { apiKey: byHeader("x-api-key") },
+      missing: "skip",
+    });
+    const verdict = await guard.check(request(), client);
+    expect("decision" in verdict && verdict.decision.limits.map(({ per }) => per)).toEqual([
+      "global",
+    ]);
+    await guard.check(request({ "x-api-key": "k" }), client);
+    expect((await guard.check(request(), clientAt("5.6.7.8"))).kind).toBe("denied");
+  });
+
+  test("of per: global asks nobody who they are", async () => {
+    const guard = guardOf({ limits: fixedWindow({ limit: 1, window: "1m", per: "global" }) });
+    expect((await guard.check(request(), clientAt(undefined))).kind).toBe("allowed");
+    expect((await guard.check(request(), clientAt(undefined))).kind).toBe("denied");
+  });
+
+  test("is left when the client is gone and so is its address", async () => {
+    const guard = guardOf({ limits });
+    const gone = { ...request(), ip: undefined };
+    expect(await guard.check(gone, clientAt(undefined, true))).toEqual({ kind: "left" });
+  });
+
+  test("of a client that left is a decision when it can be taken", async () => {
+    expect((await guardOf({ limits }).check(request(), clientAt("1.2.3.4", true))).kind).toBe(
+      "allowed",
+    );
+  });
+
+  test.each(["kind", "headers", "__proto__", "constructor"])(
+    "is not mistaken for the subject of a dimension called %s",
+    async (dimension) => {
+      const guard = guardOf({
+        limits: fixedWindow({ limit: 1, window: "1m", per: dimension }),
+        key: Object.fromEntries([[dimension, () => "user-1"]]),
+      });
+      expect((await guard.check(request(), client)).kind).toBe("allowed");
+      expect((await guard.check(request(), client)).kind).toBe("denied");
+    },
+  );
+});
+
+describe("one request", () => {
+  test("is counted once by one limiter, however often that is mounted", async () => {
+    const limiter = createLimiter({ limits });
+    const [first, second] = [guardOf({ limiter }), guardOf({ limiter, cost: 2 })];
+    const one = request();
+    expect(remainingAfter(await first.check(one, client))).toBe(2);
+    expect(await second.check(one, client)).toEqual({ kind: "pass" });
+    expect(await first.check(one, client)).toEqual({ kind: "pass" });
+    expect(remainingAfter(await second.check(request(), client))).toBe(0);
+  });
+
+  test("is counted once by limiters that share a name on a store", async () => {
+    const store = memoryStore();
+    const guards = [1, 2].map(() => guardOf({ name: "api", limits, store }));
+    const one = request();
+    const kinds = [];
+    for (const guard of guards) kinds.push((await guard.check(one, client)).kind);
+    expect(kinds).toEqual(["allowed", "pass"]);
+  });
+
+  test("that fails is charged nothing", async () => {
+    const limiter = createLimiter({ limits });
+    const one = request();
+    const failing = guardOf({ limiter, cost: () => Number.NaN });
+    await expect(failing.check(one, client)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_COST",
+    });
+    expect((await limiter.peek("1.2.3.4", { cost: 3 })).allowed).toBe(true);
+  });
+
+  test("is told of all limiters it passed, and by the tightest", async () => {
+    const tight = guardOf({ limits: fixedWindow({ limit: 2, window: "1m", name: "tight" }) });
+    const wide = guardOf({ limits: fixedWindow({ limit: 9, window: "1m", name: "wide" }) });
+    const one = request();
+    await tight.check(one, client);
+    const verdict = await wide.check(one, client);
+    expect(verdict).toMatchObject({ kind: "allowed", decision: { limit: 2, remaining: 1 } });
+    expect("headers" in verdict && Object.fromEntries(verdict.headers)["RateLimit"]).toMatch(
+      /"tight";r=1;.*"wide";r=8;/,
+    );
+  });
+
+  test("charges a limiter once, also when a later one extends it", async () => {
+    const store = memoryStore();
+    const base = createLimiter({ name: "base", limits, store });
+    const more = fixedWindow({ limit: 2, window: "1s", name: "more" });
+    const extended = createLimiter({ name: "more", limits: more, store, extends: base });
+    const one = request();
+    await guardOf({ limiter: base }).check(one, client);
+    await guardOf({ limiter: extended }).check(one, client);
+    expect((await base.peek("1.2.3.4", { cost: 2 })).allowed).toBe(true);
+  });
+
+  test("is known by its subject afterwards, so that it can be forgotten", async () => {
+    const limiter = createLimiter({ limits });
+    const guard = guardOf({ limiter, key: { default: byHeader("x-api-key") } });
+    const one = request({ "x-api-key": "k" });
+    await guard.check(one, client);
+    expect(await limiter.reset(subjectOf(one) ?? "")).toBe(true);
+    expect(remainingAfter(await guard.check(request({ "x-api-key": "k" }), client))).toBe(2);
+  });
+});
+
+describe("an error", () => {
+  const wrong = new Error("wrong");
+  const raise = () => {
+    throw wrong;
+  };
+  const rejectLater = async () => {
+    await null;
+    throw wrong;
+  };
+
+  test.each<[string, GuardOptions<Request>]>([
+    ["skip throws", { limits, skip: raise }],
+    ["skip rejects", { limits, skip: rejectLater }],
+    ["a key throws", { limits, key: raise }],
+    ["a key rejects", { limits, key: rejectLater }],
+    ["a cost throws", { limits, cost: raise }],
+    ["a cost rejects", { limits, cost: rejectLater }],
+    ["a tier throws", { limits: byTier({ free: limits }, raise) }],
+    ["a tier rejects", { limits: byTier({ free: limits }, rejectLater) }],
+  ])("is a rejection, and no request goes on, when %s", async (_, options) => {
+    await expect(guardOf(options).check(request(), client)).rejects.toBe(wrong);
+  });
+
+  test.each([
+    [0],
+    [-1],
+    [1.5],
+    [Number.NaN],
+    [2 ** 53],
+    ["2"],
+    [null],
+    [undefined],
+    [{}],
+    [1n],
+    [Number.POSITIVE_INFINITY],
+  ])("is the cost %s that a function returns", async (cost) => {
+    for (const option of [() => cost, async () => cost]) {
+      const guard = guardOf({ limits, cost: option as () => number });
+      await expect(guard.check(request(), client)).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_COST",
+      });
+    }
+  });
+
+  test.each([["platinum"], [undefined], [null], [5], ["__proto__"], ["constructor"], [""]])(
+    "is the tier %j that does not exist",
+    async (tier) => {
+      const guard = guardOf({ limits: byTier({ free: limits }, () => tier as string) });
+      await expect(guard.check(request(), client)).rejects.toMatchObject({
+        code: "HEADGATE_UNKNOWN_TIER",
+        message: expect.stringContaining("free"),
+      });
+    },
+  );
+
+  test("is what the store's failure is", async () => {
+    const store = { ...memoryStore(), run: async () => Promise.reject(wrong) };
+    const guard = guardOf({ name: "a", limits, store });
+    await expect(guard.check(request(), client)).rejects.toBe(wrong);
+  });
+
+  test("is a closed limiter", async () => {
+    const options = { limits };
+    const limiters = makeGuardLimiters("rateLimit", options);
+    const guard = createGuard("rateLimit", limiters, options, vi.fn());
+    await limiters.close();
+    await expect(guard.check(request(), client)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+  });
+});
+
+describe("the cost of a request", () => {
+  test.each<[string, GuardOptions<Request>["cost"]]>([
+    ["a number", 2],
+    ["a function", () => 2],
+    ["an asynchronous function", async () => 2],
+  ])("may be %s", async (_, cost) => {
+    expect(remainingAfter(await guardOf({ limits, cost }).check(request(), client))).toBe(1);
+  });
+
+  test("above what the limit ever grants is denied without a time to come back", async () => {
+    const verdict = await guardOf({ limits, cost: 4 }).check(request(), client);
+    expect(verdict.kind).toBe("denied");
+    expect("headers" in verdict && verdict.headers.map(([name]) => name)).not.toContain(
+      "Retry-After",
+    );
+  });
+});
+
+describe("tiers", () => {
+  test("have limits and counters of their own", async () => {
+    const guard = guardOf({
+      limits: byTier(
+        {
+          free: fixedWindow({ limit: 1, window: "1m" }),
+          premium: fixedWindow({ limit: 5, window: "1m" }),
+        },
+        async (one: Request) => one.plan ?? "free",
+      ),
+    });
+    const premium = { ...request(), plan: "premium" };
+    expect((await guard.check(request(), client)).kind).toBe("allowed");
+    expect((await guard.check(request(), client)).kind).toBe("denied");
+    expect(remainingAfter(await guard.check(premium, client))).toBe(4);
+  });
+});
+
+describe("a proxy that nobody trusts", () => {
+  const forwarded = { "x-forwarded-for": "9.9.9.9" };
+  const balancer: Client = { address: "10.0.0.1", peer: "10.0.0.1", hasLeft: () => false };
+
+  test.each<[string, GuardOptions<Request>]>([
+    ["addresses are counted by default", { limits }],
+    ["a dimension counts addresses", { limits, key: byIp(), missing: "skip" }],
+    ["addresses stand in for a missing key", { limits, key: byHeader("x-api-key") }],
+  ])("is told of once when %s", async (_, options) => {
+    const warn = vi.fn();
+    const guard = guardOf(options, warn);
+    await guard.check(request(forwarded), balancer);
+    await guard.check(request(forwarded), balancer);
+    expect(warn.mock.calls.map(([code]) => code)).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+  });
+
+  test("is told of for a request that is skipped, too", async () => {
+    const warn = vi.fn();
+    await guardOf({ limits, skip: () => true }, warn).check(request(forwarded), balancer);
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
+  test.each<[string, GuardOptions<Request>]>([
+    ["a key is required", { limits, key: () => "user-1", missing: "reject" }],
+    ["limits without a key are left out", { limits, key: () => "user-1", missing: "skip" }],
+    ["everybody is counted together", { limits: { ...limits, per: "global" } }],
+  ])("does not matter when no address is counted: %s", async (_, options) => {
+    const warn = vi.fn();
+    await guardOf(options, warn).check(request(forwarded), balancer);
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
