@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ERROR_CODES } from "@headgate/core";
+import { expect, test } from "vitest";
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/errors.md"), "utf8");
+const chapters = page.split(/^## /m).slice(1);
+
+test("every error code has its chapter in docs/errors.md, in the code's order, and no chapter is of a code that is gone", () => {
+  expect(chapters.map((chapter) => chapter.split("\n")[0])).toEqual(Object.keys(ERROR_CODES));
+});
+
+test("every chapter says when it happens and what to do", () => {
+  const isComplete = (chapter: string): boolean =>
+    /^HEADGATE_\w+\n\n\S.+\n\nWhat to do: /s.test(chapter);
+  expect(chapters.filter((chapter) => !isComplete(chapter))).toEqual([]);
+});
