@@ -1,0 +1,88 @@
+import { gcra, memoryStore } from "@headgate/core";
+import { byHeader, byTier } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, SharedOptions } from "./support/framework.ts";
+
+const tiers = {
+  free: gcra({ limit: 2, window: "1h" }),
+  premium: [gcra({ limit: 4, window: "1h" }), gcra({ limit: 100, window: "1d" })],
+};
+
+const planOf = ({ headers }: AnyRequest) => headers["x-plan"] as string;
+
+const as = (user: string, plan: string) => ({ headers: { "x-user": user, "x-plan": plan } });
+
+describeFrameworks(({ serve }) => {
+  const serving = (select: (request: AnyRequest) => unknown, more: Partial<SharedOptions> = {}) =>
+    serve({
+      limits: { limits: byTier(tiers, select as never), key: byHeader("x-user"), ...more },
+    });
+
+  test.each([
+    { kind: "a function", select: planOf },
+    { kind: "an async function", select: async (request: AnyRequest) => planOf(request) },
+  ])("each tier has its own limits, chosen by $kind", async ({ select }) => {
+    const { ask } = await serving(select);
+    const statuses = { free: [] as number[], premium: [] as number[] };
+    for (let i = 0; i < 5; i++) {
+      statuses.free.push((await ask("/", as("ann", "free"))).status);
+      statuses.premium.push((await ask("/", as("bob", "premium"))).status);
+    }
+    expect(statuses.free).toEqual([200, 200, 429, 429, 429]);
+    expect(statuses.premium).toEqual([200, 200, 200, 200, 429]);
+  });
+
+  test("tiers are counted apart: who upgrades starts with the whole new limit", async () => {
+    const { ask } = await serving(planOf);
+    await ask("/", as("ann", "free"));
+    await ask("/", as("ann", "free"));
+    const upgraded = await ask("/", as("ann", "premium"));
+    expect(upgraded.headers["x-ratelimit-limit"]).toBe("4");
+    expect(upgraded.headers["x-ratelimit-remaining"]).toBe("3");
+    expect((await ask("/", as("ann", "free"))).status).toBe(429);
+  });
+
+  test("tiers with equal limits are counted apart too", async () => {
+    const equal = { a: gcra({ limit: 1, window: "1h" }), b: gcra({ limit: 1, window: "1h" }) };
+    const store = memoryStore();
+    const { ask } = await serve({
+      limits: { name: "api", store, limits: byTier(equal, planOf), key: byHeader("x-user") },
+    });
+    expect((await ask("/", as("ann", "a"))).status).toBe(200);
+    expect((await ask("/", as("ann", "b"))).status).toBe(200);
+    expect((await ask("/", as("ann", "a"))).status).toBe(429);
+  });
+
+  test.each(["gold", "", "toString", "__proto__", "constructor", undefined, null, 0, ["free"]])(
+    "a tier of %j is an error, never an unlimited request",
+    async (tier) => {
+      const site = await serving(() => tier);
+      expect((await site.ask("/", as("ann", ""))).status).toBe(500);
+      expect(site.errors).toMatchObject([{ code: "HEADGATE_UNKNOWN_TIER" }]);
+      expect(site.handled).toEqual([]);
+    },
+  );
+
+  test("a tier that cannot be told goes to the error handler", async () => {
+    const site = await serving(async () => {
+      throw new Error("no billing");
+    });
+    expect((await site.ask()).status).toBe(500);
+    expect(site.errors).toMatchObject([{ message: "no billing" }]);
+    expect(site.handled).toEqual([]);
+  });
+
+  test("every tier is validated at construction, not when the first customer of it comes", async () => {
+    const bad = { free: tiers.free, premium: gcra({ limit: -1, window: "1h" }) };
+    await expect(serve({ limits: { limits: byTier(bad, planOf) } })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_LIMIT",
+    });
+    const keyless = { free: gcra({ limit: 1, window: "1h", per: "tenant" }) };
+    await expect(serve({ limits: { limits: byTier(keyless, planOf) } })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+    });
+    expect(() => byTier({}, planOf)).toThrow(/tiers/);
+    expect(() => byTier(tiers, "free" as never)).toThrow(/function/);
+  });
+});

@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { createLimiter, gcra } from "@headgate/core";
+import { expect, test } from "vitest";
+import { deferred } from "./support/deferred.ts";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, RunningSite } from "./support/framework.ts";
+import { watchUnhandled } from "./support/unhandled.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+/** A function of a request that takes until the client has left. */
+function waitForLeaving() {
+  const entered = deferred<AnyRequest>();
+  const left = deferred();
+  return {
+    entered: entered.promise,
+    left,
+    async slowly(request: AnyRequest) {
+      entered.resolve(request);
+      await left.promise;
+    },
+  };
+}
+
+/** Sends a request, and leaves when it is being worked on. Resolves when the server has seen that. */
+async function askAndLeave(site: RunningSite, entered: Promise<AnyRequest>): Promise<void> {
+  const socket = connect(site.port, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const request = await entered;
+  const closed = once(request.socket, "close");
+  socket.destroy();
+  await closed;
+}
+
+describeFrameworks(({ serve }) => {
+  test.each(["key", "cost", "skip", "onDenied"] as const)(
+    "a client that leaves while %s takes its time does no harm",
+    async (option) => {
+      const settled = watchUnhandled();
+      const { entered, left, slowly } = waitForLeaving();
+      const values = { key: "ann", cost: 1, skip: false, onDenied: undefined };
+      const cost = option === "onDenied" ? 2 : 1;
+      const site = await serve({
+        limits: {
+          limits,
+          cost,
+          [option]: async (request: AnyRequest) => {
+            await slowly(request);
+            return values[option];
+          },
+        },
+      });
+      await askAndLeave(site, entered);
+      left.resolve();
+      await settled();
+      expect(site.errors).toEqual([]);
+      expect(site.warnings).toEqual([]);
+      expect([200, 429]).toContain((await site.ask()).status);
+    },
+  );
+
+  test("a client that leaves before it is asked for its address is dropped quietly", async () => {
+    const settled = watchUnhandled();
+    const { entered, left, slowly } = waitForLeaving();
+    const limiter = createLimiter({ limits });
+    const site = await serve({ limits: { limiter }, before: slowly });
+    await askAndLeave(site, entered);
+    left.resolve();
+    await settled();
+    expect(site.errors).toEqual([]);
+    expect(site.handled).toEqual([]);
+    expect((await site.ask()).status).toBe(200);
+  });
+
+  test("nor does it become an unlimited request when its key is known", async () => {
+    const { entered, left, slowly } = waitForLeaving();
+    const site = await serve({ limits: { limits, key: () => "ann" }, before: slowly });
+    await askAndLeave(site, entered);
+    left.resolve();
+    // Whoever leaves early has spent, or was not served.
+    const { status } = await site.ask();
+    expect(site.handled).toHaveLength(1);
+    expect([200, 429]).toContain(status);
+    expect(site.errors).toEqual([]);
+  });
+});

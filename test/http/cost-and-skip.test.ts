@@ -1,0 +1,104 @@
+import { gcra } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, RunningSite, SharedOptions } from "./support/framework.ts";
+
+const limits = gcra({ limit: 10, window: "1h" });
+
+const left = async ({ ask }: RunningSite, path?: string, headers?: Record<string, string>) =>
+  (await ask(path, { headers: headers ?? {} })).headers["x-ratelimit-remaining"];
+
+const costHeader = ({ headers }: AnyRequest) => Number(headers["x-cost"] ?? 1);
+
+describeFrameworks(({ serve }) => {
+  const serving = (options: Partial<SharedOptions>) => serve({ limits: { limits, ...options } });
+
+  test("a request costs one unit, or as many as said", async () => {
+    expect(await left(await serving({}))).toBe("9");
+    expect(await left(await serving({ cost: 4 }))).toBe("6");
+  });
+
+  test.each([
+    { kind: "a function", cost: costHeader },
+    { kind: "an async function", cost: async (request: AnyRequest) => costHeader(request) },
+  ])("the cost may be $kind of the request", async ({ cost }) => {
+    const site = await serving({ cost });
+    expect(await left(site, "/", { "x-cost": "3" })).toBe("7");
+    expect(await left(site)).toBe("6");
+    const denied = await site.ask("/", { headers: { "x-cost": "7" } });
+    expect(denied.status).toBe(429);
+    expect(denied.headers["x-ratelimit-remaining"]).toBe("6");
+    expect(await left(site, "/", { "x-cost": "6" })).toBe("0");
+  });
+
+  test.each([Number.NaN, undefined, null, 0, -1, 1.5, 2 ** 53, Number.POSITIVE_INFINITY, "3", 10n])(
+    "a cost of %s is an error, never an unlimited request",
+    async (cost) => {
+      const site = await serving({ cost: () => cost as never });
+      expect((await site.ask()).status).toBe(500);
+      expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_COST" }]);
+      expect(site.handled).toEqual([]);
+    },
+  );
+
+  test("a cost that throws or rejects goes to the error handler", async () => {
+    for (const cost of [failing, async () => failing()]) {
+      const site = await serving({ cost });
+      expect((await site.ask()).status).toBe(500);
+      expect(site.errors).toMatchObject([{ message: "no idea" }]);
+      expect(site.handled).toEqual([]);
+    }
+  });
+
+  test.each([Number.NaN, 0, -1, 0.5, "2", null, 2 ** 53])(
+    "a cost of %s in the options is an error at construction",
+    async (cost) => {
+      await expect(serving({ cost: cost as never })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+      });
+    },
+  );
+
+  test.each([
+    { kind: "a function", skip: isHealth },
+    { kind: "an async function", skip: async (request: AnyRequest) => isHealth(request) },
+  ])("skip, $kind, lets a request pass uncounted and without headers", async ({ skip }) => {
+    const site = await serving({ skip });
+    const health = await site.ask("/?health");
+    expect(health.status).toBe(200);
+    expect(Object.keys(health.headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
+    expect(health.json()).toBeNull();
+    expect(await left(site)).toBe("9");
+  });
+
+  test("a request that is skipped reads neither key nor cost", async () => {
+    const site = await serving({ skip: () => true, key: failing, cost: failing });
+    expect((await site.ask()).status).toBe(200);
+  });
+
+  test.each(["yes", 1, 0, "", null, {}])(
+    "a skip that returns %s is an error, never an unlimited request",
+    async (returned) => {
+      const site = await serving({ skip: () => returned as never });
+      expect((await site.ask()).status).toBe(500);
+      expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_OPTION" }]);
+      expect(site.handled).toEqual([]);
+    },
+  );
+
+  test("a skip that throws or rejects goes to the error handler", async () => {
+    for (const skip of [failing, async () => failing()]) {
+      const site = await serving({ skip });
+      expect((await site.ask()).status).toBe(500);
+      expect(site.handled).toEqual([]);
+    }
+  });
+});
+
+function isHealth({ url }: AnyRequest): boolean {
+  return url.includes("health");
+}
+
+function failing(): never {
+  throw new Error("no idea");
+}

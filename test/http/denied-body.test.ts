@@ -1,0 +1,51 @@
+import { createLimiter, gcra } from "@headgate/core";
+import { toProblem } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+
+const limits = [
+  gcra({ limit: 1, window: "1h", name: "tight" }),
+  gcra({ limit: 1, window: "1d", name: "daily" }),
+  gcra({ limit: 9, window: "1h", name: "loose" }),
+];
+
+describeFrameworks(({ serve }) => {
+  test("a denial is a problem document that names the limits it broke, and no others", async () => {
+    const { ask, handled } = await serve({ limits: { limits } });
+    await ask();
+    const denied = await ask();
+    expect(denied.status).toBe(429);
+    expect(denied.headers["content-type"]).toBe("application/problem+json");
+    expect(denied.headers["cache-control"]).toBe("no-store");
+    expect(Number(denied.headers["content-length"])).toBe(denied.text.length);
+    expect(denied.json()).toEqual({
+      type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
+      title: "Too Many Requests",
+      status: 429,
+      "violated-policies": ["tight", "daily"],
+    });
+    expect(handled).toHaveLength(1);
+  });
+
+  test("it is what toProblem makes of the decision", async () => {
+    const limiter = createLimiter({ limits });
+    const { ask } = await serve({ limits: { limiter, key: () => "all" } });
+    await ask();
+    const denied = await ask();
+    expect(denied.json()).toEqual(toProblem(await limiter.peek("all")));
+  });
+
+  test("every method is denied alike, and HEAD has no body", async () => {
+    const { ask, handled } = await serve({ limits: { limits } });
+    await ask();
+    const posted = await ask("/", { method: "POST" });
+    expect([posted.status, posted.headers["content-type"]]).toEqual([
+      429,
+      "application/problem+json",
+    ]);
+    const head = await ask("/", { method: "HEAD" });
+    expect([head.status, head.text]).toEqual([429, ""]);
+    expect(head.headers).toHaveProperty("retry-after");
+    expect(handled).toHaveLength(1);
+  });
+});

@@ -1,0 +1,114 @@
+import { gcra } from "@headgate/core";
+import { byHeader, byIp } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { SharedOptions } from "./support/framework.ts";
+import { parseFields } from "./support/rate-limit-fields.ts";
+
+describeFrameworks(({ serve }) => {
+  test("limits count by the dimension they name, together in one decision", async () => {
+    const { ask } = await serve({
+      limits: {
+        limits: [
+          gcra({ limit: 2, window: "1h", per: "tenant", name: "tenant" }),
+          gcra({ limit: 3, window: "1h", per: "user", name: "user" }),
+        ],
+        key: { tenant: byHeader("x-tenant"), user: byHeader("x-user") },
+      },
+    });
+    const as = (tenant: string, user: string) =>
+      ask("/", { headers: { "x-tenant": tenant, "x-user": user } });
+    const left = async (tenant: string, user: string) =>
+      parseFields((await as(tenant, user)).headers["ratelimit"]).map(({ r }) => r);
+    expect(await left("acme", "ann")).toEqual([1, 2]);
+    expect(await left("acme", "bob")).toEqual([0, 2]);
+    // Denied by the tenant's limit, so the user's is not charged.
+    expect(await left("acme", "ann")).toEqual([0, 2]);
+    expect(await left("other", "ann")).toEqual([1, 1]);
+  });
+
+  test('per "ip" needs no key', async () => {
+    const { ask } = await serve({
+      limits: { limits: gcra({ limit: 1, window: "1h", per: "ip" }) },
+      trustProxy: "loopback",
+    });
+    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    expect((await from("203.0.113.1")).status).toBe(200);
+    expect((await from("203.0.113.1")).status).toBe(429);
+    expect((await from("203.0.113.2")).status).toBe(200);
+  });
+
+  test('per "global" needs none, and counts everybody together', async () => {
+    const { ask } = await serve({
+      limits: {
+        limits: [
+          gcra({ limit: 9, window: "1h" }),
+          gcra({ limit: 2, window: "1h", per: "global", name: "all" }),
+        ],
+        key: byHeader("x-user"),
+      },
+    });
+    const statuses: number[] = [];
+    for (const user of ["ann", "bob", "cid"]) {
+      statuses.push((await ask("/", { headers: { "x-user": user } })).status);
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  test('per "global" alone reads no key and no address', async () => {
+    const { ask } = await serve({
+      limits: {
+        limits: gcra({ limit: 1, window: "1h", per: "global" }),
+        key: () => {
+          throw new Error("nobody asks for it");
+        },
+      },
+    });
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+  });
+
+  test('a record may say how addresses are counted, per "ip" too', async () => {
+    const { ask } = await serve({
+      limits: {
+        limits: gcra({ limit: 1, window: "1h", per: "ip" }),
+        key: { ip: byIp({ ipv6Prefix: 48 }) },
+      },
+      trustProxy: "loopback",
+    });
+    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    expect((await from("2001:db8:1:1::1")).status).toBe(200);
+    expect((await from("2001:db8:1:2::1")).status).toBe(429);
+    expect((await from("2001:db8:2:1::1")).status).toBe(200);
+  });
+
+  const bad: { what: string; options: Partial<SharedOptions> }[] = [
+    { what: "a dimension without a key function", options: {} },
+    { what: "a key function for another dimension", options: { key: { tenants: byIp() } } },
+    { what: "one function for a dimension that has a name", options: { key: byIp() } },
+    { what: "a key that is no function", options: { key: { tenant: "x-tenant" } as never } },
+    { what: "a key that is a header's name", options: { key: "x-tenant" as never } },
+  ];
+
+  test.each(bad)("$what is an error at construction", async ({ options }) => {
+    const limits = gcra({ limit: 1, window: "1h", per: "tenant" });
+    await expect(serve({ limits: { limits, ...options } })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(/key/),
+    });
+  });
+
+  test("limits that name no dimension count addresses beside a record that has no default", async () => {
+    const { ask } = await serve({
+      limits: {
+        limits: [
+          gcra({ limit: 1, window: "1h" }),
+          gcra({ limit: 9, window: "1h", per: "user", name: "user" }),
+        ],
+        key: { user: byHeader("x-user") },
+      },
+    });
+    expect((await ask("/", { headers: { "x-user": "ann" } })).status).toBe(200);
+    expect((await ask("/", { headers: { "x-user": "bob" } })).status).toBe(429);
+  });
+});

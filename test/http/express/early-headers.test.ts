@@ -1,0 +1,28 @@
+import { gcra } from "@headgate/core";
+import { rateLimit } from "@headgate/express";
+import { expect, test } from "vitest";
+import { describeExpress } from "./describe-express.ts";
+
+describeExpress(({ serve }) => {
+  test("headers that were sent before the limiter: allowed goes on, denied never reaches the handler", async () => {
+    const handled: string[] = [];
+    const { ask } = await serve((app) => {
+      app.use((_req, res, next) => {
+        res.write("early ");
+        next();
+      });
+      app.use(rateLimit({ limits: gcra({ limit: 1, window: "1h" }) }));
+      app.get("/", (req, res) => {
+        handled.push(req.path);
+        res.end("late");
+      });
+    });
+    expect((await ask()).text).toBe("early late");
+    const denied = await ask().then(
+      ({ text }) => text,
+      () => "cut off",
+    );
+    expect(denied).not.toContain("late");
+    expect(handled).toHaveLength(1);
+  });
+});

@@ -1,0 +1,77 @@
+import { gcra } from "@headgate/core";
+import { HeadgateDenied, rateLimit } from "@headgate/express";
+import type { ErrorRequestHandler } from "express";
+import { expect, test } from "vitest";
+import { describeExpress } from "./describe-express.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+describeExpress(({ make, serve }) => {
+  const answer: ErrorRequestHandler = (error, _req, res, _next) => {
+    res.status(error.status ?? 500).send(`${error.code}`);
+  };
+
+  test("errors reach the error middleware of the router first, then the application's", async () => {
+    const seen: string[] = [];
+    const note =
+      (name: string): ErrorRequestHandler =>
+      (error, _req, _res, next) => {
+        seen.push(`${name} ${error instanceof HeadgateDenied}`);
+        next(error);
+      };
+    const { ask } = await serve((app) => {
+      const router = make.Router();
+      router.use(rateLimit({ limits, onDenied: "error" }), (_req, res) => res.end("ok"));
+      router.use(note("router"));
+      app.use(router);
+      app.use(note("app"), answer);
+    });
+    await ask();
+    const denied = await ask();
+    expect(denied).toMatchObject({ status: 429, text: "HEADGATE_DENIED" });
+    expect(denied.headers["retry-after"]).toBe("3600");
+    expect(seen).toEqual(["router true", "app true"]);
+  });
+
+  test("requests that fail elsewhere have been counted, and tell the headers", async () => {
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limits }));
+      app.get("/", () => {
+        throw new Error("mine");
+      });
+    });
+    const failed = await ask();
+    expect(failed.status).toBe(500);
+    expect(failed.headers["x-ratelimit-remaining"]).toBe("0");
+    expect((await ask()).status).toBe(429);
+  });
+
+  test("error middleware that comes after is not run for what Headgate answers itself", async () => {
+    const seen: unknown[] = [];
+    const note: ErrorRequestHandler = (error, _req, _res, next) => {
+      seen.push(error);
+      next(error);
+    };
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limits }), (_req, res) => res.end("ok"));
+      app.use(note);
+    });
+    await ask();
+    expect((await ask()).status).toBe(429);
+    expect(seen).toEqual([]);
+  });
+
+  test("a handler that throws at once is not called a second time, nor taken for an error of the limiter", async () => {
+    let calls = 0;
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limits: gcra({ limit: 9, window: "1h" }) }));
+      app.use((_req, _res, next) => {
+        calls += 1;
+        next(Object.assign(new Error("mine"), { status: 418, code: "MINE" }));
+      });
+      app.use(answer);
+    });
+    expect(await ask()).toMatchObject({ status: 418, text: "MINE" });
+    expect(calls).toBe(1);
+  });
+});

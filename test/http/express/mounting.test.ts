@@ -1,0 +1,173 @@
+import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { rateLimit } from "@headgate/express";
+import type { Request, RequestHandler, Response } from "express";
+import { expect, test } from "vitest";
+import { describeExpress } from "./describe-express.ts";
+
+const limits = gcra({ limit: 2, window: "1h" });
+
+const tell: RequestHandler = (req, res) => {
+  res.json({ left: req.rateLimit?.remaining ?? null });
+};
+
+describeExpress(({ make, serve }) => {
+  test("app.use limits all that comes after it, and nothing that comes before", async () => {
+    const { ask } = await serve((app) => {
+      app.get("/before", tell);
+      app.use(rateLimit({ limits }));
+      app.get("/after", tell);
+    });
+    expect((await ask("/before")).json()).toEqual({ left: null });
+    expect((await ask("/after")).json()).toEqual({ left: 1 });
+    expect((await ask("/missing")).status).toBe(404);
+    expect((await ask("/after")).status).toBe(429);
+    expect((await ask("/before")).status).toBe(200);
+  });
+
+  test("a mount path limits what is under it, as one", async () => {
+    const { ask } = await serve((app) => {
+      app.use("/api", rateLimit({ limits }));
+      app.use("/api/:version", make.Router().get("/things", tell));
+      app.get("/other", tell);
+    });
+    expect((await ask("/api/v1/things")).json()).toEqual({ left: 1 });
+    expect((await ask("/other")).json()).toEqual({ left: null });
+    expect((await ask("/api/v2/things")).json()).toEqual({ left: 0 });
+    expect((await ask("/api/v1/things")).status).toBe(429);
+  });
+
+  test("a router limits its own routes", async () => {
+    const { ask } = await serve((app) => {
+      const router = make.Router();
+      router.use(rateLimit({ limits }));
+      router.get("/", tell);
+      app.use("/limited", router);
+      app.use("/free", make.Router().get("/", tell));
+    });
+    for (const status of [200, 200, 429]) expect((await ask("/limited")).status).toBe(status);
+    expect((await ask("/free")).status).toBe(200);
+  });
+
+  test("a route takes it in an array, among other middleware", async () => {
+    const order: string[] = [];
+    const note =
+      (name: string): RequestHandler =>
+      (_req, _res, next) => {
+        order.push(name);
+        next();
+      };
+    const { ask } = await serve((app) => {
+      app.get("/", [note("first"), rateLimit({ limits }), note("second")], note("third"), tell);
+    });
+    expect((await ask()).json()).toEqual({ left: 1 });
+    await ask();
+    order.length = 0;
+    expect((await ask()).status).toBe(429);
+    expect(order).toEqual(["first"]);
+  });
+
+  test("route() and all() take it for the methods they name", async () => {
+    const { ask } = await serve((app) => {
+      app.route("/").post(rateLimit({ limits }), tell).get(tell);
+      app.all("/all", rateLimit({ limits }), tell);
+    });
+    expect((await ask("/", { method: "POST" })).json()).toEqual({ left: 1 });
+    expect((await ask("/")).json()).toEqual({ left: null });
+    expect((await ask("/all", { method: "POST" })).json()).toEqual({ left: 1 });
+    expect((await ask("/all")).json()).toEqual({ left: 0 });
+  });
+
+  test("HEAD spends the budget of GET", async () => {
+    const { ask } = await serve((app) => app.get("/", rateLimit({ limits }), tell));
+    expect((await ask("/", { method: "HEAD" })).headers["x-ratelimit-remaining"]).toBe("1");
+    expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("0");
+    expect((await ask("/", { method: "HEAD" })).status).toBe(429);
+  });
+
+  test("a sub-application counts its own, after those of the outer one", async () => {
+    const { ask } = await serve((app) => {
+      const inner = make();
+      inner.use(rateLimit({ limits: gcra({ limit: 9, window: "1h", name: "inner" }) }));
+      inner.get("/", tell);
+      app.use(rateLimit({ limits: gcra({ limit: 5, window: "1h", name: "outer" }) }));
+      app.use("/inner", inner);
+    });
+    const { headers, json } = await ask("/inner");
+    expect(headers["ratelimit"]).toMatch(/^"outer";r=4;.*, "inner";r=8;/);
+    expect(json()).toEqual({ left: 4 });
+  });
+
+  test("the same middleware mounted twice counts a request once", async () => {
+    const { ask } = await serve((app) => {
+      const limited = rateLimit({ limits });
+      app.use(limited);
+      app.get("/", limited, limited, tell);
+    });
+    expect((await ask()).json()).toEqual({ left: 1 });
+  });
+
+  test("two middlewares of one name on one store count a request once", async () => {
+    const store = memoryStore();
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ name: "api", limits, store }));
+      app.get("/", rateLimit({ name: "api", limits, store }), tell);
+    });
+    expect((await ask()).json()).toEqual({ left: 1 });
+  });
+
+  test("req.ip under a mount path is the client's, and so is the key's request", async () => {
+    const urls: string[] = [];
+    const { ask } = await serve((app) => {
+      const key = (req: Request) => {
+        urls.push(req.originalUrl);
+        return req.ip;
+      };
+      app.use("/api", rateLimit({ limits, key }), tell);
+    });
+    await ask("/api/things?q=1");
+    expect(urls).toEqual(["/api/things?q=1"]);
+  });
+
+  test("params of the route are there for the key", async () => {
+    const { ask } = await serve((app) => {
+      const key = (req: Request) => req.params["tenant"] as string;
+      app.get("/:tenant", rateLimit({ limits, key }), tell);
+    });
+    expect((await ask("/acme")).json()).toEqual({ left: 1 });
+    expect((await ask("/other")).json()).toEqual({ left: 1 });
+    expect((await ask("/acme")).json()).toEqual({ left: 0 });
+  });
+
+  test("the middleware has its limiter, and close() ends it", async () => {
+    const limited = rateLimit({ limits });
+    const { ask } = await serve((app) => app.use(limited, tell));
+    await ask();
+    await ask();
+    expect((await ask()).status).toBe(429);
+    expect(await limited.limiter.reset("127.0.0.1")).toBe(true);
+    expect((await ask()).status).toBe(200);
+    await limited.close();
+    await limited.close();
+    expect((await ask()).status).toBe(500);
+  });
+
+  test("close() leaves a limiter that was handed in to its owner", async () => {
+    const limiter = createLimiter({ limits });
+    await rateLimit({ limiter }).close();
+    expect(await limiter.consume("ann")).toMatchObject({ allowed: true });
+  });
+
+  test("an answer in parts, and one by hand, carry the headers", async () => {
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limits }));
+      app.get("/", (_req: Request, res: Response) => {
+        res.writeHead(202, { "x-mine": "1" });
+        res.write("a");
+        res.end("b");
+      });
+    });
+    const { status, headers, text } = await ask();
+    expect([status, text]).toEqual([202, "ab"]);
+    expect(headers).toMatchObject({ "x-mine": "1", "x-ratelimit-remaining": "1" });
+  });
+});

@@ -1,0 +1,67 @@
+import { gcra } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, SharedOptions } from "./support/framework.ts";
+
+const limits = gcra({ limit: 2, window: "1h" });
+
+const byUser = ({ headers }: AnyRequest) => headers["x-user"] as string | undefined;
+
+const as = (user: string) => ({ headers: { "x-user": user } });
+
+describeFrameworks(({ serve }) => {
+  const serving = (options: Partial<SharedOptions>) => serve({ limits: { limits, ...options } });
+
+  test.each([
+    { kind: "a function", key: byUser },
+    { kind: "an async function", key: async (request: AnyRequest) => byUser(request) },
+    { kind: "a record", key: { default: byUser } },
+  ])("$kind says who is counted", async ({ key }) => {
+    const { ask } = await serving({ key });
+    const statuses: number[] = [];
+    for (const user of ["ann", "bob", "ann", "ann", "bob", "bob"]) {
+      statuses.push((await ask("/", as(user))).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 200, 429]);
+  });
+
+  test.each([42, true, false, {}, [], ["ann"], Symbol("ann"), 10n, Number.NaN, () => "ann"])(
+    "a key that is no string is an error, never an unlimited request or one bucket: %s",
+    async (returned) => {
+      const site = await serving({ key: () => returned as never });
+      expect((await site.ask()).status).toBe(500);
+      expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
+      expect(site.handled).toEqual([]);
+    },
+  );
+
+  test("a key that throws or rejects goes to the error handler", async () => {
+    const fail = () => {
+      throw new Error("no session");
+    };
+    for (const key of [fail, async () => fail()]) {
+      const site = await serving({ key });
+      expect((await site.ask()).status).toBe(500);
+      expect(site.errors).toMatchObject([{ message: "no session" }]);
+      expect(site.handled).toEqual([]);
+    }
+  });
+
+  test("keys that are names of an object's own members are keys like any other", async () => {
+    const { ask } = await serving({ key: byUser });
+    for (const user of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+      const statuses = [1, 2, 3].map(() => ask("/", as(user)));
+      expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([200, 200, 429]);
+    }
+  });
+
+  test("keys that differ in one sign are counted apart, however long and odd they are", async () => {
+    const keys = ["a", "A", " a", "a:", "a{", "{a}", "a%7b", "a\u0000", "é", "#", "~a", "~~a"];
+    const long = ["x".repeat(4_000), `${"x".repeat(3_999)}y`];
+    const { ask } = await serving({ key: ({ url }) => decodeURIComponent(url.slice(2)) });
+    for (const key of [...keys, ...long]) {
+      const { headers } = await ask(`/?${encodeURIComponent(key)}`);
+      expect([key, headers["x-ratelimit-remaining"]]).toEqual([key, "1"]);
+    }
+  });
+});

@@ -1,0 +1,101 @@
+import { fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { manualClock } from "./support/manual-clock.ts";
+
+const FIVE = slidingLog({ limit: 5, window: "10s" });
+
+describeFrameworks(({ serve }) => {
+  test("X-RateLimit-* tell the limit, what is left, and the seconds until all is back", async () => {
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const { ask } = await serve({ limits: { name: "api", limits: FIVE, store } });
+    expect((await ask()).headers).toMatchObject({
+      "x-ratelimit-limit": "5",
+      "x-ratelimit-remaining": "4",
+      "x-ratelimit-reset": "10",
+    });
+    clock.advance(2_500);
+    expect((await ask()).headers).toMatchObject({
+      "x-ratelimit-remaining": "3",
+      "x-ratelimit-reset": "10",
+    });
+  });
+
+  test("the seconds are rounded up: a reset is never told too early", async () => {
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const limits = fixedWindow({ limit: 5, window: "10s" });
+    const { ask } = await serve({ limits: { name: "api", limits, store } });
+    await ask();
+    clock.advance(2_001);
+    expect((await ask()).headers["x-ratelimit-reset"]).toBe("8");
+    clock.advance(7_998);
+    expect((await ask()).headers["x-ratelimit-reset"]).toBe("1");
+  });
+
+  test('legacyReset "epoch" tells the moment in seconds since the epoch', async () => {
+    const limits = fixedWindow({ limit: 5, window: "1h" });
+    const { ask } = await serve({ limits: { limits, headers: { legacyReset: "epoch" } } });
+    const before = Date.now();
+    const { headers } = await ask();
+    const reset = Number(headers["x-ratelimit-reset"]);
+    expect(reset).toBeGreaterThanOrEqual(Math.ceil((before + 3_600_000) / 1_000));
+    expect(reset).toBeLessThanOrEqual(Math.ceil((Date.now() + 3_600_000) / 1_000));
+  });
+
+  test("a denial has them too, with nothing left", async () => {
+    const { ask } = await serve({ limits: { limits: gcra({ limit: 1, window: "1h" }) } });
+    await ask();
+    const denied = await ask();
+    expect(denied.status).toBe(429);
+    expect(denied.headers).toMatchObject({
+      "x-ratelimit-limit": "1",
+      "x-ratelimit-remaining": "0",
+      "x-ratelimit-reset": "3600",
+    });
+  });
+
+  test("with several limits they are the numbers of the one with the least share left, whatever the order", async () => {
+    const loose = gcra({ limit: 1_000, window: "1h" });
+    const tight = gcra({ limit: 4, window: "1m" });
+    for (const limits of [
+      [loose, tight],
+      [tight, loose],
+    ]) {
+      const { ask } = await serve({ limits: { limits } });
+      expect((await ask()).headers).toMatchObject({
+        "x-ratelimit-limit": "4",
+        "x-ratelimit-remaining": "3",
+        "x-ratelimit-reset": "15",
+      });
+    }
+  });
+
+  test("of several limits that deny, they are the numbers of the one that takes longest", async () => {
+    const limits = [
+      fixedWindow({ limit: 2, window: "1m" }),
+      fixedWindow({ limit: 2, window: "1h" }),
+      gcra({ limit: 100, window: "1h" }),
+    ];
+    const { ask } = await serve({ limits: { limits } });
+    await ask();
+    await ask();
+    const { status, headers } = await ask();
+    expect(status).toBe(429);
+    expect(headers).toMatchObject({ "x-ratelimit-limit": "2", "x-ratelimit-remaining": "0" });
+    expect(Number(headers["x-ratelimit-reset"])).toBeGreaterThan(3_590);
+    expect(Number(headers["retry-after"])).toBeGreaterThan(3_590);
+  });
+
+  test("burst and capacity are the limit that is told: the most that is granted at once", async () => {
+    const { ask } = await serve({
+      limits: { limits: gcra({ limit: 60, window: "1m", burst: 7 }) },
+    });
+    expect((await ask()).headers).toMatchObject({
+      "x-ratelimit-limit": "7",
+      "x-ratelimit-remaining": "6",
+      "x-ratelimit-reset": "1",
+    });
+  });
+});

@@ -1,0 +1,110 @@
+import { gcra } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, SharedOptions } from "./support/framework.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+const byUser = ({ headers }: AnyRequest) => headers["x-user"] as string | undefined;
+
+const as = (user: string) => ({ headers: { "x-user": user } });
+
+/** What a key function may return when it has nothing to say. */
+const nothings = [undefined, null, ""];
+
+describeFrameworks(({ serve }) => {
+  const serving = (options: Partial<SharedOptions>) =>
+    serve({ limits: { limits, key: byUser, ...options }, trustProxy: "loopback" });
+
+  test("without a key the address counts, so that anonymous clients do not share one bucket", async () => {
+    const { ask } = await serving({});
+    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    expect((await from("203.0.113.1")).status).toBe(200);
+    expect((await from("203.0.113.1")).status).toBe(429);
+    expect((await from("203.0.113.2")).status).toBe(200);
+  });
+
+  test("nobody can spend an address's budget by sending it as a key, nor the other way round", async () => {
+    const { ask } = await serving({});
+    const guesses = [
+      "127.0.0.1",
+      "ip:127.0.0.1",
+      "~ip~127.0.0.1",
+      "~~ip~127.0.0.1",
+      "undefined",
+      "null",
+    ];
+    for (const guess of guesses) expect((await ask("/", as(guess))).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+    expect((await ask("/", as("::1"))).status).toBe(200);
+  });
+
+  test.each(nothings)("a key of %j counts the address", async (returned) => {
+    const { ask } = await serving({ key: () => returned as never });
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+  });
+
+  test.each(nothings)(
+    '"reject" answers 400 to a key of %j, and counts nothing',
+    async (returned) => {
+      const site = await serving({ missing: "reject", key: async () => returned as never });
+      const refused = await site.ask();
+      expect(refused.status).toBe(400);
+      expect(refused.headers["content-type"]).toBe("application/problem+json");
+      expect(refused.headers).not.toHaveProperty("retry-after");
+      expect(refused.json()).toMatchObject({ status: 400, title: "Bad Request" });
+      expect(site.handled).toEqual([]);
+    },
+  );
+
+  test('"reject" lets a request with a key pass, and counts it', async () => {
+    const { ask } = await serving({ missing: "reject" });
+    expect((await ask("/", as("ann"))).status).toBe(200);
+    expect((await ask("/", as("ann"))).status).toBe(429);
+  });
+
+  test("a refused request does not charge the limits whose key is there", async () => {
+    const { ask } = await serving({
+      limits: [limits, gcra({ limit: 5, window: "1h", per: "user", name: "user" })],
+      key: { default: () => "all", user: byUser },
+      missing: "reject",
+    });
+    expect((await ask()).status).toBe(400);
+    expect((await ask("/", as("ann"))).status).toBe(200);
+  });
+
+  test.each(nothings)('"skip" leaves out the one limit whose key is %j', async (returned) => {
+    const { ask } = await serving({
+      limits: [
+        gcra({ limit: 3, window: "1h", per: "user", name: "user" }),
+        gcra({ limit: 2, window: "1h", per: "ip", name: "ip" }),
+      ],
+      key: { user: (request) => byUser(request) ?? (returned as never) },
+      missing: "skip",
+    });
+    const anonymous = await ask();
+    expect(anonymous.headers["ratelimit"]).toBe('"ip";r=1;t=1800');
+    const known = await ask("/", as("ann"));
+    expect(known.headers["ratelimit"]).toMatch(/^"user";r=2;t=\d+, "ip";r=0;t=\d+$/);
+    expect((await ask()).status).toBe(429);
+  });
+
+  test('"skip" lets a request pass when no limit is left, without headers', async () => {
+    const { ask } = await serving({ missing: "skip" });
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await ask();
+      expect(status).toBe(200);
+      expect(headers).not.toHaveProperty("ratelimit");
+    }
+  });
+
+  test("anything else is an error at construction", async () => {
+    for (const missing of ["allow", true, null]) {
+      await expect(serving({ missing: missing as never })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+      });
+    }
+  });
+});

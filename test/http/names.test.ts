@@ -1,0 +1,128 @@
+import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { byHeader, byTier } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { SharedOptions } from "./support/framework.ts";
+import { uniquePrefix, useRedis } from "./support/redis-client.ts";
+
+const three = gcra({ limit: 3, window: "1h" });
+const four = gcra({ limit: 4, window: "1h" });
+
+describeFrameworks(({ serve }) => {
+  const redis = useRedis();
+
+  test("the same name shares one budget among routes", async () => {
+    const store = memoryStore();
+    const limits = { name: "login", limits: three, store };
+    const { ask } = await serve({ routes: { "/web": { limits }, "/app": { limits } } });
+    const statuses: number[] = [];
+    for (const path of ["/web", "/app", "/web", "/app", "/web"]) {
+      statuses.push((await ask(path)).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  });
+
+  test("the same name shares one budget among applications on one Redis", async () => {
+    const prefix = uniquePrefix();
+    const limits = () => ({ name: "api", limits: three, store: redisStore(redis, { prefix }) });
+    const sites = [await serve({ limits: limits() }), await serve({ limits: limits() })];
+    const left: (string | undefined)[] = [];
+    for (const { ask } of sites) left.push((await ask()).headers["x-ratelimit-remaining"]);
+    expect(left).toEqual(["2", "1"]);
+  });
+
+  test("other names do not share, with the same limits on the same store", async () => {
+    const store = memoryStore();
+    const { ask } = await serve({
+      routes: {
+        "/web": { limits: { name: "web", limits: three, store } },
+        "/app": { limits: { name: "app", limits: three, store } },
+      },
+    });
+    expect((await ask("/web")).headers["x-ratelimit-remaining"]).toBe("2");
+    expect((await ask("/app")).headers["x-ratelimit-remaining"]).toBe("2");
+  });
+
+  test("the same name with another policy is an error at construction", async () => {
+    const store = memoryStore();
+    const serving = serve({
+      routes: {
+        "/web": { limits: { name: "login", limits: three, store } },
+        "/app": { limits: { name: "login", limits: four, store } },
+      },
+    });
+    await expect(serving).rejects.toMatchObject({
+      code: "HEADGATE_DUPLICATE_NAME",
+      message: expect.stringContaining('"login"'),
+    });
+  });
+
+  test("a name is required with a store", async () => {
+    for (const name of [undefined, "", 5]) {
+      const limits = { name: name as never, limits: three, store: memoryStore() };
+      await expect(serve({ limits })).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+    }
+  });
+
+  test("a site that is closed gives its names back", async () => {
+    const store = memoryStore();
+    const first = await serve({
+      limits: { name: "api", limits: three, store },
+      routes: { "/": { limits: { name: "route", limits: three, store } } },
+    });
+    await first.close();
+    const second = await serve({
+      limits: { name: "api", limits: four, store },
+      routes: { "/": { limits: { name: "route", limits: four, store } } },
+    });
+    expect((await second.ask()).headers["x-ratelimit-limit"]).toBe("4");
+  });
+
+  test("a site that is closed closes neither the limiter nor the client that it was given", async () => {
+    const limiter = createLimiter({
+      name: "given",
+      limits: three,
+      store: redisStore(redis, { prefix: uniquePrefix() }),
+    });
+    const { close } = await serve({ limits: { limiter } });
+    await close();
+    expect(await limiter.consume("ann")).toMatchObject({ allowed: true });
+  });
+
+  test("a limiter that is closed denies nobody silently: its requests are errors", async () => {
+    const limiter = createLimiter({ limits: three });
+    const { ask, errors, handled } = await serve({ limits: { limiter } });
+    await limiter.close();
+    expect((await ask()).status).toBe(500);
+    expect(errors).toMatchObject([{ code: "HEADGATE_CLOSED" }]);
+    expect(handled).toEqual([]);
+  });
+
+  test("a construction that fails keeps no name", async () => {
+    const store = memoryStore();
+    const failing: Partial<SharedOptions>[] = [
+      { limits: gcra({ limit: 1, window: "1h", per: "tenant" }) },
+      { limits: three, headers: { legacy: "yes" as never } },
+      { limits: byTier({ a: three, b: gcra({ limit: 0, window: "1h" }) }, () => "a") },
+    ];
+    for (const options of failing) {
+      await expect(serve({ limits: { name: "api", store, ...options } })).rejects.toThrow();
+    }
+    await serve({ limits: { name: "api", store, limits: four } });
+    await serve({ limits: { name: "api (a)", store, limits: four } });
+  });
+
+  test("a name of object internals is a name like any other", async () => {
+    const { ask } = await serve({
+      limits: {
+        name: "__proto__",
+        store: memoryStore(),
+        limits: gcra({ limit: 2, window: "1h", per: "constructor" }),
+        key: { constructor: byHeader("x-user") },
+      },
+    });
+    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("1");
+    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("0");
+  });
+});

@@ -1,0 +1,37 @@
+import { gcra } from "@headgate/core";
+import { HeadgateDenied } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+describeFrameworks(({ serve }) => {
+  test('"error" hands a HeadgateDenied to the error handler, with the headers set', async () => {
+    const { ask, handled, errors } = await serve({ limits: { limits, onDenied: "error" } });
+    await ask();
+    const denied = await ask();
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toBeInstanceOf(HeadgateDenied);
+    expect(errors[0]).toMatchObject({
+      code: "HEADGATE_DENIED",
+      status: 429,
+      statusCode: 429,
+      decision: { allowed: false, limit: 1, remaining: 0 },
+    });
+    expect(denied.status).toBe(429);
+    expect(denied.json()).toMatchObject({ code: "HEADGATE_DENIED" });
+    expect(denied.headers).toMatchObject({ "retry-after": "3600", "x-ratelimit-limit": "1" });
+    expect(handled).toHaveLength(1);
+  });
+
+  test("the framework's own error handler answers 429 to it", async () => {
+    const { ask } = await serve({
+      limits: { limits, onDenied: "error" },
+      ownErrorHandler: false,
+    });
+    await ask();
+    const denied = await ask();
+    expect(denied.status).toBe(429);
+    expect(denied.headers).toMatchObject({ "retry-after": "3600", "x-ratelimit-limit": "1" });
+  });
+});

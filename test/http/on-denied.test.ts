@@ -1,0 +1,115 @@
+import { setTimeout as after } from "node:timers/promises";
+import type { Decision } from "@headgate/core";
+import { gcra } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { SharedOptions } from "./support/framework.ts";
+
+const once = gcra({ limit: 1, window: "1h" });
+
+function limitedBy(onDenied: SharedOptions["onDenied"]): SharedOptions {
+  return { limits: once, onDenied };
+}
+
+describeFrameworks(({ serve }) => {
+  test("onDenied answers in its own way, with the headers of a denial already set", async () => {
+    const { ask, handled } = await serve({
+      limits: limitedBy((_, send) => send(503, "come back later")),
+    });
+    await ask();
+    const denied = await ask();
+    expect([denied.status, denied.text]).toEqual([503, "come back later"]);
+    expect(denied.headers).toMatchObject({
+      "retry-after": "3600",
+      "x-ratelimit-remaining": "0",
+      "cache-control": "no-store",
+    });
+    expect(denied.headers).toHaveProperty("ratelimit");
+    expect(denied.headers["content-type"]).toMatch(/^text\/plain/);
+    expect(handled).toHaveLength(1);
+  });
+
+  test("it gets the request and its decision, and runs for denials only", async () => {
+    const calls: { url: string; decision: Decision; same: boolean }[] = [];
+    const { ask } = await serve({
+      limits: limitedBy((request, _, decision) => {
+        calls.push({ url: request.url, decision, same: request.rateLimit === decision });
+      }),
+    });
+    await ask();
+    expect(calls).toEqual([]);
+    await ask("/?again=1");
+    expect(calls).toMatchObject([
+      { url: "/?again=1", same: true, decision: { allowed: false, remaining: 0, limit: 1 } },
+    ]);
+  });
+
+  test("one that only logs neither lets the request through nor hangs it: Headgate answers", async () => {
+    const { ask, handled } = await serve({ limits: limitedBy(() => {}) });
+    await ask();
+    const denied = await ask();
+    expect(denied.status).toBe(429);
+    expect(denied.headers["content-type"]).toBe("application/problem+json");
+    expect(denied.json()).toMatchObject({ title: "Too Many Requests" });
+    expect(handled).toHaveLength(1);
+  });
+
+  test("whatever it returns, the request goes no further", async () => {
+    for (const returned of [true, "next", 200, { allowed: true }, null]) {
+      const { ask, handled } = await serve({ limits: limitedBy(async () => returned) });
+      await ask();
+      expect((await ask()).status).toBe(429);
+      expect(handled).toHaveLength(1);
+    }
+  });
+
+  test("one that answers late is waited for", async () => {
+    const { ask, handled } = await serve({
+      limits: limitedBy(async (_, send) => {
+        await after(20);
+        send(429, "late");
+      }),
+    });
+    await ask();
+    expect(await ask()).toMatchObject({ status: 429, text: "late" });
+    expect(handled).toHaveLength(1);
+  });
+
+  test("one that settles late without an answer is answered for", async () => {
+    const { ask } = await serve({ limits: limitedBy(async () => after(20)) });
+    await ask();
+    expect((await ask()).headers["content-type"]).toBe("application/problem+json");
+  });
+
+  test.each([
+    {
+      kind: "throws",
+      onDenied: () => {
+        throw new TypeError("the log is full");
+      },
+    },
+    {
+      kind: "rejects",
+      onDenied: async () => {
+        await after(1);
+        throw new TypeError("the log is full");
+      },
+    },
+  ])("what it $kind goes to the error handler, not to the handler", async ({ onDenied }) => {
+    const { ask, handled, errors } = await serve({ limits: limitedBy(onDenied) });
+    await ask();
+    const denied = await ask();
+    expect(denied.status).toBe(500);
+    expect(denied.json()).toMatchObject({ message: "the log is full" });
+    expect(errors.map(({ name }) => name)).toEqual(["TypeError"]);
+    expect(handled).toHaveLength(1);
+  });
+
+  test("neither a name nor anything else but a function is taken", async () => {
+    for (const onDenied of ["errors", true, {}, null]) {
+      await expect(serve({ limits: limitedBy(onDenied as never) })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+      });
+    }
+  });
+});

@@ -1,0 +1,135 @@
+import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { SharedOptions } from "./support/framework.ts";
+
+const limits = gcra({ limit: 5, window: "1m" });
+
+/** What users of other limiters write, and what the error must tell them to write here. */
+const peers = [
+  ["max", "limits"],
+  ["limit", "limits"],
+  ["points", "limits"],
+  ["windowMs", "window"],
+  ["timeWindow", "window"],
+  ["duration", "window"],
+  ["keyGenerator", "key"],
+  ["ipv6Subnet", "ipv6Prefix"],
+  ["redis", "store"],
+  ["storeClient", "store"],
+  ["keyPrefix", "prefix"],
+  ["nameSpace", "name"],
+  ["identifier", "name"],
+  ["groupId", "name"],
+  ["handler", "onDenied"],
+  ["message", "onDenied"],
+  ["statusCode", "onDenied"],
+  ["errorResponseBuilder", "onDenied"],
+  ["onExceeded", "onDenied"],
+  ["standardHeaders", "standard"],
+  ["legacyHeaders", "legacy"],
+  ["addHeaders", "headers"],
+  ["addHeadersOnExceeding", "headers"],
+  ["enableDraftSpec", "standard"],
+  ["requestPropertyName", "rateLimit"],
+] as const;
+
+/** What the design names and nobody has built: taken silently, it would protect nobody. */
+const unbuilt = [
+  "allowList",
+  "blockList",
+  "count",
+  "shadow",
+  "storeTimeout",
+  "onUnavailable",
+] as const;
+
+/** Options whose effect elsewhere somebody may rely on, with no counterpart here yet. */
+const withoutCounterpart = [
+  "skipOnError",
+  "passOnStoreError",
+  "skipFailedRequests",
+  "skipSuccessfulRequests",
+  "ban",
+  "cache",
+  "continueExceeding",
+  "requestWasSuccessful",
+  "validate",
+  "global",
+] as const;
+
+describeFrameworks(({ serve }) => {
+  const serving = (options: object) => serve({ limits: options as SharedOptions });
+
+  test.each(peers)("%s is an error that names %s", async (option, ours) => {
+    await expect(serving({ limits, [option]: 1 })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(new RegExp(`"${option}".*\\b${ours}\\b`)),
+    });
+  });
+
+  test.each([...unbuilt, ...withoutCounterpart])("%s is an unknown option", async (option) => {
+    await expect(serving({ limits, [option]: 1 })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining(`"${option}"`),
+    });
+  });
+
+  test.each(["keys", "Limits", "toString", "constructor"])(
+    "%s, misspelt or an object's own, is an unknown option",
+    async (option) => {
+      await expect(serving({ limits, [option]: 1 })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+      });
+    },
+  );
+
+  test("limits, or a limiter in their place, are required, and not both", async () => {
+    const limiter = createLimiter({ limits });
+    const wrong: object[] = [
+      {},
+      { limits: undefined },
+      { limiter, limits },
+      { limiter, name: "api" },
+      { limiter, store: memoryStore() },
+      { limiter: {} },
+      { limiter: limits },
+      { limits, name: "api", store: {} },
+      { limits, name: "api", store: { get() {}, set() {} } },
+    ];
+    for (const options of wrong) {
+      await expect(serving(options)).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+    }
+  });
+
+  test.each([
+    [{ limit: -1, window: "1m" }],
+    [{ limit: Number.NaN, window: "1m" }],
+    [{ limit: undefined, window: "1m" }],
+    [{ limit: 0, window: "1m" }],
+    [{ limit: "5", window: "1m" }],
+    [{ limit: 1.5, window: "1m" }],
+    [{ limit: 5, window: 0.5 }],
+    [{ limit: 5, window: "1 minute" }],
+    [{ limit: 5, window: "400d" }],
+    [{ limit: 5, window: () => "1m" }],
+    [{ limit: 5, window: "1m", max: 5 }],
+  ])("a limit of %j is an error, and no other limit in its place", async (limit) => {
+    const serves = serving({ limits: { algorithm: "gcra", ...limit } });
+    await expect(serves).rejects.toMatchObject({ code: "HEADGATE_INVALID_LIMIT" });
+  });
+
+  test("no limits at all are an error, not an unlimited site", async () => {
+    for (const none of [[], null, "100/1m", 5, () => limits]) {
+      await expect(serving({ limits: none })).rejects.toMatchObject({
+        code: expect.stringMatching(/^HEADGATE_INVALID_/),
+      });
+    }
+  });
+
+  test("plain JSON is as good as a builder", async () => {
+    const json = JSON.parse('{ "algorithm": "gcra", "limit": 5, "window": "1m" }');
+    const { ask } = await serving({ limits: json });
+    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("4");
+  });
+});

@@ -1,0 +1,62 @@
+import { gcra } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { Site } from "./support/framework.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+const via = (forwarded: string) => ({ headers: { "x-forwarded-for": forwarded } });
+
+describeFrameworks(({ serve }) => {
+  const serving = async (trustProxy?: Site["trustProxy"]) => {
+    const { ask } = await serve({
+      limits: { limits },
+      ...(trustProxy === undefined ? {} : { trustProxy }),
+    });
+    return async (forwarded: string) => (await ask("/", via(forwarded))).status;
+  };
+
+  test("behind a proxy that is trusted, clients are counted by the address it forwards", async () => {
+    const from = await serving("loopback");
+    expect(await from("203.0.113.1")).toBe(200);
+    expect(await from("203.0.113.1")).toBe(429);
+    expect(await from("203.0.113.2")).toBe(200);
+  });
+
+  test("the left-most address, which a client can forge, chooses no bucket", async () => {
+    const from = await serving("loopback");
+    expect(await from("198.51.100.1, 203.0.113.1")).toBe(200);
+    expect(await from("198.51.100.2, 203.0.113.1")).toBe(429);
+    expect(await from("198.51.100.3, 10.0.0.1, 203.0.113.1")).toBe(429);
+  });
+
+  test("a header from somebody who is not trusted chooses no bucket", async () => {
+    const from = await serving();
+    expect(await from("203.0.113.1")).toBe(200);
+    expect(await from("203.0.113.2")).toBe(429);
+    expect(await from("not an address")).toBe(429);
+  });
+
+  test("addresses in other notations are the same client", async () => {
+    const from = await serving("loopback");
+    expect(await from("203.0.113.1")).toBe(200);
+    expect(await from("::ffff:203.0.113.1")).toBe(429);
+    expect(await from("::ffff:cb00:7101")).toBe(429);
+    expect(await from("::ffff:203.0.113.2")).toBe(200);
+  });
+
+  test("IPv6 clients are counted per /64", async () => {
+    const from = await serving("loopback");
+    expect(await from("2001:db8:1:1::1")).toBe(200);
+    expect(await from("2001:db8:1:1:ffff::2")).toBe(429);
+    expect(await from("2001:DB8:1:1::3")).toBe(429);
+    expect(await from("2001:db8:1:2::1")).toBe(200);
+  });
+
+  test("a hop that is trusted by its number forwards the address too", async () => {
+    const from = await serving((_, hop) => hop < 1);
+    expect(await from("198.51.100.1, 203.0.113.1")).toBe(200);
+    expect(await from("198.51.100.2, 203.0.113.1")).toBe(429);
+    expect(await from("203.0.113.2")).toBe(200);
+  });
+});

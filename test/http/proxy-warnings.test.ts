@@ -1,0 +1,82 @@
+import { setImmediate } from "node:timers/promises";
+import { gcra } from "@headgate/core";
+import { byHeader } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { SharedOptions, Site } from "./support/framework.ts";
+
+const limits = gcra({ limit: 100, window: "1h" });
+
+describeFrameworks(({ serve }) => {
+  /** What the operator is told when these requests come in. */
+  async function warningsAfter(
+    trustProxy: Site["trustProxy"],
+    headers: readonly Record<string, string>[],
+    options: Partial<SharedOptions> = {},
+  ): Promise<string[]> {
+    const { ask, warnings } = await serve({
+      limits: { limits, ...options },
+      trustProxy: trustProxy ?? false,
+    });
+    for (const one of headers) await ask("/", { headers: one });
+    // The process tells of a warning in the turn after the one that made it.
+    await setImmediate();
+    return warnings.map(({ code }) => code);
+  }
+
+  const forwarded = { "x-forwarded-for": "203.0.113.1" };
+
+  test("a forwarding header, and nobody trusted: one warning, because everybody would count as one", async () => {
+    expect(await warningsAfter(false, [{}, forwarded, forwarded, forwarded])).toEqual([
+      "HEADGATE_NO_PROXY_TRUST",
+    ]);
+    expect(await warningsAfter(false, [{ forwarded: "for=203.0.113.1" }])).toEqual([
+      "HEADGATE_NO_PROXY_TRUST",
+    ]);
+  });
+
+  test("a forwarding header from a proxy that is not the trusted one: the same", async () => {
+    expect(await warningsAfter("10.0.0.0/8", [forwarded])).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+  });
+
+  test("everybody trusted: one warning, because everybody could have any number of limits", async () => {
+    expect(await warningsAfter(true, [forwarded, forwarded])).toEqual(["HEADGATE_TRUST_EVERYBODY"]);
+    expect(await warningsAfter(() => true, [forwarded])).toEqual(["HEADGATE_TRUST_EVERYBODY"]);
+    expect(await warningsAfter("0.0.0.0/1, 128.0.0.0/1", [{}])).toEqual([
+      "HEADGATE_TRUST_EVERYBODY",
+    ]);
+  });
+
+  test("trust of an address, of a range, of a number of hops: none", async () => {
+    const trusts = ["loopback", "127.0.0.1", "127.0.0.0/8, 10.0.0.0/8"];
+    for (const trust of trusts) expect(await warningsAfter(trust, [{}, forwarded])).toEqual([]);
+    expect(await warningsAfter((_, hop) => hop < 2, [{}, forwarded])).toEqual([]);
+  });
+
+  test("no forwarding header: none", async () => {
+    expect(await warningsAfter(false, [{}, { via: "1.1 proxy" }])).toEqual([]);
+  });
+
+  test("no address counted: none", async () => {
+    const options = { key: byHeader("x-user"), missing: "reject" } as const;
+    expect(await warningsAfter(false, [forwarded], options)).toEqual([]);
+    expect(await warningsAfter(true, [forwarded], options)).toEqual([]);
+  });
+
+  test("several limiters of one site: still one warning", async () => {
+    const { ask, warnings } = await serve({
+      limits: [{ limits }, { limits: gcra({ limit: 9, window: "1h" }) }],
+      routes: { "/": { limits: { limits: gcra({ limit: 8, window: "1h" }) } } },
+    });
+    await ask("/", { headers: forwarded });
+    await setImmediate();
+    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+  });
+
+  test("the warning says who sent the header, and what to do", async () => {
+    const { ask, warnings } = await serve({ limits: { limits } });
+    await ask("/", { headers: forwarded });
+    await setImmediate();
+    expect(warnings[0]?.message).toMatch(/127\.0\.0\.1.*trust ?proxy/i);
+  });
+});

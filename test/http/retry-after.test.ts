@@ -1,0 +1,87 @@
+import type { Limit } from "@headgate/core";
+import {
+  fixedWindow,
+  gcra,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { manualClock } from "./support/manual-clock.ts";
+
+const limits: readonly Limit[] = [
+  gcra({ limit: 3, window: "10s" }),
+  tokenBucket({ capacity: 3, refill: 2, every: "7s" }),
+  fixedWindow({ limit: 3, window: "10s" }),
+  fixedWindow({ limit: 3, window: "10s", align: "clock" }),
+  slidingWindow({ limit: 3, window: "10s" }),
+  slidingWindow({ limit: 3, window: "10s", buckets: 7 }),
+  slidingLog({ limit: 3, window: "10s" }),
+];
+
+describeFrameworks(({ serve }) => {
+  test.each(limits)(
+    "$algorithm: waiting that long succeeds, a second less does not",
+    async (limit) => {
+      const clock = manualClock();
+      const store = memoryStore({ clock: clock.now });
+      const { ask } = await serve({ limits: { name: "api", limits: limit, store } });
+      let denied = 0;
+      while (denied < 3) {
+        // Odd milliseconds, so that hardly a wait is whole seconds.
+        clock.advance(337);
+        const { status, headers } = await ask();
+        if (status === 200) continue;
+        denied += 1;
+        expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+        clock.advance(Number(headers["retry-after"]) * 1_000 - 1_000);
+        expect((await ask()).status).toBe(429);
+        clock.advance(1_000);
+        expect((await ask()).status).toBe(200);
+      }
+    },
+  );
+
+  test("a wait below a second is one second, never zero", async () => {
+    const store = memoryStore({ clock: manualClock().now });
+    const limits = fixedWindow({ limit: 1, window: "900ms" });
+    const { ask } = await serve({ limits: { name: "api", limits, store } });
+    await ask();
+    expect((await ask()).headers["retry-after"]).toBe("1");
+  });
+
+  test("with several limits it is the longest wait", async () => {
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const both = [
+      fixedWindow({ limit: 1, window: "10s" }),
+      fixedWindow({ limit: 1, window: "1m" }),
+      fixedWindow({ limit: 1, window: "30s" }),
+    ];
+    const { ask } = await serve({ limits: { name: "api", limits: both, store } });
+    await ask();
+    expect((await ask()).headers["retry-after"]).toBe("60");
+    clock.advance(59_999);
+    expect((await ask()).headers["retry-after"]).toBe("1");
+    clock.advance(1);
+    expect((await ask()).status).toBe(200);
+  });
+
+  test("a cost above the limit is denied without it: no wait would help", async () => {
+    const { ask } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m" }), cost: 6 } });
+    const denied = await ask();
+    expect(denied.status).toBe(429);
+    expect(denied.headers).not.toHaveProperty("retry-after");
+    expect(denied.headers["cache-control"]).toBe("no-store");
+    expect(denied.headers["x-ratelimit-remaining"]).toBe("5");
+  });
+
+  test("an answer that is no denial has none", async () => {
+    const { ask } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m" }) } });
+    const { headers } = await ask();
+    expect(headers).not.toHaveProperty("retry-after");
+    expect(headers).not.toHaveProperty("cache-control");
+  });
+});

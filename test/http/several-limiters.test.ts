@@ -1,0 +1,118 @@
+import { createLimiter, gcra } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { parseFields } from "./support/rate-limit-fields.ts";
+
+const site = gcra({ limit: 10, window: "1h", name: "site" });
+const login = gcra({ limit: 2, window: "1h", name: "login" });
+
+describeFrameworks(({ serve }) => {
+  test("each of them is asked, and the headers list every limit of every one", async () => {
+    const { ask } = await serve({
+      limits: { limits: [site, gcra({ limit: 100, window: "1d", name: "daily" })] },
+      routes: { "/login": { limits: { limits: login } } },
+    });
+    const { headers } = await ask("/login");
+    expect(parseFields(headers["ratelimit"])).toMatchObject([
+      { name: "site", r: 9 },
+      { name: "daily", r: 99 },
+      { name: "login", r: 1 },
+    ]);
+    expect(parseFields(headers["ratelimit-policy"])).toEqual([
+      { name: "site", q: 10, w: 3_600 },
+      { name: "daily", q: 100, w: 86_400 },
+      { name: "login", q: 2, w: 3_600 },
+    ]);
+  });
+
+  test.each([
+    { order: "tight first", first: login, second: site },
+    { order: "tight last", first: site, second: login },
+  ])(
+    "the decision and X-RateLimit-* are of the one that binds, $order",
+    async ({ first, second }) => {
+      const { ask } = await serve({ limits: [{ limits: first }, { limits: second }] });
+      const { headers, json } = await ask();
+      expect(json()).toMatchObject({ limit: 2, remaining: 1 });
+      expect(headers).toMatchObject({ "x-ratelimit-limit": "2", "x-ratelimit-remaining": "1" });
+    },
+  );
+
+  test("the decision is null, or missing, where nothing has been asked", async () => {
+    const { ask } = await serve();
+    expect((await ask()).json()).toBeNull();
+  });
+
+  test("the earlier ones stay charged when a later one denies", async () => {
+    const { ask } = await serve({
+      limits: { limits: site },
+      routes: { "/": {}, "/login": { limits: { limits: login } } },
+    });
+    for (let i = 0; i < 4; i++) await ask("/login");
+    const { headers } = await ask("/");
+    expect(headers["x-ratelimit-remaining"]).toBe("5");
+  });
+
+  test("the later ones are not asked when an earlier one denies", async () => {
+    const later = createLimiter({ limits: site });
+    const { ask } = await serve({
+      limits: [{ limits: login }, { limiter: later, key: () => "all" }],
+    });
+    for (let i = 0; i < 5; i++) await ask();
+    expect(await later.peek("all")).toMatchObject({ remaining: 10 - 2 - 1 });
+  });
+
+  test("a denial shows the numbers of the one that denied, even when another has less left", async () => {
+    const { ask } = await serve({
+      limits: { limits: gcra({ limit: 3, window: "1d", name: "daily" }) },
+      routes: { "/login": { limits: { limits: login } } },
+    });
+    await ask("/login");
+    await ask("/login");
+    const denied = await ask("/login");
+    expect(denied.status).toBe(429);
+    expect(denied.headers).toMatchObject({
+      "x-ratelimit-limit": "2",
+      "x-ratelimit-remaining": "0",
+      "retry-after": "1800",
+    });
+    expect(denied.json()).toMatchObject({ "violated-policies": ["login"] });
+    expect(parseFields(denied.headers["ratelimit"])).toMatchObject([
+      { name: "daily", r: 0 },
+      { name: "login", r: 0 },
+    ]);
+  });
+
+  test("the same limiter is asked once per request, however often it is mounted", async () => {
+    const limiter = createLimiter({ limits: site });
+    const { ask } = await serve({
+      limits: [{ limiter }, { limiter }],
+      routes: { "/": { limits: { limiter } } },
+    });
+    const { headers } = await ask();
+    expect(headers["x-ratelimit-remaining"]).toBe("9");
+    expect(parseFields(headers["ratelimit"])).toHaveLength(1);
+    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("8");
+  });
+
+  test("a limiter of another store is asked beside it", async () => {
+    const { ask } = await serve({ limits: [{ limits: site }, { limits: site }] });
+    expect(parseFields((await ask()).headers["ratelimit"])).toHaveLength(2);
+  });
+
+  test("one that skips does not hide the decision of another", async () => {
+    const { ask } = await serve({
+      limits: [{ limits: site }, { limits: login, skip: () => true }],
+    });
+    const answer = await ask();
+    expect(answer.headers["x-ratelimit-remaining"]).toBe("9");
+    expect(answer.json()).toMatchObject({ limit: 10, remaining: 9 });
+  });
+
+  test("one without headers does not hide the headers of another", async () => {
+    const { ask } = await serve({
+      limits: [{ limits: site }, { limits: login, headers: false }],
+    });
+    expect((await ask()).headers["x-ratelimit-limit"]).toBe("10");
+  });
+});

@@ -1,0 +1,56 @@
+import type { Store } from "@headgate/core";
+import { gcra, memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { expect, inject, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+/** Stores whose client has been closed, as at the end of a process or by mistake. */
+const closed: { client: string; open(): Promise<Store> }[] = [
+  {
+    client: "ioredis",
+    async open() {
+      const client = new Redis(inject("redisSocket"));
+      await client.quit();
+      return redisStore(client);
+    },
+  },
+  {
+    client: "node-redis",
+    async open() {
+      const client = createClient({ socket: { path: inject("redisSocket"), tls: false } });
+      client.on("error", () => {});
+      await client.connect();
+      await client.close();
+      return redisStore(client);
+    },
+  },
+];
+
+describeFrameworks(({ serve }) => {
+  test.each(closed)(
+    "a closed client of $client is an error: neither unlimited nor a hang",
+    async ({ open }) => {
+      const site = await serve({ limits: { name: "api", limits, store: await open() } });
+      for (let i = 0; i < 3; i++) expect((await site.ask()).status).toBe(500);
+      expect(site.errors).toHaveLength(3);
+      expect(site.errors.map(({ message }) => message).join()).toMatch(/clos/i);
+      expect(site.handled).toEqual([]);
+    },
+  );
+
+  test("the framework's own error handler answers 500 to it, and goes on", async () => {
+    const clock = { now: Number.NaN };
+    const store = memoryStore({ clock: () => clock.now });
+    const site = await serve({ limits: { name: "api", limits, store }, ownErrorHandler: false });
+    const failed = await site.ask();
+    expect(failed.status).toBe(500);
+    expect(failed.headers).not.toHaveProperty("x-ratelimit-limit");
+    clock.now = 1_800_000_000_000;
+    expect((await site.ask()).status).toBe(200);
+    expect((await site.ask()).status).toBe(429);
+  });
+});

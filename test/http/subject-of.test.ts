@@ -1,0 +1,94 @@
+import { createLimiter, gcra, slidingLog } from "@headgate/core";
+import { byHeader, subjectOf } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest } from "./support/framework.ts";
+
+const failures = slidingLog({ limit: 3, window: "15m", name: "failures" });
+
+const isGood = ({ url }: AnyRequest) => url.includes("password=right");
+
+describeFrameworks(({ serve }) => {
+  test("a good login forgets the failed ones of its subject, and of nobody else", async () => {
+    const limiter = createLimiter({ limits: failures });
+    const { ask } = await serve({
+      limits: { limits: gcra({ limit: 100, window: "1m", per: "ip" }) },
+      routes: {
+        "/login": {
+          limits: { limiter, key: byHeader("x-user") },
+          async handle(request) {
+            if (isGood(request)) await limiter.reset(subjectOf(request) ?? "");
+            return { good: isGood(request) };
+          },
+        },
+      },
+    });
+    const login = (user: string, password: string) =>
+      ask(`/login?password=${password}`, { headers: { "x-user": user } });
+    for (const user of ["ann", "bob"]) {
+      await login(user, "wrong");
+      await login(user, "wrong");
+    }
+    await login("ann", "right");
+    expect((await login("ann", "wrong")).headers["ratelimit"]).toContain('"failures";r=2');
+    expect((await login("bob", "wrong")).headers["ratelimit"]).toContain('"failures";r=0');
+    expect((await login("bob", "right")).status).toBe(429);
+  });
+
+  test("it names every dimension, so that address and account are both forgotten", async () => {
+    const limiter = createLimiter({
+      limits: [
+        slidingLog({ limit: 3, window: "15m", per: "ip", name: "ip" }),
+        slidingLog({ limit: 3, window: "15m", per: "user", name: "user" }),
+      ],
+    });
+    const { ask } = await serve({
+      limits: { limiter, key: { user: byHeader("x-user") } },
+      routes: {
+        "/": {
+          async handle(request) {
+            if (isGood(request)) await limiter.reset(subjectOf(request) ?? {});
+            return subjectOf(request);
+          },
+        },
+      },
+    });
+    const headers = { "x-user": "ann" };
+    const subjects = (await ask("/", { headers })).json();
+    expect(subjects).toEqual({ ip: "127.0.0.1", user: expect.stringMatching(/^~sha256~/) });
+    await ask("/?password=right", { headers });
+    expect((await ask("/", { headers })).headers["ratelimit"]).toBe(
+      '"ip";r=2;t=900, "user";r=2;t=900',
+    );
+  });
+
+  test("a good login does not forget what everybody spent together", async () => {
+    const limiter = createLimiter({
+      limits: [failures, gcra({ limit: 9, window: "1d", per: "global", name: "all" })],
+    });
+    const { ask } = await serve({
+      limits: { limiter },
+      routes: { "/": { handle: (request) => limiter.reset(subjectOf(request) ?? "") } },
+    });
+    await ask();
+    await ask();
+    expect((await ask()).headers["ratelimit"]).toMatch(/^"failures";r=2;t=\d+, "all";r=6;/);
+  });
+
+  test("it is undefined for a request that nobody counted", async () => {
+    const { ask } = await serve({
+      limits: { limits: failures, skip: () => true },
+      routes: { "/": { handle: (request) => ({ counted: subjectOf(request) !== undefined }) } },
+    });
+    expect((await ask()).json()).toEqual({ counted: false });
+  });
+
+  test("a limiter that is reset by hand is the one that the site counts with", async () => {
+    const limiter = createLimiter({ limits: gcra({ limit: 1, window: "1h" }) });
+    const { ask } = await serve({ limits: { limiter } });
+    await ask();
+    expect((await ask()).status).toBe(429);
+    expect(await limiter.reset("127.0.0.1")).toBe(true);
+    expect((await ask()).status).toBe(200);
+  });
+});

@@ -1,0 +1,20 @@
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
+
+/** Watches for what nobody handles; the function it returns fails the test if there was anything. */
+export function watchUnhandled(): () => Promise<void> {
+  const seen: unknown[] = [];
+  const note = (error: unknown) => {
+    seen.push(error);
+  };
+  process.on("unhandledRejection", note).on("uncaughtException", note);
+  onTestFinished(() => {
+    process.off("unhandledRejection", note).off("uncaughtException", note);
+  });
+  return async () => {
+    // Node tells of a rejection after the microtasks of the turn in which it happened.
+    await setImmediate();
+    await setImmediate();
+    expect(seen).toEqual([]);
+  };
+}

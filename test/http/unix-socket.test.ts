@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gcra } from "@headgate/core";
+import { byHeader } from "@headgate/core/http";
+import { afterAll, expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { SharedOptions, Site } from "./support/framework.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+describeFrameworks(({ serve }) => {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-http-"));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  let sockets = 0;
+
+  const serving = (options: Partial<SharedOptions>, more: Partial<Site> = {}) =>
+    serve({ limits: { limits, ...options }, path: join(dir, `${++sockets}.sock`), ...more });
+
+  test("a request without an address is an error with a remedy, not one bucket for everybody", async () => {
+    const { ask, errors, handled } = await serving({});
+    expect((await ask()).status).toBe(500);
+    expect(errors).toMatchObject([
+      { code: "HEADGATE_NO_ADDRESS", message: expect.stringMatching(/trust.*key/s) },
+    ]);
+    expect(handled).toEqual([]);
+  });
+
+  test("a key of its own is counted", async () => {
+    const { ask, errors } = await serving({ key: byHeader("x-user") });
+    const headers = { "x-user": "ann" };
+    expect((await ask("/", { headers })).status).toBe(200);
+    expect((await ask("/", { headers })).status).toBe(429);
+    expect(errors).toEqual([]);
+  });
+
+  test("but a missing one cannot be replaced by the address", async () => {
+    const { ask, errors } = await serving({ key: byHeader("x-user") });
+    expect((await ask()).status).toBe(500);
+    expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
+  });
+
+  test('"reject" and "skip" need no address', async () => {
+    const rejecting = await serving({ key: byHeader("x-user"), missing: "reject" });
+    expect((await rejecting.ask()).status).toBe(400);
+    const skipping = await serving({ key: byHeader("x-user"), missing: "skip" });
+    expect((await skipping.ask()).status).toBe(200);
+  });
+
+  test("the remedy works: a proxy in front, trusted by its hop, forwards the address", async () => {
+    const { ask, warnings } = await serving({}, { trustProxy: (_, hop) => hop < 1 });
+    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    expect((await from("198.51.100.1, 203.0.113.1")).status).toBe(200);
+    expect((await from("198.51.100.2, 203.0.113.1")).status).toBe(429);
+    expect((await from("203.0.113.2")).status).toBe(200);
+    expect(warnings).toEqual([]);
+  });
+});
