@@ -22,8 +22,12 @@ export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as ne
 /** How a limiter is seen by the rest of Headgate. */
 export interface LimiterParts {
   readonly counters: Counters;
-  /** The counters it asks, as objects: two limiters that hold one in common share it. */
-  readonly identities: readonly object[];
+  /** Its own counters: two limiters that hold the same object share a budget. */
+  readonly identity: object;
+  /** The limiter it extends. */
+  readonly parent: Limiter | undefined;
+  /** Its own limits alone, where it extends another. */
+  readonly alone: Limiter | undefined;
 }
 
 export interface CostOptions {
@@ -106,14 +110,21 @@ export function createLimiter<const Per extends string = never>(
   }
   const { name, store } = placeOf(options);
   const own = compileCounters(name, options.limits as Policy, store);
-  const inherited = parent === undefined ? undefined : partsOf(parent);
-  const counters = inherited === undefined ? own : joinCounters(inherited.counters, own);
+  const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
   const claim = claimName(store, name, own.canonical);
-  if (inherited?.identities.includes(claim.identity)) {
+  if (parent === undefined) return limiterOn(counters, name, maxQueue, claim);
+  if (identitiesOf(parent).includes(claim.identity)) {
     claim.release();
     throw invalidOption("extends must be another limiter than the one made", name);
   }
-  return limiterOn(counters, name, maxQueue, claim, inherited?.identities ?? []);
+  const alone = limiterOn(own, name, maxQueue, claim);
+  return limiterOn(counters, name, maxQueue, claim, parent, alone);
+}
+
+/** The counters that a limiter asks, as objects. */
+function identitiesOf(limiter: Limiter): object[] {
+  const { identity, parent } = partsOf(limiter);
+  return parent === undefined ? [identity] : [...identitiesOf(parent), identity];
 }
 
 /** The name and the store of a limiter's counters. */
@@ -133,7 +144,8 @@ function limiterOn(
   name: string,
   maxQueue: number,
   claim: NameClaim,
-  inherited: readonly object[],
+  parent?: Limiter,
+  alone?: Limiter,
 ): Limiter {
   const { store } = counters;
   let closed = false;
@@ -166,7 +178,7 @@ function limiterOn(
       limit,
       windowMs,
     })),
-    [LIMITER]: { counters, identities: [...inherited, claim.identity] },
+    [LIMITER]: { counters, identity: claim.identity, parent, alone },
 
     async consume(subject, options) {
       return ask(unitsOf(counters, subject), readCost(options), true);

@@ -93,8 +93,9 @@ async function answer(
   onDenied: OnDenied | "error" | undefined,
 ): Promise<boolean> {
   if (verdict.kind === "left") return false;
+  if (verdict.kind === "pass") return true;
   // Something else may have answered meanwhile, on a timeout for instance.
-  if (verdict.kind === "pass" || res.headersSent) return true;
+  if (res.headersSent) return verdict.kind === "allowed";
   for (const [name, value] of verdict.headers) res.setHeader(name, value);
   if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
   if (verdict.kind === "allowed") return true;

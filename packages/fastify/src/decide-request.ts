@@ -1,7 +1,8 @@
+import type { Decision } from "@headgate/core";
 import type { Client, Guard, Verdict } from "@headgate/core/http";
 import { HeadgateDenied } from "@headgate/core/http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { HeadgateOptions } from "./options.ts";
+import type { HeadgateOptions, OnDenied } from "./options.ts";
 
 /** How Fastify is told that a hook is done, with an error or without. */
 export type Done = (error?: Error) => void;
@@ -41,12 +42,35 @@ async function answer(
   reply.code(status);
   if (verdict.kind === "denied" && onDenied !== undefined) {
     if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
-    await onDenied(request, reply, verdict.decision);
-    if (reply.sent) return false;
+    if (await hasAnswered(onDenied, request, reply, verdict.decision)) return false;
   }
   // Bytes, because a string would still go through a serializer of the route's own.
   reply.header("Content-Type", contentType).send(Buffer.from(body));
   return false;
+}
+
+/**
+ * Runs `onDenied`. Resolves with whether it answered: `reply.sent` alone would not tell of a stream, nor of a payload that
+ * waits for an onSend hook.
+ */
+async function hasAnswered(
+  onDenied: OnDenied,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  decision: Decision,
+): Promise<boolean> {
+  let hasSent = false;
+  const { send } = reply;
+  reply.send = (payload?: unknown) => {
+    hasSent = true;
+    return send.call(reply, payload);
+  };
+  try {
+    const result = await onDenied(request, reply, decision);
+    return hasSent || result === reply || reply.sent || reply.raw.headersSent;
+  } finally {
+    reply.send = send;
+  }
 }
 
 function clientOf(request: FastifyRequest): Client {

@@ -15,7 +15,14 @@ export function byTier<const Per extends string = never, Request = never>(
   tiers: Readonly<Record<string, Policy<Per>>>,
   select: (request: Request) => string | Promise<string>,
 ): TierPolicy<Request, Per> {
-  if (typeof tiers !== "object" || tiers === null || Object.keys(tiers).length === 0) {
+  requireTiers({ tiers, select });
+  return { tiers, select };
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for tiers that are none, or that nobody selects from. */
+export function requireTiers({ tiers, select }: TierPolicy): void {
+  const areTiers = typeof tiers === "object" && tiers !== null && !Array.isArray(tiers);
+  if (!areTiers || Object.keys(tiers).length === 0) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `byTier: tiers must be an object with the limits of each tier, got ${formatReceived(tiers)}`,
@@ -27,7 +34,6 @@ export function byTier<const Per extends string = never, Request = never>(
       `byTier: the second argument must be a function that names a request's tier, got ${formatReceived(select)}`,
     );
   }
-  return { tiers, select };
 }
 
 export function isTierPolicy(limits: unknown): limits is TierPolicy {

@@ -12,9 +12,9 @@ export const DEFAULT_IPV6_PREFIX = 64;
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
   if (isIP(address) === 4) return address;
   const bare = stripPort(address);
-  const version = isIP(bare);
-  if (version === 4) return bare;
-  if (version === 6) return ipv6Subject(bare.replace(/%.*$/, ""), ipv6Prefix);
+  if (isIP(bare) === 4) return bare;
+  const withoutZone = bare.replace(/%.*$/s, "");
+  if (isIP(withoutZone) === 6) return ipv6Subject(withoutZone, ipv6Prefix);
   // No text may pass for a network.
   return address.includes("/") || address.startsWith("~") ? `~text~${address}` : address;
 }

@@ -5,7 +5,7 @@ import { requireName } from "../names.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { TierPolicy } from "./by-tier.ts";
-import { isTierPolicy } from "./by-tier.ts";
+import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { GuardOptions } from "./guard-options.ts";
 
 /** The limiters that a set of options describes: one, or one for each tier. */
@@ -51,13 +51,22 @@ function tierLimiters<Request>(
   { name, store: given }: GuardOptions<Request>,
   extended: Limiter | undefined,
 ): GuardLimiters {
+  requireTiers(policy);
   if (given !== undefined) requireName(name);
   // All tiers share one store, also when it is one of their own.
   const store = given ?? memoryStore();
   const tiers = new Map<string, Limiter>();
-  for (const [tier, limits] of Object.entries(policy.tiers)) {
-    const tierName = `${name ?? "limiter"} (${tier})`;
-    tiers.set(tier, createLimiter({ name: tierName, limits, store, extends: extended }));
+  const close = async (): Promise<void> => {
+    await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
+  };
+  try {
+    for (const [tier, limits] of Object.entries(policy.tiers)) {
+      const tierName = `${name ?? "limiter"} (${tier})`;
+      tiers.set(tier, createLimiter({ name: tierName, limits, store, extends: extended }));
+    }
+  } catch (error) {
+    void close();
+    throw error;
   }
   return {
     only: undefined,
@@ -72,9 +81,7 @@ function tierLimiters<Request>(
         `${owner}: the tiers are ${[...tiers.keys()].join(", ")}, got ${formatReceived(tier)}`,
       );
     },
-    async close() {
-      await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
-    },
+    close,
   };
 }
 

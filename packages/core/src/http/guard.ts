@@ -11,7 +11,7 @@ import type { Warn } from "./proxy-trust.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
 import type { RequestSubjects, SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
-import { addDecision, askOnce } from "./request-state.ts";
+import { addDecision, takeUnasked } from "./request-state.ts";
 import type { Client, Verdict } from "./verdict.ts";
 
 /** Decides requests of one framework under one set of options. */
@@ -22,8 +22,25 @@ export interface Guard<Request> {
 
 const PASS: Verdict = { kind: "pass" };
 
-/** Prepares the one path a request takes in HTTP. `owner` names it in errors. Throws `HEADGATE_INVALID_OPTION`. */
+/**
+ * Prepares the one path a request takes in HTTP. `owner` names it in errors. Throws `HEADGATE_INVALID_OPTION`, and then closes
+ * the limiters, so that nothing keeps their names.
+ */
 export function createGuard<Request extends HttpRequest>(
+  owner: string,
+  limiters: GuardLimiters,
+  options: GuardOptions<Request>,
+  warn: Warn,
+): Guard<Request> {
+  try {
+    return prepareGuard(owner, limiters, options, warn);
+  } catch (error) {
+    void limiters.close();
+    throw error;
+  }
+}
+
+function prepareGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   options: GuardOptions<Request>,
@@ -46,9 +63,12 @@ export function createGuard<Request extends HttpRequest>(
       const subjects = await (readers.get(limiter) as SubjectReader<Request>).read(request, client);
       if (isVerdict(subjects)) return subjects;
       const units = typeof cost === "function" ? requireNumber(await cost(request)) : cost;
-      if (isLeftOut(limiter, subjects) || !askOnce(request, limiter)) return PASS;
-      const decision = await limiter.consume(subjects, { cost: units });
-      return answerTo(addDecision(request, decision, subjects), headers, Date.now());
+      const unasked = takeUnasked(request, limiter);
+      if (unasked === undefined) return PASS;
+      const counted = subjectsFor(unasked, subjects);
+      if (counted === undefined) return PASS;
+      const decision = await unasked.consume(counted, { cost: units });
+      return answerTo(addDecision(request, decision, counted), headers, Date.now());
     },
   };
 }
@@ -66,11 +86,16 @@ function requireNumber(cost: unknown): number {
   return typeof cost === "number" ? cost : Number.NaN;
 }
 
-/** Whether no limit is left to ask. */
-function isLeftOut(limiter: Limiter, subjects: RequestSubjects): boolean {
-  return partsOf(limiter).counters.groups.every(
-    ({ dimension }) => dimension !== GLOBAL_DIMENSION && subjects[dimension] === null,
-  );
+/** The subjects of those dimensions that a limiter counts by; undefined when no limit is left to ask. */
+function subjectsFor(limiter: Limiter, subjects: RequestSubjects): RequestSubjects | undefined {
+  const counted: Record<string, string | null> = Object.create(null);
+  let isCounted = false;
+  for (const { dimension } of partsOf(limiter).counters.groups) {
+    const subject = subjects[dimension];
+    if (subject !== undefined) counted[dimension] = subject;
+    isCounted ||= dimension === GLOBAL_DIMENSION || typeof subject === "string";
+  }
+  return isCounted ? counted : undefined;
 }
 
 /** Subjects have no prototype, so that no dimension's name can make them a verdict. */

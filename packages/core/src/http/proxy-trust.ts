@@ -53,11 +53,15 @@ function addressOf(
 ): string | undefined {
   const socket = { remoteAddress: peer };
   const headers = { "x-forwarded-for": forwardedFor.join(", ") };
-  const probe = Object.create(request, {
-    raw: { value: { socket, connection: socket, headers } },
-    socket: { value: socket },
-    connection: { value: socket },
-    headers: { value: headers },
-  }) as HttpRequest;
-  return probe.ip;
+  // The application's own trust function may refuse strangers by throwing; that is none of the request's business.
+  try {
+    return Object.create(request, {
+      raw: { value: { socket, connection: socket, headers } },
+      socket: { value: socket },
+      connection: { value: socket },
+      headers: { value: headers },
+    }).ip;
+  } catch {
+    return undefined;
+  }
 }

@@ -24,13 +24,17 @@ function stateOf(request: object): RequestState {
   return carrier[STATE];
 }
 
-/** Notes that a limiter is asked; false when it was before: a limiter is asked once per request, however often it is mounted. */
-export function askOnce(request: object, limiter: Limiter): boolean {
+/**
+ * The part of a limiter that this request has not asked yet, noted as asked from now on; undefined when there is none.
+ * A limiter is asked once per request, however often it is mounted.
+ */
+export function takeUnasked(request: object, limiter: Limiter): Limiter | undefined {
   const { asked } = stateOf(request);
-  const { identities } = limiter[LIMITER];
-  if (identities.every((identity) => asked.has(identity))) return false;
-  for (const identity of identities) asked.add(identity);
-  return true;
+  const { identity, parent, alone = limiter } = limiter[LIMITER];
+  const unaskedParent = parent && takeUnasked(request, parent);
+  if (asked.has(identity)) return unaskedParent;
+  asked.add(identity);
+  return unaskedParent === parent ? limiter : alone;
 }
 
 /** Keeps a decision, and returns all of the request's. */
