@@ -1,6 +1,6 @@
 const consume = require("./consume.cjs");
 
-consume({
+void consume({
   core: require("@headgate/core"),
   redis: require("@headgate/core/redis"),
   http: require("@headgate/core/http"),

@@ -10,12 +10,12 @@ const limiter = createLimiter({
   store: memoryStore({ maxKeys: 10 }),
 });
 const decision: Promise<Decision> = limiter.consume({ default: "a", tenant: "b" }, { cost: 3 });
-decision.then(({ retryAfterMs, limits }) => retryAfterMs.toFixed() + limits[0]?.name.trim());
-decision.then(toProblem).then(({ status }) => status.toFixed());
+void decision.then(({ retryAfterMs, limits }) => retryAfterMs.toFixed() + limits[0]?.name.trim());
+void decision.then(toProblem).then(({ status }) => status.toFixed());
 
 const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
 // @ts-expect-error a misspelt dimension
-byTenant.consume({ tenatn: "b" });
+void byTenant.consume({ tenatn: "b" });
 // @ts-expect-error a misspelt option
 createLimiter({ limit: gcra({ limit: 10, window: "1s" }) });
 // @ts-expect-error no such unit

@@ -14,7 +14,7 @@ const limiting = rateLimit({
 });
 app.use(limiting);
 export const closed: Promise<void> = limiting.close();
-limiting.limiter.reset("somebody");
+void limiting.limiter.reset("somebody");
 
 app.get("/users/:user/files/:file", limiting, (req, res) => {
   const user: string = req.params.user;
