@@ -4,7 +4,7 @@ import type { Limiter } from "../limiter.ts";
 import { createLimiter } from "../limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
-import { addDecision, askOnce, bindingDecision, subjectOf } from "./request-state.ts";
+import { addDecision, bindingDecision, subjectOf, takeUnasked } from "./request-state.ts";
 
 function limiterOf(
   name: string,
@@ -18,38 +18,68 @@ describe("a limiter", () => {
   test("is asked once per request, and once of every request", () => {
     const limiter = limiterOf("a", 5);
     const [one, other] = [{}, {}];
-    expect([askOnce(one, limiter), askOnce(one, limiter), askOnce(one, limiter)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    expect(askOnce(other, limiter)).toBe(true);
+    const asked = [1, 2, 3].map(() => takeUnasked(one, limiter));
+    expect(asked).toEqual([limiter, undefined, undefined]);
+    expect(takeUnasked(other, limiter)).toBe(limiter);
   });
 
   test("is the same by name and store, not by object", () => {
     const store = memoryStore();
     const request = {};
-    expect(askOnce(request, limiterOf("a", 5, store))).toBe(true);
-    expect(askOnce(request, limiterOf("a", 5, store))).toBe(false);
-    expect(askOnce(request, limiterOf("b", 5, store))).toBe(true);
-    expect(askOnce(request, limiterOf("a", 5, memoryStore()))).toBe(true);
-  });
-
-  test("that another one extends is not asked again, and one that adds limits to it is", () => {
-    const store = memoryStore();
-    const base = limiterOf("base", 5, store);
-    const limits = fixedWindow({ limit: 1, window: "1s" });
-    const extended = createLimiter({ name: "route", limits, store, extends: base });
-    const [extendedFirst, baseFirst] = [{}, {}];
-    expect([askOnce(extendedFirst, extended), askOnce(extendedFirst, base)]).toEqual([true, false]);
-    expect([askOnce(baseFirst, base), askOnce(baseFirst, extended)]).toEqual([true, true]);
+    expect(takeUnasked(request, limiterOf("a", 5, store))).toBeDefined();
+    expect(takeUnasked(request, limiterOf("a", 5, store))).toBeUndefined();
+    expect(takeUnasked(request, limiterOf("b", 5, store))).toBeDefined();
+    expect(takeUnasked(request, limiterOf("a", 5, memoryStore()))).toBeDefined();
   });
 
   test("is remembered without touching what others see of the request", () => {
     const request = { url: "/" };
-    askOnce(request, limiterOf("a", 5));
+    takeUnasked(request, limiterOf("a", 5));
     expect(Object.keys(request)).toEqual(["url"]);
     expect(JSON.stringify(request)).toBe('{"url":"/"}');
+  });
+});
+
+describe("limiters that extend one another", () => {
+  const store = memoryStore();
+
+  function extend(name: string, base: Limiter): Limiter {
+    const limits = fixedWindow({ limit: 1, window: "1s", name });
+    return createLimiter({ name, limits, store, extends: base });
+  }
+
+  const base = limiterOf("base", 5, store);
+  const middle = extend("middle", base);
+  const outer = extend("outer", middle);
+
+  /** The names of the limits that are asked when these are mounted one after another. */
+  function askedBy(...limiters: readonly Limiter[]): (string[] | undefined)[] {
+    const request = {};
+    return limiters.map((limiter) => takeUnasked(request, limiter)?.limits.map(({ name }) => name));
+  }
+
+  test("are asked together when nothing was asked before", () => {
+    expect(askedBy(outer)).toEqual([["5-per-1m", "middle", "outer"]]);
+  });
+
+  test("are not asked again for what one of them contained", () => {
+    expect(askedBy(outer, base, middle, outer)).toEqual([
+      ["5-per-1m", "middle", "outer"],
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("are asked only for what they add", () => {
+    expect(askedBy(base, middle, outer)).toEqual([["5-per-1m"], ["middle"], ["outer"]]);
+    expect(askedBy(middle, outer)).toEqual([["5-per-1m", "middle"], ["outer"]]);
+    expect(askedBy(extend("sibling", base), middle)).toEqual([["5-per-1m", "sibling"], ["middle"]]);
+  });
+
+  test("are each asked when a lower one was asked first", () => {
+    const names = askedBy(base, outer).flat();
+    expect(names.toSorted()).toEqual(["5-per-1m", "middle", "outer"]);
   });
 });
 
@@ -88,7 +118,7 @@ describe("the subject of a request", () => {
     const request = {};
     expect(subjectOf(request)).toBeUndefined();
     const limiter = limiterOf("login", 1);
-    expect(askOnce(request, limiter)).toBe(true);
+    expect(takeUnasked(request, limiter)).toBe(limiter);
     expect(subjectOf(request)).toBeUndefined();
     const decision = await limiter.consume({ default: "x" });
     expect(addDecision(request, decision, { default: "x" })).toEqual([decision]);

@@ -1,0 +1,204 @@
+import { describe, expect, test } from "vitest";
+import type { HeadgateError } from "../errors.ts";
+import { GUARD_OPTIONS, validateGuardOptions } from "./guard-options.ts";
+import { byHeader, byIp } from "./key-function.ts";
+
+function errorOf(options: unknown, more?: readonly string[]): HeadgateError {
+  try {
+    validateGuardOptions("rateLimit", options as object, more);
+  } catch (error) {
+    return error as HeadgateError;
+  }
+  throw new Error("nothing was thrown");
+}
+
+/** Options of other limiters that have a counterpart here, and what the message must name. */
+const PEERS: readonly (readonly [string, string])[] = [
+  // express-rate-limit
+  ["windowMs", "limits"],
+  ["max", "limits"],
+  ["limit", "limits"],
+  ["message", "onDenied"],
+  ["statusCode", "onDenied"],
+  ["handler", "onDenied"],
+  ["legacyHeaders", "headers: { legacy }"],
+  ["standardHeaders", "headers: { standard }"],
+  ["identifier", "name"],
+  ["keyGenerator", "key: "],
+  ["ipv6Subnet", "byIp({ ipv6Prefix })"],
+  ["requestPropertyName", "req.rateLimit"],
+  // @fastify/rate-limit
+  ["timeWindow", "limits"],
+  ["redis", "store: redisStore(client)"],
+  ["nameSpace", "prefix"],
+  ["errorResponseBuilder", "onDenied"],
+  ["onExceeded", "onDenied"],
+  ["addHeaders", "headers"],
+  ["addHeadersOnExceeding", "headers"],
+  ["enableDraftSpec", "headers: { standard }"],
+  ["groupId", "name"],
+  // rate-limiter-flexible
+  ["points", "limits"],
+  ["duration", "limits"],
+  ["storeClient", "store: redisStore(client)"],
+  ["keyPrefix", "prefix"],
+];
+
+/** Options of theirs that have none, are for later, or would be misread. */
+const FOREIGN = [
+  "skipFailedRequests",
+  "skipSuccessfulRequests",
+  "passOnStoreError",
+  "validate",
+  "requestWasSuccessful",
+  "skipOnError",
+  "ban",
+  "onBanReach",
+  "cache",
+  "global",
+  "allowList",
+  "blockList",
+  "whitelist",
+  "exponentialBackoff",
+  "continueExceeding",
+  "onExceeding",
+  "blockDuration",
+  "insuranceLimiter",
+  "count",
+  "shadow",
+  "storeTimeout",
+  "onUnavailable",
+  "window",
+  "burst",
+  "algorithm",
+  "per",
+  "Limits",
+  "keys",
+  "onLimit",
+  "header",
+  "",
+  "constructor",
+  "toString",
+  "hook",
+  "extend",
+];
+
+describe("an option", () => {
+  test.each(PEERS)("of another limiter, %s, is refused in favour of ours", (option, ours) => {
+    const error = errorOf({ [option]: 100 });
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toMatch(new RegExp(`^rateLimit: unknown option "${option}"; `));
+    expect(error.message.split("; ")[1]).toContain(ours);
+  });
+
+  test.each(FOREIGN)("that does not exist, %j, is refused, and all that do are named", (option) => {
+    const error = errorOf({ limits: {}, [option]: undefined });
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toContain(`unknown option ${JSON.stringify(option)}`);
+    for (const known of GUARD_OPTIONS) expect(error.message).toContain(known);
+  });
+
+  test("from JSON is refused even when it is called __proto__", () => {
+    const error = errorOf(JSON.parse('{ "__proto__": { "skip": true } }'));
+    expect(error.message).toContain('unknown option "__proto__"');
+  });
+
+  test("of one adapter only is refused in the other", () => {
+    expect(errorOf({ hook: "onRequest" }).message).toContain('unknown option "hook"');
+    expect(() => validateGuardOptions("headgate", { hook: "onRequest" }, ["hook"])).not.toThrow();
+    expect(errorOf({ hooks: "onRequest" }, ["hook"]).message).toMatch(/it takes .*hook/);
+  });
+
+  test("with a very long name makes a short message of one line", () => {
+    const { message } = errorOf({ [`${"x".repeat(10_000)}\n`]: 1 });
+    expect(message.length).toBeLessThan(400);
+    expect(message).not.toContain("\n");
+  });
+});
+
+describe("options", () => {
+  test.each([[null], [undefined], [5], ["100/m"], [true], [[]], [[{ limits: {} }]], [() => {}]])(
+    "are an object, not %j",
+    (options) => {
+      const error = errorOf(options);
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toMatch(/^rateLimit: options must be an object, got \S/);
+    },
+  );
+
+  test("name who refuses them", () => {
+    const refuse = () => validateGuardOptions("headgate on api GET /x", { max: 5 });
+    expect(refuse).toThrow(/^headgate on api GET \/x: /);
+  });
+
+  test("may all be left out, or be undefined", () => {
+    expect(() => validateGuardOptions("rateLimit", {})).not.toThrow();
+    const none = Object.fromEntries(GUARD_OPTIONS.map((option) => [option, undefined]));
+    expect(() => validateGuardOptions("rateLimit", none)).not.toThrow();
+  });
+});
+
+describe("a value", () => {
+  test.each<[string, unknown]>([
+    ["missing", "ip"],
+    ["missing", "reject"],
+    ["missing", "skip"],
+    ["skip", () => true],
+    ["skip", async () => true],
+    ["cost", 1],
+    ["cost", 2 ** 53 - 1],
+    ["cost", () => 1],
+    ["key", byIp()],
+    ["key", byHeader("x-api-key")],
+    ["key", async () => "user-1"],
+    ["key", { user: () => "user-1", ip: byIp() }],
+    ["key", {}],
+    ["onDenied", () => {}],
+    ["onDenied", "error"],
+  ])("of %s may be %j", (option, value) => {
+    expect(() => validateGuardOptions("rateLimit", { [option]: value })).not.toThrow();
+  });
+
+  const refused: [string, unknown, string][] = [
+    ["missing", "deny", '"deny"'],
+    ["missing", "IP", '"IP"'],
+    ["missing", null, "null"],
+    ["missing", true, "true"],
+    ["missing", ["ip"], '["ip"]'],
+    ["skip", true, "true"],
+    ["skip", "/health", '"/health"'],
+    ["skip", ["/health"], '["/health"]'],
+    ["skip", null, "null"],
+    ["cost", 0, "0"],
+    ["cost", -1, "-1"],
+    ["cost", 0.5, "0.5"],
+    ["cost", Number.NaN, "NaN"],
+    ["cost", Number.POSITIVE_INFINITY, "Infinity"],
+    ["cost", 2 ** 53, "9007199254740992"],
+    ["cost", "5", '"5"'],
+    ["cost", 5n, "5n"],
+    ["cost", null, "null"],
+    ["key", "x-api-key", '"x-api-key"'],
+    ["key", null, "null"],
+    ["key", 5, "5"],
+    ["key", { user: "x-user" }, '{"user":"x-user"}'],
+    ["key", { ip: byIp(), user: undefined }, "{}"],
+    ["key", { user: null }, '{"user":null}'],
+    ["key", [byHeader("x-api-key")], "[null]"],
+    ["key", [], "[]"],
+    ["onDenied", "throw", '"throw"'],
+    ["onDenied", true, "true"],
+    ["onDenied", null, "null"],
+    ["onDenied", { status: 429 }, '{"status":429}'],
+  ];
+
+  test.each(refused.map(([option, value, received]) => [option, received, value] as const))(
+    "of %s may not be %s, and the message says so",
+    (option, received, value) => {
+      const error = errorOf({ [option]: value });
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toMatch(new RegExp(`^rateLimit: ${option} must be `));
+      expect(error.message.endsWith(`, got ${received}`)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,243 @@
+import { describe, expect, test, vi } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import type { HeadgateError } from "../errors.ts";
+import { createLimiter } from "../limiter.ts";
+import type { GuardOptions, MissingKey } from "./guard-options.ts";
+import type { HttpRequest, KeyFunction } from "./key-function.ts";
+import { byHeader, byIp } from "./key-function.ts";
+import { createSubjectReader } from "./read-subjects.ts";
+import type { Client } from "./verdict.ts";
+
+type Key = GuardOptions<HttpRequest>["key"];
+
+const client: Client = { address: "1.2.3.4", peer: "10.0.0.1", hasLeft: () => false };
+const nobody: Client = { ...client, address: undefined };
+const gone: Client = { ...nobody, hasLeft: () => true };
+
+function readerOf(dimensions: readonly string[], key?: Key, missing: MissingKey = "ip") {
+  const limits = dimensions.map((per) => fixedWindow({ limit: 1, window: "1m", per }));
+  return createSubjectReader("rateLimit", createLimiter({ limits }), key, missing);
+}
+
+/** What is read of a request that carries nothing but headers. */
+async function read(
+  reader: ReturnType<typeof readerOf>,
+  from: Client = client,
+  headers: HttpRequest["headers"] = {},
+): Promise<object> {
+  // Spread, because what is read has no prototype.
+  return { ...(await reader.read({ headers, ip: from.address }, from)) };
+}
+
+function errorOf(make: () => unknown): HeadgateError {
+  try {
+    make();
+  } catch (error) {
+    return error as HeadgateError;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("the key of a dimension", () => {
+  test("is the address, where nothing is said", async () => {
+    expect(await read(readerOf(["default"]))).toEqual({ default: "1.2.3.4" });
+    expect(await read(readerOf(["ip"]))).toEqual({ ip: "1.2.3.4" });
+  });
+
+  test("is one function for limits that name no dimension", async () => {
+    expect(await read(readerOf(["default"], () => "user-1"))).toEqual({ default: "user-1" });
+    expect(await read(readerOf(["default"], async () => "user-1"))).toEqual({ default: "user-1" });
+    const named = { default: () => "user-2" };
+    expect(await read(readerOf(["default"], named))).toEqual({ default: "user-2" });
+  });
+
+  test("is the one that a record names, and the address for per: ip without one", async () => {
+    const key = { tenant: () => "acme", apiKey: byHeader("x-api-key") };
+    const reader = readerOf(["tenant", "apiKey", "ip", "global"], key);
+    const subjects = await read(reader, client, { "x-api-key": "k" });
+    expect(subjects).toEqual({
+      tenant: "acme",
+      ip: "1.2.3.4",
+      apiKey: expect.stringMatching(/^~sha256~[\w-]{43}$/),
+    });
+    expect(await read(readerOf(["ip"], { ip: byIp({ ipv6Prefix: 128 }) }))).toEqual({
+      ip: "1.2.3.4",
+    });
+    // One function speaks for limits without a dimension only.
+    expect(await read(readerOf(["default", "ip"], () => "user-1"))).toEqual({
+      default: "user-1",
+      ip: "1.2.3.4",
+    });
+  });
+
+  test("is asked only for dimensions that are counted", async () => {
+    const key = { tenant: () => "acme", user: vi.fn(() => "user-1") };
+    await read(readerOf(["tenant", "global"], key));
+    expect(key.user).not.toHaveBeenCalled();
+  });
+
+  test("gets the request and the address that was read first", async () => {
+    const key = vi.fn(() => "user-1");
+    const request = { headers: {}, ip: "5.6.7.8" };
+    await readerOf(["default"], key).read(request, client);
+    expect(key.mock.calls).toEqual([[request, "1.2.3.4"]]);
+    expect(await readerOf(["default"]).read(request, client)).toMatchObject({
+      default: "1.2.3.4",
+    });
+  });
+
+  test.each([
+    ["tenant", undefined],
+    ["tenant", byIp()],
+    ["tenant", { tennant: byIp() }],
+    ["constructor", {}],
+    ["toString", { user: byIp() }],
+    ["__proto__", { user: byIp() }],
+  ] as [string, Key][])("that counts per %s must be given, not %j", (dimension, key) => {
+    const error = errorOf(() => readerOf([dimension], key));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toContain(`"${dimension}"`);
+    expect(error.message).toContain(`key: { ${dimension}: `);
+  });
+
+  test("of everybody is nobody's to give", async () => {
+    const key = vi.fn(() => "user-1");
+    expect(await read(readerOf(["global"], { global: key }))).toEqual({});
+    expect(key).not.toHaveBeenCalled();
+  });
+});
+
+describe("a key that is missing", () => {
+  const missing: [string, KeyFunction<HttpRequest>][] = [
+    ["undefined", () => undefined],
+    ["null", () => null],
+    ["empty", () => ""],
+    ["undefined later", async () => undefined],
+    ["an absent header", byHeader("x-api-key")],
+  ];
+
+  test.each(missing)("(%s) is the address, in a bucket that no key has", async (_, key) => {
+    expect(await read(readerOf(["default"], key))).toEqual({ default: "~ip~1.2.3.4" });
+    const imitated = await read(readerOf(["default"], () => "~ip~1.2.3.4"));
+    expect(imitated).not.toEqual({ default: "~ip~1.2.3.4" });
+  });
+
+  test.each(missing)("(%s) is refused where it is required", async (_, key) => {
+    expect(await read(readerOf(["default"], key, "reject"))).toMatchObject({
+      kind: "refused",
+      rejection: { status: 400 },
+    });
+  });
+
+  test.each(missing)("(%s) leaves its limits out where it may", async (_, key) => {
+    const reader = readerOf(["user", "tenant"], { user: key, tenant: () => "acme" }, "skip");
+    expect(await read(reader)).toEqual({ user: null, tenant: "acme" });
+  });
+
+  test("is never one bucket for everybody", async () => {
+    const reader = readerOf(["default"], () => undefined);
+    const other = { ...client, address: "5.6.7.8" };
+    expect(await read(reader, client)).not.toEqual(await read(reader, other));
+  });
+
+  test("is the network of an IPv6 client, and the IPv4 address of a mapped one", async () => {
+    const reader = readerOf(["default"], () => undefined);
+    const at = (address: string) => read(reader, { ...client, address });
+    expect(await at("2001:db8::1")).toEqual({ default: "~ip~2001:db8::/64" });
+    expect(await at("::ffff:1.2.3.4")).toEqual({ default: "~ip~1.2.3.4" });
+  });
+
+  test("is named in the answer, by the first dimension that lacks it", async () => {
+    const key = { tenant: () => "acme", user: () => "", plan: () => "" };
+    const verdict = await read(readerOf(["tenant", "user", "plan"], key, "reject"));
+    expect(JSON.stringify(verdict)).toContain("user");
+    expect(JSON.stringify(verdict)).not.toContain("plan");
+  });
+});
+
+describe("a key that is no subject", () => {
+  test.each([
+    [5, "5"],
+    [0, "0"],
+    [false, "false"],
+    [true, "true"],
+    [Number.NaN, "NaN"],
+    [1n, "1n"],
+    [["user-1"], '["user-1"]'],
+    [{ id: "user-1" }, '{"id":"user-1"}'],
+    [{}, "{}"],
+    [Symbol("user"), "Symbol(user)"],
+    [() => "user-1", "a function"],
+  ])("is an error that says so, whatever happens to missing ones: %s", async (value, received) => {
+    for (const missing of ["ip", "reject", "skip"] as const) {
+      for (const key of [() => value, async () => value]) {
+        const reader = readerOf(["user"], { user: key as unknown as () => string }, missing);
+        await expect(read(reader)).rejects.toMatchObject({
+          code: "HEADGATE_INVALID_KEY",
+          message: `rateLimit: the key of "user" must be a string, got ${received}`,
+        });
+      }
+    }
+  });
+});
+
+describe("a request without an address", () => {
+  const keys: [string, Key][] = [
+    ["that is counted by address", undefined],
+    ["that lacks its key", () => undefined],
+  ];
+
+  test.each(keys)("%s is an error with the remedy", async (_, key) => {
+    for (const from of [nobody, { ...nobody, address: "" }]) {
+      await expect(read(readerOf(["default"], key), from)).rejects.toMatchObject({
+        code: "HEADGATE_NO_ADDRESS",
+        message: expect.stringMatching(/unix socket.*trust the proxy.*key of your own/),
+      });
+    }
+  });
+
+  test.each(keys)("%s is dropped quietly when the client has left", async (_, key) => {
+    expect(await read(readerOf(["default"], key), gone)).toEqual({ kind: "left" });
+  });
+
+  test("is counted by a key that it has", async () => {
+    expect(
+      await read(
+        readerOf(["default"], () => "user-1"),
+        nobody,
+      ),
+    ).toEqual({
+      default: "user-1",
+    });
+  });
+
+  test.each<MissingKey>(["skip", "reject"])(
+    "is not taken for one without a key where those are told to %s",
+    async (missing) => {
+      await expect(read(readerOf(["ip"], undefined, missing), nobody)).rejects.toMatchObject({
+        code: "HEADGATE_NO_ADDRESS",
+      });
+    },
+  );
+
+  test("may have a key that fails before", async () => {
+    const key = () => Promise.reject(new Error("no session"));
+    await expect(read(readerOf(["default"], key), nobody)).rejects.toThrow("no session");
+  });
+});
+
+describe("addresses", () => {
+  test.each<[boolean, readonly string[], Key, MissingKey]>([
+    [true, ["default"], undefined, "reject"],
+    [true, ["default"], byIp(), "skip"],
+    [true, ["ip"], { user: () => "u" }, "skip"],
+    [true, ["user"], { user: () => "u" }, "ip"],
+    [true, ["user", "ip"], { user: () => "u" }, "reject"],
+    [false, ["user"], { user: () => "u" }, "reject"],
+    [false, ["user"], { user: byHeader("x-api-key") }, "skip"],
+    [false, ["global"], undefined, "ip"],
+    [false, ["user", "global"], { user: () => "u" }, "reject"],
+  ])("are used: %s, for limits per %j", (used, dimensions, key, missing) => {
+    expect(readerOf(dimensions, key, missing).usesAddress).toBe(used);
+  });
+});
