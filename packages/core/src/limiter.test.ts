@@ -587,17 +587,17 @@ describe("a limiter that extends another", () => {
     }
   });
 
-  test("tells the rest of Headgate which counters it asks", () => {
+  test("tells the rest of Headgate whose budget it shares", () => {
     const { parent, child, store } = startPair();
     const twin = createLimiter({
       name: "child",
       limits: fixedWindow({ limit: 2, window: "1m" }),
       store,
     });
-    const [inherited] = parent[LIMITER].identities;
-    const [own] = twin[LIMITER].identities;
-    expect(partsOf(child).identities).toEqual([inherited, own]);
-    expect(inherited).not.toBe(own);
+    expect(partsOf(child).identity).toBe(twin[LIMITER].identity);
+    expect(partsOf(child).identity).not.toBe(parent[LIMITER].identity);
+    expect(partsOf(child).parent).toBe(parent);
+    expect(partsOf(twin).parent).toBeUndefined();
   });
 });
 

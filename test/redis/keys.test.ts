@@ -1,0 +1,393 @@
+import { fc, test } from "@fast-check/vitest";
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+
+const DAY = 86_400_000;
+const START = 1_800_000_000_000;
+
+let server: RedisProcess;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.socket);
+});
+afterAll(async () => {
+  await redis.quit();
+  await server.stop();
+});
+beforeEach(() => redis.flushall());
+afterEach(async () => {
+  for (const limiter of started.splice(0)) await limiter.close();
+});
+
+/** The limiters of the test, whose names are free again when it is over. */
+const started: Limiter[] = [];
+
+/** Each algorithm, and the longest that a charge of it can be felt, in milliseconds. */
+const subjects: [name: string, limit: Limit, longest: number][] = [
+  ["gcra", gcra({ limit: 5, window: "10s" }), 10_000],
+  ["tokenBucket", tokenBucket({ capacity: 5, refill: 3, every: "7s" }), 11_667],
+  ["fixedWindow", fixedWindow({ limit: 5, window: "10s" }), 10_000],
+  ["fixedWindow by the clock", fixedWindow({ limit: 5, window: "10s", align: "clock" }), 10_000],
+  ["slidingWindow", slidingWindow({ limit: 5, window: "10s" }), 20_000],
+  ["slidingWindow of buckets", slidingWindow({ limit: 5, window: "10s", buckets: 4 }), 12_500],
+  ["slidingLog", slidingLog({ limit: 5, window: "10s" }), 10_000],
+];
+
+/** A limiter on a clock that the test turns. */
+function start(limits: Limit | Limit[], prefix = "hg") {
+  let now = START;
+  const store = redisStore(redis, { prefix, clock: () => now });
+  const limiter: Limiter = createLimiter({ name: "test", limits, store });
+  started.push(limiter);
+  return {
+    limiter,
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+/** A limiter on the server's own clock. */
+function startOnServerClock(limits: Limit | Limit[]): Limiter {
+  const limiter: Limiter = createLimiter({ name: "test", limits, store: redisStore(redis) });
+  started.push(limiter);
+  return limiter;
+}
+
+/** The unit's key and, where there is one, the log's, of a subject. */
+async function keysOf(subject: string, prefix = "hg"): Promise<{ unit: string; log?: string }> {
+  const keys = await redis.keys(`${prefix}:{${subject}}:*`);
+  const log = keys.find((key) => key.includes(":log"));
+  const unit = keys.find((key) => key !== log);
+  if (unit === undefined) throw new Error(`${subject} has no key`);
+  return log === undefined ? { unit } : { unit, log };
+}
+
+async function ttlsOf(pattern: string): Promise<number[]> {
+  const keys = await redis.keys(pattern);
+  return Promise.all(keys.map((key) => redis.pttl(key)));
+}
+
+describe("every key expires", () => {
+  const moves = fc.array(
+    fc.record({
+      subject: fc.constantFrom("a", "b", "c"),
+      move: fc.constantFrom("consume", "consume", "consume", "peek", "refund", "reset"),
+      cost: fc.integer({ min: 1, max: 4 }),
+      rest: fc.nat(9_000),
+    }),
+    { minLength: 30, maxLength: 60 },
+  );
+
+  test.prop([moves], { numRuns: 15 })("after any run, on a given clock", async (steps) => {
+    await redis.flushall();
+    for (const [name, limit] of subjects) {
+      const { limiter, pass } = start(limit, name.replaceAll(" ", "-"));
+      const decisions: Decision[] = [];
+      for (const { subject, move, cost, rest } of steps) {
+        if (move === "consume") decisions.push(await limiter.consume(subject, { cost }));
+        if (move === "peek") await limiter.peek(subject, { cost });
+        if (move === "reset") await limiter.reset(subject);
+        if (move === "refund") {
+          const decision = decisions.pop();
+          if (decision !== undefined) await limiter.refund(decision);
+        }
+        pass(rest);
+      }
+      await limiter.consume("a");
+      await limiter.close();
+    }
+    const ttls = await ttlsOf("*");
+    expect(ttls.length).toBeGreaterThan(subjects.length);
+    expect(Math.min(...ttls)).toBeGreaterThan(DAY - 60_000);
+    expect(Math.max(...ttls)).toBeLessThanOrEqual(DAY);
+  });
+
+  test.each(subjects)("on the server's clock when it is as if unused: %s", async (_, limit) => {
+    const limiter = startOnServerClock(limit);
+    const before = performance.now();
+    const { resetAfterMs } = await limiter.consume("u", { cost: 2 });
+    const { unit, log } = await keysOf("u");
+    for (const key of [unit, log]) {
+      if (key === undefined) continue;
+      const ttl = await redis.pttl(key);
+      const passed = performance.now() - before;
+      expect(ttl).toBeLessThanOrEqual(resetAfterMs + 1);
+      expect(ttl).toBeGreaterThanOrEqual(Math.floor(resetAfterMs - passed - 1));
+    }
+  });
+
+  test("a limit of three expires with the one that is felt longest", async () => {
+    const limiter = startOnServerClock([
+      gcra({ limit: 5, window: "1s" }),
+      slidingLog({ limit: 5, window: "1m" }),
+      fixedWindow({ limit: 5, window: "1h" }),
+    ]);
+    await limiter.consume("u");
+    const ttls = await ttlsOf("hg:{u}:*");
+    expect(ttls).toHaveLength(2);
+    for (const ttl of ttls) {
+      expect(ttl).toBeGreaterThan(3_590_000);
+      expect(ttl).toBeLessThanOrEqual(3_600_001);
+    }
+  });
+
+  test("and what has expired is fresh", async () => {
+    for (const [, limit] of subjects) {
+      const limiter = startOnServerClock({ ...limit, [windowOf(limit)]: 30 } as Limit);
+      await limiter.consume("u", { cost: 5 });
+      expect((await limiter.consume("u", { cost: 5 })).allowed).toBe(false);
+      const deadline = performance.now() + 5_000;
+      while ((await redis.dbsize()) > 0) {
+        if (performance.now() > deadline) throw new Error(`${limit.algorithm} does not expire`);
+      }
+      expect(await limiter.consume("u", { cost: 5 })).toMatchObject({
+        allowed: true,
+        remaining: 0,
+      });
+      await limiter.close();
+      await redis.flushall();
+    }
+  });
+
+  test.each(subjects)("again after its TTL was removed: %s", async (_, limit, longest) => {
+    const { limiter, pass } = start(limit);
+    await limiter.consume("u", { cost: 5 });
+    for (const key of await redis.keys("hg:{u}:*")) await redis.persist(key);
+    // A denial writes nothing, and is not for ever.
+    expect((await limiter.consume("u")).allowed).toBe(false);
+    expect(await ttlsOf("hg:{u}:*")).toContain(-1);
+    pass(longest);
+    expect((await limiter.consume("u")).allowed).toBe(true);
+    const ttls = await ttlsOf("hg:{u}:*");
+    expect(Math.min(...ttls)).toBeGreaterThan(0);
+  });
+});
+
+function windowOf(limit: Limit): "window" | "every" {
+  return limit.algorithm === "tokenBucket" ? "every" : "window";
+}
+
+describe("a key that holds another type of value", () => {
+  const types: Record<string, (key: string) => Promise<unknown>> = {
+    list: (key) => redis.rpush(key, "a", "b"),
+    hash: (key) => redis.hset(key, "field", "value"),
+    set: (key) => redis.sadd(key, "member"),
+    "sorted set": (key) => redis.zadd(key, 1, "member"),
+    stream: (key) => redis.xadd(key, "*", "field", "value"),
+  };
+  const limits = [
+    slidingLog({ limit: 5, window: "10s" }),
+    gcra({ limit: 5, window: "10s", per: "tenant" }),
+  ];
+  const cases = Object.keys(types).flatMap((type) => [
+    [type, "unit"] as const,
+    [type, "log"] as const,
+  ]);
+
+  test.each(cases)(
+    "a %s in place of the %s fails that decision, and is not lost",
+    async (type, which) => {
+      const { limiter } = start(limits);
+      const first = await limiter.consume({ default: "u", tenant: "t" });
+      const key = (await keysOf("u"))[which] as string;
+      await redis.del(key);
+      await types[type]?.(key);
+      const before = await redis.dumpBuffer(key);
+
+      const foreign = { code: "HEADGATE_FOREIGN_KEY", message: expect.stringContaining("hg:{u}:") };
+      await expect(limiter.consume({ default: "u", tenant: "t" })).rejects.toMatchObject(foreign);
+      await expect(limiter.peek({ default: "u", tenant: "t" })).rejects.toMatchObject(foreign);
+      expect(await redis.dumpBuffer(key)).toEqual(before);
+
+      // Neighbours are fine; the unit that was in order was not charged.
+      const other = await limiter.consume({ default: "v", tenant: "t" });
+      expect(other.limits.map(({ remaining }) => remaining)).toEqual([4, 3]);
+      await expect(limiter.refund(first)).rejects.toMatchObject(foreign);
+      expect(await redis.dumpBuffer(key)).toEqual(before);
+    },
+  );
+
+  test("works again when the foreign value has gone", async () => {
+    const { limiter } = start(gcra({ limit: 5, window: "10s" }));
+    await limiter.consume("u");
+    const { unit } = await keysOf("u");
+    await redis.del(unit);
+    await redis.rpush(unit, "a");
+    await expect(limiter.consume("u")).rejects.toMatchObject({ code: "HEADGATE_FOREIGN_KEY" });
+    await redis.del(unit);
+    expect((await limiter.consume("u")).remaining).toBe(4);
+  });
+});
+
+describe("a key with garbage in it", () => {
+  const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+  /** What happens to the bytes of a key: other bytes of the same length, of another length, or one byte of them. */
+  const damage = fc.oneof(
+    bytes(256).map((random) => (stored: Buffer) => Buffer.from(repeat(random, stored.length))),
+    fc.uint8Array({ maxLength: 100 }).map((random) => () => Buffer.from(random)),
+    fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => (stored: Buffer) => {
+      const changed = Buffer.from(stored);
+      const i = at % changed.length;
+      changed[i] = (changed[i] ?? 0) ^ bits;
+      return changed;
+    }),
+    fc
+      .constantFrom(0, 0xff, 0x7f)
+      .map((byte) => (stored: Buffer) => Buffer.alloc(stored.length, byte)),
+    fc.nat().map((at) => (stored: Buffer) => stored.subarray(0, at % stored.length)),
+    fc.constant((stored: Buffer) => Buffer.concat([stored, stored])),
+  );
+
+  function repeat(random: Uint8Array, length: number): Uint8Array {
+    return Uint8Array.from({ length }, (_, i) => random[i % random.length] ?? 0);
+  }
+
+  let clients = 0;
+
+  test.each(subjects)(
+    "%s: no denial outlasts what a charge can be felt",
+    async (_, limit, longest) => {
+      const costs = fc.array(fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(4_000)), {
+        minLength: 1,
+        maxLength: 5,
+      });
+      const { limiter, pass } = start(limit);
+      await fc.assert(
+        fc.asyncProperty(
+          damage,
+          costs,
+          fc.boolean(),
+          fc.nat(3_000),
+          async (spoil, calls, isLog, rest) => {
+            clients += 1;
+            const subject = `client-${clients}`;
+            for (const [cost, ms] of calls) {
+              await limiter.consume(subject, { cost });
+              pass(ms);
+            }
+            const { unit, log } = await keysOf(subject);
+            const key = isLog && log !== undefined ? log : unit;
+            const stored = await redis.getBuffer(key);
+            await redis.set(key, spoil(stored ?? Buffer.alloc(0)));
+            pass(rest);
+
+            const first = await limiter.consume(subject, { cost: 2 });
+            expect(first.retryAfterMs).toBeLessThanOrEqual(longest);
+            expect(first.retryAfterMs).toBeGreaterThanOrEqual(first.allowed ? 0 : 1);
+            expect(first.resetAfterMs).toBeLessThanOrEqual(longest);
+            expect(first.resetAfterMs).toBeGreaterThan(0);
+            expect(first.remaining).toBeGreaterThanOrEqual(0);
+            expect(first.remaining).toBeLessThanOrEqual(5);
+            pass(longest);
+            expect(await limiter.consume(subject, { cost: 5 })).toMatchObject({
+              allowed: true,
+              remaining: 0,
+            });
+            const ttls = await ttlsOf(`hg:{${subject}}:*`);
+            expect(Math.min(...ttls)).toBeGreaterThan(0);
+            expect(Math.max(...ttls)).toBeLessThanOrEqual(DAY);
+          },
+        ),
+        { numRuns: 250 },
+      );
+    },
+  );
+
+  test("text of somebody else's is taken for nothing, and overwritten by the first charge", async () => {
+    const { limiter } = start(gcra({ limit: 5, window: "10s" }));
+    await limiter.consume("u", { cost: 5 });
+    const { unit } = await keysOf("u");
+    for (const text of ["", "0", "-1", "not a state at all", "\0".repeat(23)]) {
+      await redis.set(unit, text);
+      expect((await limiter.consume("u")).remaining).toBe(4);
+      expect(await redis.strlen(unit)).toBe(23);
+    }
+  });
+
+  test("a stored time far in the future does not block", async () => {
+    for (const [name, limit, longest] of subjects) {
+      const { limiter, pass } = start(limit, name.replaceAll(" ", "-"));
+      pass(3_650 * DAY);
+      await limiter.consume("u", { cost: 5 });
+      pass(-3_650 * DAY);
+      const denied = await limiter.consume("u");
+      expect(denied.allowed).toBe(false);
+      expect(denied.retryAfterMs).toBeLessThanOrEqual(longest);
+      pass(denied.retryAfterMs);
+      expect((await limiter.consume("u")).allowed).toBe(true);
+    }
+  });
+});
+
+describe("a log and its unit", () => {
+  const limit = slidingLog({ limit: 5, window: "10s" });
+
+  test("without the log count from zero: exactly the limit is admitted again", async () => {
+    const { limiter } = start(limit);
+    for (let i = 0; i < 5; i += 1) await limiter.consume("u");
+    await redis.del((await keysOf("u")).log as string);
+    const decisions: Decision[] = [];
+    for (let i = 0; i < 9; i += 1) decisions.push(await limiter.consume("u"));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
+  });
+
+  test("without the unit count from zero: what the log still holds is not read", async () => {
+    const { limiter, pass } = start(limit);
+    for (let i = 0; i < 5; i += 1) await limiter.consume("u");
+    await redis.del((await keysOf("u")).unit);
+    pass(1_000);
+    const decisions: Decision[] = [];
+    for (let i = 0; i < 9; i += 1) decisions.push(await limiter.consume("u"));
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
+    expect(decisions.at(-1)?.retryAfterMs).toBe(10_000);
+  });
+
+  test("are forgotten together", async () => {
+    const { limiter } = start([limit, gcra({ limit: 5, window: "1m" })]);
+    await limiter.consume("u");
+    await limiter.consume("v");
+    expect(await redis.keys("hg:{u}:*")).toHaveLength(2);
+    expect(await limiter.reset("u")).toBe(true);
+    expect(await redis.keys("hg:{u}:*")).toEqual([]);
+    expect(await redis.keys("hg:{v}:*")).toHaveLength(2);
+    expect(await limiter.reset("u")).toBe(false);
+  });
+
+  test("stand in one cluster slot, whatever the subject is called", async () => {
+    const { limiter } = start([limit, gcra({ limit: 5, window: "1m" })]);
+    for (const subject of ["u", "{", "}", "{}", "a{b}c", ":", "#", "%", "💧", "x".repeat(5_000)]) {
+      await redis.flushall();
+      await limiter.consume(subject);
+      const keys = await redis.keys("*");
+      expect(keys).toHaveLength(2);
+      for (const key of keys) {
+        expect(key).toMatch(/^hg:\{[^{}]+\}:test:default:[\w-]{8}(:log\d)?$/);
+        expect(key.length).toBeLessThan(110);
+      }
+    }
+  });
+});
+
+test("what a client sends is not readable in a key once it is long", async () => {
+  const { limiter } = start(gcra({ limit: 5, window: "1m" }));
+  const secret = `Bearer ${"s3cr3t".repeat(2_000)}`;
+  await limiter.consume(secret);
+  const [key = ""] = await redis.keys("*");
+  expect(key).not.toContain("s3cr3t");
+  expect(key.length).toBeLessThan(100);
+});
