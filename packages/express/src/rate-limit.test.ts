@@ -1,0 +1,249 @@
+import type { HeadgateError } from "@headgate/core";
+import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
+import { byTier } from "@headgate/core/http";
+import { describe, expect, test, vi } from "vitest";
+import type { RateLimitOptions } from "./rate-limit.ts";
+import { rateLimit } from "./rate-limit.ts";
+
+const limits = fixedWindow({ limit: 1, window: "1m" });
+
+function errorOf(options: unknown): HeadgateError {
+  try {
+    rateLimit(options as RateLimitOptions);
+  } catch (error) {
+    return error as HeadgateError;
+  }
+  throw new Error("nothing was thrown");
+}
+
+/** A request and a response of Express, as far as the middleware touches them. */
+function exchange(ip: string | undefined, destroyed = false) {
+  const socket = { remoteAddress: "10.0.0.1", destroyed };
+  const sent: Record<string, string> = {};
+  const request: { ip: string | undefined; headers: typeof sent; socket: typeof socket } = {
+    ip,
+    headers: sent,
+    socket,
+  };
+  const headers = new Map<string, string>();
+  const response = {
+    statusCode: 200,
+    headersSent: false,
+    writableEnded: false,
+    headers,
+    body: undefined as string | undefined,
+    setHeader: (name: string, value: string) => headers.set(name, value),
+    end(body: string) {
+      response.body = body;
+      response.headersSent = true;
+      response.writableEnded = true;
+    },
+  };
+  return { request, response };
+}
+
+type Exchange = ReturnType<typeof exchange>;
+
+/** What became of a request once everything has settled: the arguments of each call of `next`. */
+async function run(middleware: ReturnType<typeof rateLimit>, { request, response }: Exchange) {
+  const next = vi.fn();
+  middleware(request, response, next);
+  await new Promise((resolve) => setImmediate(resolve));
+  return next.mock.calls;
+}
+
+describe("rateLimit", () => {
+  test.each([
+    [undefined],
+    [null],
+    [{}],
+    [100],
+    [{ max: 5, windowMs: 60_000 }],
+    [{ limits, hook: "onRequest" }],
+    [{ limits, extend: true }],
+    [{ limits, cost: 0 }],
+    [{ limits, headers: "draft-7" }],
+    [{ limits, store: {} }],
+    [{ limits, store: memoryStore() }],
+    [{ limits, name: "" }],
+    [{ limiter: {} }],
+    [{ limits: { ...limits, per: "tenant" } }],
+  ])("refuses %j at construction", (options) => {
+    expect(errorOf(options).code).toBe("HEADGATE_INVALID_OPTION");
+  });
+
+  test("has a limiter to reset, or one for each tier, and closes what it made", async () => {
+    const { limiter, close } = rateLimit({ name: "api", limits });
+    expect(limiter.name).toBe("api");
+    await close();
+    await expect(limiter.consume("x")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+    const tiered = rateLimit({ limits: byTier({ free: limits }, () => "free") });
+    expect([...tiered.tiers.keys()]).toEqual(["free"]);
+    expect("limiter" in tiered).toBe(false);
+    const given = createLimiter({ limits });
+    const around = rateLimit({ limiter: given });
+    expect(around.limiter).toBe(given);
+    await around.close();
+    expect((await given.consume("x")).allowed).toBe(true);
+  });
+
+  test("keeps no name when it was refused", () => {
+    const store = memoryStore();
+    const wrong = [
+      { limits: { ...limits, per: "tenant" } },
+      { limits, headers: { legacyReset: "never" } },
+    ];
+    for (const options of wrong) errorOf({ name: "api", store, ...options });
+    const right = fixedWindow({ limit: 5, window: "1h" });
+    expect(rateLimit({ name: "api", store, limits: right }).limiter.name).toBe("api");
+  });
+});
+
+describe("the middleware", () => {
+  test("calls next once for an allowed request, with nothing", async () => {
+    const one = exchange("1.2.3.4");
+    expect(await run(rateLimit({ limits }), one)).toEqual([[]]);
+    expect(one.request).toMatchObject({ rateLimit: { allowed: true, remaining: 0 } });
+    expect(one.response.headers.get("X-RateLimit-Remaining")).toBe("0");
+    expect(one.response.statusCode).toBe(200);
+  });
+
+  test("answers a denied request, and never calls next", async () => {
+    const middleware = rateLimit({ limits });
+    await run(middleware, exchange("1.2.3.4"));
+    const one = exchange("1.2.3.4");
+    expect(await run(middleware, one)).toEqual([]);
+    expect(one.response.statusCode).toBe(429);
+    expect(one.response.headers.get("Content-Type")).toBe("application/problem+json");
+    expect(Number(one.response.headers.get("Retry-After"))).toBeGreaterThan(0);
+    expect(JSON.parse(one.response.body ?? "").status).toBe(429);
+    expect(one.request).toMatchObject({ rateLimit: { allowed: false } });
+  });
+
+  test("hands an error to next, once, and sets nothing", async () => {
+    const wrong = new Error("wrong");
+    const one = exchange("1.2.3.4");
+    const middleware = rateLimit({ limits, key: () => Promise.reject(wrong) });
+    expect(await run(middleware, one)).toEqual([[wrong]]);
+    expect(one.response.headers.size).toBe(0);
+  });
+
+  test("reads the address before anything is awaited", async () => {
+    const one = exchange("1.2.3.4");
+    const middleware = rateLimit({
+      limits,
+      skip: async () => {
+        one.request.ip = undefined;
+        return false;
+      },
+    });
+    expect(await run(middleware, one)).toEqual([[]]);
+    expect((await middleware.limiter.consume("1.2.3.4")).allowed).toBe(false);
+  });
+
+  test("drops a client that left quietly, and is loud about one without an address", async () => {
+    expect(await run(rateLimit({ limits }), exchange(undefined, true))).toEqual([]);
+    expect(await run(rateLimit({ limits }), exchange(undefined))).toMatchObject([
+      [{ code: "HEADGATE_NO_ADDRESS" }],
+    ]);
+  });
+
+  test("warns of a proxy that nobody trusts, also where a router runs without an application", async () => {
+    const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const one = exchange("10.0.0.1");
+    one.request.headers["x-forwarded-for"] = "203.0.113.7";
+    expect(await run(rateLimit({ limits }), one)).toEqual([[]]);
+    expect(emitWarning.mock.calls).toEqual([
+      [
+        expect.stringContaining("10.0.0.1"),
+        { type: "HeadgateWarning", code: "HEADGATE_NO_PROXY_TRUST" },
+      ],
+    ]);
+    emitWarning.mockRestore();
+  });
+
+  test("does not let a denied request through because something else has answered it", async () => {
+    const middleware = rateLimit({ limits });
+    await run(middleware, exchange("1.2.3.4"));
+    const answered = exchange("1.2.3.4");
+    answered.response.headersSent = true;
+    answered.response.writableEnded = true;
+    expect(await run(middleware, answered)).toEqual([]);
+    expect(answered.response.headers.size).toBe(0);
+  });
+});
+
+describe("onDenied", () => {
+  async function deny(onDenied: RateLimitOptions["onDenied"], one = exchange("1.2.3.4")) {
+    const middleware = rateLimit({ limits, onDenied });
+    await run(middleware, exchange("1.2.3.4"));
+    return { calls: await run(middleware, one), ...one };
+  }
+
+  test("that answers has the last word", async () => {
+    const { calls, response } = await deny((_, res) => {
+      res.end("mine");
+    });
+    expect([calls, response.body, response.statusCode]).toEqual([[], "mine", 429]);
+  });
+
+  test("that stays silent, sooner or later, leaves the answer to Headgate", async () => {
+    for (const onDenied of [() => {}, async () => null, () => true]) {
+      const { calls, response } = await deny(onDenied);
+      expect(calls).toEqual([]);
+      expect(response.headers.get("Content-Type")).toBe("application/problem+json");
+      expect(response.body).toContain("quota-exceeded");
+    }
+  });
+
+  test("finds status, headers and decision in place", async () => {
+    const seen = vi.fn();
+    await deny((req, res, decision) => {
+      const { headers } = res as unknown as Exchange["response"];
+      seen(
+        res.statusCode,
+        headers.has("Retry-After"),
+        decision.allowed,
+        req.rateLimit === decision,
+      );
+    });
+    expect(seen.mock.calls).toEqual([[429, true, false, true]]);
+  });
+
+  test("that throws goes to the error handler", async () => {
+    const wrong = new Error("wrong");
+    const { calls } = await deny(() => {
+      throw wrong;
+    });
+    expect(calls).toEqual([[wrong]]);
+    const rejected = await deny(() => Promise.reject(wrong));
+    expect(rejected.calls).toEqual([[wrong]]);
+  });
+
+  test('called "error" hands the denial to the error handler, headers set', async () => {
+    const { calls, response } = await deny("error");
+    expect(calls).toMatchObject([
+      [
+        {
+          name: "HeadgateDenied",
+          code: "HEADGATE_DENIED",
+          status: 429,
+          decision: { allowed: false },
+        },
+      ],
+    ]);
+    expect(response.statusCode).toBe(429);
+    expect(response.headers.has("Retry-After")).toBe(true);
+    expect(response.body).toBeUndefined();
+  });
+
+  test("is not asked about requests that lack their key", async () => {
+    const onDenied = vi.fn();
+    const one = exchange("1.2.3.4");
+    const middleware = rateLimit({ limits, key: () => "", missing: "reject", onDenied });
+    expect(await run(middleware, one)).toEqual([]);
+    expect(onDenied).not.toHaveBeenCalled();
+    expect(one.response.statusCode).toBe(400);
+    expect(one.request).not.toHaveProperty("rateLimit");
+  });
+});

@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
+import fastify from "fastify";
+import { describe, expect, test } from "vitest";
+import { noteRoute, routeOf, routesIn } from "./known-routes.ts";
+import type { RouteRateLimitOptions } from "./options.ts";
+
+const rateLimit: RouteRateLimitOptions = { cost: 2 };
+const handler = async () => "ok";
+
+/** The paths of the routes known in a scope: HEAD stands beside its GET. */
+function urlsIn(scope: FastifyInstance): string[] {
+  return [...new Set(routesIn(scope).map(({ options }) => options.url))];
+}
+
+function routeWith(config: object | undefined, url = "/x"): RouteOptions {
+  return { method: "GET", url, handler, ...(config && { config }) };
+}
+
+describe("the routes of an application", () => {
+  test("are known when they have a limit, also before any plugin is registered", async () => {
+    const app = fastify();
+    app.get("/limited", { config: { rateLimit } }, handler);
+    app.get("/off", { config: { rateLimit: false } }, handler);
+    app.get("/plain", handler);
+    app.get("/configured", { config: {} }, handler);
+    expect(urlsIn(app)).toEqual(["/limited", "/off"]);
+    await app.close();
+  });
+
+  test("are those of this application only", async () => {
+    const [one, other] = [fastify(), fastify()];
+    one.get("/one", { config: { rateLimit } }, handler);
+    expect(urlsIn(other)).toEqual([]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test("belong to the scope they were added in, and to those around it", async () => {
+    const app = fastify();
+    let inner: FastifyInstance = app;
+    let sibling: FastifyInstance = app;
+    app.get("/outer", { config: { rateLimit } }, handler);
+    app.register(async (scope) => {
+      inner = scope;
+      scope.get("/inner", { config: { rateLimit } }, handler);
+    });
+    app.register(async (scope) => {
+      sibling = scope;
+    });
+    await app.ready();
+    expect(urlsIn(app).toSorted()).toEqual(["/inner", "/outer"]);
+    expect(urlsIn(inner)).toEqual(["/inner"]);
+    expect(urlsIn(sibling)).toEqual([]);
+    await app.close();
+  });
+
+  test("can be told from their config when a request comes", async () => {
+    const app = fastify();
+    const seen: (string | undefined)[] = [];
+    const tell = async (request: FastifyRequest) => {
+      seen.push(routeOf(request.routeOptions.config)?.options.url);
+      return "ok";
+    };
+    app.get("/a/:id", { config: { rateLimit } }, tell);
+    app.get("/b", { config: { rateLimit } }, tell);
+    app.get("/c", tell);
+    for (const url of ["/a/1", "/b", "/c"]) await app.inject(url);
+    await app.inject({ method: "HEAD", url: "/b" });
+    expect(seen).toEqual(["/a/:id", "/b", undefined, "/b"]);
+    await app.close();
+  });
+
+  test("that a hook adds with a copy of another's options are routes of their own", async () => {
+    const app = fastify({ exposeHeadRoutes: false });
+    app.addHook("onRoute", (options) => {
+      if (options.url === "/v1") app.route({ ...options, url: "/v2" });
+    });
+    app.get("/v1", { config: { rateLimit } }, handler);
+    await app.ready();
+    expect(urlsIn(app).toSorted()).toEqual(["/v1", "/v2"]);
+    await app.close();
+  });
+});
+
+describe("a route's note", () => {
+  test("leaves alone what others put in its config, and does not show in it", () => {
+    const app = fastify();
+    const config = { rateLimit, title: "x" };
+    const options = routeWith(config);
+    noteRoute(app, options);
+    expect(options.config).toMatchObject({ rateLimit, title: "x" });
+    expect(Object.keys(options.config ?? {})).toEqual(["rateLimit", "title"]);
+    expect(Object.getOwnPropertySymbols(config)).toEqual([]);
+    expect(routeOf(options.config ?? {})?.options === options).toBe(true);
+  });
+
+  test("is made once, however many plugins hear of the route", () => {
+    const app = fastify();
+    const options = routeWith({ rateLimit });
+    noteRoute(app, options);
+    const { config } = options;
+    noteRoute(app, options);
+    expect(options.config === config).toBe(true);
+    expect(urlsIn(app)).toEqual(["/x"]);
+  });
+
+  test("is two for two routes that share one config object", () => {
+    const app = fastify();
+    const config = { rateLimit };
+    const urls = ["/a", "/b"].map((url) => {
+      const options = routeWith(config, url);
+      noteRoute(app, options);
+      return routeOf(options.config ?? {})?.options.url;
+    });
+    expect(urls).toEqual(["/a", "/b"]);
+  });
+
+  test("is none without a limit", () => {
+    const app = fastify();
+    for (const config of [undefined, {}, { title: "x" }]) {
+      const options = routeWith(config);
+      noteRoute(app, options);
+      expect(options.config).toBe(config);
+      expect(routeOf(options.config ?? {})).toBeUndefined();
+    }
+    expect(urlsIn(app)).toEqual([]);
+  });
+});

@@ -1,0 +1,219 @@
+import type { HeadgateError, Limiter } from "@headgate/core";
+import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
+import { byTier, partsOf } from "@headgate/core/http";
+import { describe, expect, test, vi } from "vitest";
+import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
+import { HOOKS } from "./options.ts";
+import type { Rule } from "./rule.ts";
+import { makeRouteRule, makeRule } from "./rule.ts";
+
+const limits = fixedWindow({ limit: 3, window: "1m" });
+const own = fixedWindow({ limit: 2, window: "1h", name: "own" });
+
+function ruleOf(options: HeadgateOptions): Rule {
+  return makeRule("headgate", options, vi.fn());
+}
+
+/** A plugin and a maker of rules for its routes. */
+function pluginOf(options: HeadgateOptions) {
+  const rule = ruleOf(options);
+  const store = partsOf(rule.limiters.all[0]).counters.store;
+  return {
+    rule,
+    store,
+    route: (route: RouteRateLimitOptions, name = "api GET /x") =>
+      makeRouteRule("headgate on api GET /x", route, name, { options, rule, store }, vi.fn()),
+  };
+}
+
+function errorOf(make: () => unknown): HeadgateError {
+  try {
+    make();
+  } catch (error) {
+    return error as HeadgateError;
+  }
+  throw new Error("nothing was thrown");
+}
+
+const client = { address: "1.2.3.4", peer: "1.2.3.4", hasLeft: () => false };
+
+function request(headers: Record<string, string> = {}) {
+  return { ip: "1.2.3.4", headers } as never;
+}
+
+describe("the plugin's rule", () => {
+  test("decides in onRequest, or in the hook that is named", () => {
+    expect(ruleOf({ limits }).hook).toBe("onRequest");
+    for (const hook of HOOKS) expect(ruleOf({ limits, hook }).hook).toBe(hook);
+  });
+
+  test.each([["onSend"], ["onresponse"], [""], [null], [5], [["onRequest"]], [10n]])(
+    "refuses the hook %s, and names those there are",
+    (hook) => {
+      const error = errorOf(() => ruleOf({ limits, hook } as never));
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toMatch(
+        /^headgate: hook must be one of onRequest, preParsing, preValidation, preHandler, got \S/,
+      );
+    },
+  );
+
+  test.each([
+    ["max", { max: 5, timeWindow: "1m" }],
+    ["timeWindow", { timeWindow: 60_000 }],
+    ["extend", { limits, extend: true }],
+    ["rateLimit", { rateLimit: { limits } }],
+    ["allowList", { limits, allowList: ["127.0.0.1"] }],
+  ])("refuses %s", (option, options) => {
+    const error = errorOf(() => ruleOf(options as never));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toContain(`"${option}"`);
+  });
+
+  test("needs limits or a limiter", () => {
+    expect(errorOf(() => ruleOf({})).code).toBe("HEADGATE_INVALID_OPTION");
+    const limiter = createLimiter({ limits });
+    expect(ruleOf({ limiter }).limiters.only).toBe(limiter);
+  });
+});
+
+describe("a route's rule", () => {
+  test("without limits asks the plugin's limiter, which it does not close", async () => {
+    const { rule, route } = pluginOf({ name: "api", limits });
+    const { limiters, guard } = route({ cost: 2 });
+    expect(limiters.only).toBe(rule.limiters.only);
+    await limiters.close();
+    expect(await guard.check(request(), client)).toMatchObject({ decision: { remaining: 1 } });
+  });
+
+  test("with limits asks its own, under the route's name, on the plugin's store", async () => {
+    const { rule, store, route } = pluginOf({ name: "api", limits });
+    const { limiters } = route({ limits: own });
+    const limiter = limiters.only as Limiter;
+    expect(limiter.name).toBe("api GET /x");
+    expect(limiter.limits.map(({ name }) => name)).toEqual(["own"]);
+    expect(partsOf(limiter).counters.store).toBe(store);
+    await limiter.consume("1.2.3.4");
+    expect((await rule.limiters.only?.consume("1.2.3.4"))?.remaining).toBe(2);
+    expect(route({ limits: own, name: "mine" }).limiters.only?.name).toBe("mine");
+    const elsewhere = memoryStore();
+    const other = route({ limits: own, store: elsewhere }).limiters.only as Limiter;
+    expect(partsOf(other).counters.store).toBe(elsewhere);
+  });
+
+  test("with limits and extend decides the plugin's with its own, all or nothing", async () => {
+    const { rule, route } = pluginOf({ name: "api", limits });
+    const { limiters } = route({ limits: own, extend: true });
+    expect(limiters.only?.limits).toHaveLength(2);
+    await limiters.only?.consume("x", { cost: 2 });
+    expect((await limiters.only?.consume("x"))?.allowed).toBe(false);
+    expect((await rule.limiters.only?.consume("x"))?.remaining).toBe(0);
+    expect(route({ limits: own, extend: false, name: "b" }).limiters.only?.limits).toHaveLength(1);
+  });
+
+  test("extends only what is on the same store", () => {
+    const { route } = pluginOf({ name: "api", limits });
+    const store = memoryStore();
+    const error = errorOf(() => route({ limits: own, extend: true, store }));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toContain("same store");
+  });
+
+  test("does not extend limits that depend on a tier", () => {
+    const { route } = pluginOf({ name: "api", limits: byTier({ free: limits }, () => "free") });
+    const error = errorOf(() => route({ limits: own, extend: true }));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toMatch(/^headgate on api GET \/x: extend needs/);
+  });
+
+  test.each([
+    ["name", "mine"],
+    ["store", memoryStore()],
+    ["extend", true],
+  ])("refuses %s where the route has no limits of its own", (option, value) => {
+    const { route } = pluginOf({ name: "api", limits });
+    const error = errorOf(() => route({ [option]: value }));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toBe(
+      `headgate on api GET /x: ${option} means nothing without limits of the route's own`,
+    );
+  });
+
+  test("takes a limiter in place of limits, and nothing beside it", async () => {
+    const { route } = pluginOf({ name: "api", limits });
+    const limiter = createLimiter({ limits: own });
+    const { limiters } = route({ limiter });
+    expect(limiters.only).toBe(limiter);
+    await limiters.close();
+    expect((await limiter.consume("x")).allowed).toBe(true);
+    for (const more of [
+      { extend: true },
+      { limits: own },
+      { name: "a" },
+      { store: memoryStore() },
+    ]) {
+      expect(errorOf(() => route({ limiter, ...more })).code).toBe("HEADGATE_INVALID_OPTION");
+    }
+  });
+
+  test.each([
+    [{ max: 5 }, "max"],
+    [{ hook: "onSend" }, "hook"],
+    [{ cost: 0 }, "cost"],
+    [{ missing: "deny" }, "missing"],
+    [{ onDenied: "throw" }, "onDenied"],
+    [true, "options"],
+    [null, "options"],
+    [5, "options"],
+  ])("refuses %j as loudly as the plugin", (options, option) => {
+    const { route } = pluginOf({ name: "api", limits });
+    const error = errorOf(() => route(options as never));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toMatch(/^headgate on api GET \/x: /);
+    expect(error.message).toContain(option);
+  });
+
+  test("inherits how requests are read and answered", async () => {
+    const onDenied = vi.fn();
+    const { route } = pluginOf({
+      name: "api",
+      limits,
+      hook: "preHandler",
+      onDenied,
+      headers: false,
+      cost: 2,
+      key: ({ headers }) => headers["x-user"] as string,
+      missing: "reject",
+      skip: ({ headers }) => headers["x-skip"] === "1",
+    });
+    const { hook, guard, onDenied: inherited } = route({ limits: own });
+    expect([hook, inherited]).toEqual(["preHandler", onDenied]);
+    expect(await guard.check(request({ "x-skip": "1" }), client)).toEqual({ kind: "pass" });
+    expect((await guard.check(request(), client)).kind).toBe("refused");
+    expect(await guard.check(request({ "x-user": "u" }), client)).toMatchObject({
+      kind: "allowed",
+      headers: [],
+      decision: { cost: 2, limit: 2, remaining: 0 },
+    });
+  });
+
+  test("changes what it names, and only where it is named", async () => {
+    const { rule, route } = pluginOf({ name: "api", limits, hook: "preHandler", cost: 2 });
+    const { hook, guard } = route({ hook: "preParsing", cost: 1, missing: undefined });
+    expect(hook).toBe("preParsing");
+    expect(await guard.check(request(), client)).toMatchObject({ decision: { cost: 1 } });
+    expect(await rule.guard.check(request(), client)).toMatchObject({ decision: { cost: 2 } });
+    expect(route({ cost: undefined, hook: undefined }).hook).toBe("preHandler");
+    expect(await route({ cost: undefined }).guard.check(request(), client)).toMatchObject({
+      decision: { cost: 2 },
+    });
+  });
+
+  test("has one budget with another of the same name and policy", async () => {
+    const { route } = pluginOf({ name: "api", limits });
+    const [one, other] = [route({ limits: own }, "shared"), route({ limits: own }, "shared")];
+    await one.limiters.only?.consume("x");
+    expect((await other.limiters.only?.consume("x"))?.remaining).toBe(0);
+    expect(errorOf(() => route({ limits }, "shared")).code).toBe("HEADGATE_DUPLICATE_NAME");
+  });
+});
