@@ -1,0 +1,133 @@
+import type { RouteRateLimitOptions } from "@headgate/fastify";
+import headgate, { createLimiter, gcra, memoryStore } from "@headgate/fastify";
+import type { FastifyInstance } from "fastify";
+import Fastify from "fastify";
+import { expect, onTestFinished, test } from "vitest";
+
+const limits = gcra({ limit: 9, window: "1h" });
+
+const bad: [what: string, rateLimit: unknown, code: string][] = [
+  ["a limit that is none", { limits: gcra({ limit: -1, window: "1h" }) }, "HEADGATE_INVALID_LIMIT"],
+  ["another limiter's option", { max: 5 }, "HEADGATE_INVALID_OPTION"],
+  ["a misspelt option", { limit: limits }, "HEADGATE_INVALID_OPTION"],
+  ["a hook that is none", { hook: "onSend" }, "HEADGATE_INVALID_OPTION"],
+  ["a cost that is none", { cost: 0 }, "HEADGATE_INVALID_OPTION"],
+  [
+    "a dimension without a key",
+    { limits: gcra({ limit: 1, window: "1h", per: "tenant" }) },
+    "HEADGATE_INVALID_OPTION",
+  ],
+  ["a name that means nothing", { name: "api" }, "HEADGATE_INVALID_OPTION"],
+  ["a store that means nothing", { store: memoryStore() }, "HEADGATE_INVALID_OPTION"],
+  [
+    "a limiter beside limits",
+    { limits, limiter: createLimiter({ limits }) },
+    "HEADGATE_INVALID_OPTION",
+  ],
+  ["headers that are none", { headers: "none" }, "HEADGATE_INVALID_OPTION"],
+  ["true", true, "HEADGATE_INVALID_OPTION"],
+  ["null", null, "HEADGATE_INVALID_OPTION"],
+  ["a number", 5, "HEADGATE_INVALID_OPTION"],
+  ["zero", 0, "HEADGATE_INVALID_OPTION"],
+  ["an empty text", "", "HEADGATE_INVALID_OPTION"],
+  ["a list", [limits], "HEADGATE_INVALID_OPTION"],
+];
+
+const plain = async () => "ok";
+
+/** Builds an application up to the moment when it could take requests. */
+async function boot(build: (app: FastifyInstance) => unknown): Promise<void> {
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  await build(app);
+  await app.ready();
+}
+
+function addRoute(app: FastifyInstance, rateLimit: unknown): void {
+  app.get("/", { config: { rateLimit: rateLimit as RouteRateLimitOptions } }, plain);
+}
+
+test.each(bad)(
+  "%s in a route before an un-awaited register ends the boot",
+  async (_, rateLimit, code) => {
+    const booting = boot((app) => {
+      addRoute(app, rateLimit);
+      app.register(headgate, { limits });
+    });
+    await expect(booting).rejects.toMatchObject({ code });
+  },
+);
+
+test.each(bad)(
+  "%s in a route after an awaited register ends the boot",
+  async (_, rateLimit, code) => {
+    const booting = boot(async (app) => {
+      await app.register(headgate, { limits });
+      addRoute(app, rateLimit);
+    });
+    await expect(booting).rejects.toMatchObject({ code });
+  },
+);
+
+test.each(bad)("%s in a route of a scope ends the boot", async (_, rateLimit, code) => {
+  const booting = boot((app) => {
+    app.register(async (scope) => addRoute(scope, rateLimit));
+    app.register(headgate, { limits });
+  });
+  await expect(booting).rejects.toMatchObject({ code });
+});
+
+test("what the plugin alone shows to be wrong is said where the route is added", async () => {
+  await boot(async (app) => {
+    await app.register(headgate, { limits });
+    expect(() => addRoute(app, { max: 5 })).toThrow(/"max".*limits/);
+  });
+});
+
+test("the message says which route it is", async () => {
+  const booting = boot((app) => {
+    app.post("/orders/:id", { config: { rateLimit: { cost: -1 } } }, plain);
+    app.register(headgate, { limits });
+  });
+  await expect(booting).rejects.toThrow(/\/orders\/:id.*cost/);
+});
+
+test.each([{}, { limits: [] }, { max: 5, timeWindow: 1_000 }, { limits, hook: "onError" }])(
+  "a plugin with %j ends the boot",
+  async (options) => {
+    await expect(boot((app) => app.register(headgate, options as never))).rejects.toMatchObject({
+      code: expect.stringMatching(/^HEADGATE_INVALID_/),
+    });
+  },
+);
+
+test("routes that would share a name with other limits end the boot", async () => {
+  const booting = boot((app) => {
+    for (const limit of [2, 3]) {
+      const rateLimit = { name: "login", limits: gcra({ limit, window: "1h" }) };
+      app.get(`/${limit}`, { config: { rateLimit } }, plain);
+    }
+    app.register(headgate, { limits });
+  });
+  await expect(booting).rejects.toMatchObject({ code: "HEADGATE_DUPLICATE_NAME" });
+});
+
+test("an application that failed to boot gives its names back when it is closed", async () => {
+  const store = memoryStore();
+  const failed = Fastify();
+  failed.register(headgate, { name: "api", store, limits });
+  failed.register(async (scope) => addRoute(scope, { cost: 0 }));
+  await expect(failed.ready()).rejects.toThrow(/cost/);
+  await failed.close();
+  const other = { name: "api", store, limits: gcra({ limit: 1, window: "1h" }) };
+  await boot((app) => app.register(headgate, other));
+});
+
+test("an application without Headgate may have another limiter's options in its routes", async () => {
+  await boot((app) => {
+    addRoute(app, { max: 100, timeWindow: "1 minute" });
+    app.register(async (scope) => addRoute(scope, { max: 100, timeWindow: "1 minute" }), {
+      prefix: "/scope",
+    });
+  });
+});

@@ -1,0 +1,143 @@
+import { Readable } from "node:stream";
+import type { HookName } from "@headgate/fastify";
+import headgate, { gcra } from "@headgate/fastify";
+import type { FastifyRequest } from "fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+const limits = gcra({ limit: 2, window: "1h" });
+
+const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
+
+/** An application whose hooks note when they ran, with the limiter in one of them. */
+async function noting(hook: HookName | undefined) {
+  const order: string[] = [];
+  const app = Fastify();
+  for (const name of HOOKS) {
+    app.addHook(name as "onRequest", async ({ rateLimit }) => {
+      order.push(`${name} ${rateLimit === null ? "undecided" : "decided"}`);
+    });
+  }
+  app.register(headgate, { limits, hook });
+  app.post("/", async ({ body }) => {
+    order.push("handler");
+    return { body };
+  });
+  return { ask: await start(app), order };
+}
+
+test.each(HOOKS)("hook: %s decides there, beside hooks that were there already", async (hook) => {
+  const { ask, order } = await noting(hook);
+  const { status, headers } = await ask("/", { method: "POST" });
+  expect([status, headers["x-ratelimit-remaining"]]).toEqual([200, "1"]);
+  const at = HOOKS.indexOf(hook);
+  expect(order).toEqual([
+    ...HOOKS.map((name, i) => `${name} ${i > at ? "decided" : "undecided"}`),
+    "handler",
+  ]);
+  await ask("/", { method: "POST" });
+  order.length = 0;
+  expect((await ask("/", { method: "POST" })).status).toBe(429);
+  expect(order).toEqual(HOOKS.slice(0, at + 1).map((name) => `${name} undecided`));
+});
+
+test("the default is onRequest: a denied body is not even parsed", async () => {
+  const { ask, order } = await noting(undefined);
+  await ask("/", { method: "POST" });
+  await ask("/", { method: "POST" });
+  order.length = 0;
+  await ask("/", { method: "POST" });
+  expect(order).toEqual(["onRequest undecided"]);
+});
+
+test("a hook of no such name is an error at boot", async () => {
+  for (const hook of ["onSend", "preSerialization", "onResponse", "toString", true, null]) {
+    const app = Fastify();
+    app.register(headgate, { limits, hook: hook as never });
+    await expect(app.ready()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  }
+});
+
+/** Authentication as an application does it: a hook that takes its time and decorates the request. */
+async function authenticate(request: FastifyRequest): Promise<void> {
+  await new Promise(setImmediate);
+  const user = request.headers["x-user"];
+  if (typeof user === "string") Object.assign(request, { user });
+}
+
+const userOf = (request: FastifyRequest) => (request as { user?: string }).user;
+
+const as = (user: string) => ({ headers: { "x-user": user } });
+
+test.each<[where: string, HookName]>([
+  ["preHandler", "preHandler"],
+  ["preValidation", "preValidation"],
+])("a key that an auth hook sets is there in a later hook: %s", async (_, hook) => {
+  const app = Fastify();
+  app.addHook("onRequest", authenticate);
+  app.register(headgate, { limits, hook, key: userOf, missing: "reject" });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  for (const status of [200, 200, 429]) expect((await ask("/", as("ann"))).status).toBe(status);
+  expect((await ask("/", as("bob"))).status).toBe(200);
+  expect((await ask()).status).toBe(400);
+});
+
+test("an auth hook of the same kind, added before, has run; one added after has not", async () => {
+  for (const [when, status] of [
+    ["before", 200],
+    ["after", 400],
+  ] as const) {
+    const app = Fastify();
+    if (when === "before") app.addHook("onRequest", authenticate);
+    await app.register(headgate, { limits, key: userOf, missing: "reject" });
+    if (when === "after") app.addHook("onRequest", authenticate);
+    app.get("/", async () => "ok");
+    const ask = await start(app);
+    expect((await ask("/", as("ann"))).status).toBe(status);
+  }
+});
+
+test("a request that an auth hook refuses is not counted", async () => {
+  const app = Fastify();
+  app.addHook("onRequest", async (request, reply) => {
+    if (!("x-user" in request.headers)) return reply.code(401).send("who?");
+  });
+  app.register(headgate, { limits });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  for (let i = 0; i < 5; i++) expect((await ask()).status).toBe(401);
+  expect((await ask("/", as("ann"))).headers["x-ratelimit-remaining"]).toBe("1");
+});
+
+test("a route may be decided in another hook than the rest, and is decided once", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits });
+  app.post(
+    "/late",
+    {
+      config: { rateLimit: { hook: "preHandler", key: ({ body }) => (body as { id: string }).id } },
+    },
+    async () => "ok",
+  );
+  const ask = await start(app);
+  const post = (id: string) => app.inject({ method: "POST", url: "/late", payload: { id } });
+  expect((await post("a")).headers["x-ratelimit-remaining"]).toBe("1");
+  expect((await post("a")).headers["x-ratelimit-remaining"]).toBe("0");
+  expect((await post("b")).headers["x-ratelimit-remaining"]).toBe("1");
+  expect((await post("a")).statusCode).toBe(429);
+  expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("1");
+});
+
+test("preParsing hooks of others may still replace the body", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits, hook: "preParsing" });
+  app.after(() => {
+    app.addHook("preParsing", async () => Readable.from(['{"said":"after."}']));
+  });
+  app.post("/", async ({ body }) => body);
+  await start(app);
+  const answer = await app.inject({ method: "POST", url: "/", payload: { said: "before" } });
+  expect(answer.json()).toEqual({ said: "after." });
+});

@@ -1,0 +1,39 @@
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+/*
+ * An application may be made before Headgate is loaded, which then hears of its routes only from requests. This suite has
+ * to be the first in its process to load it.
+ */
+
+const two = { algorithm: "gcra", limit: 2, window: "1h", name: "two" } as const;
+const one = { algorithm: "gcra", limit: 1, window: "1h", name: "one" } as const;
+
+test("routes that were added before Headgate was loaded have their limits all the same", async () => {
+  const app = Fastify();
+  const config = (rateLimit: object | false) => ({ config: { rateLimit } }) as object;
+  app.get("/own", config({ limits: two }), async () => "own");
+  app.get("/other", config({ limits: two }), async () => "other");
+  app.get("/free", config(false), async () => "free");
+  app.get("/dear", config({ cost: 3 }), async () => "dear");
+  app.get("/bad", config({ limits: { ...two, limit: -1 } }), async () => "bad");
+  app.post("/own", config({ limits: one }), async () => "posted");
+  const byVersion = (version: string) => ({ ...config({ limits: two }), constraints: { version } });
+  app.get("/versions", byVersion("1.0.0"), async () => "first");
+  app.get("/versions", byVersion("2.0.0"), async () => "second");
+  const { default: headgate } = await import("@headgate/fastify");
+  app.register(headgate, { limits: { ...two, limit: 10, name: "ten" } });
+  const ask = await start(app);
+
+  for (const status of [200, 200, 429]) expect((await ask("/own")).status).toBe(status);
+  expect((await ask("/own", { method: "HEAD" })).status).toBe(429);
+  expect((await ask("/own", { method: "POST" })).headers["ratelimit"]).toMatch(/^"one"/);
+  expect((await ask("/other")).headers["ratelimit"]).toMatch(/^"two";r=1;/);
+  expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
+  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=7;/);
+  for (const status of [500, 500]) expect((await ask("/bad")).status).toBe(status);
+  const version = (text: string) => ask("/versions", { headers: { "accept-version": text } });
+  for (const status of [200, 200, 429]) expect((await version("1.x")).status).toBe(status);
+  expect((await version("2.x")).status).toBe(200);
+});

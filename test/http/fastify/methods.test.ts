@@ -1,0 +1,119 @@
+import type { RouteRateLimitOptions } from "@headgate/fastify";
+import headgate, { gcra } from "@headgate/fastify";
+import type { FastifyServerOptions } from "fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+const ten = gcra({ limit: 10, window: "1h", name: "ten" });
+const two = gcra({ limit: 2, window: "1h", name: "two" });
+const rateLimit: RouteRateLimitOptions = { limits: two };
+
+const handler = async () => "ok";
+
+/** An application with the plugin, which routes are added to before or after. */
+async function serving(
+  build: (app: Fastify.FastifyInstance) => void,
+  options?: FastifyServerOptions,
+) {
+  const app = Fastify(options ?? {});
+  app.register(headgate, { limits: ten });
+  build(app);
+  return start(app);
+}
+
+test.each([true, false])("HEAD spends the budget of GET, exposeHeadRoutes: %s", async (expose) => {
+  const ask = await serving(
+    (app) => {
+      app.get("/", { config: { rateLimit } }, handler);
+      if (!expose) app.head("/", { config: { rateLimit } }, handler);
+    },
+    { exposeHeadRoutes: expose },
+  );
+  expect((await ask("/", { method: "HEAD" })).headers["ratelimit"]).toMatch(/r=1/);
+  expect((await ask()).headers["ratelimit"]).toMatch(/r=0/);
+  expect((await ask("/", { method: "HEAD" })).status).toBe(429);
+  expect((await ask()).status).toBe(429);
+});
+
+test("a HEAD route by hand beside an exposed one spends the budget of GET", async () => {
+  const ask = await serving((app) => {
+    app.head("/", { config: { rateLimit } }, handler);
+    app.get("/", { config: { rateLimit } }, handler);
+  });
+  await ask("/", { method: "HEAD" });
+  await ask();
+  expect((await ask("/", { method: "HEAD" })).status).toBe(429);
+});
+
+test("HEAD and GET of one path with other limits are an error at boot, because they are one", async () => {
+  const other = { limits: gcra({ limit: 3, window: "1h" }) };
+  const serves = serving((app) => {
+    app.head("/", { config: { rateLimit: other } }, handler);
+    app.get("/", { config: { rateLimit } }, handler);
+  });
+  await expect(serves).rejects.toMatchObject({ code: "HEADGATE_DUPLICATE_NAME" });
+});
+
+test("the methods of one route share its budget", async () => {
+  const ask = await serving((app) => {
+    app.route({ method: ["GET", "POST", "PUT"], url: "/", config: { rateLimit }, handler });
+  });
+  await ask("/", { method: "POST" });
+  await ask("/", { method: "PUT" });
+  expect((await ask("/", { method: "GET" })).status).toBe(429);
+  expect((await ask("/", { method: "HEAD" })).status).toBe(429);
+});
+
+test("routes of one path have budgets of their own, by method", async () => {
+  const ask = await serving((app) => {
+    app.get("/", { config: { rateLimit } }, handler);
+    app.post("/", { config: { rateLimit } }, handler);
+  });
+  for (const status of [200, 200, 429]) expect((await ask()).status).toBe(status);
+  expect((await ask("/", { method: "POST" })).status).toBe(200);
+});
+
+test("all() is one route", async () => {
+  const ask = await serving((app) => app.all("/", { config: { rateLimit } }, handler));
+  await ask("/", { method: "POST" });
+  await ask("/", { method: "DELETE" });
+  expect((await ask()).status).toBe(429);
+});
+
+test("one config for several routes does not make them one", async () => {
+  const config = { rateLimit };
+  const ask = await serving((app) => {
+    app.get("/a", { config }, handler);
+    app.get("/b", { config }, handler);
+  });
+  for (const status of [200, 200, 429]) expect((await ask("/a")).status).toBe(status);
+  for (const status of [200, 200, 429]) expect((await ask("/b")).status).toBe(status);
+});
+
+test("one route under two spellings is one budget", async () => {
+  const ask = await serving(
+    (app) => {
+      app.get("/Things", { config: { rateLimit } }, handler);
+    },
+    { routerOptions: { caseSensitive: false, ignoreTrailingSlash: true } },
+  );
+  await ask("/things");
+  await ask("/THINGS/");
+  expect((await ask("/Things")).status).toBe(429);
+});
+
+test("the slash that a prefix ends with or not makes no second budget", async () => {
+  const ask = await serving((app) => {
+    app.register(
+      async (scope) => {
+        scope.get("/", { config: { rateLimit } }, handler);
+      },
+      { prefix: "/v1" },
+    );
+  });
+  await ask("/v1");
+  await ask("/v1/");
+  expect((await ask("/v1")).status).toBe(429);
+  expect((await ask("/v1/", { method: "HEAD" })).status).toBe(429);
+});

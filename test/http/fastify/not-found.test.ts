@@ -1,0 +1,72 @@
+import headgate, { gcra } from "@headgate/fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+const two = gcra({ limit: 2, window: "1h", name: "two" });
+
+test("requests that find no route are counted, and denied", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits: two });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  expect((await ask("/a")).status).toBe(404);
+  expect((await ask("/b", { method: "POST" })).status).toBe(404);
+  expect((await ask("/c")).status).toBe(429);
+  expect((await ask("/")).status).toBe(429);
+});
+
+test.each(["before", "after"])("also where setNotFoundHandler comes %s it", async (when) => {
+  const app = Fastify();
+  const set = () =>
+    app.setNotFoundHandler(async (request, reply) => reply.code(404).send(request.rateLimit));
+  if (when === "before") set();
+  app.register(headgate, { limits: two });
+  if (when === "after") set();
+  const ask = await start(app);
+  const missing = await ask("/a");
+  expect(missing.status).toBe(404);
+  expect(missing.json()).toMatchObject({ limit: 2, remaining: 1 });
+  await ask("/b");
+  expect((await ask("/c")).status).toBe(429);
+});
+
+test("setNotFoundHandler takes a limit of its own as a hook, after the global one", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits: gcra({ limit: 9, window: "1h", name: "nine" }) });
+  const preHandler = app.rateLimit({ name: "not found", limits: two });
+  app.setNotFoundHandler({ preHandler }, async (_request, reply) => reply.code(404).send("none"));
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  expect((await ask("/a")).headers["ratelimit"]).toMatch(/^"nine";r=8;.*"two";r=1;/);
+  expect((await ask("/b")).status).toBe(404);
+  expect((await ask("/c")).status).toBe(429);
+  expect((await ask("/")).status).toBe(200);
+});
+
+test("a scope's own not-found handler is counted by the scope's limiter too", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits: gcra({ limit: 9, window: "1h", name: "nine" }) });
+  app.register(
+    async (scope) => {
+      await scope.register(headgate, { limits: two });
+      scope.setNotFoundHandler(async (_request, reply) => reply.code(404).send("none here"));
+    },
+    { prefix: "/inner" },
+  );
+  const ask = await start(app);
+  expect((await ask("/inner/x")).headers["ratelimit"]).toMatch(/^"nine";r=8;.*"two";r=1;/);
+  expect((await ask("/x")).headers["ratelimit"]).toMatch(/^"nine";r=7;[^"]*$/);
+});
+
+test("reply.callNotFound() does not count a request twice", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits: two });
+  app.get("/", async (_request, reply) => {
+    reply.callNotFound();
+    return reply;
+  });
+  const ask = await start(app);
+  const missing = await ask();
+  expect([missing.status, missing.headers["x-ratelimit-remaining"]]).toEqual([404, "1"]);
+});

@@ -1,0 +1,130 @@
+import type { RouteRateLimitOptions } from "@headgate/fastify";
+import headgate, { byHeader, byTier, createLimiter, gcra, memoryStore } from "@headgate/fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import type { Ask } from "../support/ask.ts";
+import { start } from "./start.ts";
+
+const ten = gcra({ limit: 10, window: "1h", name: "ten" });
+const two = gcra({ limit: 2, window: "1h", name: "two" });
+
+/** An application with the plugin's limit, and routes with these configs. */
+async function serving(
+  configs: Record<string, RouteRateLimitOptions | false>,
+  plugin: object = {},
+): Promise<Ask> {
+  const app = Fastify();
+  app.register(headgate, { limits: ten, ...plugin });
+  app.get("/", async () => "plain");
+  for (const [path, rateLimit] of Object.entries(configs)) {
+    app.get(path, { config: { rateLimit } }, async (request) => ({ left: request.rateLimit }));
+  }
+  return start(app);
+}
+
+test("false: the route has no limit, and the others keep theirs", async () => {
+  const ask = await serving({ "/health": false });
+  for (let i = 0; i < 12; i++) expect((await ask("/health")).status).toBe(200);
+  expect((await ask("/health")).json()).toEqual({ left: null });
+  expect((await ask()).headers["ratelimit"]).toMatch(/r=9/);
+});
+
+test("cost: the plugin's limiter, that many units a call", async () => {
+  const ask = await serving({ "/report": { cost: 5 } });
+  await ask();
+  expect((await ask("/report")).headers["ratelimit"]).toMatch(/^"ten";r=4;/);
+  expect((await ask("/report")).status).toBe(429);
+  expect((await ask()).headers["ratelimit"]).toMatch(/r=3/);
+});
+
+test("limits: the route's own, in place of the plugin's", async () => {
+  const ask = await serving({ "/search": { limits: two } });
+  for (const status of [200, 200, 429]) expect((await ask("/search")).status).toBe(status);
+  expect((await ask()).headers["ratelimit"]).toMatch(/^"ten";r=9;[^"]*$/);
+});
+
+test("each route with limits counts its own, however equal they are", async () => {
+  const ask = await serving({ "/a": { limits: two }, "/b": { limits: two } });
+  for (const status of [200, 200, 429]) expect((await ask("/a")).status).toBe(status);
+  expect((await ask("/b")).status).toBe(200);
+});
+
+test("a route with a parameter is one route, whatever the client puts there", async () => {
+  const ask = await serving({ "/users/:id": { limits: two } });
+  const statuses: number[] = [];
+  for (const id of ["1", "2", "3?x=1"]) statuses.push((await ask(`/users/${id}`)).status);
+  expect(statuses).toEqual([200, 200, 429]);
+});
+
+test("a name of their own lets routes share a budget", async () => {
+  const login = { name: "login", limits: two };
+  const ask = await serving({ "/web": login, "/app": login });
+  const statuses: number[] = [];
+  for (const path of ["/web", "/app", "/web"]) statuses.push((await ask(path)).status);
+  expect(statuses).toEqual([200, 200, 429]);
+});
+
+test("what a route does not name is the plugin's: key, missing, skip, cost, headers, onDenied", async () => {
+  const ask = await serving(
+    { "/search": { limits: two }, "/keyed": { limits: two, key: () => "all", cost: 1 } },
+    {
+      key: byHeader("x-user"),
+      missing: "reject",
+      cost: 2,
+      skip: ({ headers }: { headers: Record<string, unknown> }) => "x-skip" in headers,
+      headers: { standard: false },
+      onDenied: (_: unknown, reply: { send(body: string): void }) => reply.send("mine"),
+    },
+  );
+  const headers = { "x-user": "ann" };
+  expect((await ask("/search")).status).toBe(400);
+  const first = await ask("/search", { headers });
+  expect(first.headers["x-ratelimit-remaining"]).toBe("0");
+  expect(first.headers).not.toHaveProperty("ratelimit");
+  expect((await ask("/search", { headers })).text).toBe("mine");
+  expect((await ask("/search", { headers: { "x-skip": "1" } })).status).toBe(200);
+  expect((await ask("/search", { headers: { "x-user": "bob" } })).status).toBe(200);
+  for (const status of [200, 200, 429]) expect((await ask("/keyed")).status).toBe(status);
+});
+
+test("an option that is undefined in a route is the plugin's", async () => {
+  const ask = await serving({ "/search": { limits: two, cost: undefined } }, { cost: 2 });
+  expect((await ask("/search")).headers["ratelimit"]).toMatch(/r=0/);
+});
+
+test("a limiter of its own stands in place of the plugin's", async () => {
+  const limiter = createLimiter({ limits: two });
+  const ask = await serving({ "/search": { limiter } });
+  await ask("/search");
+  expect(await limiter.consume("127.0.0.1")).toMatchObject({ allowed: true, remaining: 0 });
+  expect((await ask("/search")).status).toBe(429);
+});
+
+test("a route's limits may depend on the tier, and each tier counts its own", async () => {
+  const tiers = { free: two, premium: ten };
+  const ask = await serving(
+    { "/a": { limits: byTier(tiers, ({ headers }) => headers["x-plan"] as string) } },
+    { key: byHeader("x-user") },
+  );
+  const as = (plan: string) => ask("/a", { headers: { "x-user": "ann", "x-plan": plan } });
+  for (const status of [200, 200, 429]) expect((await as("free")).status).toBe(status);
+  expect((await as("premium")).headers["ratelimit"]).toMatch(/r=9/);
+  expect((await as("gold")).status).toBe(500);
+});
+
+test("a plugin whose limits depend on the tier lets routes have limits of their own", async () => {
+  const limits = byTier({ free: ten }, () => "free");
+  const ask = await serving({ "/a": { limits: two }, "/dear": { cost: 4 } }, { limits });
+  expect((await ask("/a")).headers["ratelimit"]).toMatch(/^"two"/);
+  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=6/);
+});
+
+test("a store of the plugin's is the routes' too", async () => {
+  const store = memoryStore();
+  const name = "GET-route";
+  const first = await serving({ "/a": { limits: two } }, { name, store });
+  const second = await serving({ "/a": { limits: two } }, { name, store });
+  await first("/a");
+  expect((await second("/a")).headers["ratelimit"]).toMatch(/r=0/);
+  expect((await first("/a")).status).toBe(429);
+});

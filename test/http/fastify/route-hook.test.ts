@@ -1,0 +1,112 @@
+import headgate, { createLimiter, gcra } from "@headgate/fastify";
+import type { FastifyInstance } from "fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+const ten = gcra({ limit: 10, window: "1h", name: "ten" });
+const two = gcra({ limit: 2, window: "1h", name: "two" });
+
+async function withPlugin(): Promise<FastifyInstance> {
+  const app = Fastify();
+  await app.register(headgate, { limits: ten });
+  return app;
+}
+
+test.each(["onRequest", "preParsing", "preValidation", "preHandler"] as const)(
+  "app.rateLimit() as %s takes one more decision, after the global one",
+  async (hook) => {
+    const app = await withPlugin();
+    const limited = app.rateLimit({ name: "export", limits: two });
+    app.post("/export", { [hook]: limited }, async ({ body }) => ({ body: body ?? null }));
+    const ask = await start(app);
+    const headers = { "content-type": "application/json" };
+    const payload = { a: 1 };
+    const first = await app.inject({ method: "POST", url: "/export", headers, payload });
+    expect(first.json()).toEqual({ body: payload });
+    expect(first.headers["ratelimit"]).toMatch(/^"ten";r=9;.*, "two";r=1;/);
+    expect((await ask("/export", { method: "POST" })).status).toBe(200);
+    const denied = await ask("/export", { method: "POST" });
+    expect(denied.status).toBe(429);
+    expect(denied.json()).toMatchObject({ "violated-policies": ["two"] });
+    expect(denied.headers["ratelimit"]).toMatch(/^"ten";r=7;/);
+  },
+);
+
+test("the same hook on two routes is one budget; two hooks are two", async () => {
+  const app = await withPlugin();
+  const shared = app.rateLimit({ name: "shared", limits: two });
+  app.get("/a", { preHandler: shared }, async () => "a");
+  app.get("/b", { preHandler: shared }, async () => "b");
+  app.get("/c", { preHandler: app.rateLimit({ name: "own", limits: two }) }, async () => "c");
+  const ask = await start(app);
+  await ask("/a");
+  await ask("/b");
+  expect((await ask("/a")).status).toBe(429);
+  expect((await ask("/c")).status).toBe(200);
+});
+
+test("hooks in an array are asked in turn", async () => {
+  const app = await withPlugin();
+  const preHandler = [
+    app.rateLimit({ name: "a", limits: gcra({ limit: 5, window: "1h", name: "a" }) }),
+    app.rateLimit({ name: "b", limits: gcra({ limit: 4, window: "1h", name: "b" }) }),
+  ];
+  app.get("/", { preHandler }, async ({ rateLimit }) => rateLimit);
+  const answer = await (await start(app))();
+  expect(answer.headers["ratelimit"]).toMatch(/^"ten";r=9;.*, "a";r=4;.*, "b";r=3;/);
+  expect(answer.json()).toMatchObject({ limit: 4, remaining: 3 });
+});
+
+test("it serves as a hook of a scope, too", async () => {
+  const app = await withPlugin();
+  app.register(async (scope) => {
+    scope.addHook("preHandler", app.rateLimit({ name: "scope", limits: two }));
+    scope.get("/inside", async () => "in");
+  });
+  app.get("/outside", async () => "out");
+  const ask = await start(app);
+  for (const status of [200, 200, 429]) expect((await ask("/inside")).status).toBe(status);
+  expect((await ask("/outside")).headers["ratelimit"]).not.toContain("two");
+});
+
+test("on a route with rateLimit: false it is the only limit", async () => {
+  const app = await withPlugin();
+  const preHandler = app.rateLimit({ name: "only", limits: two });
+  app.get("/", { config: { rateLimit: false }, preHandler }, async () => "ok");
+  expect((await (await start(app))()).headers["ratelimit"]).toMatch(/^"two";r=1;[^"]*$/);
+});
+
+test("without options it asks the plugin's limiter, which is asked once per request", async () => {
+  const app = await withPlugin();
+  app.get("/", { preHandler: app.rateLimit() }, async () => "ok");
+  app.get("/only", { config: { rateLimit: false }, preHandler: app.rateLimit() }, async () => "ok");
+  const ask = await start(app);
+  expect((await ask()).headers["ratelimit"]).toMatch(/^"ten";r=9;[^"]*$/);
+  expect((await ask("/only")).headers["ratelimit"]).toMatch(/^"ten";r=8;[^"]*$/);
+});
+
+test("it inherits what it does not name, and takes a limiter", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits: ten, key: () => "all", headers: { legacy: false } });
+  const limiter = createLimiter({ limits: two });
+  app.get("/", { preHandler: app.rateLimit({ limiter }) }, async () => "ok");
+  const { headers } = await (await start(app))();
+  expect(headers).not.toHaveProperty("x-ratelimit-limit");
+  expect(await limiter.peek("all")).toMatchObject({ remaining: 0 });
+});
+
+test("its limits are validated when it is made, and its name is required as everywhere", async () => {
+  const app = await withPlugin();
+  for (const options of [
+    { limits: gcra({ limit: -1, window: "1h" }), name: "a" },
+    { limits: two, name: "a", max: 5 },
+    { limits: gcra({ limit: 1, window: "1h", per: "tenant" }), name: "a" },
+    { limits: two },
+  ]) {
+    expect(() => app.rateLimit(options as never)).toThrow(
+      expect.objectContaining({ code: expect.stringMatching(/^HEADGATE_INVALID_/) }),
+    );
+  }
+  await app.close();
+});

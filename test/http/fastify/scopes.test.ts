@@ -1,0 +1,109 @@
+import headgate, { gcra, memoryStore } from "@headgate/fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+const outer = gcra({ limit: 9, window: "1h", name: "outer" });
+const inner = gcra({ limit: 8, window: "1h", name: "inner" });
+const own = gcra({ limit: 2, window: "1h", name: "own" });
+
+test("registered at the root and in a scope, both count what is inside", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits: outer });
+  app.get("/", async () => "out");
+  app.register(async (scope) => {
+    scope.register(headgate, { limits: inner });
+    scope.get("/inside", async ({ rateLimit }) => rateLimit);
+  });
+  const ask = await start(app);
+  expect((await ask("/inside")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "inner";r=7;/);
+  expect((await ask("/")).headers["ratelimit"]).toMatch(/^"outer";r=7;[^"]*$/);
+});
+
+test("the inner one reads a route's config; the outer one counts all the same", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits: outer });
+  app.register(async (scope) => {
+    scope.register(headgate, { limits: inner });
+    scope.get("/own", { config: { rateLimit: { limits: own } } }, async () => "own");
+    scope.get("/dear", { config: { rateLimit: { cost: 3 } } }, async () => "dear");
+    scope.get("/free", { config: { rateLimit: false } }, async () => "free");
+  });
+  const ask = await start(app);
+  expect((await ask("/own")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "own";r=1;/);
+  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"outer";r=7;.*, "inner";r=5;/);
+  expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
+});
+
+test("the inner one reads a route's config even where the route came first", async () => {
+  const app = Fastify();
+  app.register(async (scope) => {
+    scope.get("/own", { config: { rateLimit: { limits: own } } }, async () => "own");
+    scope.register(headgate, { limits: inner });
+  });
+  app.register(headgate, { limits: outer });
+  const ask = await start(app);
+  const limits = (await ask("/own")).headers["ratelimit"]?.match(/"\w+";r=\d/g);
+  expect(limits?.sort()).toEqual(['"outer";r=8', '"own";r=1']);
+});
+
+test("scopes beside each other have budgets of their own", async () => {
+  const app = Fastify();
+  for (const prefix of ["/a", "/b"]) {
+    app.register(
+      async (scope) => {
+        scope.register(headgate, { limits: own });
+        scope.get("/", async () => prefix);
+      },
+      { prefix },
+    );
+  }
+  const ask = await start(app);
+  for (const status of [200, 200, 429]) expect((await ask("/a")).status).toBe(status);
+  expect((await ask("/b")).status).toBe(200);
+});
+
+test("scopes that name the same limiter share its budget, and the request is counted once", async () => {
+  const store = memoryStore();
+  const shared = { name: "shared", limits: own, store };
+  const app = Fastify();
+  app.register(headgate, shared);
+  app.get("/", async () => "out");
+  app.register(async (scope) => {
+    scope.register(headgate, shared);
+    scope.get("/inside", async () => "in");
+  });
+  const ask = await start(app);
+  expect((await ask("/inside")).headers["ratelimit"]).toMatch(/^"own";r=1;[^"]*$/);
+  expect((await ask("/")).headers["ratelimit"]).toMatch(/^"own";r=0;/);
+  expect((await ask("/inside")).status).toBe(429);
+});
+
+test("two registrations in one scope both count; the first reads the routes' config", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits: outer });
+  app.register(headgate, { limits: inner });
+  app.get("/", async () => "ok");
+  app.get("/own", { config: { rateLimit: { limits: own } } }, async () => "own");
+  app.get("/free", { config: { rateLimit: false } }, async () => "free");
+  const ask = await start(app);
+  expect((await ask("/")).headers["ratelimit"]).toMatch(/^"outer";r=8;.*, "inner";r=7;/);
+  expect((await ask("/own")).headers["ratelimit"]).toMatch(/^"own";r=1;.*, "inner";r=6;/);
+  expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
+});
+
+test("a prefix is part of a route's name: equal routes under other prefixes do not share", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits: outer });
+  for (const prefix of ["/v1", "/v2"]) {
+    app.register(
+      async (scope) => {
+        scope.get("/things", { config: { rateLimit: { limits: own } } }, async () => prefix);
+      },
+      { prefix },
+    );
+  }
+  const ask = await start(app);
+  for (const status of [200, 200, 429]) expect((await ask("/v1/things")).status).toBe(status);
+  expect((await ask("/v2/things")).status).toBe(200);
+});

@@ -1,0 +1,48 @@
+import { Readable } from "node:stream";
+import headgate, { gcra } from "@headgate/fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+
+test("a stream carries the headers, and is denied like any other answer", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits });
+  app.get("/", async (_request, reply) => reply.send(Readable.from(["a", "b"])));
+  const ask = await start(app);
+  const streamed = await ask();
+  expect(streamed).toMatchObject({ status: 200, text: "ab" });
+  expect(streamed.headers["x-ratelimit-remaining"]).toBe("0");
+  expect((await ask()).status).toBe(429);
+});
+
+test("a handler that takes the response over is reached only as often as allowed", async () => {
+  const app = Fastify();
+  app.register(headgate, { limits });
+  app.get("/", (_request, reply) => {
+    reply.hijack();
+    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+    reply.raw.end("by hand");
+  });
+  const ask = await start(app);
+  const first = await ask();
+  expect(first.text).toBe("by hand");
+  expect(first.headers["x-ratelimit-remaining"]).toBe("0");
+  expect((await ask()).status).toBe(429);
+});
+
+test("a hook that took the response over before the limiter is let be, and not counted", async () => {
+  const app = Fastify();
+  app.addHook("onRequest", async ({ url }, reply) => {
+    if (url !== "/taken") return;
+    reply.hijack();
+    reply.raw.end("by hand");
+  });
+  app.register(headgate, { limits });
+  app.get("/", async () => "ok");
+  app.get("/taken", async () => "never");
+  const ask = await start(app);
+  for (let i = 0; i < 3; i++) expect((await ask("/taken")).text).toBe("by hand");
+  expect((await ask()).status).toBe(200);
+});
