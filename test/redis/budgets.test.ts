@@ -1,0 +1,124 @@
+import type { Limit } from "@headgate/core";
+import { gcra, memoryStore, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { compileCounters } from "../../packages/core/src/counters.ts";
+import { decide } from "../../packages/core/src/store/decide.ts";
+import type { UnitLimits } from "../../packages/core/src/store/unit.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+
+/*
+ * What a subject costs in Redis, by the server's own account of its memory: the difference of used_memory over many
+ * keys, which counts the key, its value, its expiry, and its share of both hash tables. Keys have 19 characters.
+ */
+
+let server: RedisProcess;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.socket);
+});
+afterAll(async () => {
+  await redis.quit();
+  await server.stop();
+});
+beforeEach(() => redis.flushall());
+
+async function usedMemory(): Promise<number> {
+  const info = await redis.info("memory");
+  return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
+}
+
+/** A policy as the store's steps take it, for keys of any name. */
+function unitLimitsOf(...limits: Limit[]): UnitLimits {
+  const [group] = compileCounters("budget", limits, memoryStore()).groups;
+  if (group === undefined) throw new Error("a policy has at least one group");
+  return group;
+}
+
+/** Charges `keys` keys `times` times each, and returns the bytes the server took for each key. */
+async function bytesPerKey(limits: UnitLimits, keys: number, times: number): Promise<number> {
+  const names = Array.from({ length: keys * 1.1 }, (_, i) => `key-${String(i).padStart(15, "0")}`);
+  expect(names[0]).toHaveLength(19);
+  // The first keys bring what a server takes once: the script, tables of the smallest size.
+  await charge(limits, names.slice(keys), times);
+  const before = await usedMemory();
+  await charge(limits, names.slice(0, keys), times);
+  return ((await usedMemory()) - before) / keys;
+}
+
+/** Charges keys over a connection of its own, whose buffers are gone when it returns. */
+async function charge(limits: UnitLimits, keys: readonly string[], times: number): Promise<void> {
+  const client = new Redis(server.socket, { enableAutoPipelining: true });
+  const store = redisStore(client);
+  const once = async (key: string) => {
+    const [allowed] = await store.run(decide, {
+      cost: 1,
+      charge: true,
+      units: [{ ...limits, key }],
+    });
+    if (allowed !== 1) throw new Error(`${key} was denied`);
+  };
+  const calls = keys.flatMap((key) => new Array<string>(times).fill(key));
+  for (let i = 0; i < calls.length; i += 1_000) {
+    await Promise.all(calls.slice(i, i + 1_000).map(once));
+  }
+  await client.quit();
+}
+
+describe("a subject takes", () => {
+  test("at most 190 bytes for one limit", async () => {
+    const bytes = await bytesPerKey(unitLimitsOf(gcra({ limit: 100, window: "1h" })), 10_000, 1);
+    report("one limit", bytes);
+    expect(bytes).toBeLessThanOrEqual(190);
+    expect(bytes).toBeGreaterThan(50);
+  });
+
+  test("at most 240 bytes for three limits", async () => {
+    const limits = unitLimitsOf(
+      gcra({ limit: 100, window: "1m" }),
+      gcra({ limit: 1_000, window: "1h" }),
+      gcra({ limit: 10_000, window: "1d" }),
+    );
+    const bytes = await bytesPerKey(limits, 10_000, 1);
+    report("three limits", bytes);
+    expect(bytes).toBeLessThanOrEqual(240);
+  });
+
+  test("at most 16 bytes for each of 1,000 entries of a log, unit and log together", async () => {
+    const limits = unitLimitsOf(slidingLog({ limit: 1_000, window: "1h" }));
+    const bytes = await bytesPerKey(limits, 20, 1_000);
+    report("an entry of 1,000 in a log of 1,000", bytes / 1_000);
+    expect(bytes / 1_000).toBeLessThanOrEqual(16);
+    expect(bytes / 1_000).toBeGreaterThan(10);
+  });
+
+  test("at most 20 bytes for each entry of a log that is on its way to a larger limit", async () => {
+    const limits = unitLimitsOf(slidingLog({ limit: 100_000, window: "1h" }));
+    const bytes = await bytesPerKey(limits, 20, 1_000);
+    report("an entry of 1,000 in a log of 100,000", bytes / 1_000);
+    expect(bytes / 1_000).toBeLessThanOrEqual(20);
+  });
+
+  test("no more for a larger cost", async () => {
+    const limits = unitLimitsOf(slidingLog({ limit: 1_000_000, window: "1h" }));
+    const store = redisStore(redis);
+    const call = (cost: number) => ({
+      cost,
+      charge: true,
+      units: [{ ...limits, key: "a key of 19 bytes.." }],
+    });
+    await store.run(decide, call(1));
+    const before = await redis.memory("USAGE", "a key of 19 bytes..:log0");
+    await redis.flushall();
+    await store.run(decide, call(999_999));
+    expect(await redis.memory("USAGE", "a key of 19 bytes..:log0")).toBe(before);
+  });
+});
+
+function report(what: string, bytes: number): void {
+  console.log(`${what}: ${bytes.toFixed(1)} bytes (${server.version})`);
+}

@@ -1,0 +1,211 @@
+import type { Limit } from "@headgate/core";
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { readCommandStats, resetCommandStats } from "./command-stats.ts";
+
+let server: RedisProcess;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.socket);
+});
+afterAll(async () => {
+  await redis.quit();
+  await server.stop();
+});
+beforeEach(() => redis.flushall());
+
+const everyAlgorithm: Limit[] = [
+  gcra({ limit: 50, window: "1h", name: "gcra" }),
+  tokenBucket({ capacity: 50, refill: 50, every: "1h", name: "bucket" }),
+  fixedWindow({ limit: 50, window: "1h", name: "fixed" }),
+  slidingWindow({ limit: 50, window: "1h", name: "window" }),
+  slidingWindow({ limit: 50, window: "1h", buckets: 60, name: "buckets" }),
+  slidingLog({ limit: 50, window: "1h", name: "log" }),
+  slidingLog({ limit: 70, window: "1d", name: "long log" }),
+];
+
+/** What clients sent to the server while something was done, by name; what scripts did is left out. */
+async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const watcher = new Redis(server.socket);
+  const monitor = await watcher.monitor();
+  const seen: string[] = [];
+  const told = new Promise<void>((resolve) => {
+    monitor.on("monitor", (_, [command = ""]: string[], source: string) => {
+      if (command.toLowerCase() === "lastsave") resolve();
+      else if (source !== "lua") seen.push(command.toLowerCase());
+    });
+  });
+  await work();
+  await redis.lastsave();
+  await told;
+  monitor.disconnect();
+  watcher.disconnect();
+  return seen;
+}
+
+describe("a decision is one EVALSHA", () => {
+  test.each([1, 2, 3, 7])("over %i limits", async (count) => {
+    const limits = everyAlgorithm.slice(-count);
+    const limiter = createLimiter({ name: `limits-${count}`, limits, store: redisStore(redis) });
+    await limiter.consume("warm");
+    const decide = async () => {
+      for (let i = 0; i < 75; i += 1) await limiter.consume("u");
+    };
+    expect(await commandsDuring(decide)).toEqual(new Array(75).fill("evalsha"));
+    expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "store" });
+    await limiter.close();
+  });
+
+  test("over several dimensions, and over a limiter that extends another", async () => {
+    const store = redisStore(redis);
+    const parent = createLimiter({
+      name: "parent",
+      limits: [gcra({ limit: 5, window: "1h" }), gcra({ limit: 9, window: "1h", per: "tenant" })],
+      store,
+    });
+    const child = createLimiter({
+      name: "child",
+      limits: slidingLog({ limit: 5, window: "1h", per: "global" }),
+      store,
+      extends: parent,
+    });
+    const subject = { default: "u", tenant: "t" };
+    await child.consume(subject);
+    const ask = async () => {
+      const decision = await child.consume(subject);
+      await child.peek(subject);
+      await child.refund(decision);
+      await child.reset(subject);
+    };
+    const seen = await commandsDuring(ask);
+    // refund and reset come for the first time here, and are not known to the server yet.
+    expect(seen.filter((command) => command === "evalsha")).toHaveLength(4);
+    expect(seen.filter((command) => command === "eval")).toHaveLength(2);
+    expect(seen).toHaveLength(6);
+    expect(await commandsDuring(ask)).toEqual(new Array(4).fill("evalsha"));
+  });
+
+  test("that writes each unit once, and nothing when it denies", async () => {
+    const limits = everyAlgorithm.slice(0, 4);
+    const limiter = createLimiter({ name: "writes", limits, store: redisStore(redis) });
+    await limiter.consume("u", { cost: 50 });
+    await resetCommandStats(redis);
+    await limiter.consume("v");
+    expect((await readCommandStats(redis, "set")).calls).toBe(1);
+    expect((await readCommandStats(redis, "get")).calls).toBe(1);
+    await resetCommandStats(redis);
+    for (let i = 0; i < 10; i += 1) await limiter.consume("u");
+    await limiter.peek("v");
+    expect((await readCommandStats(redis, "set")).calls).toBe(0);
+    expect((await readCommandStats(redis, "get")).calls).toBe(11);
+    expect((await readCommandStats(redis, "time")).calls).toBe(11);
+  });
+});
+
+/** What a user of Redis needs to be allowed for everything that Headgate does. */
+const NEEDED = [
+  "evalsha",
+  "eval",
+  "time",
+  "get",
+  "set",
+  "del",
+  "strlen",
+  "getrange",
+  "setrange",
+  "pexpire",
+];
+
+describe("a user without other permissions", () => {
+  /** Connects as somebody who may run some commands, on keys that begin with a prefix. */
+  async function connectAs(
+    name: string,
+    commands: readonly string[],
+    keys = "~hg:*",
+  ): Promise<Redis> {
+    const grants = commands.map((command) => `+${command}`);
+    await redis.call("ACL", "SETUSER", name, "reset", "on", "nopass", keys, ...grants);
+    // Without a password of its own, any is taken; the client's own checks need other permissions.
+    return new Redis(server.socket, {
+      username: name,
+      password: "any",
+      enableReadyCheck: false,
+      disableClientInfo: true,
+    });
+  }
+
+  /** Everything that Headgate does, with every algorithm: charges, denies, looks, waits, gives back and forgets. */
+  async function useEverything(client: Redis): Promise<void> {
+    let now = 1_800_000_000_000;
+    for (const store of [
+      redisStore(client),
+      redisStore(client, { prefix: "hg", clock: () => now }),
+    ]) {
+      const limiter = createLimiter({ name: "acl", limits: everyAlgorithm, store });
+      const first = await limiter.consume("u");
+      const decisions = [];
+      for (let i = 0; i < 60; i += 1) decisions.push(await limiter.consume("u"));
+      for (const decision of decisions.slice(0, 20)) await limiter.refund(decision);
+      now += 1_000;
+      await limiter.peek("u");
+      await limiter.wait("u");
+      await limiter.refund(first);
+      await limiter.reset("u");
+      await limiter.close();
+    }
+  }
+
+  test(`needs ${NEEDED.map((command) => `+${command}`).join(" ")} on its keys, and nothing else`, async () => {
+    const client = await connectAs("limited", NEEDED);
+    await useEverything(client);
+    client.disconnect();
+  });
+
+  test.each(NEEDED)(
+    "and each of them: without %s something fails, in the server's own words",
+    async (command) => {
+      await redis.script("FLUSH");
+      const client = await connectAs(
+        "lacking",
+        NEEDED.filter((other) => other !== command),
+      );
+      const error: Error = await useEverything(client).then(
+        () => new Error("nothing failed"),
+        (thrown) => thrown,
+      );
+      expect(error.message).toMatch(/NOPERM|can't run this command/);
+      expect(error.message).not.toMatch(/HEADGATE/);
+      client.disconnect();
+    },
+  );
+
+  test("may be kept out of other keys: one that is not its own is refused, not foreign", async () => {
+    const client = await connectAs("elsewhere", NEEDED, "~other:*");
+    const limiter = createLimiter({
+      name: "acl",
+      limits: gcra({ limit: 1, window: "1m" }),
+      store: redisStore(client),
+    });
+    await expect(limiter.consume("u")).rejects.toThrow(/NOPERM/);
+    const own = createLimiter({
+      name: "acl",
+      limits: gcra({ limit: 1, window: "1m" }),
+      store: redisStore(client, { prefix: "other" }),
+    });
+    expect((await own.consume("u")).allowed).toBe(true);
+    client.disconnect();
+  });
+});
