@@ -1,11 +1,13 @@
-import type { Decision, Limit } from "@headgate/core";
+import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
 import { claim } from "./claim.ts";
 import { MicroClock } from "./micro-clock.ts";
+import type { SubjectOf } from "./oracle.ts";
+import { Oracle } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
-import { momentsOf, randomCost, randomStart, randomWait } from "./random-steps.ts";
+import { randomCost, randomStart, randomWait } from "./random-steps.ts";
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
@@ -37,44 +39,55 @@ describeWorlds(12, (world) => {
 async function tryWait(world: World, random: Random, limits: readonly Limit[]): Promise<boolean> {
   const time = new MicroClock(randomStart(random));
   const limiter = createLimiter({ name: "waits", limits, store: world.open(time.clock) });
+  const subject = Object.fromEntries(limits.map(({ per = "default" }) => [per, "waiting"]));
+  const oracle = new Oracle(limits);
   let last: Decision | undefined;
   let cost = 1;
   for (let step = 0; step < LENGTH || (last?.allowed && step < LENGTH * 3); step++) {
-    // The wait has its own share of odd microseconds, so that it begins anywhere in a millisecond.
-    time.advance(last === undefined ? 0n : randomWait(random, last, momentsOf(last)));
-    if (random.chance(0.3)) time.advance(BigInt(random.whole(0, 1_000)));
+    time.advance(randomWait(random, last, oracle.moments));
     cost = randomCost(random, last);
-    last = await limiter.consume("waiting", { cost });
+    oracle.decide(subject, cost, time.now);
+    last = await limiter.consume(subject, { cost });
   }
-  if (last === undefined || last.allowed || last.retryAfterMs === Number.POSITIVE_INFINITY) {
-    return false;
-  }
+  const wait = oracle.untilAdmitted(subject, cost, time.now);
+  if (wait === undefined || wait < 2_000n) return false;
+  // A wait that ends with a millisecond, or a microsecond from it, shows whether it was rounded the right way.
+  if (random.chance(0.7)) time.advance(((wait - 1n) % 1_000n) + BigInt(random.whole(0, 2)));
+  return keepsItsWord(limiter, subject, cost, time);
+}
+
+/** Whether what is told when a cost is denied turns out to be true; false when it takes longer than the clock goes. */
+async function keepsItsWord(
+  limiter: Limiter,
+  subject: SubjectOf,
+  cost: number,
+  time: MicroClock,
+): Promise<boolean> {
   const denied = time.now;
+  const told = await limiter.consume(subject, { cost });
   const context = (when: string) => (): string =>
-    `${when}: ${cost}, denied at ${denied}, by ${JSON.stringify(limits)}`;
-  const told = last.limits;
-  const waits = new Set(told.map(({ retryAfterMs }) => retryAfterMs).toSorted((a, b) => a - b));
-  for (const wait of waits) {
-    const deadline = denied + BigInt(wait) * 1_000n;
+    `${when}: ${JSON.stringify(told)}, at ${denied} of ${JSON.stringify(limiter.limits)}`;
+  claim(!told.allowed, context("denied"));
+  const waits = new Set(told.limits.map(({ retryAfterMs }) => retryAfterMs));
+  for (const wait of [...waits].filter((ms) => ms > 0).toSorted((a, b) => a - b)) {
     /** What the limits that had to wait so long say. */
-    const waited = ({ limits: states }: Decision) =>
-      states.filter((_, i) => told[i]?.retryAfterMs === wait);
-    if (wait === 0 || !time.advance(deadline - 1_000n - time.now)) continue;
-    const early = await limiter.peek("waiting", { cost });
-    claim(!waited(early).some(({ allowed }) => allowed), context("1 ms early"));
-    // Denials are free, so this one is no reason to wait any longer.
-    if (wait === last.retryAfterMs) {
-      const { allowed } = await limiter.consume("waiting", { cost });
-      claim(!allowed, context("1 ms early, all together"));
+    const waited = ({ limits }: Decision) =>
+      limits.filter((_, i) => told.limits[i]?.retryAfterMs === wait);
+    if (!time.advance(denied + BigInt(wait - 1) * 1_000n - time.now)) return false;
+    const early = await limiter.peek(subject, { cost });
+    claim(!waited(early).some(({ allowed }) => allowed), context(`early by 1 of ${wait} ms`));
+    if (wait === told.retryAfterMs) {
+      const { allowed } = await limiter.consume(subject, { cost });
+      claim(!allowed, context("early by 1 ms, all limits together"));
     }
     time.advance(1_000n);
-    const then = await limiter.peek("waiting", { cost });
+    const then = await limiter.peek(subject, { cost });
     claim(
       waited(then).every(({ allowed }) => allowed),
-      context("in time"),
+      context(`after ${wait} ms`),
     );
   }
-  if (time.now !== denied + BigInt(last.retryAfterMs) * 1_000n) return false;
-  claim((await limiter.consume("waiting", { cost })).allowed, context("in time, all together"));
+  const { allowed } = await limiter.consume(subject, { cost });
+  claim(allowed, context("in time, all limits together"));
   return true;
 }

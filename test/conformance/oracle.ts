@@ -22,9 +22,7 @@ export class Oracle {
   decide(subjects: SubjectOf, cost: number, now: bigint, charge = true): Decision {
     const units = BigInt(cost);
     const accounts = this.#rules.map((rule) => accountOf(rule, subjects));
-    const waits = this.#rules.map(({ definition }, i) =>
-      units > definition.capacity ? undefined : (accounts[i] as Account).untilFits(units, now),
-    );
+    const waits = this.#rules.map((rule, i) => untilFits(rule, accounts[i] as Account, cost, now));
     const allowed = waits.every((wait) => wait === 0n);
     if (allowed) {
       this.#rules.forEach((rule, i) => {
@@ -50,6 +48,17 @@ export class Oracle {
       source: "store",
       degraded: false,
     };
+  }
+
+  /** Microseconds until a cost is admitted; undefined when it never is. */
+  untilAdmitted(subjects: SubjectOf, cost: number, now: bigint): bigint | undefined {
+    let longest = 0n;
+    for (const rule of this.#rules) {
+      const wait = untilFits(rule, accountOf(rule, subjects), cost, now);
+      if (wait === undefined) return undefined;
+      if (wait > longest) longest = wait;
+    }
+    return longest;
   }
 
   /** Forgets the subject of each dimension named. */
@@ -100,6 +109,17 @@ function ruleOf(limit: Limit): Rule {
 
 function accountOf({ definition, per, accounts }: Rule, subjects: SubjectOf): Account {
   return accounts.get(subjects[per] ?? "") ?? definition.open();
+}
+
+/** Undefined when a cost never fits. */
+function untilFits(
+  { definition }: Rule,
+  account: Account,
+  cost: number,
+  now: bigint,
+): bigint | undefined {
+  const units = BigInt(cost);
+  return units > definition.capacity ? undefined : account.untilFits(units, now);
 }
 
 function inMilliseconds(microseconds: bigint): number {
