@@ -88,7 +88,7 @@ export interface LimiterOptions<Per extends string = string> {
   readonly limits: Policy<Per>;
   /** Where counts live. Default: a `memoryStore()` of its own. */
   readonly store?: Store | undefined;
-  /** A limiter on the same store whose limits are decided together with these. */
+  /** A limiter on the same store whose limits are decided together with these. It extends none itself. */
   readonly extends?: Limiter | undefined;
   /** How many calls of `wait` may be waiting at once, from 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
@@ -108,23 +108,20 @@ export function createLimiter<const Per extends string = never>(
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
   }
+  if (parent !== undefined && partsOf(parent).parent !== undefined) {
+    throw invalidOption("extends takes a limiter that extends none itself", parent);
+  }
   const { name, store } = placeOf(options);
   const own = compileCounters(name, options.limits as Policy, store);
   const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
   const claim = claimName(store, name, own.canonical);
   if (parent === undefined) return limiterOn(counters, name, maxQueue, claim);
-  if (identitiesOf(parent).includes(claim.identity)) {
+  if (partsOf(parent).identity === claim.identity) {
     claim.release();
     throw invalidOption("extends must be another limiter than the one made", name);
   }
   const alone = limiterOn(own, name, maxQueue, claim);
   return limiterOn(counters, name, maxQueue, claim, parent, alone);
-}
-
-/** The counters that a limiter asks, as objects. */
-function identitiesOf(limiter: Limiter): object[] {
-  const { identity, parent } = partsOf(limiter);
-  return parent === undefined ? [identity] : [...identitiesOf(parent), identity];
 }
 
 /** The name and the store of a limiter's counters. */

@@ -92,10 +92,14 @@ async function answer(
   res: Response,
   onDenied: OnDenied | "error" | undefined,
 ): Promise<boolean> {
-  if (verdict.kind === "left") return false;
-  if (verdict.kind === "pass") return true;
   // Something else may have answered meanwhile, on a timeout for instance.
-  if (res.headersSent) return verdict.kind === "allowed";
+  if (verdict.kind === "left" || res.writableEnded) return false;
+  if (verdict.kind === "pass") return true;
+  if (res.headersSent) {
+    // Too late to say anything, but not to stop a request.
+    if (verdict.kind !== "allowed") res.end();
+    return verdict.kind === "allowed";
+  }
   for (const [name, value] of verdict.headers) res.setHeader(name, value);
   if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
   if (verdict.kind === "allowed") return true;
@@ -103,7 +107,13 @@ async function answer(
   res.statusCode = status;
   if (verdict.kind === "denied" && onDenied !== undefined) {
     if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
-    await onDenied(req, res, verdict.decision);
+    try {
+      await onDenied(req, res, verdict.decision);
+    } catch (error) {
+      // A bug in it must not look like a denial.
+      if (!res.headersSent) res.statusCode = 200;
+      throw error;
+    }
     if (res.headersSent || res.writableEnded) return false;
   }
   res.setHeader("Content-Type", contentType);
@@ -120,6 +130,15 @@ function clientOf(req: Request): Client {
   };
 }
 
-function warn(code: string, message: string): void {
+/** What each application was told already: it may have many limiters. */
+const told = new WeakMap<object, Set<string>>();
+
+function warn(code: string, message: string, request: object): void {
+  // A router may serve requests without an application around it.
+  const { app = process } = request as Partial<Request>;
+  const codes = told.get(app) ?? new Set();
+  told.set(app, codes);
+  if (codes.has(code)) return;
+  codes.add(code);
   process.emitWarning(message, { type: "HeadgateWarning", code });
 }

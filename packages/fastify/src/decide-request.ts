@@ -68,6 +68,10 @@ async function hasAnswered(
   try {
     const result = await onDenied(request, reply, decision);
     return hasSent || result === reply || reply.sent || reply.raw.headersSent;
+  } catch (error) {
+    // A bug in it must not look like a denial.
+    if (!hasSent) reply.code(200);
+    throw error;
   } finally {
     reply.send = send;
   }

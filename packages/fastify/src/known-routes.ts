@@ -21,24 +21,36 @@ const routesByServer = new WeakMap<object, Set<KnownRoute>>();
  */
 subscribe("fastify.initialization", (message) => {
   const { fastify } = message as { fastify: FastifyInstance };
-  routesByServer.set(fastify.server, new Set());
   fastify.addHook("onRoute", function (this: FastifyInstance, options) {
     noteRoute(this, options);
   });
 });
 
 /** Notes a route that has a rate limit in its config. */
-export function noteRoute(scope: FastifyInstance, options: RouteOptions): KnownRoute | undefined {
+export function noteRoute(scope: FastifyInstance, options: RouteOptions): void {
   const { config } = options;
-  if (config?.rateLimit === undefined) return undefined;
-  const known = routeOf(config);
-  // The HEAD route that Fastify adds for a GET route has the config of that one, and is that one.
-  if (known !== undefined) return known;
-  const route = { scope, options };
+  if (config?.rateLimit === undefined || routeOf(config)?.options === options) return;
+  const routes = routesByServer.get(scope.server) ?? new Set();
+  const get = options.method === "HEAD" ? findGetRoute(routes, scope, options) : undefined;
+  const route = get ?? { scope, options };
   const marked: MarkedConfig = { ...config, [ROUTE]: route };
   options.config = marked;
-  routesByServer.get(scope.server)?.add(route);
-  return route;
+  routesByServer.set(scope.server, routes.add(route));
+}
+
+/** The route that a HEAD route stands beside. Fastify adds one for each GET route, from a copy of its options. */
+function findGetRoute(
+  routes: ReadonlySet<KnownRoute>,
+  scope: FastifyInstance,
+  head: RouteOptions,
+): KnownRoute | undefined {
+  return [...routes].find(
+    ({ scope: itsScope, options: { method, url, constraints } }) =>
+      itsScope === scope &&
+      url === head.url &&
+      constraints === head.constraints &&
+      [method].flat().includes("GET"),
+  );
 }
 
 /** The routes with a rate limit that were added to a scope, or inside it, so far. */

@@ -1,6 +1,6 @@
 import type { Warn } from "@headgate/core/http";
 import { partsOf } from "@headgate/core/http";
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
 import type { Headgate, RateLimitHook } from "./headgate.ts";
@@ -11,14 +11,14 @@ import { HOOKS } from "./options.ts";
 import type { NamedRoute } from "./route-name.ts";
 import { routeName } from "./route-name.ts";
 import type { Rule } from "./rule.ts";
-import { makeRouteRule, makeRule } from "./rule.ts";
+import { makeRouteRule, makeRule, validateRouteOptions } from "./rule.ts";
 
 /** Limits every request of a scope. */
 export async function headgatePlugin(
   app: FastifyInstance,
   options: HeadgateOptions,
 ): Promise<void> {
-  const warn: Warn = (code, message) => app.log.warn({ code }, message);
+  const warn: Warn = (code, message) => warnOnce(app, code, message);
   const rule = makeRule("headgate", options, warn);
   const headgate = createHeadgate(rule);
   const made: Rule[] = [rule];
@@ -26,8 +26,10 @@ export async function headgatePlugin(
   const store = partsOf(firstLimiter).counters.store;
   const pluginName = options.name ?? rule.limiters.only?.name ?? "limiter";
   const plugin = { options, rule, store };
-  /** Rules by the config of their route. */
+  /** Rules by their route, or by its config where the route is not known. */
   const routeRules = new WeakMap<object, Rule>();
+  /** The hooks in which any rule decides. */
+  const usedHooks = new Set<HookName>([rule.hook]);
 
   function addRule(owner: string, routeOptions: RouteRateLimitOptions, name?: string): Rule {
     const added = makeRouteRule(owner, routeOptions, name, plugin, warn);
@@ -35,19 +37,14 @@ export async function headgatePlugin(
     return added;
   }
 
-  function addRouteRule(key: object, limit: RouteRateLimitOptions, route: NamedRoute): Rule {
+  function routeRuleOf(key: object, limit: RouteRateLimitOptions, route: NamedRoute): Rule {
     const known = routeRules.get(key);
     if (known !== undefined) return known;
     const name = routeName(pluginName, route);
     const added = addRule(`headgate on ${name}`, limit, name);
     routeRules.set(key, added);
+    usedHooks.add(added.hook);
     return added;
-  }
-
-  function addNotedRoute(scope: FastifyInstance, routeOptions: RouteOptions): void {
-    const route = noteRoute(scope, routeOptions);
-    const limit = route?.options.config?.rateLimit;
-    if (route !== undefined && limit && isOwner(scope)) addRouteRule(route, limit, route.options);
   }
 
   /** The innermost plugin reads a route's config; those around it only count. */
@@ -61,25 +58,26 @@ export async function headgatePlugin(
     if (limit === undefined) return rule;
     if (limit === false) return undefined;
     if (!isOwner(request.server)) return rule;
-    const key = routeOf(config) ?? config;
-    return (
-      routeRules.get(key) ?? addRouteRule(key, limit, { method: method ?? "GET", url: url ?? "" })
-    );
+    const route = { method: method ?? "GET", url: url ?? "" };
+    return routeRuleOf(routeOf(config) ?? config, limit, route);
   }
 
+  /** Every request passes here in each hook, the first time in `onRequest`. */
   function decideIn(
     hook: HookName,
     request: FastifyRequest,
     reply: FastifyReply,
     done: Done,
   ): void {
+    let applied: Rule | undefined;
+    let failure: Error | undefined;
     try {
-      const applied = ruleOf(request);
-      if (applied?.hook !== hook) done();
-      else decideRequest(applied.guard, applied.onDenied, request, reply, done);
+      if (hook === "onRequest" || usedHooks.has(hook)) applied = ruleOf(request);
     } catch (error) {
-      done(error as Error);
+      failure = error as Error;
     }
+    if (applied?.hook !== hook) done(failure);
+    else decideRequest(applied.guard, applied.onDenied, request, reply, done);
   }
 
   decorate(app, headgate, (routeOptions) => {
@@ -88,9 +86,17 @@ export async function headgatePlugin(
       decideRequest(asked.guard, asked.onDenied, request, reply, done),
     );
   });
-  for (const { scope, options: routeOptions } of routesIn(app)) addNotedRoute(scope, routeOptions);
   app.addHook("onRoute", function (this: FastifyInstance, routeOptions) {
-    addNotedRoute(this, routeOptions);
+    const limit = routeOptions.config?.rateLimit;
+    if (isLimited(limit)) validateRouteOptions(`headgate on ${routeOptions.url}`, limit);
+    noteRoute(this, routeOptions);
+  });
+  // Not before all scopes are there: one of them may have a plugin of its own, which then reads its routes' config.
+  app.addHook("onReady", async () => {
+    for (const route of routesIn(app)) {
+      const limit = route.options.config?.rateLimit;
+      if (isLimited(limit) && isOwner(route.scope)) routeRuleOf(route, limit, route.options);
+    }
   });
   for (const hook of HOOKS) {
     const decide = hookOf((request, reply, done) => decideIn(hook, request, reply, done));
@@ -99,6 +105,24 @@ export async function headgatePlugin(
   app.addHook("onClose", async () => {
     await Promise.all(made.map(({ limiters }) => limiters.close()));
   });
+}
+
+/** What each server was told already: several plugins may run on it. */
+const told = new WeakMap<object, Set<string>>();
+
+function warnOnce(app: FastifyInstance, code: string, message: string): void {
+  const codes = told.get(app.server) ?? new Set();
+  told.set(app.server, codes);
+  if (codes.has(code)) return;
+  codes.add(code);
+  app.log.warn({ code }, message);
+}
+
+/** Whether a route has options; whatever else stands there must not pass for none. */
+function isLimited(
+  limit: RouteRateLimitOptions | false | undefined,
+): limit is RouteRateLimitOptions {
+  return limit !== undefined && limit !== false;
 }
 
 /** A hook for any place in a request's life: preParsing hands over a payload before `done`. */

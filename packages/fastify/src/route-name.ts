@@ -8,6 +8,13 @@ export function routeName(plugin: string, { method, url, constraints }: NamedRou
   const methods = [method].flat().map((one) => (one === "HEAD" ? "GET" : one));
   const conditions = Object.entries(constraints ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => ` ${name}=${String(value)}`);
+    .map(([name, value]) => ` ${name}=${formatConstraint(value)}`);
   return `${plugin} ${[...new Set(methods)].sort().join(",")} ${url}${conditions.join("")}`;
+}
+
+/** A strategy of the application's own may compare objects. */
+function formatConstraint(value: unknown): string {
+  return typeof value === "object" && !(value instanceof RegExp)
+    ? JSON.stringify(value)
+    : String(value);
 }

@@ -1,7 +1,12 @@
 import type { Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { Guard, GuardLimiters, Warn } from "@headgate/core/http";
-import { createGuard, makeGuardLimiters, validateGuardOptions } from "@headgate/core/http";
+import {
+  createGuard,
+  formatReceived,
+  makeGuardLimiters,
+  validateGuardOptions,
+} from "@headgate/core/http";
 import type { FastifyRequest } from "fastify";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
@@ -32,10 +37,21 @@ export function makeRouteRule(
   plugin: { readonly options: HeadgateOptions; readonly rule: Rule; readonly store: Store },
   warn: Warn,
 ): Rule {
-  validateGuardOptions(owner, options, ["hook", "extend"]);
-  requireHook(owner, options.hook);
+  validateRouteOptions(owner, options);
   const merged = { ...withoutLimits(plugin.options), ...definedOf(options) };
   return ruleFor(owner, limitersFor(owner, options, name, plugin), merged, warn);
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for options that no plugin would take. */
+export function validateRouteOptions(owner: string, options: RouteRateLimitOptions): void {
+  validateGuardOptions(owner, options, ["hook", "extend"]);
+  requireHook(owner, options.hook);
+  const { extend } = options;
+  if (extend === undefined || typeof extend === "boolean") return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: extend must be true or false, got ${formatReceived(extend)}`,
+  );
 }
 
 function limitersFor(
@@ -92,7 +108,7 @@ function rejectOptions(
   where: string,
 ): void {
   for (const name of names) {
-    if (options[name] === undefined) continue;
+    if (options[name] === undefined || options[name] === false) continue;
     throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: ${name} means nothing ${where}`);
   }
 }
@@ -101,6 +117,6 @@ function requireHook(owner: string, hook: unknown): void {
   if (hook === undefined || HOOKS.includes(hook as HookName)) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: hook must be one of ${HOOKS.join(", ")}, got ${JSON.stringify(hook)}`,
+    `${owner}: hook must be one of ${HOOKS.join(", ")}, got ${formatReceived(hook)}`,
   );
 }

@@ -144,6 +144,6 @@ function isOneOf(...allowed: readonly unknown[]): (value: unknown) => boolean {
 }
 
 function isKey(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return isFunction(value);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return isFunction(value);
   return Object.values(value).every(isFunction);
 }

@@ -1,3 +1,4 @@
+export { formatReceived } from "../errors.ts";
 export { partsOf } from "../limiter.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";

@@ -1,9 +1,10 @@
 import type { HttpRequest } from "./key-function.ts";
 
-/** Says something to the operator. */
+/** Says something to the operator of the application that got the request, once for each code. */
 export type Warn = (
   code: "HEADGATE_NO_PROXY_TRUST" | "HEADGATE_TRUST_EVERYBODY",
   message: string,
+  request: object,
 ) => void;
 
 /** More hops than any real chain of proxies has, from address ranges kept for documentation (RFC 5737). */
@@ -24,7 +25,8 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
         if (trustsEverybody(request)) {
           warn(
             "HEADGATE_TRUST_EVERYBODY",
-            "every client is trusted to name its own address in X-Forwarded-For, so each can have as many limits as it likes; trust your proxies' addresses, or their number, instead",
+            "every client is trusted to name its own address in X-Forwarded-For, so each can have as many limits as it likes; trust the addresses of your proxies instead",
+            request,
           );
         }
       }
@@ -36,6 +38,7 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
       warn(
         "HEADGATE_NO_PROXY_TRUST",
         `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy")`,
+        request,
       );
     },
   };

@@ -45,12 +45,13 @@ export function createSubjectReader<Request extends HttpRequest>(
         const subject = subjectText(value);
         if (subject === null) throw invalidKey(owner, dimension, value);
         if (subject !== undefined) subjects[dimension] = subject;
+        else if (countsByAddress(key)) return withoutAddress(owner, client);
         else if (missing === "skip") subjects[dimension] = null;
         else if (missing === "reject") return refuseMissing(dimension);
         else {
-          // The address counts in a bucket that no key has; where the key is the address, there is none.
+          // The address counts in a bucket that no key has.
           const { address } = client;
-          if (!address || countsByAddress(key)) return withoutAddress(owner, client);
+          if (!address) return withoutAddress(owner, client);
           subjects[dimension] = subjectText(kindSubject("ip", addressSubject(address))) as string;
         }
       }

@@ -30,10 +30,11 @@ function stateOf(request: object): RequestState {
  */
 export function takeUnasked(request: object, limiter: Limiter): Limiter | undefined {
   const { asked } = stateOf(request);
-  const { identity, parent, alone = limiter } = limiter[LIMITER];
-  const unaskedParent = parent && takeUnasked(request, parent);
-  if (asked.has(identity)) return unaskedParent;
+  const { identity, parent, alone } = limiter[LIMITER];
+  const isAsked = asked.has(identity);
   asked.add(identity);
+  const unaskedParent = parent && takeUnasked(request, parent);
+  if (isAsked) return unaskedParent;
   return unaskedParent === parent ? limiter : alone;
 }
 
