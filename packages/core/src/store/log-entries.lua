@@ -12,6 +12,11 @@ local function defineEntries()
   local Entries = {}
   Entries.__index = Entries
 
+  -- A position in the string, as text: servers differ in how they write large numbers.
+  local function position(number)
+    return string.format("%.0f", number)
+  end
+
   local function openEntries(first, count, size)
     return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
   end
@@ -43,7 +48,7 @@ local function defineEntries()
     local entry = self.changed[number]
     if not entry then
       local from = self:slot(number) * SLOT
-      local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, from, from + SLOT - 1))
+      local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
       entry = { time = time, total = total }
       self.changed[number] = entry
     end
@@ -95,9 +100,9 @@ local function defineEntries()
     end
     local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
     if first < last then
-      return redis.call("GETRANGE", self.key, first, last)
+      return redis.call("GETRANGE", self.key, position(first), position(last))
     end
-    return redis.call("GETRANGE", self.key, first, -1) .. redis.call("GETRANGE", self.key, 0, last)
+    return redis.call("GETRANGE", self.key, position(first), "-1") .. redis.call("GETRANGE", self.key, "0", position(last))
   end
 
   function Entries:resize(size, milliseconds)
@@ -115,7 +120,7 @@ local function defineEntries()
       -- Up to the end of the ring, or to the newest.
       local slot = self:slot(number)
       local last = math.min(self.tail, number + self.size - slot - 1)
-      redis.call("SETRANGE", self.key, slot * SLOT, self:pack(number, last))
+      redis.call("SETRANGE", self.key, position(slot * SLOT), self:pack(number, last))
       number = last + 1
     end
     redis.call("PEXPIRE", self.key, milliseconds)

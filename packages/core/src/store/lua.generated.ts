@@ -2,12 +2,15 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "feb31821caae2da805d9155744614d9dbf95318f",
+  sha1: "3f60eaf21d0628aa696c20b6736de2fa4f2f1079",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
 local Entries = {}
 Entries.__index = Entries
+local function position(number)
+return string.format("%.0f", number)
+end
 local function openEntries(first, count, size)
 return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
 end
@@ -33,7 +36,7 @@ function Entries:read(number)
 local entry = self.changed[number]
 if not entry then
 local from = self:slot(number) * SLOT
-local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, from, from + SLOT - 1))
+local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
 entry = { time = time, total = total }
 self.changed[number] = entry
 end
@@ -75,9 +78,9 @@ return ""
 end
 local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
 if first < last then
-return redis.call("GETRANGE", self.key, first, last)
+return redis.call("GETRANGE", self.key, position(first), position(last))
 end
-return redis.call("GETRANGE", self.key, first, -1) .. redis.call("GETRANGE", self.key, 0, last)
+return redis.call("GETRANGE", self.key, position(first), "-1") .. redis.call("GETRANGE", self.key, "0", position(last))
 end
 function Entries:resize(size, milliseconds)
 local from = self.head + 1
@@ -92,7 +95,7 @@ local number = math.max(self.dirty or self.tail + 1, self.head + 1)
 while number <= self.tail do
 local slot = self:slot(number)
 local last = math.min(self.tail, number + self.size - slot - 1)
-redis.call("SETRANGE", self.key, slot * SLOT, self:pack(number, last))
+redis.call("SETRANGE", self.key, position(slot * SLOT), self:pack(number, last))
 number = last + 1
 end
 redis.call("PEXPIRE", self.key, milliseconds)
@@ -719,12 +722,15 @@ return replies`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "f2a5781120033ca3647524911bb24e3ed6d4e922",
+  sha1: "aad583a3c6532e45047d809ad2abdf7487bf4289",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
 local Entries = {}
 Entries.__index = Entries
+local function position(number)
+return string.format("%.0f", number)
+end
 local function openEntries(first, count, size)
 return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
 end
@@ -750,7 +756,7 @@ function Entries:read(number)
 local entry = self.changed[number]
 if not entry then
 local from = self:slot(number) * SLOT
-local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, from, from + SLOT - 1))
+local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
 entry = { time = time, total = total }
 self.changed[number] = entry
 end
@@ -792,9 +798,9 @@ return ""
 end
 local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
 if first < last then
-return redis.call("GETRANGE", self.key, first, last)
+return redis.call("GETRANGE", self.key, position(first), position(last))
 end
-return redis.call("GETRANGE", self.key, first, -1) .. redis.call("GETRANGE", self.key, 0, last)
+return redis.call("GETRANGE", self.key, position(first), "-1") .. redis.call("GETRANGE", self.key, "0", position(last))
 end
 function Entries:resize(size, milliseconds)
 local from = self.head + 1
@@ -809,7 +815,7 @@ local number = math.max(self.dirty or self.tail + 1, self.head + 1)
 while number <= self.tail do
 local slot = self:slot(number)
 local last = math.min(self.tail, number + self.size - slot - 1)
-redis.call("SETRANGE", self.key, slot * SLOT, self:pack(number, last))
+redis.call("SETRANGE", self.key, position(slot * SLOT), self:pack(number, last))
 number = last + 1
 end
 redis.call("PEXPIRE", self.key, milliseconds)
