@@ -92,14 +92,17 @@ test("the message says which route it is", async () => {
   await expect(booting).rejects.toThrow(/\/orders\/:id.*cost/);
 });
 
-test.each([{}, { limits: [] }, { max: 5, timeWindow: 1_000 }, { limits, hook: "onError" }])(
-  "a plugin with %j ends the boot",
-  async (options) => {
-    await expect(boot((app) => app.register(headgate, options as never))).rejects.toMatchObject({
-      code: expect.stringMatching(/^HEADGATE_INVALID_/),
-    });
-  },
-);
+test.each([
+  {},
+  { limits: [] },
+  { max: 5, timeWindow: 1_000 },
+  { limits, hook: "onError" },
+  { limits, extend: true },
+])("a plugin with %j ends the boot", async (options) => {
+  await expect(boot((app) => app.register(headgate, options as never))).rejects.toMatchObject({
+    code: expect.stringMatching(/^HEADGATE_INVALID_/),
+  });
+});
 
 test("routes that would share a name with other limits end the boot", async () => {
   const booting = boot((app) => {

@@ -4,6 +4,7 @@ import headgate, { gcra } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
 import type { Answer } from "../support/ask.ts";
+import { secondsLeft } from "../support/seconds-left.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { start } from "./start.ts";
 
@@ -65,7 +66,7 @@ test.each(Object.entries(SENDERS))(
     expect(await deny(onDenied)).toMatchObject({
       status: 503,
       text: "mine",
-      headers: { "retry-after": "3600", "cache-control": "no-store" },
+      headers: { "retry-after": secondsLeft(3_600), "cache-control": "no-store" },
     });
   },
 );

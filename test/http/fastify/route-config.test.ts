@@ -128,3 +128,14 @@ test("a store of the plugin's is the routes' too", async () => {
   expect((await second("/a")).headers["ratelimit"]).toMatch(/r=0/);
   expect((await first("/a")).status).toBe(429);
 });
+
+test("a plugin made with a limiter counts with it, and its routes on its store", async () => {
+  const limiter = createLimiter({ name: "mine", limits: ten, store: memoryStore() });
+  const ask = await serving(
+    { "/a": { limits: two }, "/dear": { cost: 3 } },
+    { limiter, limits: undefined },
+  );
+  expect((await ask("/a")).headers["ratelimit"]).toMatch(/^"two";r=1/);
+  expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=7/);
+  expect(await limiter.peek("127.0.0.1")).toMatchObject({ remaining: 6 });
+});

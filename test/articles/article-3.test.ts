@@ -1,0 +1,155 @@
+import type { Store } from "@headgate/core";
+import { memoryStore, tokenBucket } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { Pool } from "undici";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import type { AnyRequest } from "../http/support/framework.ts";
+import { parseFields } from "../http/support/rate-limit-fields.ts";
+import { secondsLeft } from "../http/support/seconds-left.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+
+/*
+ * Token-bucket middleware: capacity and refill, decided by a script in Redis that is called with EVALSHA; a request may
+ * cost more than one token; the limits stand in the headers, and who is over them gets 429.
+ */
+
+const CAPACITY = 1_000;
+const REQUESTS = 1_200;
+const CONNECTIONS = 64;
+
+/** A token comes back every hour: none while a test runs. */
+const limits = tokenBucket({ capacity: CAPACITY, refill: 1, every: "1h", name: "tokens" });
+
+let server: RedisProcess;
+let operator: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  operator = new Redis(server.socket);
+});
+
+afterAll(async () => {
+  operator.disconnect();
+  await server.stop();
+});
+
+const stores: { where: string; open(): Promise<Store> }[] = [
+  { where: "memory", open: async () => memoryStore() },
+  {
+    where: "Redis, with ioredis",
+    async open() {
+      const client = new Redis(server.socket);
+      onTestFinished(() => client.disconnect());
+      return redisStore(client);
+    },
+  },
+  {
+    where: "Redis, with node-redis",
+    async open() {
+      const client = createClient({ socket: { path: server.socket, tls: false } });
+      client.on("error", () => {});
+      await client.connect();
+      onTestFinished(() => client.destroy());
+      return redisStore(client);
+    },
+  },
+];
+
+/** Sends requests over 64 connections at once, and counts the answers by status. */
+async function storm(port: number, requests: number): Promise<Record<number, number>> {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: CONNECTIONS });
+  onTestFinished(() => pool.destroy());
+  const statuses: Record<number, number> = {};
+  const ask = async () => {
+    const { statusCode, body } = await pool.request({ method: "GET", path: "/" });
+    await body.dump();
+    statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
+  };
+  await Promise.all(Array.from({ length: requests }, ask));
+  return statuses;
+}
+
+/** How often the server was asked to run a script, by command. */
+async function scriptCalls(): Promise<Record<string, number>> {
+  const stats = await operator.info("commandstats");
+  const calls = [...stats.matchAll(/^cmdstat_(eval\w*):calls=(\d+)/gm)];
+  return Object.fromEntries(calls.map(([, command, count]) => [command, Number(count)]));
+}
+
+describeFrameworks(({ serve }) => {
+  describe.each(stores)("on $where", ({ where, open }) => {
+    test("1,000 of 1,200 requests over 64 connections are admitted, and 200 are denied", async () => {
+      await operator.flushall();
+      const ports = new Set<number | undefined>();
+      const key = (request: AnyRequest) => {
+        ports.add(request.socket.remotePort);
+        return "everybody";
+      };
+      const site = await serve({ limits: { name: "api", limits, store: await open(), key } });
+      expect(await storm(site.port, REQUESTS)).toEqual({
+        200: CAPACITY,
+        429: REQUESTS - CAPACITY,
+      });
+      expect(site.handled).toHaveLength(CAPACITY);
+      expect(site.errors).toEqual([]);
+      expect(ports.size).toBe(CONNECTIONS);
+      if (where === "memory") return;
+      expect(await operator.keys("*")).toHaveLength(1);
+    });
+
+    test("a request takes as many tokens as it costs", async () => {
+      await operator.flushall();
+      const site = await serve({
+        limits: { name: "api", limits, store: await open(), cost: 7, key: () => "everybody" },
+      });
+      const admitted = Math.floor(CAPACITY / 7);
+      expect(await storm(site.port, 200)).toEqual({ 200: admitted, 429: 200 - admitted });
+      const denied = await site.ask();
+      expect(denied.headers["x-ratelimit-remaining"]).toBe(`${CAPACITY % 7}`);
+    });
+
+    test("the limits stand in the headers, and 429 says when to come back", async () => {
+      await operator.flushall();
+      const { ask } = await serve({
+        limits: {
+          name: "api",
+          limits: tokenBucket({ capacity: 10, refill: 1, every: "1h", name: "tokens" }),
+          store: await open(),
+          cost: ({ headers }) => Number(headers["x-cost"] ?? 1),
+        },
+      });
+      const { status, headers } = await ask("/", { headers: { "x-cost": "8" } });
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({ "x-ratelimit-limit": "10", "x-ratelimit-remaining": "2" });
+      expect(parseFields(headers["ratelimit-policy"])).toEqual([
+        { name: "tokens", q: 10, w: 36_000 },
+      ]);
+      expect(parseFields(headers["ratelimit"])).toEqual([{ name: "tokens", r: 2, t: 3_600 }]);
+      const denied = await ask("/", { headers: { "x-cost": "3" } });
+      expect(denied.status).toBe(429);
+      expect(denied.headers).toMatchObject({
+        "x-ratelimit-remaining": "2",
+        "retry-after": secondsLeft(3_600),
+      });
+      expect((await ask("/", { headers: { "x-cost": "2" } })).status).toBe(200);
+    });
+
+    if (where === "memory") return;
+    test("a request is one EVALSHA, whatever it meets", async () => {
+      await operator.flushall();
+      const both = [tokenBucket({ capacity: 50, refill: 1, every: "1h" }), limits];
+      const { ask, port } = await serve({
+        limits: { name: "api", limits: both, store: await open() },
+      });
+      // The first one may have to bring the script along.
+      await ask();
+      await operator.config("RESETSTAT");
+      await storm(port, 100);
+      expect(await scriptCalls()).toEqual({ evalsha: 100 });
+    });
+  });
+});

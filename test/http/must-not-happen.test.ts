@@ -1,0 +1,102 @@
+import { fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { manualClock } from "./support/manual-clock.ts";
+
+/*
+ * Mistakes that other limiters make, each tried on ours. What else they get wrong is among the tests of the option or
+ * header that it concerns.
+ */
+
+describeFrameworks(({ serve }) => {
+  test("a client that keeps trying never gets back in, because its denials are charged", async () => {
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const limits = slidingLog({ limit: 5, window: "10s" });
+    const { ask } = await serve({ limits: { name: "api", limits, store } });
+    const admitted: number[] = [];
+    for (let second = 0; second < 30; second++) {
+      if ((await ask()).status === 200) admitted.push(second);
+      clock.advance(1_000);
+    }
+    expect(admitted).toEqual([0, 1, 2, 3, 4, 10, 11, 12, 13, 14, 20, 21, 22, 23, 24]);
+  });
+
+  test("three limits, one denied: the other two are charged", async () => {
+    const { ask } = await serve({
+      limits: {
+        limits: [
+          fixedWindow({ limit: 1, window: "1h", name: "second" }),
+          fixedWindow({ limit: 100, window: "1h", name: "hour" }),
+          fixedWindow({ limit: 500, window: "1d", name: "day" }),
+        ],
+      },
+    });
+    for (let i = 0; i < 50; i++) await ask();
+    expect((await ask()).headers["ratelimit"]).toMatch(/"hour";r=99;.*"day";r=499;/);
+  });
+
+  test("limiters that only look alike share one counter: five searches, and the first login is refused", async () => {
+    const limits = gcra({ limit: 5, window: "1h" });
+    const { ask } = await serve({
+      routes: { "/search": { limits: { limits } }, "/login": { limits: { limits } } },
+    });
+    for (let i = 0; i < 6; i++) await ask("/search");
+    expect((await ask("/search")).status).toBe(429);
+    expect((await ask("/login")).status).toBe(200);
+  });
+
+  test("a stricter limiter of a route is left out because the one of the site has run", async () => {
+    const { ask } = await serve({
+      limits: { limits: gcra({ limit: 100, window: "1h" }) },
+      routes: { "/login": { limits: { limits: gcra({ limit: 2, window: "1h" }) } } },
+    });
+    for (const status of [200, 200, 429]) expect((await ask("/login")).status).toBe(status);
+  });
+
+  test("a window of 30 days never applies, because a timer overflows", async () => {
+    const { ask } = await serve({ limits: { limits: fixedWindow({ limit: 1, window: "30d" }) } });
+    expect((await ask()).status).toBe(200);
+    await new Promise(setImmediate);
+    const denied = await ask();
+    expect(denied.status).toBe(429);
+    expect(Number(denied.headers["retry-after"])).toBeGreaterThan(30 * 86_400 - 60);
+  });
+
+  test("a window below a second becomes none at all", async () => {
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const limits = fixedWindow({ limit: 1, window: "500ms" });
+    const { ask } = await serve({ limits: { name: "api", limits, store } });
+    expect((await ask()).status).toBe(200);
+    clock.advance(499);
+    expect((await ask()).status).toBe(429);
+    clock.advance(1);
+    expect((await ask()).status).toBe(200);
+  });
+
+  test("an address ends in four bytes of its owner's choice, and each choice is a bucket", async () => {
+    const { ask } = await serve({
+      limits: { limits: gcra({ limit: 1, window: "1h" }) },
+      trustProxy: "loopback",
+    });
+    const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+    expect((await from("2001:db8::1.2.3.4")).status).toBe(200);
+    expect((await from("2001:db8::5.6.7.8")).status).toBe(429);
+  });
+
+  test("requests that come at once get more than the limit", async () => {
+    const { ask } = await serve({ limits: { limits: slidingLog({ limit: 10, window: "1h" }) } });
+    const answers = await Promise.all(Array.from({ length: 100 }, () => ask()));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  });
+
+  test("the clock of the machine decides where the store has one", async () => {
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const limits = fixedWindow({ limit: 1, window: 1 });
+    const { ask } = await serve({ limits: { name: "api", limits, store } });
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+  });
+});
