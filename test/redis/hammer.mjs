@@ -1,0 +1,44 @@
+// One of several processes that ask the same limiters at once. Run with the socket; does what messages tell it to.
+import { createLimiter } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+
+const client = new Redis(process.argv[2]);
+const store = redisStore(client);
+
+/** The server's clock at each admission, in microseconds, as the script answered it. */
+const admissions = [];
+const recording = {
+  owner: store.owner,
+  prefix: store.prefix,
+  async run(step, call) {
+    const reply = await store.run(step, call);
+    if (step.name === "decide" && reply[0] === 1) admissions.push(reply[1]);
+    return reply;
+  },
+};
+
+/** Asks `count` times at once, or `atOnce` in turn until `milliseconds` are over. */
+async function ask({ name, limits, subject, count, atOnce, milliseconds }) {
+  const limiter = createLimiter({ name, limits, store: recording });
+  admissions.length = 0;
+  let asked = 0;
+  const once = async () => {
+    asked += 1;
+    await limiter.consume(subject);
+  };
+  if (count !== undefined) {
+    await Promise.all(Array.from({ length: count }, once));
+  } else {
+    const end = performance.now() + milliseconds;
+    const askInTurn = async () => {
+      while (performance.now() < end) await once();
+    };
+    await Promise.all(Array.from({ length: atOnce }, askInTurn));
+  }
+  await limiter.close();
+  return { asked, admissions };
+}
+
+process.on("message", async (task) => process.send(await ask(task)));
+process.send("ready");
