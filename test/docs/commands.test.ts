@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readSettings } from "../../examples/access-log/src/settings.ts";
+import { blocksOf, codeIn, PAGES, page, ROOT, section, tablesOf } from "./markdown.ts";
+
+const { scripts, packageManager, devDependencies } = JSON.parse(
+  readFileSync(join(ROOT, "package.json"), "utf8"),
+) as {
+  scripts: Record<string, string>;
+  packageManager: string;
+  devDependencies: Record<string, string>;
+};
+
+/** What pnpm runs besides the scripts of package.json: programs of the workspace. */
+const PROGRAMS = ["changeset"];
+
+const commands = [
+  ...blocksOf(PAGES, "sh").flatMap(({ text, place }) =>
+    text
+      .trimEnd()
+      .split("\n")
+      .map((line) => ({ line: line.replace(/\s+#.*$/, ""), place })),
+  ),
+  ...PAGES.flatMap(({ text, path }) =>
+    codeIn(text)
+      .filter((code) => code.startsWith("npx "))
+      .map((line) => ({ line, place: path })),
+  ),
+];
+
+test.each(commands)("$place: $line", ({ line }) => {
+  const [program = "", ...rest] = line.split(" ");
+  if (program === "npx") {
+    const [, pnpm = "", script = ""] = rest;
+    expect(packageManager.split("+")[0]).toBe(pnpm);
+    expect([...Object.keys(scripts), ...PROGRAMS]).toContain(script);
+  } else if (program === "node") {
+    expect(existsSync(join(ROOT, rest[0] ?? ""))).toBe(true);
+  } else if (program === "npm") {
+    const [command, ...packages] = rest;
+    expect(command).toBe("install");
+    for (const name of packages) expect(Object.keys(devDependencies)).toContain(name);
+  } else {
+    // docs/redis.md; redis.test.ts tries its patterns.
+    expect(program).toBe("redis-cli");
+  }
+});
+
+test("the options of start are those it has", () => {
+  let help = "";
+  readSettings(["--help"], {}, (text) => {
+    help += text;
+  });
+  const offered = [...help.matchAll(/^ +(?:-h, )?(--\w+)/gm)].map((match) => match[1] as string);
+  const [table] = tablesOf(section(page("README.md"), "The two commands"));
+  const told = table?.rows.map(([option = ""]) => codeIn(option)[0]?.split(" ")[0]);
+  expect([...(told ?? []), "--help"]).toEqual(offered);
+});

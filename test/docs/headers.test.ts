@@ -1,0 +1,122 @@
+import { once } from "node:events";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { byHeader, gcra, memoryStore, rateLimit } from "@headgate/express";
+import express from "express";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
+
+interface Answer {
+  readonly status: string;
+  /** By their names as they are written. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+const app = express().disable("etag");
+
+app.get("/free", (_, res) => {
+  res.json({});
+});
+app.use(
+  "/limited",
+  rateLimit({
+    name: "api",
+    limits: gcra({ limit: 5, window: "1m" }),
+    // The pages' numbers are those of requests at one moment.
+    store: memoryStore({ clock: () => 1_800_000_000_000 }),
+  }),
+);
+app.use(
+  "/missing",
+  rateLimit({
+    limits: gcra({ limit: 5, window: "1m" }),
+    key: byHeader("x-key"),
+    missing: "reject",
+  }),
+);
+app.get("/limited", (_, res) => {
+  res.json({});
+});
+
+const server = createServer(app);
+const answers: Record<"free" | "first" | "denied" | "missing", Answer> = {} as never;
+
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  answers.free = await ask("/free");
+  answers.first = await ask("/limited");
+  for (let i = 0; i < 4; i += 1) await ask("/limited");
+  answers.denied = await ask("/limited");
+  answers.missing = await ask("/missing");
+});
+
+afterAll(() => {
+  server.close();
+});
+
+async function ask(path: string): Promise<Answer> {
+  const { port } = server.address() as AddressInfo;
+  const [message] = await once(get({ host: "127.0.0.1", port, path, agent: false }), "response");
+  let body = "";
+  for await (const chunk of message) body += chunk;
+  const headers = new Map<string, string>();
+  for (let i = 0; i < message.rawHeaders.length; i += 2) {
+    headers.set(message.rawHeaders[i], message.rawHeaders[i + 1]);
+  }
+  return { status: `${message.statusCode} ${message.statusMessage}`, headers, body };
+}
+
+/** The headers of an answer that an answer without a limiter does not have. */
+function added({ headers }: Answer): string[] {
+  return [...headers.keys()].filter((name) => !answers.free.headers.has(name));
+}
+
+describe("the answers that the README shows are real", () => {
+  const [denied, first] = blocksOf([page("README.md")], "http");
+
+  test.each([
+    { which: "first", shown: first },
+    { which: "denied", shown: denied },
+  ] as const)("$which", ({ which, shown }) => {
+    const [head = "", body] = shown?.text.split("\n\n") ?? [];
+    const [status, ...lines] = head.trimEnd().split("\n");
+    const answer = answers[which];
+    expect(status).toBe(`HTTP/1.1 ${answer.status}`);
+    const headers = lines.map((line) => line.split(": ", 2) as [string, string]);
+    for (const [name, value] of headers)
+      expect([name, answer.headers.get(name)]).toEqual([name, value]);
+    for (const name of added(answer))
+      expect(headers.map(([shownName]) => shownName)).toContain(name);
+    if (body !== undefined) expect(body.trimEnd()).toBe(answer.body);
+  });
+
+  test("the problem document of docs/http.md", () => {
+    const [problem] = blocksOf([page("docs/http.md")], "json");
+    expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.denied.body));
+  });
+});
+
+describe("the tables of headers", () => {
+  const ofHttp = tablesOf(section(page("docs/http.md"), "Headers"))[0];
+  const ofReadme = tablesOf(section(page("README.md"), "What clients are told"))[0];
+
+  test("docs/http.md tells of every header that is sent, and of no other", () => {
+    const sent = new Set([
+      ...added(answers.first),
+      ...added(answers.denied),
+      ...added(answers.missing),
+      "Content-Type",
+    ]);
+    expect(answers.denied.headers.get("Content-Type")).toBe("application/problem+json");
+    expect(answers.missing.headers.get("Content-Type")).toBe("application/problem+json");
+    expect(new Set(ofHttp?.rows.flatMap(([name = ""]) => codeIn(name)))).toEqual(sent);
+  });
+
+  test("the README's are among them", () => {
+    const names = ofReadme?.rows.flatMap(([name = ""]) => codeIn(name)) ?? [];
+    for (const name of names) expect(answers.denied.headers.has(name)).toBe(true);
+    expect(names.length).toBeGreaterThan(5);
+  });
+});

@@ -1,0 +1,21 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ERROR_CODES } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import { anchorsOf, linksOf, PAGES, page, ROOT } from "./markdown.ts";
+
+describe.each(PAGES)("$path", (it) => {
+  test("leads nowhere that does not exist", () => {
+    for (const { target, anchor } of linksOf(it)) {
+      expect(existsSync(join(ROOT, target)), target).toBe(true);
+      if (anchor !== "") expect(anchorsOf(page(target)), `${target}#${anchor}`).toContain(anchor);
+    }
+  });
+
+  test("names only codes that exist", () => {
+    for (const [code] of it.text.matchAll(/HEADGATE_[A-Z_]+(?<!_)/g)) {
+      if (code === "HEADGATE_REDIS_SERVER") continue; // a variable of the tests' environment
+      expect(Object.keys(ERROR_CODES)).toContain(code);
+    }
+  });
+});

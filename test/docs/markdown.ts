@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+export const ROOT: string = join(import.meta.dirname, "../..");
+
+/** A fenced block of a page. */
+export interface Block {
+  readonly language: string;
+  readonly text: string;
+  /** `README.md:52`, the line its text begins on. */
+  readonly place: string;
+}
+
+/** A table of a page: its header cells, then the cells of each row, as they are written. */
+export interface Table {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A page of the documentation. */
+export interface Page {
+  /** Relative to the repository. */
+  readonly path: string;
+  readonly text: string;
+  readonly blocks: readonly Block[];
+}
+
+export const PAGES: readonly Page[] = [
+  "README.md",
+  "CONTRIBUTING.md",
+  ...namesIn("docs")
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+  ...namesIn("packages").map((name) => `packages/${name}/README.md`),
+].map(readPage);
+
+function namesIn(dir: string): string[] {
+  return readdirSync(join(ROOT, dir)).sort();
+}
+
+export function page(path: string): Page {
+  const found = PAGES.find((one) => one.path === path);
+  if (found === undefined) throw new Error(`there is no page ${path}`);
+  return found;
+}
+
+function readPage(path: string): Page {
+  const text = readFileSync(join(ROOT, path), "utf8");
+  const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
+    language: match[1] as string,
+    text: match[2] as string,
+    place: `${path}:${text.slice(0, match.index).split("\n").length + 1}`,
+  }));
+  return { path, text, blocks };
+}
+
+export function blocksOf(pages: readonly Page[], ...languages: readonly string[]): Block[] {
+  return pages.flatMap(({ blocks }) =>
+    blocks.filter(({ language }) => languages.includes(language)),
+  );
+}
+
+/** The tables of a text, in their order. */
+export function tablesOf(text: string): Table[] {
+  return [...text.matchAll(/^(?:\|.*\|\n)+/gm)].map(([table]) => {
+    const [head = [], , ...rows] = table.trimEnd().split("\n").map(cellsOf);
+    return { head, rows };
+  });
+}
+
+function cellsOf(row: string): string[] {
+  return row
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim());
+}
+
+/** The texts in backticks. */
+export function codeIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] as string);
+}
+
+/** The part of a page under a heading, up to the next heading of that level. */
+export function section({ path, text }: Page, heading: string): string {
+  const [, rest] = text.split(`\n## ${heading}\n`);
+  if (rest === undefined) throw new Error(`${path} has no section "${heading}"`);
+  return rest.split("\n## ")[0] as string;
+}
+
+/** The anchors that the headings of a page can be linked by, as GitHub makes them. */
+export function anchorsOf({ text }: Page): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
+  return [...prose.matchAll(/^#+ (.+)$/gm)].map((match) =>
+    (match[1] as string)
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+/** Where the links of a page lead: repository paths with their anchors. Links out of the repository are left out. */
+export function linksOf({ path, text }: Page): { target: string; anchor: string }[] {
+  const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1] as string)
+    .filter((link) => !/^https?:/.test(link))
+    .map((link) => {
+      const [file = "", anchor = ""] = link.split("#");
+      const target = file === "" ? path : relative(ROOT, join(ROOT, dirname(path), file));
+      return { target, anchor };
+    });
+}

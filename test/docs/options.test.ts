@@ -1,0 +1,87 @@
+import { createLimiter, memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { gcra, rateLimit } from "@headgate/express";
+import headgate from "@headgate/fastify";
+import Fastify from "fastify";
+import { describe, expect, test } from "vitest";
+import { codeIn, page, section, tablesOf } from "./markdown.ts";
+
+const limits = gcra({ limit: 1, window: "1s" });
+
+/** The options that something takes, in its own words when it is given one that it does not take. */
+async function optionsOf(make: (options: object) => unknown): Promise<string[]> {
+  try {
+    await make({ limits, noSuchOption: 1 });
+  } catch (error) {
+    const [, list] = /it takes (.+)$/.exec((error as Error).message) ?? [];
+    return list?.split(", ") ?? [];
+  }
+  throw new Error("it took an option that does not exist");
+}
+
+async function routeOptionsOf(): Promise<string[]> {
+  const app = Fastify();
+  await app.register(headgate, { limits });
+  return optionsOf((options) => app.rateLimit(options));
+}
+
+/** The options that the table under a heading tells of. */
+function told(path: string, heading: string, at: number): string[] {
+  const table = tablesOf(section(page(path), heading))[at];
+  return table?.rows.flatMap(([option = ""]) => codeIn(option)) ?? [];
+}
+
+describe("the tables of options tell of all there are, and of no others", () => {
+  test("those of both adapters", async () => {
+    const shared = told("README.md", "Options", 0);
+    expect(await optionsOf((options) => rateLimit(options))).toEqual(shared);
+  });
+
+  test("those of Fastify", async () => {
+    const all = [...told("README.md", "Options", 0), ...told("README.md", "Options", 1)];
+    expect((await routeOptionsOf()).sort()).toEqual(all.sort());
+  });
+
+  test.each([
+    { name: "createLimiter", at: 0, make: (options: object) => createLimiter(options as never) },
+    { name: "memoryStore", at: 1, make: (options: object) => memoryStore(options) },
+    {
+      name: "redisStore",
+      at: 2,
+      make: (options: object) => redisStore({ evalsha() {}, eval() {} } as never, options),
+    },
+  ])("those of $name", async ({ name, at, make }) => {
+    const path = "packages/core/README.md";
+    const taken = await optionsOf((options) =>
+      make({ ...options, limits: undefined, noSuchOption: 1 }),
+    );
+    expect(tablesOf(section(page(path), "Options"))[at]?.head[0]).toBe(`\`${name}\``);
+    expect(told(path, "Options", at)).toEqual(taken);
+  });
+});
+
+describe("what is said not to be there yet is refused, not ignored", () => {
+  const names = codeIn(section(page("README.md"), "What it does not do yet")).filter((name) =>
+    /^\w+$/.test(name),
+  );
+
+  test.each(names)("%s", (name) => {
+    expect(() => rateLimit({ limits, [name]: 1 } as never)).toThrow(`unknown option "${name}"`);
+    expect(() => createLimiter({ limits, [name]: 1 } as never)).toThrow(`unknown option "${name}"`);
+  });
+
+  test("there are such names", () => {
+    expect(names).toContain("storeTimeout");
+  });
+});
+
+describe("coming from another limiter", () => {
+  /** Options whose name is refused with the name of ours. */
+  test.each(["windowMs", "max", "keyGenerator", "handler", "timeWindow", "nameSpace", "points"])(
+    "%s is in the tables, and the error names ours",
+    (option) => {
+      expect(section(page("README.md"), "Coming from another limiter")).toContain(`\`${option}\``);
+      expect(() => rateLimit({ limits, [option]: 1 } as never)).toThrow("Headgate's way is");
+    },
+  );
+});

@@ -1,0 +1,119 @@
+import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { blocksOf, page, section, tablesOf } from "./markdown.ts";
+
+const [keys, acl] = blocksOf([page("docs/redis.md")], "text");
+const scans = blocksOf([page("docs/redis.md")], "sh").map(
+  ({ text }) => /--pattern '([^']+)'/.exec(text)?.[1] ?? "",
+);
+
+let server: RedisProcess;
+let admin: Redis;
+
+beforeAll(async () => {
+  // Of its own: users are the whole server's, and so is its memory.
+  server = await startRedis();
+  admin = new Redis(server.socket);
+});
+
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+
+test("the keys are those that docs/redis.md shows, and its patterns find them", async () => {
+  const store = redisStore(admin);
+  // As its first snippet has it.
+  const limits = [gcra({ limit: 100, window: "1m" }), slidingLog({ limit: 1_000, window: "1d" })];
+  const limiter = createLimiter({ name: "api", limits, store });
+  await limiter.consume("203.0.113.7");
+  const shown = keys?.text.trim().split("\n");
+  expect((await admin.keys("*")).sort()).toEqual(shown);
+  for (const pattern of scans) expect((await admin.keys(pattern)).sort()).toEqual(shown);
+  await limiter.close();
+  await createLimiter({ name: "other", limits, store }).consume("203.0.113.8");
+  for (const pattern of scans) expect((await admin.keys(pattern)).sort()).toEqual(shown);
+  expect(scans).toHaveLength(2);
+});
+
+test("the key that the README shows is real", async () => {
+  await admin.flushall();
+  const limits = gcra({ limit: 5, window: "1m" });
+  const limiter = createLimiter({ name: "api", limits, store: redisStore(admin) });
+  await limiter.consume("203.0.113.7");
+  await limiter.close();
+  const [key = ""] = await admin.keys("*");
+  expect(section(page("README.md"), "Redis")).toContain(`\`${key}\``);
+});
+
+test("a user with the permissions of docs/redis.md can do everything, and no more", async () => {
+  const [command = "", ...args] = acl?.text.trim().split(" ") ?? [];
+  await admin.call(command, ...args);
+  const user = new Redis({
+    path: server.socket,
+    username: "headgate",
+    password: "secret",
+    enableReadyCheck: false,
+  });
+  const limits = [gcra({ limit: 90, window: "1h" }), slidingLog({ limit: 80, window: "1h" })];
+  const limiter = createLimiter({ name: "acl", limits, store: redisStore(user) });
+  const all = await Promise.all(Array.from({ length: 100 }, () => limiter.consume("ada")));
+  expect(all.filter(({ allowed }) => allowed)).toHaveLength(80);
+  expect((await limiter.peek("ada")).allowed).toBe(false);
+  expect(await limiter.refund(all[0] as (typeof all)[0])).toBe(true);
+  expect(await limiter.reset("ada")).toBe(true);
+  await expect(user.get("a key of others")).rejects.toThrow("NOPERM");
+  await expect(user.keys("*")).rejects.toThrow("NOPERM");
+  user.disconnect();
+});
+
+test("the README gives the same permissions", () => {
+  const commands = [...(acl?.text.matchAll(/\+\w+/g) ?? [])].join(" ");
+  expect(section(page("README.md"), "Redis")).toContain(commands);
+});
+
+describe("sizes", () => {
+  const rows = tablesOf(section(page("docs/redis.md"), "Sizes"))[0]?.rows ?? [];
+  const told = (row: number) => Number(rows[row]?.[1]?.replaceAll(",", "").replace(/ to .*/, ""));
+  const SUBJECTS = 4_096;
+
+  test.for([
+    { what: "one limit", row: 0, limits: gcra({ limit: 100, window: "1h" }) },
+    {
+      what: "three limits",
+      row: 1,
+      limits: [
+        gcra({ limit: 100, window: "1h" }),
+        fixedWindow({ limit: 1_000, window: "1d" }),
+        slidingWindow({ limit: 500, window: "1d" }),
+      ],
+    },
+    {
+      what: "60 buckets",
+      row: 3,
+      limits: slidingWindow({ limit: 100, window: "1h", buckets: 60 }),
+    },
+    { what: "a log", row: 4, limits: slidingLog({ limit: 100, window: "1h" }) },
+  ])("what docs/redis.md tells of $what is measured", async ({ row, limits }, { skip }) => {
+    skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
+    await admin.flushall();
+    const store = redisStore(admin);
+    const limiter = createLimiter({ name: "api", limits, store });
+    await limiter.consume("warm");
+    const before = await usedMemory();
+    const subjects = Array.from({ length: SUBJECTS }, (_, i) => `203.0.${i >> 8}.${i & 255}`);
+    await Promise.all(subjects.map((subject) => limiter.consume(subject)));
+    const bytes = ((await usedMemory()) - before) / SUBJECTS;
+    await limiter.close();
+    expect(bytes / told(row)).toBeGreaterThan(0.9);
+    expect(bytes / told(row)).toBeLessThan(1.1);
+  });
+});
+
+async function usedMemory(): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await admin.info("memory"))?.[1]);
+}

@@ -1,0 +1,100 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Block } from "./markdown.ts";
+import { ROOT } from "./markdown.ts";
+
+/** Snippets as programs. */
+export interface Snippets {
+  /** What the compiler says, by the snippets' places. */
+  readonly typeErrors: readonly string[];
+  /** Runs each as users would: on the packages as they are built, on any free port, on the tests' Redis. */
+  run(redisSocket: string): Outcome[];
+  remove(): void;
+}
+
+/** What a snippet did when it ran. */
+export interface Outcome {
+  readonly place: string;
+  /** Its lines on the console. */
+  readonly printed: readonly string[];
+  /** Whatever it threw, rejected with, or warned of. */
+  readonly complaints: readonly string[];
+}
+
+const COMPILER_OPTIONS = {
+  target: "es2023",
+  module: "preserve",
+  moduleResolution: "bundler",
+  moduleDetection: "force",
+  // Types come from the sources.
+  customConditions: ["@headgate/source"],
+  rewriteRelativeImportExtensions: true,
+  types: ["node"],
+  rootDir: "/",
+  outDir: "out",
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noPropertyAccessFromIndexSignature: true,
+  verbatimModuleSyntax: true,
+  skipLibCheck: true,
+};
+
+/** Compiles snippets, all in one program, in a place of their own that sees what the repository has installed. */
+export function compileSnippets(blocks: readonly Block[]): Snippets {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-docs-"));
+  symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
+  mkdirSync(join(dir, "out"));
+  const files = blocks.map(({ text }, i) => {
+    const file = `snippet-${i}.mts`;
+    writeFileSync(join(dir, file), text);
+    return file;
+  });
+  writeFileSync(
+    join(dir, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files }),
+  );
+  const { stdout } = spawnSync(
+    process.execPath,
+    [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", dir, "--pretty", "false"],
+    { cwd: dir, encoding: "utf8" },
+  );
+  return {
+    typeErrors: stdout
+      .split("\n")
+      .filter((line) => /^\S.*: error /.test(line))
+      .map((line) =>
+        line.replace(
+          /^snippet-(\d+)\.mts\((\d+),\d+\)/,
+          (_, i, at) => `${blocks[Number(i)]?.place}, line ${at}`,
+        ),
+      ),
+    run(redisSocket) {
+      const scripts = blocks.map((_, i) => join(dir, `snippet-${i}.mjs`));
+      scripts.forEach((script, i) => {
+        const emitted = readFileSync(join(dir, "out", dir, `snippet-${i}.mjs`), "utf8");
+        writeFileSync(script, atHome(emitted, redisSocket));
+      });
+      const harness = join(ROOT, "test/docs/run-snippets.mjs");
+      const child = spawnSync(process.execPath, [harness, ...scripts], { encoding: "utf8" });
+      const outcomes = child.stdout.trimEnd().split("\n");
+      if (child.status !== 0) throw new Error(`${outcomes.at(-1)}\n${child.stderr}`);
+      return outcomes.map((line, i) => ({ place: blocks[i]?.place, ...JSON.parse(line) }));
+    },
+    remove: () => rmSync(dir, { recursive: true }),
+  };
+}
+
+/** A snippet's script, with the tests' server and free ports in place of those it names. */
+function atHome(script: string, redisSocket: string): string {
+  const path = JSON.stringify(redisSocket);
+  return script
+    .replaceAll("new Redis()", `new Redis(${path})`)
+    .replaceAll("new Redis({", `new Redis({ path: ${path},`)
+    .replaceAll("createClient()", `createClient({ socket: { path: ${path} } })`)
+    .replaceAll("createClient({", `createClient({ socket: { path: ${path} },`)
+    .replaceAll("listen(3000)", "listen(0)")
+    .replaceAll("port: 3000", "port: 0");
+}
