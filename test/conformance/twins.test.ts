@@ -1,5 +1,5 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
-import { createLimiter, memoryStore } from "@headgate/core";
+import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
@@ -35,6 +35,23 @@ describe("memoryStore and redisStore give equal decisions", () => {
     );
   });
 
+  test("slidingLog, while its ring grows, turns and shrinks", async () => {
+    await runHistories(
+      24 * SCALE,
+      async (random, history) => {
+        const limit = random.whole(70, 400);
+        await compare(random, `ring ${history}`, [slidingLog({ limit, window: limit })], {
+          length: 1_000,
+          // Mostly one request a millisecond, which fills the ring; now and then most of it, or all, has expired.
+          wait: () =>
+            BigInt(random.chance(0.01) ? limit * random.whole(700, 1_100) : random.whole(0, 1_900)),
+          cost: () => (random.chance(0.05) ? random.whole(1, 20) : 1),
+        });
+      },
+      LANES,
+    );
+  });
+
   test("several limits of one subject", async () => {
     await runHistories(
       HISTORIES,
@@ -54,8 +71,24 @@ describe("memoryStore and redisStore give equal decisions", () => {
   });
 });
 
+interface Steps {
+  readonly length: number;
+  /** Microseconds. */
+  readonly wait: (last: Decision | undefined) => bigint;
+  readonly cost: (last: Decision | undefined) => number;
+}
+
 /** Does the same random things with a limiter in this process and one on Redis. */
-async function compare(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
+async function compare(
+  random: Random,
+  name: string,
+  limits: readonly Limit[],
+  steps: Steps = {
+    length: LENGTH,
+    wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
+    cost: (last) => randomCost(random, last),
+  },
+): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
     (store) => createLimiter({ name, limits, store }),
@@ -63,14 +96,14 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
-  for (let step = 0; step < LENGTH; step++) {
-    time.advance(randomWait(random, last, last === undefined ? [] : nearMoments(random, last)));
+  for (let step = 0; step < steps.length; step++) {
+    time.advance(steps.wait(last));
     const subjects = randomSubjects(random, dimensions);
-    const cost = randomCost(random, last);
+    const cost = steps.cost(last);
     const act = random.fraction();
     const context = () => `step ${step} at ${time.now} of ${JSON.stringify(limits)}`;
     if (act < 0.12 && admitted.length > 0) {
-      const [inMemory, onRedis] = random.pick(admitted);
+      const [inMemory, onRedis] = random.pick(admitted.slice(-50));
       const given = await Promise.all([twins[0].refund(inMemory), twins[1].refund(onRedis)]);
       claim(given[1] === given[0], () => `refunds ${given}, ${context()}`);
     } else if (act < 0.14) {
