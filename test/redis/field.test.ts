@@ -109,10 +109,13 @@ describe.each(stores)("%s", (_, open) => {
       await limiter.refund(decision);
       await limiter.refund(decision);
     }
-    expect((await limiter.consume("u", { cost: 6 })).allowed).toBe(false);
-    expect((await limiter.peek("u", { cost: 5 })).remaining).toBe(0);
+    const admitted = async () => {
+      const asked = await Promise.all(Array.from({ length: 20 }, () => limiter.consume("u")));
+      return asked.filter(({ allowed }) => allowed).length;
+    };
+    expect(await admitted()).toBeLessThanOrEqual(5);
     pass(2_000);
-    expect((await limiter.consume("u", { cost: 5 })).remaining).toBe(0);
+    expect(await admitted()).toBe(5);
   });
 
   test("two limiters made by the same options do not share a counter under another name", async () => {
@@ -293,8 +296,8 @@ describe("on Redis", () => {
   });
 
   test("a server that comes back without the script, or comes late, is used again", async () => {
-    const first = await startRedis();
-    const own = new Redis(first.socket, { retryStrategy: () => 20 });
+    const first = await startRedis({ port: true });
+    const own = new Redis(first.port, { retryStrategy: () => 20 });
     own.on("error", () => {});
     const limiter = createLimiter({
       name: "late",
@@ -303,7 +306,7 @@ describe("on Redis", () => {
     });
     await limiter.consume("u");
     await first.stop();
-    const second = await startRedis({ socket: first.socket });
+    const second = await startRedis({ port: first.port });
     expect((await limiter.consume("u")).remaining).toBe(4);
     expect((await limiter.consume("u")).remaining).toBe(3);
     await own.quit();
