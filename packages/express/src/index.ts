@@ -12,7 +12,8 @@ export {
   tokenBucket,
 } from "@headgate/core";
 export type { HeaderOptions, KeyFunction, MissingKey } from "@headgate/core/http";
-export { byHeader, byIp, byTier, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
+export { byHeader, byIp, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
+export { byTier } from "./by-tier.ts";
 export type {
   OnDenied,
   RateLimit,

@@ -16,7 +16,8 @@ export {
   tokenBucket,
 } from "@headgate/core";
 export type { HeaderOptions, KeyFunction, MissingKey } from "@headgate/core/http";
-export { byHeader, byIp, byTier, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
+export { byHeader, byIp, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
+export { byTier } from "./by-tier.ts";
 export type { Headgate, RateLimitHook } from "./headgate.ts";
 export type { HeadgateOptions, HookName, OnDenied, RouteRateLimitOptions } from "./options.ts";
 

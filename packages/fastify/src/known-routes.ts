@@ -45,10 +45,11 @@ function findGetRoute(
   head: RouteOptions,
 ): KnownRoute | undefined {
   return [...routes].find(
-    ({ scope: itsScope, options: { method, url, constraints } }) =>
+    ({ scope: itsScope, options: { method, url, constraints, config } }) =>
       itsScope === scope &&
       url === head.url &&
       constraints === head.constraints &&
+      config?.rateLimit === head.config?.rateLimit &&
       [method].flat().includes("GET"),
   );
 }

@@ -5,6 +5,8 @@ State  entries: one per admitted decision, oldest first, each the time it came a
        base: the running total before the oldest. total: the running total through the newest.
        clock: microseconds on the log's own clock, which starts with its first entry and never steps back.
 Quota  limit. window: microseconds.
+
+What is told is never negative, and a denial always waits: an entry that does not fit in its log must not pass for a pardon.
 ]]
 algorithms.log = function()
   local NEWER = 1000 -- a refund rewrites at most so many newer entries
@@ -90,7 +92,7 @@ algorithms.log = function()
     local short = leading(entries:count() - 1, function(i)
       return entries:total(i) - state.base < excess
     end)
-    return entries:time(short + 1) + quota.window - state.clock
+    return math.max(1, entries:time(short + 1) + quota.window - state.clock)
   end
 
   function log.spend(state, _, cost)
@@ -126,7 +128,7 @@ algorithms.log = function()
       return remaining, 0, 0
     end
     local ahead = quota.window - state.clock
-    return remaining, entries:time(count) + ahead, entries:time(1) + ahead
+    return remaining, math.max(0, entries:time(count) + ahead), math.max(0, entries:time(1) + ahead)
   end
 
   return log

@@ -13,6 +13,8 @@ import { readRate, readWindow, rejectUnknown } from "./read-limit.ts";
  *        base: the running total before the oldest. total: the running total through the newest.
  *        clock: microseconds on the log's own clock, which starts with its first entry and never steps back.
  * Quota  limit. window: microseconds.
+ *
+ * What is told is never negative, and a denial always waits: an entry that does not fit in its log must not pass for a pardon.
  */
 interface Log {
   readonly entries: LogEntries;
@@ -61,7 +63,7 @@ const log: Algorithm<Log, LogQuota> = {
     if (excess <= 0) return 0;
     const { entries, base } = state;
     const short = leading(entries.count() - 1, (i) => entries.total(i) - base < excess);
-    return entries.time(short + 1) + quota.window - state.clock;
+    return Math.max(1, entries.time(short + 1) + quota.window - state.clock);
   },
 
   spend(state, _, cost) {
@@ -95,7 +97,11 @@ const log: Algorithm<Log, LogQuota> = {
     const count = entries.count();
     if (count === 0) return { remaining, reset: 0, growth: 0 };
     const ahead = quota.window - state.clock;
-    return { remaining, reset: entries.time(count) + ahead, growth: entries.time(1) + ahead };
+    return {
+      remaining,
+      reset: Math.max(0, entries.time(count) + ahead),
+      growth: Math.max(0, entries.time(1) + ahead),
+    };
   },
 
   entries: (state) => state.entries.count(),

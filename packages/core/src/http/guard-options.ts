@@ -1,9 +1,11 @@
+import { compileLimit } from "../algorithms/compile-limit.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { TierPolicy } from "./by-tier.ts";
+import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { HeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./key-function.ts";
 
@@ -93,9 +95,10 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], PEER_OPTIONS);
-  const { missing, skip, cost, key, onDenied } = options as GuardOptions<never> & {
+  const { missing, skip, cost, key, limits, onDenied } = options as GuardOptions<never> & {
     onDenied?: unknown;
   };
+  validateLimits(limits);
   requireThat(
     owner,
     "missing",
@@ -119,6 +122,14 @@ export function validateGuardOptions(
     (value) => isFunction(value) || value === "error",
     'a function or "error"',
   );
+}
+
+/** Throws `HEADGATE_INVALID_LIMIT` for limits that can be refused before it is known where they count. */
+function validateLimits(limits: GuardOptions<never>["limits"]): void {
+  if (limits === undefined) return;
+  if (isTierPolicy(limits)) requireTiers(limits);
+  const policies = isTierPolicy(limits) ? Object.values(limits.tiers) : [limits as Policy];
+  for (const limit of policies.flat()) compileLimit(limit);
 }
 
 function requireThat(

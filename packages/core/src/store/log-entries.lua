@@ -26,9 +26,17 @@ local function defineEntries()
     for number, entry in pairs(self.changed) do
       changed[number] = entry
     end
-    local copy = { key = self.key, first = self.first, size = self.size, head = self.head, tail = self.tail, stored = self.stored }
+    local copy = setmetatable({}, Entries)
+    for name, value in pairs(self) do
+      copy[name] = value
+    end
     copy.changed = changed
-    return setmetatable(copy, Entries)
+    return copy
+  end
+
+  -- Ties the entries to the key they are stored in, and to the state they were stored with.
+  function Entries:attach(key, state)
+    self.key, self.clock, self.base, self.last = key, state.clock, state.base, state.total
   end
 
   -- The ring as it is kept in the unit: the slot of the oldest entry, how many there are, how many slots.
@@ -49,6 +57,8 @@ local function defineEntries()
     if not entry then
       local from = self:slot(number) * SLOT
       local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
+      -- Whatever is found there, no entry is newer than the log or outside its totals.
+      time, total = math.min(time, self.clock), math.max(self.base, math.min(total, self.last))
       entry = { time = time, total = total }
       self.changed[number] = entry
     end

@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "3f60eaf21d0628aa696c20b6736de2fa4f2f1079",
+  sha1: "f49aac75e10fd7ec0086d987eb787907d5d4ce1e",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -19,9 +19,15 @@ local changed = {}
 for number, entry in pairs(self.changed) do
 changed[number] = entry
 end
-local copy = { key = self.key, first = self.first, size = self.size, head = self.head, tail = self.tail, stored = self.stored }
+local copy = setmetatable({}, Entries)
+for name, value in pairs(self) do
+copy[name] = value
+end
 copy.changed = changed
-return setmetatable(copy, Entries)
+return copy
+end
+function Entries:attach(key, state)
+self.key, self.clock, self.base, self.last = key, state.clock, state.base, state.total
 end
 function Entries:geometry()
 return self.first, self:count(), self.size
@@ -37,6 +43,7 @@ local entry = self.changed[number]
 if not entry then
 local from = self:slot(number) * SLOT
 local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
+time, total = math.min(time, self.clock), math.max(self.base, math.min(total, self.last))
 entry = { time = time, total = total }
 self.changed[number] = entry
 end
@@ -469,7 +476,7 @@ local entries = state.entries
 local short = leading(entries:count() - 1, function(i)
 return entries:total(i) - state.base < excess
 end)
-return entries:time(short + 1) + quota.window - state.clock
+return math.max(1, entries:time(short + 1) + quota.window - state.clock)
 end
 function log.spend(state, _, cost)
 state.total = state.total + cost
@@ -501,7 +508,7 @@ if count == 0 then
 return remaining, 0, 0
 end
 local ahead = quota.window - state.clock
-return remaining, entries:time(count) + ahead, entries:time(1) + ahead
+return remaining, math.max(0, entries:time(count) + ahead), math.max(0, entries:time(1) + ahead)
 end
 return log
 end
@@ -557,8 +564,9 @@ local function attachLogs(unit)
 local whole = true
 for i, limit in ipairs(unit.limits) do
 if limit.log then
-local entries = unit.states[i].entries
-entries.key = limit.log
+local state = unit.states[i]
+local entries = state.entries
+entries:attach(limit.log, state)
 local length, foreign = readString("STRLEN", limit.log)
 if foreign then
 return false, true
@@ -722,7 +730,7 @@ return replies`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "aad583a3c6532e45047d809ad2abdf7487bf4289",
+  sha1: "fdbfe5d718af3ecfe04b53db44da1bb73959dfee",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -739,9 +747,15 @@ local changed = {}
 for number, entry in pairs(self.changed) do
 changed[number] = entry
 end
-local copy = { key = self.key, first = self.first, size = self.size, head = self.head, tail = self.tail, stored = self.stored }
+local copy = setmetatable({}, Entries)
+for name, value in pairs(self) do
+copy[name] = value
+end
 copy.changed = changed
-return setmetatable(copy, Entries)
+return copy
+end
+function Entries:attach(key, state)
+self.key, self.clock, self.base, self.last = key, state.clock, state.base, state.total
 end
 function Entries:geometry()
 return self.first, self:count(), self.size
@@ -757,6 +771,7 @@ local entry = self.changed[number]
 if not entry then
 local from = self:slot(number) * SLOT
 local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
+time, total = math.min(time, self.clock), math.max(self.base, math.min(total, self.last))
 entry = { time = time, total = total }
 self.changed[number] = entry
 end
@@ -1189,7 +1204,7 @@ local entries = state.entries
 local short = leading(entries:count() - 1, function(i)
 return entries:total(i) - state.base < excess
 end)
-return entries:time(short + 1) + quota.window - state.clock
+return math.max(1, entries:time(short + 1) + quota.window - state.clock)
 end
 function log.spend(state, _, cost)
 state.total = state.total + cost
@@ -1221,7 +1236,7 @@ if count == 0 then
 return remaining, 0, 0
 end
 local ahead = quota.window - state.clock
-return remaining, entries:time(count) + ahead, entries:time(1) + ahead
+return remaining, math.max(0, entries:time(count) + ahead), math.max(0, entries:time(1) + ahead)
 end
 return log
 end
@@ -1277,8 +1292,9 @@ local function attachLogs(unit)
 local whole = true
 for i, limit in ipairs(unit.limits) do
 if limit.log then
-local entries = unit.states[i].entries
-entries.key = limit.log
+local state = unit.states[i]
+local entries = state.entries
+entries:attach(limit.log, state)
 local length, foreign = readString("STRLEN", limit.log)
 if foreign then
 return false, true

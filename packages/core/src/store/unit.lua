@@ -65,8 +65,9 @@ local function attachLogs(unit)
   local whole = true
   for i, limit in ipairs(unit.limits) do
     if limit.log then
-      local entries = unit.states[i].entries
-      entries.key = limit.log
+      local state = unit.states[i]
+      local entries = state.entries
+      entries:attach(limit.log, state)
       local length, foreign = readString("STRLEN", limit.log)
       if foreign then
         return false, true
