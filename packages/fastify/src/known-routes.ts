@@ -38,6 +38,12 @@ export function noteRoute(scope: FastifyInstance, options: RouteOptions): void {
   routesByServer.set(scope.server, routes.add(route));
 }
 
+/** Forgets a route that is refused: Fastify will not have it either. */
+export function forgetRoute(scope: FastifyInstance, { config }: RouteOptions): void {
+  const route = config && routeOf(config);
+  if (route !== undefined) routesByServer.get(scope.server)?.delete(route);
+}
+
 /** The route that a HEAD route stands beside. Fastify adds one for each GET route, from a copy of its options. */
 function findGetRoute(
   routes: ReadonlySet<KnownRoute>,

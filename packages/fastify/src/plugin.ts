@@ -5,7 +5,7 @@ import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
 import type { Headgate, RateLimitHook } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";
-import { noteRoute, routeOf, routesIn } from "./known-routes.ts";
+import { forgetRoute, noteRoute, routeOf, routesIn } from "./known-routes.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import type { NamedRoute } from "./route-name.ts";
@@ -88,7 +88,12 @@ export async function headgatePlugin(
   });
   app.addHook("onRoute", function (this: FastifyInstance, routeOptions) {
     const limit = routeOptions.config?.rateLimit;
-    if (isLimited(limit)) validateRouteOptions(`headgate on ${routeOptions.url}`, limit);
+    try {
+      if (isLimited(limit)) validateRouteOptions(`headgate on ${routeOptions.url}`, limit);
+    } catch (error) {
+      forgetRoute(this, routeOptions);
+      throw error;
+    }
     noteRoute(this, routeOptions);
   });
   // Not before all scopes are there: one of them may have a plugin of its own, which then reads its routes' config.
