@@ -4,6 +4,7 @@ import { slidingLog } from "./algorithms/sliding-log.ts";
 import { formatReceived } from "./errors.ts";
 import type { LimiterOptions } from "./limiter.ts";
 import { createLimiter } from "./limiter.ts";
+import { claimName } from "./names.ts";
 import { memoryStore } from "./store/memory-store.ts";
 
 const perMinute = gcra({ limit: 2, window: "1m" });
@@ -90,6 +91,14 @@ describe("a name", () => {
     expect(() => createLimiter({ name: "api", limits: other, store })).toThrow(/another policy/);
     await b.close();
     expect(() => createLimiter({ name: "api", limits: other, store })).not.toThrow();
+  });
+
+  test("given back twice by one is not given back for another", () => {
+    const store = memoryStore();
+    const [one] = [claimName(store, "api", "policy"), claimName(store, "api", "policy")];
+    one.release();
+    one.release();
+    expect(() => claimName(store, "api", "another")).toThrow(/another policy/);
   });
 
   test("is not kept by a limiter that could not be made", () => {
