@@ -1,5 +1,5 @@
 /** Up to here, in the year 2109, milliseconds in a double tell each microsecond from the next. */
-export const LATEST: bigint = (2n ** 42n - 1n) * 1_000n;
+const LATEST = (2n ** 42n - 1n) * 1_000n;
 
 /** A clock that stands still until it is moved, in whole microseconds. Handed to stores as `{ clock: time.clock }`. */
 export class MicroClock {

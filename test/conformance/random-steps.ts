@@ -47,6 +47,12 @@ export function randomWait(
   return wait < 0n ? 0n : wait;
 }
 
+/** As `randomWait`, and mostly so short that what was charged still counts. */
+export function randomShortWait(random: Random, last: Decision | undefined): bigint {
+  const wait = randomWait(random, last, []);
+  return random.chance(0.6) ? wait / 10n : wait;
+}
+
 /** The moments of a decision as it tells them, in microseconds from its time on. */
 export function momentsOf(decision: Decision): bigint[] {
   return decision.limits
