@@ -33,7 +33,7 @@ function exchange(ip: string | undefined, destroyed = false) {
     headers,
     body: undefined as string | undefined,
     setHeader: (name: string, value: string) => headers.set(name, value),
-    end(body: string) {
+    end(body?: string) {
       response.body = body;
       response.headersSent = true;
       response.writableEnded = true;
@@ -165,11 +165,26 @@ describe("the middleware", () => {
   test("does not let a denied request through because something else has answered it", async () => {
     const middleware = rateLimit({ limits });
     await run(middleware, exchange("1.2.3.4"));
-    const answered = exchange("1.2.3.4");
-    answered.response.headersSent = true;
-    answered.response.writableEnded = true;
-    expect(await run(middleware, answered)).toEqual([]);
-    expect(answered.response.headers.size).toBe(0);
+    for (const writableEnded of [true, false]) {
+      const answered = exchange("1.2.3.4");
+      answered.response.headersSent = true;
+      answered.response.writableEnded = writableEnded;
+      expect(await run(middleware, answered)).toEqual([]);
+      expect(answered.response.headers.size).toBe(0);
+      // Nothing can be said any more, but nobody is left waiting.
+      expect(answered.response.writableEnded).toBe(true);
+    }
+  });
+
+  test("lets an allowed request go on after early headers, and not after the end", async () => {
+    const started = exchange("1.2.3.4");
+    started.response.headersSent = true;
+    expect(await run(rateLimit({ limits }), started)).toEqual([[]]);
+    expect(started.response.headers.size).toBe(0);
+    const ended = exchange("1.2.3.4");
+    ended.response.headersSent = true;
+    ended.response.writableEnded = true;
+    expect(await run(rateLimit({ limits }), ended)).toEqual([]);
   });
 });
 

@@ -138,6 +138,13 @@ describe("tiers", () => {
     expect((await made.tiers.get("premium")?.peek("x", { cost: 5 }))?.allowed).toBe(true);
   });
 
+  test("count on the store that is given", async () => {
+    const store = memoryStore();
+    const [one, other] = [1, 2].map(() => make({ name: "api", limits: tiers, store }));
+    await one?.tiers.get("free")?.consume("x", { cost: 2 });
+    expect((await other?.tiers.get("free")?.consume("x"))?.allowed).toBe(false);
+  });
+
   test("that share limits still count apart", async () => {
     const same = byTier({ a: limits, b: limits }, () => "a");
     const made = make({ limits: same });
