@@ -31,6 +31,7 @@ async function converse(store: Store, pass: (ms: number) => void): Promise<unkno
       tokenBucket({ capacity: 300_000, refill: 299_993, every: "1d" }),
       fixedWindow({ limit: 20, window: "1m", align: "clock", per: "tenant" }),
       slidingWindow({ limit: 30, window: "1m", buckets: 6, per: "tenant" }),
+      slidingWindow({ limit: 13, window: "7s", name: "two windows" }),
       slidingLog({ limit: 8, window: "30s", per: "global" }),
     ],
   });

@@ -118,6 +118,18 @@ describe.each(stores)("%s", (_, open) => {
     expect(await admitted()).toBe(5);
   });
 
+  test.each(algorithms)(
+    "a refund does not reach into a counter that began anew ($algorithm)",
+    async (limit) => {
+      const { limiter } = start(limit);
+      const decision = await limiter.consume("u", { cost: 5 });
+      await limiter.reset("u");
+      await limiter.consume("u", { cost: 5 });
+      expect(await limiter.refund(decision)).toBe(false);
+      expect((await limiter.consume("u")).allowed).toBe(false);
+    },
+  );
+
   test("two limiters made by the same options do not share a counter under another name", async () => {
     const store = open(() => START);
     const limits = fixedWindow({ limit: 5, window: "1m" });
