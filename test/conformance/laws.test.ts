@@ -9,7 +9,7 @@ import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 800;
+const HISTORIES = 600;
 const LENGTH = 25;
 
 describeWorlds(14, (world) => {

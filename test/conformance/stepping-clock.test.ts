@@ -13,7 +13,7 @@ import { momentsOf, randomCost, randomStart, randomWait } from "./random-steps.t
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
 
-const HISTORIES = 2_000;
+const HISTORIES = 1_500;
 const SUBJECT = "patient";
 
 describeRedisWorld(9, (world) => {

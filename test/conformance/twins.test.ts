@@ -11,7 +11,7 @@ import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
 
 const HISTORIES = 1_000 * SCALE;
-const LENGTH = 25;
+const LENGTH = 20;
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
 const LANES = 64;
