@@ -84,4 +84,23 @@ describeFrameworks(({ serve }) => {
     expect([200, 429]).toContain(status);
     expect(site.errors).toEqual([]);
   });
+
+  test("an address is read before anything is waited for: leaving early does not make it free", async () => {
+    const settled = watchUnhandled();
+    const { entered, left, slowly } = waitForLeaving();
+    const limiter = createLimiter({ limits });
+    const site = await serve({
+      limits: {
+        limiter,
+        async skip(request) {
+          await slowly(request);
+          return false;
+        },
+      },
+    });
+    await askAndLeave(site, entered);
+    left.resolve();
+    await settled();
+    expect(await limiter.peek("127.0.0.1")).toMatchObject({ allowed: false });
+  });
 });

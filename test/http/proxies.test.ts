@@ -59,4 +59,16 @@ describeFrameworks(({ serve }) => {
     expect(await from("198.51.100.2, 203.0.113.1")).toBe(429);
     expect(await from("203.0.113.2")).toBe(200);
   });
+
+  test("a trust that throws is an error, neither a crash nor an unlimited request", async () => {
+    const site = await serve({
+      limits: { limits },
+      trustProxy() {
+        throw new Error("no list of proxies");
+      },
+    });
+    expect((await site.ask("/", via("203.0.113.1"))).status).toBe(500);
+    expect(site.errors).toMatchObject([{ message: "no list of proxies" }]);
+    expect(site.handled).toEqual([]);
+  });
 });

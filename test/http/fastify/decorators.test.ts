@@ -1,4 +1,5 @@
 import headgate, { byTier, createLimiter, gcra } from "@headgate/fastify";
+import type { FastifyRequest } from "fastify";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -22,7 +23,9 @@ test("app.headgate has the plugin's limiter", async () => {
 test("or the limiter of each tier, and says so", async () => {
   const premium = gcra({ limit: 9, window: "1h" });
   const app = await ready((root) =>
-    root.register(headgate, { limits: byTier({ free: limits, premium }, () => "free") }),
+    root.register(headgate, {
+      limits: byTier({ free: limits, premium }, (_: FastifyRequest) => "free"),
+    }),
   );
   expect([...app.headgate.tiers.keys()]).toEqual(["free", "premium"]);
   expect(await app.headgate.tiers.get("premium")?.consume("ann")).toMatchObject({ limit: 9 });

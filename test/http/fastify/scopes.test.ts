@@ -1,4 +1,5 @@
 import headgate, { gcra, memoryStore } from "@headgate/fastify";
+import type { FastifyRequest } from "fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { start } from "./start.ts";
@@ -106,4 +107,38 @@ test("a prefix is part of a route's name: equal routes under other prefixes do n
   const ask = await start(app);
   for (const status of [200, 200, 429]) expect((await ask("/v1/things")).status).toBe(status);
   expect((await ask("/v2/things")).status).toBe(200);
+});
+
+test("a route that extends a limiter its request has been asked by counts only what is its own", async () => {
+  const shared = { name: "shared", limits: outer, store: memoryStore() };
+  const app = Fastify();
+  app.register(headgate, shared);
+  app.register(async (scope) => {
+    scope.register(headgate, shared);
+    const config = { rateLimit: { extend: true, limits: own } };
+    scope.get("/", { config }, async () => "ok");
+  });
+  const ask = await start(app);
+  expect((await ask()).headers["ratelimit"]).toMatch(/^"outer";r=8;[^"]*, "own";r=1;[^"]*$/);
+  expect((await ask()).headers["ratelimit"]).toMatch(/^"outer";r=7;[^"]*, "own";r=0;[^"]*$/);
+  expect((await ask()).json()).toMatchObject({ "violated-policies": ["own"] });
+});
+
+test("request.rateLimit is null for a request that is not limited, in a scope from before the plugin too", async () => {
+  const app = Fastify();
+  const seen: unknown[] = [];
+  const handler = async ({ rateLimit }: FastifyRequest) => {
+    seen.push(rateLimit);
+  };
+  app.register(async (scope) => {
+    scope.get("/early", { config: { rateLimit: false } }, handler);
+  });
+  app.register(headgate, { limits: outer });
+  app.register(async (scope) => {
+    scope.get("/late", { config: { rateLimit: false } }, handler);
+  });
+  const ask = await start(app);
+  await ask("/early");
+  await ask("/late");
+  expect(seen).toEqual([null, null]);
 });
