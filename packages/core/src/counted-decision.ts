@@ -7,6 +7,9 @@ import { formatReceived, HeadgateError } from "./errors.ts";
 import type { Receipt } from "./store/refund.ts";
 import { toMilliseconds } from "./time.ts";
 
+/** How every copy of Headgate asks a decision for its receipt, which only the decision itself can read. */
+const TAKE_RECEIPT = Symbol.for("@headgate/core.take-receipt");
+
 /** A decision that the store took, and the receipt of what it charged. */
 export class CountedDecision implements Decision {
   readonly allowed: boolean;
@@ -42,31 +45,46 @@ export class CountedDecision implements Decision {
     this.#receipt = receipt;
   }
 
-  /**
-   * Takes the receipt out of a decision on the same counters: each can be used once. Undefined when there is none, or it
-   * was used. Throws `HEADGATE_INVALID_DECISION`.
-   */
-  static takeReceipt(decision: unknown, counters: Counters): Receipt | undefined {
-    const isOurs =
-      typeof decision === "object" &&
-      decision !== null &&
-      #receipt in decision &&
-      hasSameKeys(decision.#counters, counters);
-    if (!isOurs) {
-      throw new HeadgateError(
-        "HEADGATE_INVALID_DECISION",
-        `refund takes a decision that this limiter made, got ${formatReceived(decision)}`,
-      );
-    }
+  /** Takes the receipt out: it can be used once. Undefined when there is none; `false` when other counters were charged. */
+  static takeReceipt(decision: CountedDecision, counters: Counters): Receipt | undefined | false {
+    if (!isPartOf(decision.#counters, counters)) return false;
     const receipt = decision.#receipt;
     decision.#receipt = undefined;
     return receipt;
   }
 }
 
-/** Two limiters of one name on one store are one. */
-function hasSameKeys(a: Counters, b: Counters): boolean {
-  return a === b || (a.store.owner === b.store.owner && a.keyspace === b.keyspace);
+Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPT, {
+  value(this: CountedDecision, counters: Counters) {
+    return CountedDecision.takeReceipt(this, counters);
+  },
+});
+
+/** The receipt of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
+export function takeReceipt(decision: unknown, counters: Counters): Receipt | undefined {
+  const take: unknown =
+    typeof decision === "object" && decision !== null
+      ? (decision as Record<symbol, unknown>)[TAKE_RECEIPT]
+      : undefined;
+  const receipt =
+    typeof take === "function"
+      ? (take.call(decision, counters) as Receipt | undefined | false)
+      : false;
+  if (receipt !== false) return receipt;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_DECISION",
+    `refund takes a decision that this limiter made, got ${formatReceived(decision)}`,
+  );
+}
+
+/** Limiters of one name on one store are one, and one that extends another speaks for both. */
+function isPartOf(charged: Counters, counters: Counters): boolean {
+  if (charged === counters) return true;
+  const own = counters.keyspace.split("&");
+  return (
+    charged.store.owner === counters.store.owner &&
+    charged.keyspace.split("&").every((keyspace) => own.includes(keyspace))
+  );
 }
 
 /** Reads the reply of decide.lua. Throws `HEADGATE_FOREIGN_KEY`, `HEADGATE_BAD_REPLY`. */
@@ -122,6 +140,7 @@ export function rejectForeign(reply: readonly number[], units: readonly GroupUni
   if (reply[0] !== -1) return;
   throw new HeadgateError(
     "HEADGATE_FOREIGN_KEY",
-    `one of these keys holds a value that is not Headgate's: ${units.map(({ key }) => key).join(", ")}; give the store another prefix, or delete the key`,
+    "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",
+    { cause: { keys: units.map(({ key }) => key) } },
   );
 }

@@ -58,10 +58,9 @@ export function compileCounters(name: string, policy: Policy, store: Store): Cou
       dimension,
       limits: members.map(({ limit }) => limit),
       positions: members.map(({ position }) => position),
-      parameters: [
-        members.length,
-        ...members.flatMap(({ limit }) => [limit.algorithm.name, ...limit.parameters]),
-      ],
+      description: members
+        .flatMap(({ limit }) => [limit.algorithm.name, ...limit.parameters])
+        .join(" "),
       keySuffix: `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(canonical)}`,
     };
   });
@@ -77,6 +76,12 @@ export function joinCounters(first: Counters, second: Counters): Counters {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       "extends: one decision over two limiters needs both on the same store, with the same prefix",
+    );
+  }
+  if (first.keyspace === second.keyspace) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      "extends: a limiter cannot extend one of its own name and policy",
     );
   }
   const moved = second.groups.map((group) => ({
@@ -151,7 +156,7 @@ function unitOf(counters: Counters, group: Group, subject: string): GroupUnit {
   return {
     group,
     limits: group.limits,
-    parameters: group.parameters,
+    description: group.description,
     key: `${counters.store.prefix}:{${escapeSubject(subject)}${group.keySuffix}`,
   };
 }

@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",
   HEADGATE_NO_ADDRESS: "The request has no client address.",
   HEADGATE_UNKNOWN_TIER: "The tier of a request is none of the tiers configured.",
+  HEADGATE_NO_ERROR: "A function of the application threw something that is no error.",
   HEADGATE_DENIED: "The request was denied by a rate limit.",
   HEADGATE_NO_PROXY_TRUST: "Forwarding headers arrive, but no proxy is trusted.",
   HEADGATE_TRUST_EVERYBODY: "Every client is trusted to name its own address.",
@@ -55,6 +56,13 @@ export function formatReceived(value: unknown): string {
     }
   }
   return String(value);
+}
+
+/** What kind of value it is, for messages that may reach a client or a log: its content is nobody's business there. */
+export function formatKind(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 function shorten(text: string): string {

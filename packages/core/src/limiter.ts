@@ -1,8 +1,8 @@
-import { CountedDecision, readDecision, rejectForeign } from "./counted-decision.ts";
+import { readDecision, rejectForeign, takeReceipt } from "./counted-decision.ts";
 import type { Counters, GroupUnit, Subjects } from "./counters.ts";
 import { compileCounters, joinCounters, namedUnitsOf, unitsOf } from "./counters.ts";
 import type { Decision } from "./decision.ts";
-import { formatReceived, HeadgateError } from "./errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
 import type { NameClaim } from "./names.ts";
 import { claimName, requireName } from "./names.ts";
 import { rejectUnknownOptions } from "./options.ts";
@@ -28,6 +28,7 @@ export interface LimiterParts {
   readonly parent: Limiter | undefined;
   /** Its own limits alone, where it extends another. */
   readonly alone: Limiter | undefined;
+  isClosed(): boolean;
 }
 
 export interface CostOptions {
@@ -109,17 +110,14 @@ export function createLimiter<const Per extends string = never>(
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
   }
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
-    throw invalidOption("extends takes a limiter that extends none itself", parent);
+    throw invalidKind("extends takes a limiter that extends none itself", parent);
   }
+  if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const { name, store } = placeOf(options);
   const own = compileCounters(name, options.limits as Policy, store);
   const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
   const claim = claimName(store, name, own.canonical);
   if (parent === undefined) return limiterOn(counters, name, maxQueue, claim);
-  if (partsOf(parent).identity === claim.identity) {
-    claim.release();
-    throw invalidOption("extends must be another limiter than the one made", name);
-  }
   const alone = limiterOn(own, name, maxQueue, claim);
   return limiterOn(counters, name, maxQueue, claim, parent, alone);
 }
@@ -127,7 +125,7 @@ export function createLimiter<const Per extends string = never>(
 /** The name and the store of a limiter's counters. */
 function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
   if (store !== undefined && !isStore(store)) {
-    throw invalidOption("store must be made by memoryStore or redisStore", store);
+    throw invalidKind("store must be made by memoryStore or redisStore", store);
   }
   const place = store ?? (parent === undefined ? undefined : partsOf(parent).counters.store);
   // Counters that nobody else can reach need no name to be told apart by.
@@ -160,7 +158,7 @@ function limiterOn(
   const queue = createWaitQueue(maxQueue, giveBack);
 
   async function giveBack(decision: Decision): Promise<boolean> {
-    const receipt = CountedDecision.takeReceipt(decision, counters);
+    const receipt = takeReceipt(decision, counters);
     if (receipt === undefined) return false;
     const reply = await store.run(refund, receipt);
     rejectForeign(reply, receipt.units as readonly GroupUnit[]);
@@ -175,7 +173,7 @@ function limiterOn(
       limit,
       windowMs,
     })),
-    [LIMITER]: { counters, identity: claim.identity, parent, alone },
+    [LIMITER]: { counters, identity: claim.identity, parent, alone, isClosed: () => closed },
 
     async consume(subject, options) {
       return ask(unitsOf(counters, subject), readCost(options), true);
@@ -222,6 +220,7 @@ function limiterOn(
       closed = true;
       claim.release();
       queue.close(isClosed(name));
+      await alone?.close();
     },
   };
 }
@@ -232,8 +231,7 @@ export function partsOf(limiter: unknown): LimiterParts {
     typeof limiter === "object" && limiter !== null
       ? (limiter as Partial<Limiter>)[LIMITER]
       : undefined;
-  if (parts === undefined)
-    throw invalidOption("a limiter made by createLimiter is needed", limiter);
+  if (parts === undefined) throw invalidKind("a limiter made by createLimiter is needed", limiter);
   return parts;
 }
 
@@ -274,6 +272,11 @@ function rejectImpossible(units: readonly GroupUnit[], cost: number): void {
 
 function invalidOption(rule: string, received: unknown): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
+}
+
+/** For values that may hold what nobody should read in a message. */
+function invalidKind(rule: string, received: unknown): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatKind(received)}`);
 }
 
 function isClosed(name: string): HeadgateError {

@@ -10,6 +10,7 @@ import {
   createGuard,
   HeadgateDenied,
   makeGuardLimiters,
+  toError,
   validateGuardOptions,
 } from "@headgate/core/http";
 import type { Request, Response } from "express";
@@ -77,7 +78,10 @@ export function rateLimit(
     guard
       .check(request, clientOf(request))
       .then((verdict) => answer(verdict, request, res as Response, options.onDenied))
-      .then((goesOn) => goesOn && next(), next);
+      .then(
+        (goesOn) => goesOn && next(),
+        (reason) => next(toError(reason)),
+      );
   }
 
   const { only, tiers, close } = limiters;
@@ -100,7 +104,10 @@ async function answer(
     if (verdict.kind !== "allowed") res.end();
     return verdict.kind === "allowed";
   }
-  for (const [name, value] of verdict.headers) res.setHeader(name, value);
+  for (const [name, value] of verdict.headers) {
+    if (value === undefined) res.removeHeader(name);
+    else res.setHeader(name, value);
+  }
   if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
   if (verdict.kind === "allowed") return true;
   const { status, contentType, body } = verdict.rejection;
@@ -111,7 +118,10 @@ async function answer(
       await onDenied(req, res, verdict.decision);
     } catch (error) {
       // A bug in it must not look like a denial.
-      if (!res.headersSent) res.statusCode = 200;
+      if (!res.headersSent) {
+        res.statusCode = 200;
+        res.removeHeader("Retry-After");
+      }
       throw error;
     }
     if (res.headersSent || res.writableEnded) return false;

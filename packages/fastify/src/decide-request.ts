@@ -1,6 +1,6 @@
 import type { Decision } from "@headgate/core";
 import type { Client, Guard, Verdict } from "@headgate/core/http";
-import { HeadgateDenied } from "@headgate/core/http";
+import { HeadgateDenied, toError } from "@headgate/core/http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { HeadgateOptions, OnDenied } from "./options.ts";
 
@@ -18,7 +18,10 @@ export function decideRequest(
   guard
     .check(request, clientOf(request))
     .then((verdict) => answer(verdict, request, reply, onDenied))
-    .then((goesOn) => goesOn && done(), done);
+    .then(
+      (goesOn) => goesOn && done(),
+      (reason) => done(toError(reason)),
+    );
 }
 
 /** Puts a verdict on the reply. Resolves with whether the request goes on; rejects with what goes to the error handler. */
@@ -35,7 +38,10 @@ async function answer(
   if (verdict.kind === "pass") return true;
   // Something else may have answered meanwhile, on a timeout for instance.
   if (reply.sent) return false;
-  for (const [name, value] of verdict.headers) reply.header(name, value);
+  for (const [name, value] of verdict.headers) {
+    if (value === undefined) reply.removeHeader(name);
+    else reply.header(name, value);
+  }
   if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
   if (verdict.kind === "allowed") return true;
   const { status, contentType, body } = verdict.rejection;
@@ -70,7 +76,7 @@ async function hasAnswered(
     return hasSent || result === reply || reply.sent || reply.raw.headersSent;
   } catch (error) {
     // A bug in it must not look like a denial.
-    if (!hasSent) reply.code(200);
+    if (!hasSent) reply.code(200).removeHeader("Retry-After");
     throw error;
   } finally {
     reply.send = send;

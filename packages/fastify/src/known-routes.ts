@@ -12,7 +12,11 @@ const ROUTE: unique symbol = Symbol.for("@headgate/fastify.route") as never;
 
 type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: KnownRoute };
 
-const routesByServer = new WeakMap<object, Set<KnownRoute>>();
+/** Shared by every copy of this package in the process, because they all see the same routes. */
+const ROUTES: unique symbol = Symbol.for("@headgate/fastify.routes") as never;
+const shared = globalThis as { [ROUTES]?: WeakMap<object, Set<KnownRoute>> };
+shared[ROUTES] ??= new WeakMap();
+const routesByServer = shared[ROUTES];
 
 /*
  * A plugin runs after the routes that were added before it, in the same scope even when its registration stands first and is

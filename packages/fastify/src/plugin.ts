@@ -1,5 +1,5 @@
 import type { Warn } from "@headgate/core/http";
-import { partsOf } from "@headgate/core/http";
+import { partsOf, toError } from "@headgate/core/http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
@@ -69,12 +69,14 @@ export async function headgatePlugin(
     reply: FastifyReply,
     done: Done,
   ): void {
+    // A scope that was made before the plugin loaded has not got the decorator's default.
+    if (request.rateLimit === undefined) request.rateLimit = null;
     let applied: Rule | undefined;
     let failure: Error | undefined;
     try {
       if (hook === "onRequest" || usedHooks.has(hook)) applied = ruleOf(request);
     } catch (error) {
-      failure = error as Error;
+      failure = toError(error);
     }
     if (applied?.hook !== hook) done(failure);
     else decideRequest(applied.guard, applied.onDenied, request, reply, done);

@@ -46,7 +46,11 @@ export function makeRouteRule(
 export function validateRouteOptions(owner: string, options: RouteRateLimitOptions): void {
   validateGuardOptions(owner, options, ["hook", "extend"]);
   requireHook(owner, options.hook);
-  const { extend } = options;
+  const { extend, limiter, limits } = options;
+  if (limiter !== undefined) rejectOptions(owner, options, ["extend"], "beside a limiter");
+  else if (limits === undefined) {
+    rejectOptions(owner, options, ["name", "store", "extend"], "without limits of the route's own");
+  }
   if (extend === undefined || typeof extend === "boolean") return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
@@ -61,11 +65,9 @@ function limitersFor(
   plugin: { readonly rule: Rule; readonly store: Store },
 ): GuardLimiters {
   if (options.limiter !== undefined) {
-    rejectOptions(owner, options, ["extend"], "beside a limiter");
     return makeGuardLimiters(owner, options);
   }
   if (options.limits === undefined) {
-    rejectOptions(owner, options, ["name", "store", "extend"], "without limits of the route's own");
     // The plugin's limiters, which the plugin closes.
     return { ...plugin.rule.limiters, close: async () => {} };
   }

@@ -29,7 +29,7 @@ export interface Algorithm<State, Quota> {
   readonly name: string;
   /** The state of a limit nobody has used. */
   fresh(quota: Quota): State;
-  /** A copy that shares nothing with the original. */
+  /** A copy to spend from and to report, while the original does not change. */
   copy(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
   advance(state: State, quota: Quota, elapsed: number, now: number): void;

@@ -1,5 +1,6 @@
 --[[
-Exact integer arithmetic on doubles. Twin of exact.ts.
+Exact integer arithmetic on doubles. Twin of exact.ts. Whole quotients are taken with `%`, which is exact below 2^53 and much
+cheaper here than a call of math.floor.
 
 All times are integer microseconds. The longest window is below 2^45, counts are at most 10^9 < 2^30.
 ]]
@@ -12,18 +13,17 @@ local NEVER = -1
 local function mulDiv(a, b, n)
   local product = a * b
   if product <= SAFE then
-    local whole = math.floor(product / n)
-    return whole, product - whole * n
+    local part = product % n
+    return (product - part) / n, part
   end
   -- Long multiplication, 7 bits of b at a time: part * 128 + a * digit < 2^45 * 255 < 2^53.
   local whole, part, scale = 0, 0, 4398046511104 -- 2^42
   repeat
-    local digit = math.floor(b / scale)
-    b = b - digit * scale
-    part = part * 128 + a * digit
-    local carry = math.floor(part / n)
-    whole = whole * 128 + carry
-    part = part - carry * n
+    local digit = (b - b % scale) / scale
+    b = b % scale
+    local sum = part * 128 + a * digit
+    part = sum % n
+    whole = whole * 128 + (sum - part) / n
     scale = scale / 128
   until scale < 1
   return whole, part

@@ -23,21 +23,19 @@ export let mulDivPart = 0;
 export function mulDiv(a: number, b: number, n: number): number {
   const product = a * b;
   if (product <= SAFE) {
-    const whole = Math.floor(product / n);
-    mulDivPart = product - whole * n;
-    return whole;
+    mulDivPart = product % n;
+    return (product - mulDivPart) / n;
   }
   // Long multiplication, 7 bits of b at a time: part * 128 + a * digit < 2^45 * 255 < 2^53.
   let whole = 0;
   let part = 0;
   let rest = b;
   for (let scale = 2 ** 42; scale >= 1; scale /= 128) {
-    const digit = Math.floor(rest / scale);
-    rest -= digit * scale;
-    part = part * 128 + a * digit;
-    const carry = Math.floor(part / n);
-    whole = whole * 128 + carry;
-    part -= carry * n;
+    const digit = (rest - (rest % scale)) / scale;
+    rest %= scale;
+    const sum = part * 128 + a * digit;
+    part = sum % n;
+    whole = whole * 128 + (sum - part) / n;
   }
   mulDivPart = part;
   return whole;

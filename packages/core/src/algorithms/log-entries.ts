@@ -11,6 +11,7 @@ export interface LogEntries {
   pop(): void;
   /** Removes the `count` oldest. */
   drop(count: number): void;
+  /** A copy that can be appended to, and holds while this does not change. */
   copy(): LogEntries;
 }
 
@@ -46,6 +47,35 @@ export function createLogEntries(times: number[] = [], totals: number[] = []): L
       first = 0;
     },
 
-    copy: () => createLogEntries(times.slice(first), totals.slice(first)),
+    copy() {
+      return createCopy(this, () => createLogEntries(times.slice(first), totals.slice(first)));
+    },
+  };
+}
+
+/** A copy that reads the original until something else than appending is asked of it: to look ahead costs no reading. */
+function createCopy(original: LogEntries, duplicate: () => LogEntries): LogEntries {
+  const under = original.count();
+  const added = createLogEntries();
+  let own: LogEntries | undefined;
+
+  function detach(): LogEntries {
+    if (own !== undefined) return own;
+    own = duplicate();
+    for (let i = 1; i <= added.count(); i += 1) own.append(added.time(i), added.total(i));
+    return own;
+  }
+
+  return {
+    count: () => own?.count() ?? under + added.count(),
+    time: (i) => own?.time(i) ?? (i <= under ? original.time(i) : added.time(i - under)),
+    total: (i) => own?.total(i) ?? (i <= under ? original.total(i) : added.total(i - under)),
+    append: (time, total) => (own ?? added).append(time, total),
+    set: (i, time, total) => detach().set(i, time, total),
+    pop: () => detach().pop(),
+    drop: (count) => detach().drop(count),
+    copy() {
+      return detach().copy();
+    },
   };
 }

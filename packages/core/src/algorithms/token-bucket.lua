@@ -10,27 +10,32 @@ Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus deb
 algorithms.bucket = function()
   -- Microseconds in which a debt of whole + part / every drains, rounded up.
   local function drainTime(quota, whole, part)
-    local turns = math.floor(whole / quota.refill)
-    local micros, rest = mulDiv(whole - turns * quota.refill, quota.every, quota.refill)
-    return math.min(LONGEST, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
+    local refill, every = quota.refill, quota.every
+    local odd = whole % refill
+    local micros, rest = mulDiv(odd, every, refill)
+    local last = (rest + part) % refill
+    local time = (whole - odd) / refill * every + micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
+    return time < LONGEST and time or LONGEST
   end
 
   -- Lets `elapsed` microseconds of refill reduce the debt.
   local function drain(debt, quota, elapsed)
-    local turns = math.floor(elapsed / quota.every)
-    if turns * quota.refill > debt.whole then
+    local refill, every = quota.refill, quota.every
+    local odd = elapsed % every
+    local turned = (elapsed - odd) / every * refill
+    if turned > debt.whole then
       debt.whole, debt.part = 0, 0
       return
     end
-    local units, rest = mulDiv(elapsed - turns * quota.every, quota.refill, quota.every)
-    debt.whole = debt.whole - turns * quota.refill - units
-    debt.part = debt.part - rest
-    if debt.part < 0 then
-      debt.whole, debt.part = debt.whole - 1, debt.part + quota.every
+    local units, rest = mulDiv(odd, refill, every)
+    local whole, part = debt.whole - turned - units, debt.part - rest
+    if part < 0 then
+      whole, part = whole - 1, part + every
     end
-    if debt.whole < 0 then
-      debt.whole, debt.part = 0, 0
+    if whole < 0 then
+      whole, part = 0, 0
     end
+    debt.whole, debt.part = whole, part
   end
 
   local bucket = {}
@@ -66,7 +71,7 @@ algorithms.bucket = function()
   end
 
   function bucket.advance(state, quota, elapsed)
-    if state.whole > 0 or state.part > 0 then
+    if elapsed > 0 and (state.whole > 0 or state.part > 0) then
       drain(state, quota, elapsed)
     end
   end

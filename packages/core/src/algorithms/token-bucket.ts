@@ -32,7 +32,7 @@ const bucket: Algorithm<Debt, BucketQuota> = {
   copy: ({ whole, part }) => ({ whole, part }),
 
   advance(state, quota, elapsed) {
-    if (state.whole > 0 || state.part > 0) drain(state, quota, elapsed);
+    if (elapsed > 0 && (state.whole > 0 || state.part > 0)) drain(state, quota, elapsed);
   },
 
   wait(state, quota, cost) {
@@ -82,32 +82,39 @@ const bucket: Algorithm<Debt, BucketQuota> = {
 
 /** Microseconds in which a debt of `whole + part / every` drains, rounded up. */
 function drainTime(quota: BucketQuota, whole: number, part: number): number {
-  const turns = Math.floor(whole / quota.refill);
-  const micros = mulDiv(whole - turns * quota.refill, quota.every, quota.refill);
+  const { refill, every } = quota;
+  const odd = whole % refill;
+  const micros = mulDiv(odd, every, refill);
   const rest = mulDivPart;
-  return Math.min(LONGEST, turns * quota.every + micros + Math.ceil((rest + part) / quota.refill));
+  const last = (rest + part) % refill;
+  const time =
+    ((whole - odd) / refill) * every + micros + (rest + part - last) / refill + (last > 0 ? 1 : 0);
+  return Math.min(time, LONGEST);
 }
 
 /** Lets `elapsed` microseconds of refill reduce the debt. */
 function drain(debt: Debt, quota: BucketQuota, elapsed: number): void {
-  const turns = Math.floor(elapsed / quota.every);
-  if (turns * quota.refill > debt.whole) {
+  const { refill, every } = quota;
+  const odd = elapsed % every;
+  const turned = ((elapsed - odd) / every) * refill;
+  if (turned > debt.whole) {
     debt.whole = 0;
     debt.part = 0;
     return;
   }
-  const units = mulDiv(elapsed - turns * quota.every, quota.refill, quota.every);
-  const rest = mulDivPart;
-  debt.whole -= turns * quota.refill + units;
-  debt.part -= rest;
-  if (debt.part < 0) {
-    debt.whole -= 1;
-    debt.part += quota.every;
+  const units = mulDiv(odd, refill, every);
+  let whole = debt.whole - turned - units;
+  let part = debt.part - mulDivPart;
+  if (part < 0) {
+    whole -= 1;
+    part += every;
   }
-  if (debt.whole < 0) {
-    debt.whole = 0;
-    debt.part = 0;
+  if (whole < 0) {
+    whole = 0;
+    part = 0;
   }
+  debt.whole = whole;
+  debt.part = part;
 }
 
 /** A bucket of `capacity` into which `refill` units come back every `every` microseconds, ready to be decided. */

@@ -1,26 +1,29 @@
 import type { Decision } from "../decision.ts";
-import type { Header, HeaderOptions } from "./headers.ts";
+import type { Header } from "./headers.ts";
 import { formatLegacy, formatPolicy, formatRemaining, formatRetryAfter } from "./headers.ts";
 import { missingKeyProblem, PROBLEM_JSON, toProblem } from "./problem.ts";
+import type { ToldDecision } from "./request-state.ts";
 import { bindingDecision } from "./request-state.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** RFC 6585 §4: an answer with status 429 must not be stored by a cache. */
 const NO_STORE: Header = ["Cache-Control", "no-store"];
 
-/** Says the latest of a request's decisions in HTTP. `nowMs` is the wall clock. */
-export function answerTo(
-  decisions: readonly Decision[],
-  options: Required<HeaderOptions>,
-  nowMs: number,
-): Verdict {
-  const binding = bindingDecision(decisions);
-  const headers: Header[] = [];
-  if (options.legacy) {
-    headers.push(...formatLegacy(binding, options.legacyReset ?? "delta", nowMs));
-  }
-  if (options.standard) {
-    const limits = decisions.flatMap((decision) => decision.limits);
+/** `X-RateLimit-*`, to be taken off again where a limiter that tells nothing denies after one that told of room. */
+const NO_LEGACY: readonly Header[] = [
+  ["X-RateLimit-Limit", undefined],
+  ["X-RateLimit-Remaining", undefined],
+  ["X-RateLimit-Reset", undefined],
+];
+
+/** Says a request's decisions in HTTP, each as far as its limiter tells of it. `nowMs` is the wall clock. */
+export function answerTo(told: readonly ToldDecision[], nowMs: number): Verdict {
+  const binding = bindingDecision(told.map(({ decision }) => decision));
+  const headers: Header[] = [...legacyHeaders(told, binding, nowMs)];
+  const limits = told
+    .filter((one) => one.headers.standard)
+    .flatMap(({ decision }) => decision.limits);
+  if (limits.length > 0) {
     headers.push(["RateLimit-Policy", formatPolicy(limits)]);
     headers.push(["RateLimit", formatRemaining(limits)]);
   }
@@ -35,6 +38,20 @@ export function answerTo(
     headers,
     rejection: { status: 429, contentType: PROBLEM_JSON, body },
   };
+}
+
+function legacyHeaders(
+  told: readonly ToldDecision[],
+  binding: Decision,
+  nowMs: number,
+): readonly Header[] {
+  const shown = told.filter((one) => one.headers.legacy);
+  const isHidden = !shown.some(({ decision }) => decision === binding);
+  if (isHidden && !binding.allowed) return shown.length > 0 ? NO_LEGACY : [];
+  if (shown.length === 0) return [];
+  const visible = bindingDecision(shown.map(({ decision }) => decision));
+  const { headers } = shown.find(({ decision }) => decision === visible) as ToldDecision;
+  return formatLegacy(visible, headers.legacyReset ?? "delta", nowMs);
 }
 
 /** The answer to a request that lacks the key of a dimension. */

@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter.ts";
 import { createLimiter, partsOf } from "../limiter.ts";
 import { requireName } from "../names.ts";
@@ -78,7 +78,8 @@ function tierLimiters<Request>(
       if (limiter !== undefined) return limiter;
       throw new HeadgateError(
         "HEADGATE_UNKNOWN_TIER",
-        `${owner}: the tiers are ${[...tiers.keys()].join(", ")}, got ${formatReceived(tier)}`,
+        `${owner}: the tier of this request is none of those configured`,
+        { cause: { tier, tiers: [...tiers.keys()] } },
       );
     },
     close,

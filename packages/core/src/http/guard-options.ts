@@ -7,6 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { HeadersOption } from "./headers.ts";
+import { readHeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./key-function.ts";
 
 /** What happens to a request whose key is undefined or empty. */
@@ -95,10 +96,11 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], PEER_OPTIONS);
-  const { missing, skip, cost, key, limits, onDenied } = options as GuardOptions<never> & {
+  const { missing, skip, cost, key, limits, headers, onDenied } = options as GuardOptions<never> & {
     onDenied?: unknown;
   };
-  validateLimits(limits);
+  validateLimits(owner, limits);
+  readHeadersOption(headers);
   requireThat(
     owner,
     "missing",
@@ -125,11 +127,19 @@ export function validateGuardOptions(
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for limits that can be refused before it is known where they count. */
-function validateLimits(limits: GuardOptions<never>["limits"]): void {
+function validateLimits(owner: string, limits: GuardOptions<never>["limits"]): void {
   if (limits === undefined) return;
   if (isTierPolicy(limits)) requireTiers(limits);
   const policies = isTierPolicy(limits) ? Object.values(limits.tiers) : [limits as Policy];
-  for (const limit of policies.flat()) compileLimit(limit);
+  for (const policy of policies) {
+    const list = [policy].flat();
+    for (const limit of list) compileLimit(limit);
+    if (list.length > 0) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_LIMIT",
+      `${owner}: limits must hold at least one, got []`,
+    );
+  }
 }
 
 function requireThat(

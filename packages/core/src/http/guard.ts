@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { formatKind, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter.ts";
 import { partsOf } from "../limiter.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
@@ -11,7 +11,7 @@ import type { Warn } from "./proxy-trust.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
 import type { RequestSubjects, SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
-import { addDecision, takeUnasked } from "./request-state.ts";
+import { addDecision, forgetAsked, takeUnasked } from "./request-state.ts";
 import type { Client, Verdict } from "./verdict.ts";
 
 /** Decides requests of one framework under one set of options. */
@@ -67,8 +67,13 @@ function prepareGuard<Request extends HttpRequest>(
       if (unasked === undefined) return PASS;
       const counted = subjectsFor(unasked, subjects);
       if (counted === undefined) return PASS;
-      const decision = await unasked.consume(counted, { cost: units });
-      return answerTo(addDecision(request, decision, counted), headers, Date.now());
+      try {
+        const decision = await unasked.consume(counted, { cost: units });
+        return answerTo(addDecision(request, { decision, headers }, counted), Date.now());
+      } catch (error) {
+        forgetAsked(request, unasked);
+        throw error;
+      }
     },
   };
 }
@@ -77,7 +82,7 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   if (skipped === true || skipped === false || skipped === undefined) return skipped === true;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: skip must return true or false, got ${formatReceived(skipped)}`,
+    `${owner}: skip must return true or false, got ${formatKind(skipped)}`,
   );
 }
 

@@ -3,8 +3,8 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { LimitDescription } from "../policy.ts";
 
-/** A header's name and value. */
-export type Header = readonly [name: string, value: string];
+/** A header's name and value; undefined takes it off the answer. */
+export type Header = readonly [name: string, value: string | undefined];
 
 export interface HeaderOptions {
   /** `X-RateLimit-Limit`, `-Remaining`, `-Reset`. Default true. */

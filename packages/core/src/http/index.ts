@@ -23,4 +23,5 @@ export { toProblem } from "./problem.ts";
 export type { Warn } from "./proxy-trust.ts";
 export { subjectOf } from "./request-state.ts";
 export type { KindSubject } from "./subject.ts";
+export { toError } from "./to-error.ts";
 export type { Client, Rejection, Verdict } from "./verdict.ts";

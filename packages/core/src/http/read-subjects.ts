@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter.ts";
 import { partsOf } from "../limiter.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
@@ -87,6 +87,7 @@ function withoutAddress(owner: string, client: Client): Verdict {
 function invalidKey(owner: string, dimension: string, value: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `${owner}: the key of ${formatReceived(dimension)} must be a string, got ${formatReceived(value)}`,
+    `${owner}: the key of ${formatReceived(dimension)} must be a string, got ${formatKind(value)}`,
+    { cause: value },
   );
 }

@@ -3,12 +3,19 @@ import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import type { Limiter } from "../limiter.ts";
 import { LIMITER } from "../limiter.ts";
+import type { HeaderOptions } from "./headers.ts";
 
 /** What has been decided of one request so far, by all limiters on its way. */
 interface RequestState {
   readonly asked: Set<object>;
-  readonly decisions: Decision[];
+  readonly decisions: ToldDecision[];
   subjects: Subjects | undefined;
+}
+
+/** A decision, and what its limiter tells of it. */
+export interface ToldDecision {
+  readonly decision: Decision;
+  readonly headers: Required<HeaderOptions>;
 }
 
 /** Where a request carries its state: shared by all copies of Headgate that it passes. */
@@ -38,14 +45,21 @@ export function takeUnasked(request: object, limiter: Limiter): Limiter | undefi
   return unaskedParent === parent ? limiter : alone;
 }
 
+/** Takes the note back where the limiter could not answer: then it was not asked. */
+export function forgetAsked(request: object, limiter: Limiter): void {
+  const { identity, parent } = limiter[LIMITER];
+  stateOf(request).asked.delete(identity);
+  if (parent !== undefined) forgetAsked(request, parent);
+}
+
 /** Keeps a decision, and returns all of the request's. */
 export function addDecision(
   request: object,
-  decision: Decision,
+  told: ToldDecision,
   subjects: Subjects,
-): readonly Decision[] {
+): readonly ToldDecision[] {
   const state = stateOf(request);
-  state.decisions.push(decision);
+  state.decisions.push(told);
   state.subjects = subjects;
   return state.decisions;
 }

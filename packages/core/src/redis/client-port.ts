@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { formatKind, HeadgateError } from "../errors.ts";
 
 /** All that Headgate asks of a Redis client: to run a script, by its digest or by its text. */
 export interface ClientPort {
@@ -44,7 +44,7 @@ export function fromClient(client: RedisClient): ClientPort {
   }
   throw new HeadgateError(
     "HEADGATE_UNKNOWN_CLIENT",
-    `redisStore takes a client of ioredis, iovalkey or node-redis (client, pool, cluster, sentinel), got ${formatReceived(client)}`,
+    `redisStore takes a client of ioredis, iovalkey or node-redis (client, pool, cluster, sentinel), got ${formatKind(client)} without their methods`,
   );
 }
 

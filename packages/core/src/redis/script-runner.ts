@@ -14,27 +14,43 @@ export interface ScriptRunner {
  * on a cluster would reach another. While one EVAL is under way the others wait for it and ask by digest again.
  */
 export function createScriptRunner(port: ClientPort, script: LuaSource): ScriptRunner {
-  let loading: Promise<void> | undefined;
+  /** Settles when the EVAL under way, and those that wait for it, have. */
+  let loading: Promise<unknown> | undefined;
+
+  /** Runs the text when nobody else does. */
+  function load(keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const before = loading ?? Promise.resolve();
+    const reply = before.then(() => port.eval(script.source, keys, args));
+    const settled = reply.then(noop, noop);
+    loading = settled;
+    void settled.then(() => {
+      if (loading === settled) loading = undefined;
+    });
+    return reply;
+  }
+
+  /** Resolves with undefined when the server does not know the script. */
+  async function runByDigest(
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<{ readonly reply: unknown } | undefined> {
+    try {
+      return { reply: await port.evalsha(script.sha1, keys, args) };
+    } catch (error) {
+      if (isNoScript(error)) return undefined;
+      throw error;
+    }
+  }
 
   return {
     async run(keys, args) {
-      for (;;) {
-        try {
-          return await port.evalsha(script.sha1, keys, args);
-        } catch (error) {
-          if (!isNoScript(error)) throw error;
-        }
-        if (loading === undefined) {
-          const reply = port.eval(script.source, keys, args);
-          const settled = reply.then(noop, noop);
-          loading = settled;
-          void settled.then(() => {
-            loading = undefined;
-          });
-          return await reply;
-        }
-        await loading;
-      }
+      const first = await runByDigest(keys, args);
+      if (first !== undefined) return first.reply;
+      if (loading === undefined) return load(keys, args);
+      await loading;
+      // Gone again, or this node is another: no more than one round each, whatever the server forgets.
+      const second = await runByDigest(keys, args);
+      return second === undefined ? load(keys, args) : second.reply;
     },
   };
 }

@@ -20,10 +20,9 @@ export const decide: Step<DecideCall> = {
   keys: ({ units }) => keysOf(units),
 
   parameters: ({ cost, charge, units }) => [
-    cost,
-    charge ? 1 : 0,
+    charge ? cost : -cost,
     units.length,
-    ...units.flatMap(({ parameters }) => parameters),
+    ...units.map(({ description }) => description),
   ],
 
   twin({ cost, charge, units }, memory, moment) {

@@ -44,6 +44,11 @@ local function defineEntries()
     return self.first, self:count(), self.size
   end
 
+  -- The length the string should have, at least.
+  function Entries:bytes()
+    return self.size * SLOT
+  end
+
   function Entries:count()
     return self.tail - self.head
   end

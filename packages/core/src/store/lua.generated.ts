@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "f49aac75e10fd7ec0086d987eb787907d5d4ce1e",
+  sha1: "0dc49e2481e3a01fe7c5a40daffbeddeb95ef4fb",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -31,6 +31,9 @@ self.key, self.clock, self.base, self.last = key, state.clock, state.base, state
 end
 function Entries:geometry()
 return self.first, self:count(), self.size
+end
+function Entries:bytes()
+return self.size * SLOT
 end
 function Entries:count()
 return self.tail - self.head
@@ -128,42 +131,46 @@ local NEVER = -1
 local function mulDiv(a, b, n)
 local product = a * b
 if product <= SAFE then
-local whole = math.floor(product / n)
-return whole, product - whole * n
+local part = product % n
+return (product - part) / n, part
 end
 local whole, part, scale = 0, 0, 4398046511104
 repeat
-local digit = math.floor(b / scale)
-b = b - digit * scale
-part = part * 128 + a * digit
-local carry = math.floor(part / n)
-whole = whole * 128 + carry
-part = part - carry * n
+local digit = (b - b % scale) / scale
+b = b % scale
+local sum = part * 128 + a * digit
+part = sum % n
+whole = whole * 128 + (sum - part) / n
 scale = scale / 128
 until scale < 1
 return whole, part
 end
 algorithms.bucket = function()
 local function drainTime(quota, whole, part)
-local turns = math.floor(whole / quota.refill)
-local micros, rest = mulDiv(whole - turns * quota.refill, quota.every, quota.refill)
-return math.min(LONGEST, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
+local refill, every = quota.refill, quota.every
+local odd = whole % refill
+local micros, rest = mulDiv(odd, every, refill)
+local last = (rest + part) % refill
+local time = (whole - odd) / refill * every + micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
+return time < LONGEST and time or LONGEST
 end
 local function drain(debt, quota, elapsed)
-local turns = math.floor(elapsed / quota.every)
-if turns * quota.refill > debt.whole then
+local refill, every = quota.refill, quota.every
+local odd = elapsed % every
+local turned = (elapsed - odd) / every * refill
+if turned > debt.whole then
 debt.whole, debt.part = 0, 0
 return
 end
-local units, rest = mulDiv(elapsed - turns * quota.every, quota.refill, quota.every)
-debt.whole = debt.whole - turns * quota.refill - units
-debt.part = debt.part - rest
-if debt.part < 0 then
-debt.whole, debt.part = debt.whole - 1, debt.part + quota.every
+local units, rest = mulDiv(odd, refill, every)
+local whole, part = debt.whole - turned - units, debt.part - rest
+if part < 0 then
+whole, part = whole - 1, part + every
 end
-if debt.whole < 0 then
-debt.whole, debt.part = 0, 0
+if whole < 0 then
+whole, part = 0, 0
 end
+debt.whole, debt.part = whole, part
 end
 local bucket = {}
 function bucket.quota(argument)
@@ -190,7 +197,7 @@ function bucket.copy(state)
 return { whole = state.whole, part = state.part }
 end
 function bucket.advance(state, quota, elapsed)
-if state.whole > 0 or state.part > 0 then
+if elapsed > 0 and (state.whole > 0 or state.part > 0) then
 drain(state, quota, elapsed)
 end
 end
@@ -514,29 +521,34 @@ return log
 end
 local HEADER = 13
 local DAY = 86400000
-local now, clock, birth
-local loaded = {}
-local function algorithmOf(name)
-local algorithm = loaded[name]
-if not algorithm then
-algorithm = algorithms[name]()
+local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
+local argumentAt, keyAt = 2, 0
+if clock == "" then
+local time = redis.call("TIME")
+now = time[1] * 1000000 + time[2]
+else
+now = tonumber(clock)
+end
+local loaded, described, units, opened = {}, {}, {}, {}
+local function limitsOf(description)
+local limits = described[description]
+if limits then
+return limits
+end
+limits = { width = HEADER }
+local words = string.gmatch(description, "%S+")
+local function number()
+return tonumber(words())
+end
+for name in words do
+local algorithm = loaded[name] or algorithms[name]()
 loaded[name] = algorithm
+local quota = algorithm.quota(number)
+limits[#limits + 1] = { algorithm = algorithm, quota = quota, position = limits.width + 1 }
+limits.width = limits.width + algorithm.width(quota)
+limits.hasLog = limits.hasLog or name == "log"
 end
-return algorithm
-end
-local function readLimits(argument, key)
-local limits, width = {}, HEADER
-for i = 1, argument() do
-local algorithm = algorithmOf(argument())
-local quota = algorithm.quota(argument)
-local limit = { algorithm = algorithm, quota = quota, position = width + 1 }
-if algorithm == loaded.log then
-limit.log = key()
-end
-width = width + algorithm.width(quota)
-limits[i] = limit
-end
-limits.width = width
+described[description] = limits
 return limits
 end
 local function readString(command, key)
@@ -549,167 +561,153 @@ return nil, true
 end
 return redis.call(command, key), false
 end
-local function unpackStates(bytes, limits)
-local states = {}
-for i, limit in ipairs(limits) do
-local state = limit.algorithm.unpack(bytes, limit.position, limit.quota)
-if not limit.algorithm.isSane(state, limit.quota) then
-return nil
-end
-states[i] = state
-end
-return states
-end
 local function attachLogs(unit)
-local whole = true
-for i, limit in ipairs(unit.limits) do
-if limit.log then
-local state = unit.states[i]
-local entries = state.entries
-entries:attach(limit.log, state)
-local length, foreign = readString("STRLEN", limit.log)
-if foreign then
+local isWhole, states = true, unit.states
+for i, log in pairs(unit.logs) do
+states[i].entries:attach(log, states[i])
+local length, isForeign = readString("STRLEN", log)
+if isForeign then
 return false, true
 end
-whole = whole and length >= entries.size * SLOT
+isWhole = isWhole and length >= states[i].entries:bytes()
 end
-end
-return whole, false
+return isWhole, false
 end
 local function makeFresh(unit)
-unit.stamp, unit.birth, unit.states = now, birth, {}
+unit.stamp, unit.birth = now, birth
 for i, limit in ipairs(unit.limits) do
 unit.states[i] = limit.algorithm.fresh(limit.quota)
 end
 end
-local function openUnit(key, limits)
-local bytes, foreign = readString("GET", key)
-if foreign then
-return nil
+local function readStates(unit, bytes)
+local limits, states = unit.limits, unit.states
+if not bytes or #bytes ~= limits.width then
+return makeFresh(unit)
 end
-local unit = { key = key, limits = limits }
-local states = bytes and #bytes == limits.width and unpackStates(bytes, limits)
-if states then
 unit.stamp, unit.birth = struct.unpack(">I7I6", bytes)
-unit.states = states
-else
-makeFresh(unit)
+for i = 1, #limits do
+local limit = limits[i]
+states[i] = limit.algorithm.unpack(bytes, limit.position, limit.quota)
+if not limit.algorithm.isSane(states[i], limit.quota) then
+return makeFresh(unit)
 end
-local whole, foreignLog = attachLogs(unit)
-if foreignLog then
-return nil
 end
-if not whole then
+end
+local function openUnit(key, logs, limits)
+local bytes, isForeign = readString("GET", key)
+if isForeign then
+return false
+end
+local unit = { key = key, logs = logs, limits = limits, states = {} }
+readStates(unit, bytes)
+if logs then
+local isWhole, isForeignLog = attachLogs(unit)
+if isForeignLog then
+return false
+end
+if not isWhole then
 makeFresh(unit)
 attachLogs(unit)
+end
 end
 if unit.stamp > now then
 unit.stamp, unit.birth, unit.dirty = now, birth, true
 end
-for i, limit in ipairs(limits) do
-limit.algorithm.advance(unit.states[i], limit.quota, now - unit.stamp, now)
+local elapsed = now - unit.stamp
+for i = 1, #limits do
+limits[i].algorithm.advance(unit.states[i], limits[i].quota, elapsed, now)
 end
+opened[#opened + 1] = unit
 return unit
 end
-local function lifetime(unit)
-local longest = 0
-for i, limit in ipairs(unit.limits) do
-local _, reset = limit.algorithm.report(unit.states[i], limit.quota)
-longest = math.max(longest, reset)
+local function nextUnit()
+keyAt, argumentAt = keyAt + 1, argumentAt + 1
+local key, limits, logs = KEYS[keyAt], limitsOf(ARGV[argumentAt]), nil
+if limits.hasLog then
+logs = {}
+for i = 1, #limits do
+if limits[i].algorithm == loaded.log then
+keyAt = keyAt + 1
+logs[i] = KEYS[keyAt]
 end
-local milliseconds = math.ceil(longest / 1000) + 1
-return clock == "" and milliseconds or math.max(milliseconds, DAY)
 end
-local function writeUnit(unit)
-local milliseconds = string.format("%.0f", lifetime(unit))
-local parts = { struct.pack(">I7I6", now, unit.birth) }
-for i, limit in ipairs(unit.limits) do
-local state = unit.states[i]
-if limit.log then
-state.entries:flush(limit.quota.limit, milliseconds)
 end
-parts[i + 1] = limit.algorithm.pack(state)
-end
-redis.call("SET", unit.key, table.concat(parts), "PX", milliseconds)
-end
-local units = { order = {} }
-local function unitOf(key, limits)
 local unit = units[key]
 if unit == nil then
-unit = openUnit(key, limits) or false
+unit = openUnit(key, logs, limits)
 units[key] = unit
-if unit then
-units.order[#units.order + 1] = unit
-end
 end
 return unit
 end
 local function writeChanged()
-for _, unit in ipairs(units.order) do
-if unit.dirty then
-writeUnit(unit)
-end
-end
-end
-local function reader(list, position)
-return function()
-position = position + 1
-local text = list[position]
-return tonumber(text) or text
-end, function()
-return position < #list
-end
-end
-local function readClock(argument)
-clock = argument
-if clock ~= "" then
-return tonumber(clock)
-end
-local time = redis.call("TIME")
-return time[1] * 1000000 + time[2]
-end
-local function decide(argument, key)
-local cost, charge, opened, foreign = argument(), argument() == 1, {}, false
-for i = 1, argument() do
-local name = key()
-opened[i] = unitOf(name, readLimits(argument, key))
-foreign = foreign or not opened[i]
-end
-if foreign then
-return { -1 }
-end
-local allowed, waits = true, {}
 for _, unit in ipairs(opened) do
+if unit.dirty then
+local milliseconds = math.ceil(unit.reset / 1000) + 1
+if clock ~= "" then
+milliseconds = math.max(milliseconds, DAY)
+end
+milliseconds = string.format("%d", milliseconds)
+local bytes = struct.pack(">I7I6", now, unit.birth)
 for i, limit in ipairs(unit.limits) do
-local wait = limit.algorithm.wait(unit.states[i], limit.quota, cost)
+local state = unit.states[i]
+if state.entries then
+state.entries:flush(limit.quota.limit, milliseconds)
+end
+bytes = bytes .. limit.algorithm.pack(state)
+end
+redis.call("SET", unit.key, bytes, "PX", milliseconds)
+end
+end
+end
+local function ask(asked, cost)
+local allowed, waits = true, {}
+for u = 1, #asked do
+local limits, states = asked[u].limits, asked[u].states
+for i = 1, #limits do
+local wait = limits[i].algorithm.wait(states[i], limits[i].quota, cost)
 waits[#waits + 1] = wait
 allowed = allowed and wait == 0
 end
 end
-local reply, asked = { allowed and 1 or 0, now }, 0
-for _, unit in ipairs(opened) do
-reply[#reply + 1] = unit.birth
-unit.dirty = unit.dirty or (allowed and charge)
-for i, limit in ipairs(unit.limits) do
-local algorithm, state, size = limit.algorithm, unit.states[i], #reply
+return allowed, waits
+end
+local function decide(cost, charge, count)
+local asked, foreign = {}, false
+for u = 1, count do
+asked[u] = nextUnit()
+foreign = foreign or not asked[u]
+end
+if foreign then
+return { -1 }
+end
+local allowed, waits = ask(asked, cost)
+local reply, limitAt, size = { allowed and 1 or 0, now }, 0, 2
+for u = 1, #asked do
+local unit = asked[u]
+local limits, states = unit.limits, unit.states
+unit.dirty, unit.reset = unit.dirty or (allowed and charge), 0
+size = size + 1
+reply[size] = unit.birth
+for i = 1, #limits do
+local algorithm, quota, state = limits[i].algorithm, limits[i].quota, states[i]
 if allowed then
 state = charge and state or algorithm.copy(state)
-algorithm.spend(state, limit.quota, cost)
+algorithm.spend(state, quota, cost)
 end
-asked = asked + 1
-reply[size + 1] = waits[asked]
-reply[size + 2], reply[size + 3], reply[size + 4] = algorithm.report(state, limit.quota)
+local remaining, reset, growth = algorithm.report(state, quota)
+limitAt = limitAt + 1
+reply[size + 1], reply[size + 2], reply[size + 3], reply[size + 4] = waits[limitAt], remaining, reset, growth
+size = size + 4
+unit.reset = math.max(unit.reset, reset)
 end
 end
 return reply
 end
-now = readClock(ARGV[1])
-birth = tonumber(ARGV[2])
-local argument, hasMore = reader(ARGV, 2)
-local key = reader(KEYS, 0)
 local replies = {}
-while hasMore() do
-replies[#replies + 1] = decide(argument, key)
+while argumentAt < #ARGV do
+local cost, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
+argumentAt = argumentAt + 2
+replies[#replies + 1] = decide(math.abs(cost), cost > 0, count)
 end
 writeChanged()
 return replies`,
@@ -730,7 +728,7 @@ return replies`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "fdbfe5d718af3ecfe04b53db44da1bb73959dfee",
+  sha1: "d22ba1c410531e682d699924f475baa9ed5abff6",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -759,6 +757,9 @@ self.key, self.clock, self.base, self.last = key, state.clock, state.base, state
 end
 function Entries:geometry()
 return self.first, self:count(), self.size
+end
+function Entries:bytes()
+return self.size * SLOT
 end
 function Entries:count()
 return self.tail - self.head
@@ -856,42 +857,46 @@ local NEVER = -1
 local function mulDiv(a, b, n)
 local product = a * b
 if product <= SAFE then
-local whole = math.floor(product / n)
-return whole, product - whole * n
+local part = product % n
+return (product - part) / n, part
 end
 local whole, part, scale = 0, 0, 4398046511104
 repeat
-local digit = math.floor(b / scale)
-b = b - digit * scale
-part = part * 128 + a * digit
-local carry = math.floor(part / n)
-whole = whole * 128 + carry
-part = part - carry * n
+local digit = (b - b % scale) / scale
+b = b % scale
+local sum = part * 128 + a * digit
+part = sum % n
+whole = whole * 128 + (sum - part) / n
 scale = scale / 128
 until scale < 1
 return whole, part
 end
 algorithms.bucket = function()
 local function drainTime(quota, whole, part)
-local turns = math.floor(whole / quota.refill)
-local micros, rest = mulDiv(whole - turns * quota.refill, quota.every, quota.refill)
-return math.min(LONGEST, turns * quota.every + micros + math.ceil((rest + part) / quota.refill))
+local refill, every = quota.refill, quota.every
+local odd = whole % refill
+local micros, rest = mulDiv(odd, every, refill)
+local last = (rest + part) % refill
+local time = (whole - odd) / refill * every + micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
+return time < LONGEST and time or LONGEST
 end
 local function drain(debt, quota, elapsed)
-local turns = math.floor(elapsed / quota.every)
-if turns * quota.refill > debt.whole then
+local refill, every = quota.refill, quota.every
+local odd = elapsed % every
+local turned = (elapsed - odd) / every * refill
+if turned > debt.whole then
 debt.whole, debt.part = 0, 0
 return
 end
-local units, rest = mulDiv(elapsed - turns * quota.every, quota.refill, quota.every)
-debt.whole = debt.whole - turns * quota.refill - units
-debt.part = debt.part - rest
-if debt.part < 0 then
-debt.whole, debt.part = debt.whole - 1, debt.part + quota.every
+local units, rest = mulDiv(odd, refill, every)
+local whole, part = debt.whole - turned - units, debt.part - rest
+if part < 0 then
+whole, part = whole - 1, part + every
 end
-if debt.whole < 0 then
-debt.whole, debt.part = 0, 0
+if whole < 0 then
+whole, part = 0, 0
 end
+debt.whole, debt.part = whole, part
 end
 local bucket = {}
 function bucket.quota(argument)
@@ -918,7 +923,7 @@ function bucket.copy(state)
 return { whole = state.whole, part = state.part }
 end
 function bucket.advance(state, quota, elapsed)
-if state.whole > 0 or state.part > 0 then
+if elapsed > 0 and (state.whole > 0 or state.part > 0) then
 drain(state, quota, elapsed)
 end
 end
@@ -1242,29 +1247,34 @@ return log
 end
 local HEADER = 13
 local DAY = 86400000
-local now, clock, birth
-local loaded = {}
-local function algorithmOf(name)
-local algorithm = loaded[name]
-if not algorithm then
-algorithm = algorithms[name]()
+local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
+local argumentAt, keyAt = 2, 0
+if clock == "" then
+local time = redis.call("TIME")
+now = time[1] * 1000000 + time[2]
+else
+now = tonumber(clock)
+end
+local loaded, described, units, opened = {}, {}, {}, {}
+local function limitsOf(description)
+local limits = described[description]
+if limits then
+return limits
+end
+limits = { width = HEADER }
+local words = string.gmatch(description, "%S+")
+local function number()
+return tonumber(words())
+end
+for name in words do
+local algorithm = loaded[name] or algorithms[name]()
 loaded[name] = algorithm
+local quota = algorithm.quota(number)
+limits[#limits + 1] = { algorithm = algorithm, quota = quota, position = limits.width + 1 }
+limits.width = limits.width + algorithm.width(quota)
+limits.hasLog = limits.hasLog or name == "log"
 end
-return algorithm
-end
-local function readLimits(argument, key)
-local limits, width = {}, HEADER
-for i = 1, argument() do
-local algorithm = algorithmOf(argument())
-local quota = algorithm.quota(argument)
-local limit = { algorithm = algorithm, quota = quota, position = width + 1 }
-if algorithm == loaded.log then
-limit.log = key()
-end
-width = width + algorithm.width(quota)
-limits[i] = limit
-end
-limits.width = width
+described[description] = limits
 return limits
 end
 local function readString(command, key)
@@ -1277,141 +1287,123 @@ return nil, true
 end
 return redis.call(command, key), false
 end
-local function unpackStates(bytes, limits)
-local states = {}
-for i, limit in ipairs(limits) do
-local state = limit.algorithm.unpack(bytes, limit.position, limit.quota)
-if not limit.algorithm.isSane(state, limit.quota) then
-return nil
-end
-states[i] = state
-end
-return states
-end
 local function attachLogs(unit)
-local whole = true
-for i, limit in ipairs(unit.limits) do
-if limit.log then
-local state = unit.states[i]
-local entries = state.entries
-entries:attach(limit.log, state)
-local length, foreign = readString("STRLEN", limit.log)
-if foreign then
+local isWhole, states = true, unit.states
+for i, log in pairs(unit.logs) do
+states[i].entries:attach(log, states[i])
+local length, isForeign = readString("STRLEN", log)
+if isForeign then
 return false, true
 end
-whole = whole and length >= entries.size * SLOT
+isWhole = isWhole and length >= states[i].entries:bytes()
 end
-end
-return whole, false
+return isWhole, false
 end
 local function makeFresh(unit)
-unit.stamp, unit.birth, unit.states = now, birth, {}
+unit.stamp, unit.birth = now, birth
 for i, limit in ipairs(unit.limits) do
 unit.states[i] = limit.algorithm.fresh(limit.quota)
 end
 end
-local function openUnit(key, limits)
-local bytes, foreign = readString("GET", key)
-if foreign then
-return nil
+local function readStates(unit, bytes)
+local limits, states = unit.limits, unit.states
+if not bytes or #bytes ~= limits.width then
+return makeFresh(unit)
 end
-local unit = { key = key, limits = limits }
-local states = bytes and #bytes == limits.width and unpackStates(bytes, limits)
-if states then
 unit.stamp, unit.birth = struct.unpack(">I7I6", bytes)
-unit.states = states
-else
-makeFresh(unit)
+for i = 1, #limits do
+local limit = limits[i]
+states[i] = limit.algorithm.unpack(bytes, limit.position, limit.quota)
+if not limit.algorithm.isSane(states[i], limit.quota) then
+return makeFresh(unit)
 end
-local whole, foreignLog = attachLogs(unit)
-if foreignLog then
-return nil
 end
-if not whole then
+end
+local function openUnit(key, logs, limits)
+local bytes, isForeign = readString("GET", key)
+if isForeign then
+return false
+end
+local unit = { key = key, logs = logs, limits = limits, states = {} }
+readStates(unit, bytes)
+if logs then
+local isWhole, isForeignLog = attachLogs(unit)
+if isForeignLog then
+return false
+end
+if not isWhole then
 makeFresh(unit)
 attachLogs(unit)
+end
 end
 if unit.stamp > now then
 unit.stamp, unit.birth, unit.dirty = now, birth, true
 end
-for i, limit in ipairs(limits) do
-limit.algorithm.advance(unit.states[i], limit.quota, now - unit.stamp, now)
+local elapsed = now - unit.stamp
+for i = 1, #limits do
+limits[i].algorithm.advance(unit.states[i], limits[i].quota, elapsed, now)
 end
+opened[#opened + 1] = unit
 return unit
 end
-local function lifetime(unit)
-local longest = 0
-for i, limit in ipairs(unit.limits) do
-local _, reset = limit.algorithm.report(unit.states[i], limit.quota)
-longest = math.max(longest, reset)
+local function nextUnit()
+keyAt, argumentAt = keyAt + 1, argumentAt + 1
+local key, limits, logs = KEYS[keyAt], limitsOf(ARGV[argumentAt]), nil
+if limits.hasLog then
+logs = {}
+for i = 1, #limits do
+if limits[i].algorithm == loaded.log then
+keyAt = keyAt + 1
+logs[i] = KEYS[keyAt]
 end
-local milliseconds = math.ceil(longest / 1000) + 1
-return clock == "" and milliseconds or math.max(milliseconds, DAY)
 end
-local function writeUnit(unit)
-local milliseconds = string.format("%.0f", lifetime(unit))
-local parts = { struct.pack(">I7I6", now, unit.birth) }
-for i, limit in ipairs(unit.limits) do
-local state = unit.states[i]
-if limit.log then
-state.entries:flush(limit.quota.limit, milliseconds)
 end
-parts[i + 1] = limit.algorithm.pack(state)
-end
-redis.call("SET", unit.key, table.concat(parts), "PX", milliseconds)
-end
-local units = { order = {} }
-local function unitOf(key, limits)
 local unit = units[key]
 if unit == nil then
-unit = openUnit(key, limits) or false
+unit = openUnit(key, logs, limits)
 units[key] = unit
-if unit then
-units.order[#units.order + 1] = unit
-end
 end
 return unit
 end
 local function writeChanged()
-for _, unit in ipairs(units.order) do
+for _, unit in ipairs(opened) do
 if unit.dirty then
-writeUnit(unit)
-end
-end
-end
-local function reader(list, position)
-return function()
-position = position + 1
-local text = list[position]
-return tonumber(text) or text
-end, function()
-return position < #list
-end
-end
-local function readClock(argument)
-clock = argument
+local milliseconds = math.ceil(unit.reset / 1000) + 1
 if clock ~= "" then
-return tonumber(clock)
+milliseconds = math.max(milliseconds, DAY)
 end
-local time = redis.call("TIME")
-return time[1] * 1000000 + time[2]
+milliseconds = string.format("%d", milliseconds)
+local bytes = struct.pack(">I7I6", now, unit.birth)
+for i, limit in ipairs(unit.limits) do
+local state = unit.states[i]
+if state.entries then
+state.entries:flush(limit.quota.limit, milliseconds)
+end
+bytes = bytes .. limit.algorithm.pack(state)
+end
+redis.call("SET", unit.key, bytes, "PX", milliseconds)
+end
+end
 end
 local function giveBack(unit, cost, charged, born)
 local given = false
 if unit.birth ~= born or charged > now then
 return given
 end
+unit.reset = 0
 for i, limit in ipairs(unit.limits) do
 given = limit.algorithm.refund(unit.states[i], limit.quota, cost, now - charged) or given
+local _, reset = limit.algorithm.report(unit.states[i], limit.quota)
+unit.reset = math.max(unit.reset, reset)
 end
 unit.dirty = unit.dirty or given
 return given
 end
-local function refund(argument, key)
-local cost, charged, result = argument(), argument(), 0
-for _ = 1, argument() do
-local name, born = key(), argument()
-local unit = unitOf(name, readLimits(argument, key))
+local function refund(cost, charged, count)
+local result = 0
+for _ = 1, count do
+argumentAt = argumentAt + 1
+local born, unit = tonumber(ARGV[argumentAt]), nextUnit()
 if not unit then
 result = -1
 elseif giveBack(unit, cost, charged, born) and result == 0 then
@@ -1420,13 +1412,11 @@ end
 end
 return { result }
 end
-now = readClock(ARGV[1])
-birth = tonumber(ARGV[2])
-local argument, hasMore = reader(ARGV, 2)
-local key = reader(KEYS, 0)
 local replies = {}
-while hasMore() do
-replies[#replies + 1] = refund(argument, key)
+while argumentAt < #ARGV do
+local cost, charged, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2]), tonumber(ARGV[argumentAt + 3])
+argumentAt = argumentAt + 3
+replies[#replies + 1] = refund(cost, charged, count)
 end
 writeChanged()
 return replies`,

@@ -4,8 +4,8 @@ Gives back what is left of charges, each only into the life of the unit that was
 KEYS  for each refund, for each of its units: the unit's key, then the key of each sliding log in it
 ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
       [2] a random number below 2^48: the birth of units that are created now
-      then for each refund: the cost; the clock at which it was charged; the number of units; then for each unit
-      its birth at that time and the number of its limits; then for each limit the algorithm's name and its parameters
+      then for each refund: the cost; the clock at which it was charged; the number of its units; then for each unit
+      its birth at that time and the description of its limits
 Returns for each refund an array of one integer: 1 when something was given back, 0 when nothing was left,
       -1 when a key of it holds something foreign
 ]]
@@ -18,23 +18,27 @@ local algorithms = {}
 --- @include "../algorithms/sliding-log"
 --- @include "unit"
 
+-- Gives back to one unit. Returns whether there was anything left to give.
 local function giveBack(unit, cost, charged, born)
   local given = false
   if unit.birth ~= born or charged > now then
     return given
   end
+  unit.reset = 0
   for i, limit in ipairs(unit.limits) do
     given = limit.algorithm.refund(unit.states[i], limit.quota, cost, now - charged) or given
+    local _, reset = limit.algorithm.report(unit.states[i], limit.quota)
+    unit.reset = math.max(unit.reset, reset)
   end
   unit.dirty = unit.dirty or given
   return given
 end
 
-local function refund(argument, key)
-  local cost, charged, result = argument(), argument(), 0
-  for _ = 1, argument() do
-    local name, born = key(), argument()
-    local unit = unitOf(name, readLimits(argument, key))
+local function refund(cost, charged, count)
+  local result = 0
+  for _ = 1, count do
+    argumentAt = argumentAt + 1
+    local born, unit = tonumber(ARGV[argumentAt]), nextUnit()
     if not unit then
       result = -1
     elseif giveBack(unit, cost, charged, born) and result == 0 then
@@ -44,13 +48,11 @@ local function refund(argument, key)
   return { result }
 end
 
-now = readClock(ARGV[1])
-birth = tonumber(ARGV[2])
-local argument, hasMore = reader(ARGV, 2)
-local key = reader(KEYS, 0)
 local replies = {}
-while hasMore() do
-  replies[#replies + 1] = refund(argument, key)
+while argumentAt < #ARGV do
+  local cost, charged, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2]), tonumber(ARGV[argumentAt + 3])
+  argumentAt = argumentAt + 3
+  replies[#replies + 1] = refund(cost, charged, count)
 end
 writeChanged()
 return replies

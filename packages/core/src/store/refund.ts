@@ -25,7 +25,7 @@ export const refund: Step<Receipt> = {
     cost,
     charged,
     units.length,
-    ...units.flatMap(({ parameters }, u) => [births[u] as number, ...parameters]),
+    ...units.flatMap(({ description }, u) => [births[u] as number, description]),
   ],
 
   twin({ cost, charged, units, births }, memory, moment) {

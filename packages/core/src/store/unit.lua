@@ -4,35 +4,44 @@ A unit: one subject of one limiter in one dimension. Its key holds the packed st
   6 bytes  birth: a number that tells this life of the unit from earlier ones, so that a refund cannot reach into a new one
   then each limit's state, in the policy's canonical order
 Whatever does not fit (another length, numbers out of range) is garbage and counts as absent.
+
+A unit's limits come as a description: each limit's algorithm and parameters, separated by spaces.
 ]]
 local HEADER = 13
 local DAY = 86400000
-local now, clock, birth -- set by the script before the first unit is opened
+local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
+local argumentAt, keyAt = 2, 0 -- what was read last
 
-local loaded = {}
-local function algorithmOf(name)
-  local algorithm = loaded[name]
-  if not algorithm then
-    algorithm = algorithms[name]()
-    loaded[name] = algorithm
-  end
-  return algorithm
+-- The server's clock in microseconds, or the one given to tests and replays.
+if clock == "" then
+  local time = redis.call("TIME")
+  now = time[1] * 1000000 + time[2]
+else
+  now = tonumber(clock)
 end
 
--- Reads the limits of a unit from the arguments, and their log keys from the keys.
-local function readLimits(argument, key)
-  local limits, width = {}, HEADER
-  for i = 1, argument() do
-    local algorithm = algorithmOf(argument())
-    local quota = algorithm.quota(argument)
-    local limit = { algorithm = algorithm, quota = quota, position = width + 1 }
-    if algorithm == loaded.log then
-      limit.log = key()
-    end
-    width = width + algorithm.width(quota)
-    limits[i] = limit
+local loaded, described, units, opened = {}, {}, {}, {}
+
+-- The limits of a description, which is read once a call.
+local function limitsOf(description)
+  local limits = described[description]
+  if limits then
+    return limits
   end
-  limits.width = width
+  limits = { width = HEADER }
+  local words = string.gmatch(description, "%S+")
+  local function number()
+    return tonumber(words())
+  end
+  for name in words do
+    local algorithm = loaded[name] or algorithms[name]()
+    loaded[name] = algorithm
+    local quota = algorithm.quota(number)
+    limits[#limits + 1] = { algorithm = algorithm, quota = quota, position = limits.width + 1 }
+    limits.width = limits.width + algorithm.width(quota)
+    limits.hasLog = limits.hasLog or name == "log"
+  end
+  described[description] = limits
   return limits
 end
 
@@ -48,140 +57,114 @@ local function readString(command, key)
   return redis.call(command, key), false -- any other error ends the script, in the server's own words
 end
 
-local function unpackStates(bytes, limits)
-  local states = {}
-  for i, limit in ipairs(limits) do
-    local state = limit.algorithm.unpack(bytes, limit.position, limit.quota)
-    if not limit.algorithm.isSane(state, limit.quota) then
-      return nil
-    end
-    states[i] = state
-  end
-  return states
-end
-
--- Ties each log to its key. Returns whether all lengths are right, then whether a key is foreign.
+-- Ties the logs of a unit to their keys. Returns whether they are as long as they should be, then whether one is foreign.
 local function attachLogs(unit)
-  local whole = true
-  for i, limit in ipairs(unit.limits) do
-    if limit.log then
-      local state = unit.states[i]
-      local entries = state.entries
-      entries:attach(limit.log, state)
-      local length, foreign = readString("STRLEN", limit.log)
-      if foreign then
-        return false, true
-      end
-      whole = whole and length >= entries.size * SLOT
+  local isWhole, states = true, unit.states
+  for i, log in pairs(unit.logs) do
+    states[i].entries:attach(log, states[i])
+    local length, isForeign = readString("STRLEN", log)
+    if isForeign then
+      return false, true
     end
+    isWhole = isWhole and length >= states[i].entries:bytes()
   end
-  return whole, false
+  return isWhole, false
 end
 
 local function makeFresh(unit)
-  unit.stamp, unit.birth, unit.states = now, birth, {}
+  unit.stamp, unit.birth = now, birth
   for i, limit in ipairs(unit.limits) do
     unit.states[i] = limit.algorithm.fresh(limit.quota)
   end
 end
 
--- A working copy of a unit, brought to the present; nil when one of its keys holds something foreign.
-local function openUnit(key, limits)
-  local bytes, foreign = readString("GET", key)
-  if foreign then
-    return nil
+-- Reads the states from what a key holds; fresh ones where that is nothing, or garbage.
+local function readStates(unit, bytes)
+  local limits, states = unit.limits, unit.states
+  if not bytes or #bytes ~= limits.width then
+    return makeFresh(unit)
   end
-  local unit = { key = key, limits = limits }
-  local states = bytes and #bytes == limits.width and unpackStates(bytes, limits)
-  if states then
-    unit.stamp, unit.birth = struct.unpack(">I7I6", bytes)
-    unit.states = states
-  else
-    makeFresh(unit)
+  unit.stamp, unit.birth = struct.unpack(">I7I6", bytes)
+  for i = 1, #limits do
+    local limit = limits[i]
+    states[i] = limit.algorithm.unpack(bytes, limit.position, limit.quota)
+    if not limit.algorithm.isSane(states[i], limit.quota) then
+      return makeFresh(unit)
+    end
   end
-  local whole, foreignLog = attachLogs(unit)
-  if foreignLog then
-    return nil
+end
+
+-- A working copy of a unit, brought to the present; false when one of its keys holds something foreign.
+local function openUnit(key, logs, limits)
+  local bytes, isForeign = readString("GET", key)
+  if isForeign then
+    return false
   end
-  if not whole then
-    makeFresh(unit)
-    attachLogs(unit)
+  local unit = { key = key, logs = logs, limits = limits, states = {} }
+  readStates(unit, bytes)
+  if logs then
+    local isWhole, isForeignLog = attachLogs(unit)
+    if isForeignLog then
+      return false
+    end
+    if not isWhole then
+      makeFresh(unit)
+      attachLogs(unit)
+    end
   end
   if unit.stamp > now then
     -- The clock stepped back. The state is taken as of now, so nobody waits longer than before the step, and that is
     -- written even when nothing is charged, or the state would stay in the future. Receipts of before are void.
     unit.stamp, unit.birth, unit.dirty = now, birth, true
   end
-  for i, limit in ipairs(limits) do
-    limit.algorithm.advance(unit.states[i], limit.quota, now - unit.stamp, now)
+  local elapsed = now - unit.stamp
+  for i = 1, #limits do
+    limits[i].algorithm.advance(unit.states[i], limits[i].quota, elapsed, now)
   end
+  opened[#opened + 1] = unit
   return unit
 end
 
--- Expiry is garbage collection only: the key outlives the last moment at which it differs from an absent one.
-local function lifetime(unit)
-  local longest = 0
-  for i, limit in ipairs(unit.limits) do
-    local _, reset = limit.algorithm.report(unit.states[i], limit.quota)
-    longest = math.max(longest, reset)
-  end
-  local milliseconds = math.ceil(longest / 1000) + 1
-  return clock == "" and milliseconds or math.max(milliseconds, DAY)
-end
-
-local function writeUnit(unit)
-  local milliseconds = string.format("%.0f", lifetime(unit))
-  local parts = { struct.pack(">I7I6", now, unit.birth) }
-  for i, limit in ipairs(unit.limits) do
-    local state = unit.states[i]
-    if limit.log then
-      state.entries:flush(limit.quota.limit, milliseconds)
+-- The unit that the next keys and the next description name: the working copy of this call, opened once.
+local function nextUnit()
+  keyAt, argumentAt = keyAt + 1, argumentAt + 1
+  local key, limits, logs = KEYS[keyAt], limitsOf(ARGV[argumentAt]), nil
+  if limits.hasLog then
+    logs = {}
+    for i = 1, #limits do
+      if limits[i].algorithm == loaded.log then
+        keyAt = keyAt + 1
+        logs[i] = KEYS[keyAt]
+      end
     end
-    parts[i + 1] = limit.algorithm.pack(state)
   end
-  redis.call("SET", unit.key, table.concat(parts), "PX", milliseconds)
-end
-
--- The working copies of this call, each opened once. `false` stands for one that is foreign.
-local units = { order = {} }
-
-local function unitOf(key, limits)
   local unit = units[key]
   if unit == nil then
-    unit = openUnit(key, limits) or false
+    unit = openUnit(key, logs, limits)
     units[key] = unit
-    if unit then
-      units.order[#units.order + 1] = unit
-    end
   end
   return unit
 end
 
+-- Writes the units that changed. Expiry is garbage collection only: a key outlives the last moment, `reset` microseconds
+-- from now, at which it differs from an absent one.
 local function writeChanged()
-  for _, unit in ipairs(units.order) do
+  for _, unit in ipairs(opened) do
     if unit.dirty then
-      writeUnit(unit)
+      local milliseconds = math.ceil(unit.reset / 1000) + 1
+      if clock ~= "" then
+        milliseconds = math.max(milliseconds, DAY)
+      end
+      milliseconds = string.format("%d", milliseconds)
+      local bytes = struct.pack(">I7I6", now, unit.birth)
+      for i, limit in ipairs(unit.limits) do
+        local state = unit.states[i]
+        if state.entries then
+          state.entries:flush(limit.quota.limit, milliseconds)
+        end
+        bytes = bytes .. limit.algorithm.pack(state)
+      end
+      redis.call("SET", unit.key, bytes, "PX", milliseconds)
     end
   end
-end
-
--- Reads the next argument or key; numbers as numbers.
-local function reader(list, position)
-  return function()
-    position = position + 1
-    local text = list[position]
-    return tonumber(text) or text
-  end, function()
-    return position < #list
-  end
-end
-
--- The server's clock in microseconds, or the one given to tests and replays.
-local function readClock(argument)
-  clock = argument
-  if clock ~= "" then
-    return tonumber(clock)
-  end
-  local time = redis.call("TIME")
-  return time[1] * 1000000 + time[2]
 end

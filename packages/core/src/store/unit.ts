@@ -5,8 +5,8 @@ import type { Moment } from "./store.ts";
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface UnitLimits {
   readonly limits: readonly CompiledLimit[];
-  /** How the Lua twin is told: their number, then each one's algorithm and parameters. */
-  readonly parameters: readonly (string | number)[];
+  /** How the Lua twin is told: each one's algorithm and parameters, separated by spaces. */
+  readonly description: string;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
