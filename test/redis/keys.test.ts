@@ -209,7 +209,11 @@ describe("a key that holds another type of value", () => {
       await types[type]?.(key);
       const before = await redis.dumpBuffer(key);
 
-      const foreign = { code: "HEADGATE_FOREIGN_KEY", message: expect.stringContaining("hg:{u}:") };
+      const foreign = {
+        code: "HEADGATE_FOREIGN_KEY",
+        message: expect.not.stringContaining("hg:{u}:"),
+        cause: { keys: expect.arrayContaining([expect.stringContaining("hg:{u}:")]) },
+      };
       await expect(limiter.consume({ default: "u", tenant: "t" })).rejects.toMatchObject(foreign);
       await expect(limiter.peek({ default: "u", tenant: "t" })).rejects.toMatchObject(foreign);
       expect(await redis.dumpBuffer(key)).toEqual(before);
