@@ -19,7 +19,8 @@ export type {
   SlidingWindowLimit,
   TokenBucketLimit,
 } from "./policy.ts";
-export type { Clock, MemoryStoreOptions } from "./store/memory-store.ts";
+export type { Clock } from "./store/clock.ts";
+export type { MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";
 export type { Step, Store } from "./store/store.ts";
 export type { Duration } from "./time.ts";

@@ -1,8 +1,8 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
-import type { Clock } from "../store/memory-store.ts";
-import { readClock, requireClock } from "../store/memory-store.ts";
+import type { Clock } from "../store/clock.ts";
+import { readClock, requireClock } from "../store/clock.ts";
 import type { Step, Store } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";

@@ -728,7 +728,7 @@ return replies`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "d22ba1c410531e682d699924f475baa9ed5abff6",
+  sha1: "24de6d88ce1dbefa143ba97e36b665efe62cc9c6",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -1400,17 +1400,20 @@ unit.dirty = unit.dirty or given
 return given
 end
 local function refund(cost, charged, count)
-local result = 0
-for _ = 1, count do
+local asked, births, foreign, given = {}, {}, false, false
+for u = 1, count do
 argumentAt = argumentAt + 1
-local born, unit = tonumber(ARGV[argumentAt]), nextUnit()
-if not unit then
-result = -1
-elseif giveBack(unit, cost, charged, born) and result == 0 then
-result = 1
+births[u] = tonumber(ARGV[argumentAt])
+asked[u] = nextUnit()
+foreign = foreign or not asked[u]
 end
+if foreign then
+return { -1 }
 end
-return { result }
+for u = 1, count do
+given = giveBack(asked[u], cost, charged, births[u]) or given
+end
+return { given and 1 or 0 }
 end
 local replies = {}
 while argumentAt < #ARGV do

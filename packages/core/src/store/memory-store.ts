@@ -1,11 +1,9 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
-import { toMicroseconds } from "../time.ts";
+import type { Clock } from "./clock.ts";
+import { readClock, requireClock } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
 import type { Moment, Step, Store } from "./store.ts";
-
-/** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
-export type Clock = () => number;
 
 export interface MemoryStoreOptions {
   /** How many subjects are kept at most, from 1. Default 100,000. What is given up first: see `docs/memory.md`. */
@@ -55,25 +53,4 @@ function createMoments(clock: Clock): () => Moment {
     birth += 1;
     return { now, birth };
   };
-}
-
-/** Throws `HEADGATE_INVALID_OPTION` for a clock that is none. */
-export function requireClock(owner: string, clock: unknown): void {
-  if (clock === undefined || typeof clock === "function") return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: clock must be a function that returns milliseconds since the epoch, got ${formatReceived(clock)}`,
-  );
-}
-
-/** A clock's reading in microseconds. Throws `HEADGATE_INVALID_OPTION` when it is not a time. */
-export function readClock(clock: Clock): number {
-  const microseconds = toMicroseconds(clock());
-  if (!Number.isSafeInteger(microseconds) || microseconds < 0) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `clock must return milliseconds since the epoch, got ${formatReceived(microseconds / 1_000)}`,
-    );
-  }
-  return microseconds;
 }

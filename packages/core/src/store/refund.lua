@@ -7,7 +7,7 @@ ARGV  [1] the clock in microseconds, empty for the server's own (a seam for test
       then for each refund: the cost; the clock at which it was charged; the number of its units; then for each unit
       its birth at that time and the description of its limits
 Returns for each refund an array of one integer: 1 when something was given back, 0 when nothing was left,
-      -1 when a key of it holds something foreign
+      -1 when a key of it holds something foreign; nothing of that refund is given back
 ]]
 local algorithms = {}
 --- @include "log-entries"
@@ -35,17 +35,20 @@ local function giveBack(unit, cost, charged, born)
 end
 
 local function refund(cost, charged, count)
-  local result = 0
-  for _ = 1, count do
+  local asked, births, foreign, given = {}, {}, false, false
+  for u = 1, count do
     argumentAt = argumentAt + 1
-    local born, unit = tonumber(ARGV[argumentAt]), nextUnit()
-    if not unit then
-      result = -1
-    elseif giveBack(unit, cost, charged, born) and result == 0 then
-      result = 1
-    end
+    births[u] = tonumber(ARGV[argumentAt])
+    asked[u] = nextUnit()
+    foreign = foreign or not asked[u]
   end
-  return { result }
+  if foreign then
+    return { -1 }
+  end
+  for u = 1, count do
+    given = giveBack(asked[u], cost, charged, births[u]) or given
+  end
+  return { given and 1 or 0 }
 end
 
 local replies = {}
