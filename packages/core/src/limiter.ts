@@ -71,7 +71,7 @@ export interface Limiter<Dimension extends string = string> {
   reset(subject: Subjects<Dimension>): Promise<boolean>;
 
   /**
-   * Waits for admission, first come, first served for each subject in this process. Rejects with `HEADGATE_WAIT_TIMEOUT`,
+   * Waits for admission, first come, first served in this process among those who name the same subjects. Rejects with `HEADGATE_WAIT_TIMEOUT`,
    * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and all that `consume` rejects with.
    */
   wait(subject: Subjects<Dimension>, options?: WaitForOptions): Promise<Decision>;
