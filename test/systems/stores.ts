@@ -9,7 +9,7 @@ import { connect } from "../redis/clients.ts";
 export type OpenStore = (clock: Clock) => Promise<Store>;
 
 /** Declares the same tests in this process's memory and on Redis, through each of two clients. */
-export function describeStores(article: string, declare: (open: OpenStore) => void): void {
+export function describeStores(system: string, declare: (open: OpenStore) => void): void {
   describe("in memory", () => {
     declare(async (clock) => memoryStore({ clock }));
   });
@@ -23,7 +23,7 @@ export function describeStores(article: string, declare: (open: OpenStore) => vo
       });
       opened += 1;
       return redisStore(client, {
-        prefix: `${article}-${name.replace(" ", "-")}-${opened}`,
+        prefix: `${system}-${name.replace(" ", "-")}-${opened}`,
         clock,
       });
     });
