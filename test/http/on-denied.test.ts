@@ -102,6 +102,7 @@ describeFrameworks(({ serve }) => {
     const denied = await ask();
     expect(denied.status).toBe(500);
     expect(denied.json()).toMatchObject({ message: "the log is full" });
+    expect(denied.headers).not.toHaveProperty("retry-after");
     expect(errors.map(({ name }) => name)).toEqual(["TypeError"]);
     expect(handled).toHaveLength(1);
   });

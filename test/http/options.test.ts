@@ -34,7 +34,7 @@ const peers = [
   ["requestPropertyName", "rateLimit"],
 ] as const;
 
-/** What the design names and nobody has built: taken silently, it would protect nobody. */
+/** Protections that do not exist yet, by names people will try: taken silently, they would protect nobody. */
 const unbuilt = [
   "allowList",
   "blockList",

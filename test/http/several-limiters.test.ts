@@ -110,10 +110,42 @@ describeFrameworks(({ serve }) => {
     expect(answer.json()).toMatchObject({ limit: 10, remaining: 9 });
   });
 
-  test("one without headers does not hide the headers of another", async () => {
+  test.each([
+    { order: "first", limits: [{ limits: login, headers: false }, { limits: site }] },
+    { order: "last", limits: [{ limits: site }, { limits: login, headers: false }] },
+  ])(
+    "one without headers, $order, binds and is told nowhere; the other's numbers are",
+    async ({ limits }) => {
+      const { headers, json } = await (await serve({ limits })).ask();
+      expect(headers).toMatchObject({ "x-ratelimit-limit": "10", "x-ratelimit-remaining": "9" });
+      expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "site", r: 9 }]);
+      expect(parseFields(headers["ratelimit-policy"])).toMatchObject([{ name: "site", q: 10 }]);
+      expect(json()).toMatchObject({ limit: 2, remaining: 1 });
+    },
+  );
+
+  test("one without headers that denies after another takes the numbers that promise room off", async () => {
     const { ask } = await serve({
       limits: [{ limits: site }, { limits: login, headers: false }],
     });
-    expect((await ask()).headers["x-ratelimit-limit"]).toBe("10");
+    await ask();
+    await ask();
+    const { status, headers } = await ask();
+    expect(status).toBe(429);
+    expect(Object.keys(headers).filter((name) => name.startsWith("x-ratelimit"))).toEqual([]);
+    expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "site", r: 7 }]);
+    expect(headers["retry-after"]).toEqual(secondsLeft(1_800));
+  });
+
+  test("each shows the headers that it has on", async () => {
+    const { ask } = await serve({
+      limits: [
+        { limits: site, headers: { legacy: false } },
+        { limits: login, headers: { standard: false } },
+      ],
+    });
+    const { headers } = await ask();
+    expect(headers).toMatchObject({ "x-ratelimit-limit": "2", "x-ratelimit-remaining": "1" });
+    expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "site", r: 9 }]);
   });
 });
