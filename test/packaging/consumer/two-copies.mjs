@@ -44,6 +44,34 @@ assert.throws(() => cjs.createLimiter({ name: "api", limits: three, store }), is
 await second.close();
 await cjs.createLimiter({ name: "api", limits: three, store }).close();
 
+// What one copy charged the other gives back, once, and to the limiter that it belongs to.
+const charging = esm.createLimiter({ name: "refunds", limits: two, store });
+const twin = cjs.createLimiter({ name: "refunds", limits: two, store });
+for (const [maker, giver] of [
+  [charging, twin],
+  [twin, charging],
+]) {
+  const decision = await maker.consume("somebody");
+  assert.equal((await giver.consume("somebody")).remaining, 0);
+  assert.equal(await giver.refund(decision), true);
+  assert.equal(await giver.refund(decision), false);
+  assert.equal(await maker.refund(decision), false);
+  assert.equal((await maker.peek("somebody")).allowed, true);
+  await maker.reset("somebody");
+}
+const stranger = cjs.createLimiter({ name: "stranger", limits: two, store });
+const foreign = await charging.consume("somebody");
+await assert.rejects(stranger.refund(foreign), { code: "HEADGATE_INVALID_DECISION" });
+await assert.rejects(twin.refund({ ...foreign }), { code: "HEADGATE_INVALID_DECISION" });
+assert.equal(await twin.refund(foreign), true);
+
+// A limiter that extends one of the other copy gives back for it too, and never the other way round.
+const extending = cjs.createLimiter({ name: "longer", limits: three, extends: charging });
+assert.equal(await extending.refund(await charging.consume("somebody")), true);
+const both = await extending.consume("somebody");
+await assert.rejects(charging.refund(both), { code: "HEADGATE_INVALID_DECISION" });
+assert.equal(await extending.refund(both), true);
+
 // A limiter of one copy behind adapters of the other; mounted by both copies, it is asked once.
 const limiter = cjs.createLimiter({ limits: cjs.slidingLog({ limit: 2, window: "1h" }) });
 const app = express();

@@ -32,7 +32,8 @@ rateLimit({ limits: gcra({ limit: 100, window: "1m", per: "apiKye" }), key });
 rateLimit({
   limits: byTier(
     { free: gcra({ limit: 100, window: "1m" }), premium: gcra({ limit: 1000, window: "1m" }) },
-    (req: express.Request) => (req.headers["x-plan"] === "premium" ? "premium" : "free"),
+    (req) =>
+      req.get("x-trial") === undefined && req.headers["x-plan"] === "premium" ? "premium" : "free",
   ),
 });
 // @ts-expect-error another limiter's option

@@ -1,5 +1,5 @@
 import type { Decision } from "@headgate/fastify";
-import headgate, { byHeader, byIp, defineRateLimit, gcra } from "@headgate/fastify";
+import headgate, { byHeader, byIp, byTier, defineRateLimit, gcra } from "@headgate/fastify";
 import Fastify from "fastify";
 
 const app = Fastify();
@@ -17,6 +17,12 @@ const limits = gcra({ limit: 100, window: "1m", per: "apiKey" });
 app.register(headgate, defineRateLimit({ limits, key }));
 // @ts-expect-error a misspelt dimension
 defineRateLimit({ limits: gcra({ limit: 100, window: "1m", per: "apiKye" }), key });
+app.register(headgate, {
+  limits: byTier(
+    { free: gcra({ limit: 100, window: "1m" }), premium: gcra({ limit: 1000, window: "1m" }) },
+    (request) => (request.routeOptions.url === "/premium" ? "premium" : "free"),
+  ),
+});
 // @ts-expect-error another limiter's option
 app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }), timeWindow: 5 });
 
