@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { ERROR_CODES, formatReceived, HeadgateError } from "./errors.ts";
+import { ERROR_CODES, formatKind, formatReceived, HeadgateError } from "./errors.ts";
 
 describe("formatReceived", () => {
   test.each([
@@ -43,6 +43,44 @@ describe("formatReceived", () => {
       expect(formatReceived(value)).not.toMatch(/[\r\n]/);
     },
   );
+});
+
+describe("formatKind", () => {
+  test.each([
+    [5, "a number"],
+    [Number.NaN, "a number"],
+    ["secret", "a string"],
+    ["", "a string"],
+    [undefined, "undefined"],
+    [null, "null"],
+    [true, "a boolean"],
+    [10n, "a bigint"],
+    [Symbol("secret"), "a symbol"],
+    [() => "secret", "a function"],
+    [class Secret {}, "a function"],
+    [{ password: "secret" }, "an object"],
+    [Object.create(null), "an object"],
+    [new Error("secret"), "an object"],
+    [["secret"], "an array"],
+    [[], "an array"],
+  ])("says what %s is, and nothing of what is in it", (value, text) => {
+    expect(formatKind(value)).toBe(text);
+  });
+
+  test("reads nothing of an object", () => {
+    const untouchable = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error("read");
+        },
+        ownKeys: () => {
+          throw new Error("listed");
+        },
+      },
+    );
+    expect(formatKind(untouchable)).toBe("an object");
+  });
 });
 
 test("every code says in one sentence what it means", () => {

@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { fixedWindow } from "./algorithms/fixed-window.ts";
 import { gcra } from "./algorithms/gcra.ts";
 import { slidingLog } from "./algorithms/sliding-log.ts";
@@ -8,7 +8,7 @@ import { tokenBucket } from "./algorithms/token-bucket.ts";
 import type { Subjects } from "./counters.ts";
 import type { Decision } from "./decision.ts";
 import type { HeadgateError } from "./errors.ts";
-import { formatReceived } from "./errors.ts";
+import { formatKind, formatReceived } from "./errors.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { createLimiter, LIMITER, partsOf } from "./limiter.ts";
 import type { Limit, Policy } from "./policy.ts";
@@ -78,7 +78,10 @@ describe("createLimiter refuses", () => {
     const code = option === "limits" ? "HEADGATE_INVALID_LIMIT" : "HEADGATE_INVALID_OPTION";
     expect(error?.code).toBe(code);
     const received = Array.isArray(value) && value.length > 0 ? value.at(-1) : value;
-    expect(error?.message).toContain(formatReceived(received));
+    const isPrivate = option === "store" || option === "extends";
+    const told = isPrivate ? `, got ${formatKind(value)}` : formatReceived(received);
+    expect(error?.message).toContain(told);
+    if (isPrivate) expect(error?.message.endsWith(told)).toBe(true);
   });
 
   test.each(["max", "windowMs", "keyGenerator", "Name", "storeTimeout", "onUnavailable"])(
@@ -587,6 +590,87 @@ describe("a limiter that extends another", () => {
     }
   });
 
+  test("of its own name and policy is told so", () => {
+    const limits = gcra({ limit: 3, window: "1m" });
+    const { limiter } = start(limits);
+    expect(() => createLimiter({ name: "test", limits, extends: limiter })).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: "extends: a limiter cannot extend one of its own name and policy",
+      }),
+    );
+  });
+
+  test("needs an open one, and keeps no name without it", async () => {
+    const { limiter: parent, store } = start(gcra({ limit: 3, window: "1m" }));
+    await parent.close();
+    const limits = fixedWindow({ limit: 2, window: "1m" });
+    expect(() => createLimiter({ name: "child", limits, extends: parent })).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_CLOSED",
+        message: 'the limiter "test" has been closed',
+      }),
+    );
+    const changed = fixedWindow({ limit: 9, window: "1m" });
+    expect(createLimiter({ name: "child", limits: changed, store }).name).toBe("child");
+  });
+
+  test("closes with its own limits, and leaves the other open", async () => {
+    const { parent, child, store } = startPair();
+    const alone = partsOf(child).alone as Limiter;
+    expect([parent, child, alone].map((one) => partsOf(one).isClosed())).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    await child.close();
+    await child.close();
+    expect([parent, child, alone].map((one) => partsOf(one).isClosed())).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect((await refusalOf(alone.consume("ann"))).code).toBe("HEADGATE_CLOSED");
+    expect((await parent.consume(ann)).allowed).toBe(true);
+    const changed = fixedWindow({ limit: 9, window: "1m" });
+    expect(createLimiter({ name: "child", limits: changed, store }).name).toBe("child");
+  });
+
+  test("gives back what either part charged alone, once", async () => {
+    const { parent, child } = startPair();
+    const alone = partsOf(child).alone as Limiter;
+    const ofParent = await parent.consume(ann, { cost: 3 });
+    const ofAlone = await alone.consume("ann", { cost: 2 });
+    expect(remainingOf(await child.peek(ann))).toEqual([0, 47, 0]);
+    expect(await child.refund(ofParent)).toBe(true);
+    expect(remainingOf(await child.peek(ann))).toEqual([3, 50, 0]);
+    expect(await child.refund(ofAlone)).toBe(true);
+    // What a peek tells is after its own cost.
+    expect(remainingOf(await child.peek(ann))).toEqual([2, 49, 1]);
+    expect(await child.refund(ofParent)).toBe(false);
+    expect(await parent.refund(ofParent)).toBe(false);
+    expect(await alone.refund(ofAlone)).toBe(false);
+  });
+
+  test("is not given back by a part, which did not charge it all", async () => {
+    const { parent, child } = startPair();
+    const alone = partsOf(child).alone as Limiter;
+    const decision = await child.consume(ann);
+    for (const part of [parent, alone]) {
+      expect((await refusalOf(part.refund(decision))).code).toBe("HEADGATE_INVALID_DECISION");
+    }
+    expect(await child.refund(decision)).toBe(true);
+  });
+
+  test("gives back nothing of a sibling's", async () => {
+    const { parent, child } = startPair();
+    const limits = fixedWindow({ limit: 4, window: "1m" });
+    const sibling = createLimiter({ name: "sibling", limits, extends: parent }) as Limiter;
+    const decision = await sibling.consume(ann);
+    expect((await refusalOf(child.refund(decision))).code).toBe("HEADGATE_INVALID_DECISION");
+    expect(await sibling.refund(decision)).toBe(true);
+  });
+
   test("tells the rest of Headgate whose budget it shares", () => {
     const { parent, child, store } = startPair();
     const twin = createLimiter({
@@ -634,6 +718,24 @@ describe("refund refuses", () => {
     expect(await same.refund(await limiter.consume("u"))).toBe(true);
     expect((await limiter.consume("u")).allowed).toBe(true);
   });
+});
+
+test("a refund works across two copies of Headgate, and only for the same limiter", async () => {
+  const limits = gcra({ limit: 1, window: "1m" });
+  const { limiter, store } = start(limits);
+  vi.resetModules();
+  const copy = await import("./limiter.ts");
+  expect(copy.createLimiter).not.toBe(createLimiter);
+  const same = copy.createLimiter({ name: "test", limits, store });
+  const other = copy.createLimiter({ name: "other", limits, store });
+  const decision = await limiter.consume("u");
+  expect((await refusalOf(other.refund(decision))).code).toBe("HEADGATE_INVALID_DECISION");
+  expect(await same.refund(decision)).toBe(true);
+  expect(await limiter.refund(decision)).toBe(false);
+  const back = await same.consume("u");
+  expect(back.allowed).toBe(true);
+  expect(await limiter.refund(back)).toBe(true);
+  expect((await limiter.consume("u")).allowed).toBe(true);
 });
 
 test("a policy of more limits than one is forgotten as a whole when it changes", async () => {

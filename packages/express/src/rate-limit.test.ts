@@ -33,6 +33,7 @@ function exchange(ip: string | undefined, destroyed = false) {
     headers,
     body: undefined as string | undefined,
     setHeader: (name: string, value: string) => headers.set(name, value),
+    removeHeader: (name: string) => headers.delete(name),
     end(body?: string) {
       response.body = body;
       response.headersSent = true;
@@ -126,6 +127,45 @@ describe("the middleware", () => {
     const middleware = rateLimit({ limits, key: () => Promise.reject(wrong) });
     expect(await run(middleware, one)).toEqual([[wrong]]);
     expect(one.response.headers.size).toBe(0);
+  });
+
+  test.each([[undefined], [null], [""], ["route"], ["router"], [0], [false]])(
+    "hands an error to next when an option's function fails with %j",
+    async (reason) => {
+      const fails = [
+        () => {
+          throw reason;
+        },
+        () => Promise.reject(reason),
+      ];
+      for (const option of ["key", "skip", "cost"]) {
+        for (const fail of fails) {
+          const one = exchange("1.2.3.4");
+          const calls = await run(rateLimit({ limits, [option]: fail }), one);
+          expect(calls).toMatchObject([[{ code: "HEADGATE_NO_ERROR", cause: reason }]]);
+          expect(calls[0]?.[0]).toBeInstanceOf(Error);
+          expect(one.response.headers.size).toBe(0);
+        }
+      }
+    },
+  );
+
+  test("takes off what a visible limiter told when a hidden one denies", async () => {
+    const wide = rateLimit({ limits: fixedWindow({ limit: 9, window: "1m", name: "wide" }) });
+    const hidden = rateLimit({ limits, headers: false });
+    await run(hidden, exchange("1.2.3.4"));
+    const one = exchange("1.2.3.4");
+    expect(await run(wide, one)).toEqual([[]]);
+    expect(one.response.headers.get("X-RateLimit-Limit")).toBe("9");
+    expect(await run(hidden, one)).toEqual([]);
+    expect([...one.response.headers.keys()].toSorted()).toEqual([
+      "Cache-Control",
+      "Content-Type",
+      "RateLimit",
+      "RateLimit-Policy",
+      "Retry-After",
+    ]);
+    expect(one.response.headers.get("RateLimit-Policy")).toBe('"wide";q=9;w=60');
   });
 
   test("reads the address before anything is awaited", async () => {
@@ -225,15 +265,34 @@ describe("onDenied", () => {
     expect(seen.mock.calls).toEqual([[429, true, false, true]]);
   });
 
-  test("that throws goes to the error handler", async () => {
+  test("that throws goes to the error handler, and no longer looks like a denial", async () => {
     const wrong = new Error("wrong");
-    const { calls } = await deny(() => {
+    const thrown = await deny(() => {
       throw wrong;
     });
-    expect(calls).toEqual([[wrong]]);
     const rejected = await deny(() => Promise.reject(wrong));
-    expect(rejected.calls).toEqual([[wrong]]);
+    for (const { calls, response } of [thrown, rejected]) {
+      expect(calls).toEqual([[wrong]]);
+      expect(response.statusCode).toBe(200);
+      expect(response.headers.has("Retry-After")).toBe(false);
+      expect(response.body).toBeUndefined();
+    }
   });
+
+  test.each([[undefined], [null], [""], ["route"]])(
+    "that fails with %j lets nobody through",
+    async (reason) => {
+      const thrown = await deny(() => {
+        throw reason;
+      });
+      const rejected = await deny(() => Promise.reject(reason));
+      for (const { calls, response } of [thrown, rejected]) {
+        expect(calls).toMatchObject([[{ code: "HEADGATE_NO_ERROR", cause: reason }]]);
+        expect(calls[0]?.[0]).toBeInstanceOf(Error);
+        expect(response.headers.has("Retry-After")).toBe(false);
+      }
+    },
+  );
 
   test('called "error" hands the denial to the error handler, headers set', async () => {
     const { calls, response } = await deny("error");

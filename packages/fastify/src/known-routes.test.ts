@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import fastify from "fastify";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { noteRoute, routeOf, routesIn } from "./known-routes.ts";
 import type { RouteRateLimitOptions } from "./options.ts";
 
@@ -32,6 +32,17 @@ describe("the routes of an application", () => {
     one.get("/one", { config: { rateLimit } }, handler);
     expect(urlsIn(other)).toEqual([]);
     await Promise.all([one.close(), other.close()]);
+  });
+
+  test("are known to every copy of the package", async () => {
+    const app = fastify();
+    app.get("/limited", { config: { rateLimit } }, handler);
+    vi.resetModules();
+    const copy = await import("./known-routes.ts");
+    expect(copy.routesIn).not.toBe(routesIn);
+    expect(copy.routesIn(app)).toEqual(routesIn(app));
+    expect(urlsIn(app)).toEqual(["/limited"]);
+    await app.close();
   });
 
   test("belong to the scope they were added in, and to those around it", async () => {

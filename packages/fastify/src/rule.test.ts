@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import type { Rule } from "./rule.ts";
-import { makeRouteRule, makeRule } from "./rule.ts";
+import { makeRouteRule, makeRule, validateRouteOptions } from "./rule.ts";
 
 const limits = fixedWindow({ limit: 3, window: "1m" });
 const own = fixedWindow({ limit: 2, window: "1h", name: "own" });
@@ -171,6 +171,19 @@ describe("a route's rule", () => {
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toMatch(/^headgate on api GET \/x: /);
     expect(error.message).toContain(option);
+  });
+
+  test.each<[string, object]>([
+    ["extend means nothing beside a limiter", { limiter: createLimiter({ limits }), extend: true }],
+    ["name means nothing without limits of the route's own", { name: "mine" }],
+    ["store means nothing without limits of the route's own", { store: memoryStore() }],
+    ["extend means nothing without limits of the route's own", { extend: true }],
+    ["extend must be true or false, got 1", { limits: own, extend: 1 }],
+    ["limits must hold at least one, got []", { limits: [] }],
+  ])("is refused before there is a plugin: %s", (message, options) => {
+    const error = errorOf(() => validateRouteOptions("headgate on /x", options));
+    expect(error.code).toMatch(/^HEADGATE_INVALID_(OPTION|LIMIT)$/);
+    expect(error.message).toBe(`headgate on /x: ${message}`);
   });
 
   test("inherits how requests are read and answered", async () => {

@@ -24,9 +24,11 @@ const steps = fc.array(
   { maxLength: 200 },
 );
 
-test.prop([steps])("holds what a plain list would hold", (moves) => {
-  const entries = createLogEntries();
-  let model: Pair[] = [];
+type Moves = typeof steps extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Makes the moves on the entries and on a plain list, which must agree after each; returns the list. */
+function follow(entries: LogEntries, list: readonly Pair[], moves: Moves): readonly Pair[] {
+  let model = [...list];
   for (const [move, a, b] of moves) {
     const i = model.length === 0 ? 0 : a % model.length;
     if (move === "append") {
@@ -44,9 +46,34 @@ test.prop([steps])("holds what a plain list would hold", (moves) => {
     }
     expect(read(entries)).toEqual(model);
   }
+  return model;
+}
+
+test.prop([steps])("holds what a plain list would hold", (moves) => {
+  follow(createLogEntries(), [], moves);
+});
+
+test.prop([steps, steps, steps])("has copies that change alone", (moves, more, evenMore) => {
+  const entries = createLogEntries();
+  const model = follow(entries, [], moves);
+  const [copy, untouched] = [entries.copy(), entries.copy()];
+  const changed = follow(copy, model, more);
+  expect(read(entries)).toEqual(model);
+  expect(read(untouched)).toEqual(model);
+  follow(copy.copy(), changed, evenMore);
+  expect(read(copy)).toEqual(changed);
+  expect(read(entries)).toEqual(model);
+});
+
+test("a copy that was changed in place holds whatever happens to the original", () => {
+  const entries = createLogEntries();
+  for (const i of [1, 2, 3]) entries.append(i, i);
   const copy = entries.copy();
-  expect(read(copy)).toEqual(model);
-  entries.append(1, 1);
-  entries.set(1, 7, 7);
-  expect(read(copy)).toEqual(model);
+  copy.append(4, 4);
+  copy.set(1, 9, 9);
+  entries.set(2, 7, 7);
+  entries.drop(2);
+  entries.append(8, 8);
+  const rest: Pair[] = [2, 3, 4].map((i) => [i, i]);
+  expect(read(copy)).toEqual([[9, 9], ...rest]);
 });

@@ -6,7 +6,7 @@ import { createLimiter } from "../limiter.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo, refuseMissing } from "./answer.ts";
-import type { HeadersOption } from "./headers.ts";
+import type { Header, HeadersOption } from "./headers.ts";
 import { readHeadersOption } from "./headers.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -20,15 +20,38 @@ async function decide(limits: Policy, ...costs: readonly number[]): Promise<Deci
   return decision as Decision;
 }
 
+/** Decisions of limiters that all have the same option. */
 function answer(decisions: readonly Decision[], headers?: HeadersOption): Verdict {
-  return answerTo(decisions, readHeadersOption(headers), NOW);
+  return answerEach(...decisions.map((decision) => [decision, headers] as const));
 }
 
-function headersOf(verdict: Verdict): Record<string, string> {
+/** Decisions of limiters that have an option each. */
+function answerEach(...told: readonly (readonly [Decision, HeadersOption | undefined])[]): Verdict {
+  return answerTo(
+    told.map(([decision, headers]) => ({ decision, headers: readHeadersOption(headers) })),
+    NOW,
+  );
+}
+
+function listOf(verdict: Verdict): readonly Header[] {
   if (!("headers" in verdict)) throw new Error(`${verdict.kind} has no headers`);
   const names = verdict.headers.map(([name]) => name);
   expect(new Set(names).size).toBe(names.length);
-  return Object.fromEntries(verdict.headers);
+  return verdict.headers;
+}
+
+/** The headers of an answer that takes none off. */
+function headersOf(verdict: Verdict): Record<string, string> {
+  const set = listOf(verdict).map(([name, value]) => {
+    if (value === undefined) throw new Error(`${name} is taken off`);
+    return [name, value] as const;
+  });
+  return Object.fromEntries(set);
+}
+
+/** The names of the headers that an answer takes off. */
+function takenOff(verdict: Verdict): string[] {
+  return listOf(verdict).flatMap(([name, value]) => (value === undefined ? [name] : []));
 }
 
 const hourly = fixedWindow({ limit: 100, window: "1h", name: "hourly" });
@@ -154,6 +177,103 @@ describe("a request that several limiters decide", () => {
     expect(verdict).toMatchObject({ kind: "denied", decision: decisions[1] });
     expect(JSON.parse(verdict.rejection.body)["violated-policies"]).toEqual(["hourly"]);
     expect(headersOf(verdict)).toMatchObject({ "Retry-After": "3600", "X-RateLimit-Limit": "100" });
+  });
+});
+
+describe("a limiter whose headers are hidden", () => {
+  const LEGACY = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+  const HOURLY = {
+    "X-RateLimit-Limit": "100",
+    "X-RateLimit-Remaining": "99",
+    "X-RateLimit-Reset": "3600",
+    "RateLimit-Policy": '"hourly";q=100;w=3600',
+    RateLimit: '"hourly";r=99;t=3600',
+  };
+
+  test("is left out of all lists, though it is the one that binds", async () => {
+    const shown = [await decide(hourly, 1), undefined] as const;
+    const hidden = [await decide(burst, 3), false] as const;
+    for (const told of [
+      [shown, hidden],
+      [hidden, shown],
+    ]) {
+      const verdict = answerEach(...told);
+      expect(verdict).toMatchObject({ kind: "allowed", decision: hidden[0] });
+      expect(headersOf(verdict)).toEqual(HOURLY);
+    }
+  });
+
+  test("leaves the tightest of the others to be shown", async () => {
+    const daily = fixedWindow({ limit: 50, window: "24h", name: "daily" });
+    const verdict = answerEach(
+      [await decide(hourly, 1), true],
+      [await decide(burst, 3), false],
+      [await decide(daily, 10), { legacyReset: "epoch" }],
+    );
+    const headers = headersOf(verdict);
+    expect(headers["X-RateLimit-Limit"]).toBe("50");
+    expect(headers["X-RateLimit-Remaining"]).toBe("40");
+    expect(Number(headers["X-RateLimit-Reset"])).toBeGreaterThan(NOW / 1_000);
+    expect(headers["RateLimit-Policy"]).toBe('"hourly";q=100;w=3600, "daily";q=50;w=86400');
+    expect(headers["RateLimit"]).toMatch(/^"hourly";r=99;t=3600, "daily";r=40;t=\d+$/);
+  });
+
+  test("hides only what its option names", async () => {
+    const shown = await decide(hourly, 1);
+    const tight = await decide(burst, 3);
+    const unlisted = headersOf(answerEach([shown, true], [tight, { standard: false }]));
+    expect(unlisted).toEqual({
+      ...HOURLY,
+      "X-RateLimit-Limit": "4",
+      "X-RateLimit-Remaining": "1",
+      "X-RateLimit-Reset": "10",
+    });
+    const unnumbered = headersOf(answerEach([shown, true], [tight, { legacy: false }]));
+    expect(unnumbered).toEqual({
+      ...HOURLY,
+      "RateLimit-Policy": '"hourly";q=100;w=3600, "burst";q=4;w=10',
+      RateLimit: '"hourly";r=99;t=3600, "burst";r=1;t=10',
+    });
+  });
+
+  test("that denies takes off what another one told of room", async () => {
+    const shown = await decide(hourly, 1);
+    const denial = await decide(burst, 4, 1);
+    const verdict = answerEach([shown, true], [denial, false]);
+    expect(verdict).toMatchObject({ kind: "denied", decision: denial });
+    expect(takenOff(verdict)).toEqual(LEGACY);
+    expect(Object.fromEntries(listOf(verdict))).toStrictEqual({
+      ...Object.fromEntries(LEGACY.map((name) => [name, undefined])),
+      "RateLimit-Policy": HOURLY["RateLimit-Policy"],
+      RateLimit: HOURLY.RateLimit,
+      "Retry-After": "10",
+      "Cache-Control": "no-store",
+    });
+  });
+
+  test("that denies takes nothing off where nothing was told", async () => {
+    const allowed = await decide(hourly, 1);
+    const denial = await decide(burst, 4, 1);
+    const verdict = answerEach([allowed, false], [denial, false]);
+    expect(listOf(verdict)).toEqual([
+      ["Retry-After", "10"],
+      ["Cache-Control", "no-store"],
+    ]);
+  });
+
+  test("takes nothing off where a visible one denies", async () => {
+    const hidden = await decide(hourly, 1);
+    const denial = await decide(burst, 4, 1);
+    const verdict = answerEach([hidden, false], [denial, true]);
+    expect(headersOf(verdict)).toEqual({
+      "X-RateLimit-Limit": "4",
+      "X-RateLimit-Remaining": "0",
+      "X-RateLimit-Reset": "10",
+      "RateLimit-Policy": '"burst";q=4;w=10',
+      RateLimit: '"burst";r=0;t=10',
+      "Retry-After": "10",
+      "Cache-Control": "no-store",
+    });
   });
 });
 

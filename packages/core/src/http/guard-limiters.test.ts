@@ -164,11 +164,12 @@ describe("tiers", () => {
     });
   });
 
-  test("that do not exist are named beside those that do", async () => {
+  test("that do not exist are told to the application, not in the message", async () => {
     const { of } = make({ limits: tiers });
     await expect(of({ plan: "gold" })).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_TIER",
-      message: 'rateLimit: the tiers are free, premium, got "gold"',
+      message: "rateLimit: the tier of this request is none of those configured",
+      cause: { tier: "gold", tiers: ["free", "premium"] },
     });
   });
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../errors.ts";
+import { byTier } from "./by-tier.ts";
 import { GUARD_OPTIONS, validateGuardOptions } from "./guard-options.ts";
 import { byHeader, byIp } from "./key-function.ts";
 
@@ -83,6 +85,8 @@ const FOREIGN = [
   "extend",
 ];
 
+const limit = fixedWindow({ limit: 1, window: "1m" });
+
 describe("an option", () => {
   test.each(PEERS)("of another limiter, %s, is refused in favour of ours", (option, ours) => {
     const error = errorOf({ [option]: 100 });
@@ -155,6 +159,11 @@ describe("a value", () => {
     ["key", {}],
     ["onDenied", () => {}],
     ["onDenied", "error"],
+    ["headers", false],
+    ["headers", { legacyReset: "epoch" }],
+    ["limits", limit],
+    ["limits", [limit]],
+    ["limits", byTier({ free: limit, premium: [limit] }, () => "free")],
   ])("of %s may be %j", (option, value) => {
     expect(() => validateGuardOptions("rateLimit", { [option]: value })).not.toThrow();
   });
@@ -201,4 +210,42 @@ describe("a value", () => {
       expect(error.message.endsWith(`, got ${received}`)).toBe(true);
     },
   );
+
+  test.each([
+    ["draft-7"],
+    [null],
+    [5],
+    [[]],
+    [{ draft: 7 }],
+    [{ legacy: 1 }],
+    [{ standard: null }],
+  ])("of headers may not be %j", (headers) => {
+    const error = errorOf({ headers });
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toContain("headers: ");
+  });
+
+  test.each([
+    [null],
+    ["gcra"],
+    [{}],
+    [[null]],
+    [[limit, {}]],
+    [{ ...limit, limit: 0 }],
+    [{ ...limit, window: "soon" }],
+    [[limit, { ...limit, max: 5 }]],
+  ])("of limits may not be %j", (limits) => {
+    expect(errorOf({ limits }).code).toBe("HEADGATE_INVALID_LIMIT");
+    const tiers = byTier({ free: limit, premium: limits as never }, () => "free");
+    expect(errorOf({ limits: tiers }).code).toBe("HEADGATE_INVALID_LIMIT");
+  });
+
+  test("of limits may not be an empty list, in a tier neither", () => {
+    for (const limits of [[], byTier({ free: limit, premium: [] }, () => "free")]) {
+      expect(errorOf({ limits })).toMatchObject({
+        code: "HEADGATE_INVALID_LIMIT",
+        message: "rateLimit: limits must hold at least one, got []",
+      });
+    }
+  });
 });

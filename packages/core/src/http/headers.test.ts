@@ -224,8 +224,8 @@ async function headersUnder(limits: Policy, cost: number): Promise<string[]> {
   return [
     formatPolicy(decision.limits),
     formatRemaining(decision.limits),
-    ...formatLegacy(decision, "delta", 0).map(([, value]) => value),
-    ...formatLegacy(decision, "epoch", 4_000_000_000_000).map(([, value]) => value),
+    ...formatLegacy(decision, "delta", 0).map(([, value]) => String(value)),
+    ...formatLegacy(decision, "epoch", 4_000_000_000_000).map(([, value]) => String(value)),
     ...(retryAfter === undefined ? [] : [retryAfter]),
   ];
 }

@@ -157,25 +157,27 @@ describe("a key that is missing", () => {
 
 describe("a key that is no subject", () => {
   test.each([
-    [5, "5"],
-    [0, "0"],
-    [false, "false"],
-    [true, "true"],
-    [Number.NaN, "NaN"],
-    [1n, "1n"],
-    [["user-1"], '["user-1"]'],
-    [{ id: "user-1" }, '{"id":"user-1"}'],
-    [{}, "{}"],
-    [Symbol("user"), "Symbol(user)"],
+    [5, "a number"],
+    [0, "a number"],
+    [false, "a boolean"],
+    [true, "a boolean"],
+    [Number.NaN, "a number"],
+    [1n, "a bigint"],
+    [["user-1"], "an array"],
+    [{ id: "user-1" }, "an object"],
+    [{}, "an object"],
+    [Symbol("user"), "a symbol"],
     [() => "user-1", "a function"],
   ])("is an error that says so, whatever happens to missing ones: %s", async (value, received) => {
     for (const missing of ["ip", "reject", "skip"] as const) {
       for (const key of [() => value, async () => value]) {
         const reader = readerOf(["user"], { user: key as unknown as () => string }, missing);
-        await expect(read(reader)).rejects.toMatchObject({
+        const error = await Promise.resolve(read(reader)).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({
           code: "HEADGATE_INVALID_KEY",
           message: `rateLimit: the key of "user" must be a string, got ${received}`,
         });
+        expect((error as Error).cause).toBe(value);
       }
     }
   });

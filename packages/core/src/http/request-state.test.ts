@@ -1,10 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
+import type { Decision } from "../decision.ts";
 import type { Limiter } from "../limiter.ts";
 import { createLimiter } from "../limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
-import { addDecision, bindingDecision, subjectOf, takeUnasked } from "./request-state.ts";
+import { readHeadersOption } from "./headers.ts";
+import type { ToldDecision } from "./request-state.ts";
+import {
+  addDecision,
+  bindingDecision,
+  forgetAsked,
+  subjectOf,
+  takeUnasked,
+} from "./request-state.ts";
 
 function limiterOf(
   name: string,
@@ -12,6 +21,10 @@ function limiterOf(
   store: Store = memoryStore({ clock: () => 0 }),
 ): Limiter {
   return createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store });
+}
+
+function toldOf(decision: Decision): ToldDecision {
+  return { decision, headers: readHeadersOption(undefined) };
 }
 
 describe("a limiter", () => {
@@ -30,6 +43,20 @@ describe("a limiter", () => {
     expect(takeUnasked(request, limiterOf("a", 5, store))).toBeUndefined();
     expect(takeUnasked(request, limiterOf("b", 5, store))).toBeDefined();
     expect(takeUnasked(request, limiterOf("a", 5, memoryStore()))).toBeDefined();
+  });
+
+  test("that could not answer is asked again, by this request alone", () => {
+    const [limiter, bystander] = [limiterOf("a", 5), limiterOf("b", 5)];
+    const [one, other] = [{}, {}];
+    for (const request of [one, other]) {
+      takeUnasked(request, limiter);
+      takeUnasked(request, bystander);
+    }
+    forgetAsked(one, limiter);
+    expect(takeUnasked(one, bystander)).toBeUndefined();
+    expect(takeUnasked(other, limiter)).toBeUndefined();
+    expect(takeUnasked(one, limiter)).toBe(limiter);
+    expect(takeUnasked(one, limiter)).toBeUndefined();
   });
 
   test("is remembered without touching what others see of the request", () => {
@@ -65,6 +92,22 @@ describe("limiters that extend another one", () => {
   test("are asked only for what they add when it was asked before", () => {
     expect(askedBy(base, one, other, one)).toEqual([["5-per-1m"], ["one"], ["other"], undefined]);
     expect(askedBy(one, other)).toEqual([["5-per-1m", "one"], ["other"]]);
+  });
+
+  test("are asked again with it when neither could answer", () => {
+    const request = {};
+    forgetAsked(request, takeUnasked(request, one) as Limiter);
+    expect(takeUnasked(request, base)).toBe(base);
+    expect(takeUnasked(request, one)?.limits.map(({ name }) => name)).toEqual(["one"]);
+  });
+
+  test("leave it asked when only what they add could not answer", () => {
+    const request = {};
+    takeUnasked(request, base);
+    forgetAsked(request, takeUnasked(request, one) as Limiter);
+    expect(takeUnasked(request, base)).toBeUndefined();
+    expect(takeUnasked(request, one)?.limits.map(({ name }) => name)).toEqual(["one"]);
+    expect(takeUnasked(request, one)).toBeUndefined();
   });
 });
 
@@ -105,16 +148,16 @@ describe("the subject of a request", () => {
     const limiter = limiterOf("login", 1);
     expect(takeUnasked(request, limiter)).toBe(limiter);
     expect(subjectOf(request)).toBeUndefined();
-    const decision = await limiter.consume({ default: "x" });
-    expect(addDecision(request, decision, { default: "x" })).toEqual([decision]);
+    const told = toldOf(await limiter.consume({ default: "x" }));
+    expect(addDecision(request, told, { default: "x" })).toEqual([told]);
     expect(await limiter.reset(subjectOf(request) ?? "")).toBe(true);
     expect((await limiter.consume("x")).allowed).toBe(true);
   });
 
   test("is that of the latest decision, and all decisions are kept in order", async () => {
     const request = {};
-    const first = await limiterOf("a", 5).consume("x");
-    const second = await limiterOf("b", 5).consume("y");
+    const first = toldOf(await limiterOf("a", 5).consume("x"));
+    const second = toldOf(await limiterOf("b", 5).consume("y"));
     addDecision(request, first, "x");
     expect(addDecision(request, second, "y")).toEqual([first, second]);
     expect(subjectOf(request)).toBe("y");
@@ -123,8 +166,8 @@ describe("the subject of a request", () => {
 
 test("two copies of Headgate see one state", async () => {
   const request = {};
-  const decision = await limiterOf("a", 5).consume("x");
-  addDecision(request, decision, "x");
+  const told = toldOf(await limiterOf("a", 5).consume("x"));
+  addDecision(request, told, "x");
   const state = (request as Record<symbol, unknown>)[Symbol.for("@headgate/core.request")];
-  expect(state).toMatchObject({ decisions: [decision], subjects: "x" });
+  expect(state).toMatchObject({ decisions: [told], subjects: "x" });
 });

@@ -9,7 +9,7 @@ import { tokenBucket } from "../algorithms/token-bucket.ts";
 import { formatReceived } from "../errors.ts";
 import { createLimiter } from "../limiter.ts";
 import type { Limit } from "../policy.ts";
-import type { Clock } from "./memory-store.ts";
+import type { Clock } from "./clock.ts";
 import { memoryStore } from "./memory-store.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
