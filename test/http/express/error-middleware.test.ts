@@ -1,4 +1,4 @@
-import { gcra } from "@headgate/core";
+import { gcra, memoryStore } from "@headgate/core";
 import { HeadgateDenied, rateLimit } from "@headgate/express";
 import type { ErrorRequestHandler } from "express";
 import { expect, test } from "vitest";
@@ -32,6 +32,24 @@ describeExpress(({ make, serve }) => {
     expect(denied).toMatchObject({ status: 429, text: "HEADGATE_DENIED" });
     expect(denied.headers["retry-after"]).toEqual(secondsLeft(3_600));
     expect(seen).toEqual(["router true", "app true"]);
+  });
+
+  test("a limiter that could not answer is asked again where it is mounted once more", async () => {
+    const clock = { now: Number.NaN };
+    const store = memoryStore({ clock: () => clock.now });
+    const limited = rateLimit({ name: "api", limits, store });
+    const mend: ErrorRequestHandler = (_error, _req, _res, next) => {
+      clock.now = 1_800_000_000_000;
+      next();
+    };
+    const { ask } = await serve((app) => {
+      app.use(limited, mend);
+      app.use(limited, (_req, res) => res.end("ok"));
+    });
+    const allowed = await ask();
+    expect(allowed.status).toBe(200);
+    expect(allowed.headers["x-ratelimit-remaining"]).toBe("0");
+    expect((await ask()).status).toBe(429);
   });
 
   test("requests that fail elsewhere have been counted, and tell the headers", async () => {

@@ -24,6 +24,13 @@ const bad: [what: string, rateLimit: unknown, code: string][] = [
     { limits, limiter: createLimiter({ limits }) },
     "HEADGATE_INVALID_OPTION",
   ],
+  ["no limits", { limits: [] }, "HEADGATE_INVALID_LIMIT"],
+  ["an extend that means nothing", { extend: true }, "HEADGATE_INVALID_OPTION"],
+  [
+    "extend beside a limiter",
+    { limiter: createLimiter({ limits }), extend: true },
+    "HEADGATE_INVALID_OPTION",
+  ],
   ["headers that are none", { headers: "none" }, "HEADGATE_INVALID_OPTION"],
   ["true", true, "HEADGATE_INVALID_OPTION"],
   ["null", null, "HEADGATE_INVALID_OPTION"],
@@ -32,6 +39,9 @@ const bad: [what: string, rateLimit: unknown, code: string][] = [
   ["an empty text", "", "HEADGATE_INVALID_OPTION"],
   ["a list", [limits], "HEADGATE_INVALID_OPTION"],
 ];
+
+/** What only the making of the route's limiter shows: the keys, for one, may be the plugin's. */
+const shownLater = ["a dimension without a key", "a limiter beside limits"];
 
 const plain = async () => "ok";
 
@@ -81,6 +91,10 @@ test("what the plugin alone shows to be wrong is said where the route is added",
   await boot(async (app) => {
     await app.register(headgate, { limits });
     expect(() => addRoute(app, { max: 5 })).toThrow(/"max".*limits/);
+    for (const [what, rateLimit, code] of bad) {
+      if (shownLater.includes(what)) continue;
+      expect(() => addRoute(app, rateLimit), what).toThrow(expect.objectContaining({ code }));
+    }
   });
 });
 
