@@ -59,7 +59,10 @@ describeFrameworks(({ serve }) => {
     async (tier) => {
       const site = await serving(() => tier);
       expect((await site.ask("/", as("ann", ""))).status).toBe(500);
-      expect(site.errors).toMatchObject([{ code: "HEADGATE_UNKNOWN_TIER" }]);
+      expect(site.errors).toMatchObject([
+        { code: "HEADGATE_UNKNOWN_TIER", cause: { tier, tiers: ["free", "premium"] } },
+      ]);
+      expect(site.errors[0]?.message).not.toMatch(/gold|free|premium/);
       expect(site.handled).toEqual([]);
     },
   );

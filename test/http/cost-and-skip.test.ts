@@ -76,12 +76,13 @@ describeFrameworks(({ serve }) => {
     expect((await site.ask()).status).toBe(200);
   });
 
-  test.each(["yes", 1, 0, "", null, {}])(
+  test.each(["yes", 1, 0, "", null, {}, { admin: "yes" }])(
     "a skip that returns %s is an error, never an unlimited request",
     async (returned) => {
       const site = await serving({ skip: () => returned as never });
       expect((await site.ask()).status).toBe(500);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_OPTION" }]);
+      expect(site.errors[0]?.message).not.toContain("yes");
       expect(site.handled).toEqual([]);
     },
   );

@@ -31,6 +31,8 @@ describeFrameworks(({ serve }) => {
       const site = await serving({ key: () => returned as never });
       expect((await site.ask()).status).toBe(500);
       expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
+      expect(site.errors[0]?.cause).toBe(returned);
+      expect(site.errors[0]?.message).not.toMatch(/ann|42|10/);
       expect(site.handled).toEqual([]);
     },
   );
