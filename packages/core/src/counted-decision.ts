@@ -3,7 +3,7 @@ import { NEVER } from "./algorithms/exact.ts";
 import type { Counters, GroupUnit } from "./counters.ts";
 import type { Decision, DecisionSource, LimitState } from "./decision.ts";
 import { bindingLimit } from "./decision.ts";
-import { formatReceived, HeadgateError } from "./errors.ts";
+import { formatKind, HeadgateError } from "./errors.ts";
 import type { Receipt } from "./store/refund.ts";
 import { toMilliseconds } from "./time.ts";
 
@@ -73,7 +73,7 @@ export function takeReceipt(decision: unknown, counters: Counters): Receipt | un
   if (receipt !== false) return receipt;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
-    `refund takes a decision that this limiter made, got ${formatReceived(decision)}`,
+    `refund takes a decision that this limiter made, got ${formatKind(decision)}`,
   );
 }
 

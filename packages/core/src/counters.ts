@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "./algorithms/algorithm.ts";
 import { compileLimit } from "./algorithms/compile-limit.ts";
-import { formatReceived, HeadgateError } from "./errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
 import { escapePart, escapeSubject, fingerprint } from "./key.ts";
 import type { LimitDescription, Policy } from "./policy.ts";
 import { GLOBAL_DIMENSION } from "./policy.ts";
@@ -184,7 +184,7 @@ function everybodyIn(subjects: Subjects): string | null {
   if (named === EVERYBODY || named === null) return named;
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatReceived(named)}`,
+    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatKind(named)}`,
   );
 }
 
@@ -197,7 +197,7 @@ function checkSubject(dimension: string, subject: unknown): string {
   if (typeof subject !== "string") {
     throw new HeadgateError(
       "HEADGATE_INVALID_KEY",
-      `the subject of ${formatReceived(dimension)} must be a string, got ${formatReceived(subject)}`,
+      `the subject of ${formatReceived(dimension)} must be a string, got ${formatKind(subject)}`,
     );
   }
   return subject;

@@ -110,7 +110,7 @@ function rejectOptions(
   where: string,
 ): void {
   for (const name of names) {
-    if (options[name] === undefined || options[name] === false) continue;
+    if (options[name] === undefined || (name === "extend" && options.extend === false)) continue;
     throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: ${name} means nothing ${where}`);
   }
 }

@@ -99,8 +99,10 @@ export function validateGuardOptions(
   const { missing, skip, cost, key, limits, headers, onDenied } = options as GuardOptions<never> & {
     onDenied?: unknown;
   };
-  validateLimits(owner, limits);
-  readHeadersOption(headers);
+  withOwner(owner, () => {
+    validateLimits(limits);
+    readHeadersOption(headers);
+  });
   requireThat(
     owner,
     "missing",
@@ -126,8 +128,18 @@ export function validateGuardOptions(
   );
 }
 
+/** Says whose options are wrong, a route's for one, in front of what is. */
+function withOwner(owner: string, validate: () => void): void {
+  try {
+    validate();
+  } catch (error) {
+    if (!(error instanceof HeadgateError)) throw error;
+    throw new HeadgateError(error.code, `${owner}: ${error.message}`, { cause: error });
+  }
+}
+
 /** Throws `HEADGATE_INVALID_LIMIT` for limits that can be refused before it is known where they count. */
-function validateLimits(owner: string, limits: GuardOptions<never>["limits"]): void {
+function validateLimits(limits: GuardOptions<never>["limits"]): void {
   if (limits === undefined) return;
   if (isTierPolicy(limits)) requireTiers(limits);
   const policies = isTierPolicy(limits) ? Object.values(limits.tiers) : [limits as Policy];
@@ -135,10 +147,7 @@ function validateLimits(owner: string, limits: GuardOptions<never>["limits"]): v
     const list = [policy].flat();
     for (const limit of list) compileLimit(limit);
     if (list.length > 0) continue;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_LIMIT",
-      `${owner}: limits must hold at least one, got []`,
-    );
+    throw new HeadgateError("HEADGATE_INVALID_LIMIT", "limits must hold at least one, got []");
   }
 }
 
