@@ -47,7 +47,8 @@ export class CountedDecision implements Decision {
 
   /** Takes the receipt out: it can be used once. Undefined when there is none; `false` when other counters were charged. */
   static takeReceipt(decision: CountedDecision, counters: Counters): Receipt | undefined | false {
-    if (!isPartOf(decision.#counters, counters)) return false;
+    // What only inherits from a decision, or stands in for one, has no receipt of its own.
+    if (!(#counters in decision) || !isPartOf(decision.#counters, counters)) return false;
     const receipt = decision.#receipt;
     decision.#receipt = undefined;
     return receipt;

@@ -784,3 +784,15 @@ test.each<[name: string, call: (limiter: Limiter) => Promise<unknown>]>([
   const { limiter } = start(gcra({ limit: 5, window: "1m" }));
   expect((await refusalOf(call(limiter))).code).toBe("HEADGATE_INVALID_OPTION");
 });
+
+describe("a refund of what only looks like a decision", () => {
+  test("is refused, and leaves the decision's own receipt alone", async () => {
+    const { limiter } = start(gcra({ limit: 2, window: "1h" }));
+    const decision = await limiter.consume("u");
+    for (const one of [Object.create(decision), new Proxy(decision, {}), { ...decision }]) {
+      const error = await refusalOf(limiter.refund(one));
+      expect(error.code).toBe("HEADGATE_INVALID_DECISION");
+    }
+    expect(await limiter.refund(decision)).toBe(true);
+  });
+});
