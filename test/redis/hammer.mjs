@@ -40,5 +40,8 @@ async function ask({ name, limits, subject, count, atOnce, milliseconds }) {
   return { asked, admissions };
 }
 
-process.on("message", async (task) => process.send(await ask(task)));
+process.on("message", (task) => {
+  // A failure ends this process, which its parent sees.
+  void ask(task).then((result) => process.send(result));
+});
 process.send("ready");

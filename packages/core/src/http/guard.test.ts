@@ -316,7 +316,7 @@ describe("an error", () => {
     throw wrong;
   };
   const rejectLater = async () => {
-    await null;
+    await Promise.resolve();
     throw wrong;
   };
 
