@@ -1,7 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { fork } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
@@ -21,28 +20,34 @@ interface Outcome {
 async function killRedisUnder(library: string, use: "store" | "none"): Promise<Outcome> {
   const server = await startRedis();
   const child = fork(script, [library, server.socket, use], { silent: true, execArgv: [] });
-  const stderr = text(child.stderr as NodeJS.ReadableStream);
+  // Listened to from the start: what is reported at once must not be missed.
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    stderr += chunk;
+  });
   const gone = once(child, "exit");
+  const closed = once(child, "close");
   const [ready] = await Promise.race([once(child, "message"), gone]);
   expect(ready, "the client connected").toBe("ready");
   await server.stop();
-  const survived = await hasSurvived(child, gone);
+  const survived = await hasSurvived(child, gone, () => stderr !== "");
   child.kill("SIGKILL");
-  return { survived, stderr: await stderr };
+  await closed;
+  return { survived, stderr };
 }
 
 /** Asks until it answers after the lost connection was reported, or is gone. */
-async function hasSurvived(child: ChildProcess, gone: Promise<unknown[]>): Promise<boolean> {
-  let reported = false;
-  child.stderr?.on("data", () => {
-    reported = true;
-  });
+async function hasSurvived(
+  child: ChildProcess,
+  gone: Promise<unknown[]>,
+  hasReported: () => boolean,
+): Promise<boolean> {
   for (;;) {
     if (child.exitCode !== null) return false;
     child.send("ping", () => {});
     const answer = await Promise.race([once(child, "message"), gone]);
     if (answer[0] !== "alive") return false;
-    if (reported) return true;
+    if (hasReported()) return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
