@@ -54,6 +54,17 @@ export type Limit<Per extends string = string> =
   | SlidingWindowLimit<Per>
   | SlidingLogLimit<Per>;
 
+/*
+ * What a builder takes when the compiler knows whether a dimension is named, in two overloads: were they one, it would take
+ * any text for the dimension of a limit that names none, and let misspelt ones pass.
+ */
+export type WithoutPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
+  readonly per?: undefined;
+};
+export type WithPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
+  readonly per: NonNullable<L["per"]>;
+};
+
 /** The limits decided together for one request: all allow, or nothing is charged. */
 export type Policy<Per extends string = string> = Limit<Per> | readonly Limit<Per>[];
 

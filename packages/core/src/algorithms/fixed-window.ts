@@ -1,5 +1,5 @@
 import { formatReceived } from "../errors.ts";
-import type { FixedWindowLimit } from "../policy.ts";
+import type { FixedWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
@@ -66,9 +66,12 @@ const fixed: Algorithm<Window, WindowQuota> = {
  *
  * Up to twice `limit` across the boundary of two windows. Throws `HEADGATE_INVALID_LIMIT` when it is used.
  */
-export function fixedWindow<const Per extends string = never>(
-  options: Omit<FixedWindowLimit<Per>, "algorithm">,
-): FixedWindowLimit<Per> {
+export function fixedWindow(options: WithoutPer<FixedWindowLimit<never>>): FixedWindowLimit<never>;
+export function fixedWindow<const Per extends string>(
+  options: WithPer<FixedWindowLimit<Per>>,
+): FixedWindowLimit<Per>;
+export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): FixedWindowLimit;
+export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): FixedWindowLimit {
   return { algorithm: "fixedWindow", ...options };
 }
 

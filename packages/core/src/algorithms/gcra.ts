@@ -1,4 +1,4 @@
-import type { GcraLimit } from "../policy.ts";
+import type { GcraLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration } from "../time.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { readCount, readRate, readWindow, rejectUnknown } from "./read-limit.ts";
@@ -11,9 +11,10 @@ import { compileBucket } from "./token-bucket.ts";
  * Never more than `burst + limit * t / window` in any time t: up to twice `limit` within one window when `burst`
  * is `limit`. Throws `HEADGATE_INVALID_LIMIT` when it is used.
  */
-export function gcra<const Per extends string = never>(
-  options: Omit<GcraLimit<Per>, "algorithm">,
-): GcraLimit<Per> {
+export function gcra(options: WithoutPer<GcraLimit<never>>): GcraLimit<never>;
+export function gcra<const Per extends string>(options: WithPer<GcraLimit<Per>>): GcraLimit<Per>;
+export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit;
+export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
   return { algorithm: "gcra", ...options };
 }
 

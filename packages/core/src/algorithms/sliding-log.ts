@@ -1,4 +1,4 @@
-import type { SlidingLogLimit } from "../policy.ts";
+import type { SlidingLogLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
@@ -130,9 +130,12 @@ function leading(count: number, holds: (i: number) => boolean): number {
  *
  * Throws `HEADGATE_INVALID_LIMIT` when it is used.
  */
-export function slidingLog<const Per extends string = never>(
-  options: Omit<SlidingLogLimit<Per>, "algorithm">,
-): SlidingLogLimit<Per> {
+export function slidingLog(options: WithoutPer<SlidingLogLimit<never>>): SlidingLogLimit<never>;
+export function slidingLog<const Per extends string>(
+  options: WithPer<SlidingLogLimit<Per>>,
+): SlidingLogLimit<Per>;
+export function slidingLog(options: Omit<SlidingLogLimit, "algorithm">): SlidingLogLimit;
+export function slidingLog(options: Omit<SlidingLogLimit, "algorithm">): SlidingLogLimit {
   return { algorithm: "slidingLog", ...options };
 }
 

@@ -1,4 +1,4 @@
-import type { SlidingWindowLimit } from "../policy.ts";
+import type { SlidingWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { mulDiv, mulDivPart, NEVER } from "./exact.ts";
@@ -127,9 +127,14 @@ function at(counts: readonly number[], index: number): number {
  * `buckets` 2 to 60 count the oldest sub-window whole: never over `limit` in any window, and under it by at most one
  * sub-window's worth. Throws `HEADGATE_INVALID_LIMIT` when it is used.
  */
-export function slidingWindow<const Per extends string = never>(
-  options: Omit<SlidingWindowLimit<Per>, "algorithm">,
-): SlidingWindowLimit<Per> {
+export function slidingWindow(
+  options: WithoutPer<SlidingWindowLimit<never>>,
+): SlidingWindowLimit<never>;
+export function slidingWindow<const Per extends string>(
+  options: WithPer<SlidingWindowLimit<Per>>,
+): SlidingWindowLimit<Per>;
+export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): SlidingWindowLimit;
+export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): SlidingWindowLimit {
   return { algorithm: "slidingWindow", ...options };
 }
 

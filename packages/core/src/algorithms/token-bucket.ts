@@ -1,4 +1,4 @@
-import type { TokenBucketLimit } from "../policy.ts";
+import type { TokenBucketLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { greatestCommonDivisor, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
@@ -144,9 +144,12 @@ export function compileBucket(
  *
  * Never more than `capacity + refill * t / every` in any time t. Throws `HEADGATE_INVALID_LIMIT` when it is used.
  */
-export function tokenBucket<const Per extends string = never>(
-  options: Omit<TokenBucketLimit<Per>, "algorithm">,
-): TokenBucketLimit<Per> {
+export function tokenBucket(options: WithoutPer<TokenBucketLimit<never>>): TokenBucketLimit<never>;
+export function tokenBucket<const Per extends string>(
+  options: WithPer<TokenBucketLimit<Per>>,
+): TokenBucketLimit<Per>;
+export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): TokenBucketLimit;
+export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): TokenBucketLimit {
   return { algorithm: "tokenBucket", ...options };
 }
 

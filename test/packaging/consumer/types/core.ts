@@ -16,6 +16,15 @@ void decision.then(toProblem).then(({ status }) => status.toFixed());
 const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
 // @ts-expect-error a misspelt dimension
 void byTenant.consume({ tenatn: "b" });
+
+/** A limit that names no dimension must not make the others' any text. */
+const mixed = createLimiter({
+  limits: [gcra({ limit: 10, window: "1s" }), gcra({ limit: 99, window: "1h", per: "account" })],
+});
+mixed.consume({ default: "u", account: "a" });
+// @ts-expect-error a misspelt dimension
+mixed.consume({ default: "u", acount: "a" });
+
 // @ts-expect-error a misspelt option
 createLimiter({ limit: gcra({ limit: 10, window: "1s" }) });
 // @ts-expect-error no such unit
