@@ -21,9 +21,9 @@ void byTenant.consume({ tenatn: "b" });
 const mixed = createLimiter({
   limits: [gcra({ limit: 10, window: "1s" }), gcra({ limit: 99, window: "1h", per: "account" })],
 });
-mixed.consume({ default: "u", account: "a" });
+void mixed.consume({ default: "u", account: "a" });
 // @ts-expect-error a misspelt dimension
-mixed.consume({ default: "u", acount: "a" });
+void mixed.consume({ default: "u", acount: "a" });
 
 // @ts-expect-error a misspelt option
 createLimiter({ limit: gcra({ limit: 10, window: "1s" }) });
