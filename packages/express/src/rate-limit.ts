@@ -9,6 +9,7 @@ import type {
 import {
   createGuard,
   HeadgateDenied,
+  isFirst,
   makeGuardLimiters,
   toError,
   validateGuardOptions,
@@ -140,15 +141,8 @@ function clientOf(req: Request): Client {
   };
 }
 
-/** What each application was told already: it may have many limiters. */
-const told = new WeakMap<object, Set<string>>();
-
 function warn(code: string, message: string, request: object): void {
   // A router may serve requests without an application around it.
   const { app = process } = request as Partial<Request>;
-  const codes = told.get(app) ?? new Set();
-  told.set(app, codes);
-  if (codes.has(code)) return;
-  codes.add(code);
-  process.emitWarning(message, { type: "HeadgateWarning", code });
+  if (isFirst(app, code)) process.emitWarning(message, { type: "HeadgateWarning", code });
 }

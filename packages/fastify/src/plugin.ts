@@ -1,5 +1,5 @@
 import type { Warn } from "@headgate/core/http";
-import { partsOf, toError } from "@headgate/core/http";
+import { isFirst, partsOf, toError } from "@headgate/core/http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
@@ -18,7 +18,10 @@ export async function headgatePlugin(
   app: FastifyInstance,
   options: HeadgateOptions,
 ): Promise<void> {
-  const warn: Warn = (code, message) => warnOnce(app, code, message);
+  // Several plugins may run on one server.
+  const warn: Warn = (code, message) => {
+    if (isFirst(app.server, code)) app.log.warn({ code }, message);
+  };
   const rule = makeRule("headgate", options, warn);
   const headgate = createHeadgate(rule);
   const made: Rule[] = [rule];
@@ -112,17 +115,6 @@ export async function headgatePlugin(
   app.addHook("onClose", async () => {
     await Promise.all(made.map(({ limiters }) => limiters.close()));
   });
-}
-
-/** What each server was told already: several plugins may run on it. */
-const told = new WeakMap<object, Set<string>>();
-
-function warnOnce(app: FastifyInstance, code: string, message: string): void {
-  const codes = told.get(app.server) ?? new Set();
-  told.set(app.server, codes);
-  if (codes.has(code)) return;
-  codes.add(code);
-  app.log.warn({ code }, message);
 }
 
 /** Whether a route has options; whatever else stands there must not pass for none. */

@@ -10,6 +10,7 @@ export { makeGuardLimiters } from "./guard-limiters.ts";
 export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
 export { validateGuardOptions } from "./guard-options.ts";
 export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";
+export { isFirst } from "./is-first.ts";
 export type {
   ByHeaderOptions,
   ByIpOptions,
