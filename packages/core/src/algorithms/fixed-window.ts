@@ -3,7 +3,7 @@ import type { FixedWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
-import { readRate, readWindow, rejectLimit, rejectUnknown } from "./read-limit.ts";
+import { readRate, readWindow, rejectLimit, requireShape } from "./read-limit.ts";
 
 /*
  * Fixed window: a counter that starts from zero in every window. Twin of fixed-window.lua.
@@ -76,7 +76,7 @@ export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): Fixed
 }
 
 export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit<Window, WindowQuota> {
-  rejectUnknown(limit, ["limit", "window", "align"]);
+  requireShape(limit, ["limit", "window", "align"]);
   const window = readWindow(limit, "window");
   const count = readRate(limit, "limit", window, "window");
   const align = limit.align === undefined ? "first" : limit.align;

@@ -1,7 +1,7 @@
 import type { GcraLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration } from "../time.ts";
 import type { CompiledLimit } from "./algorithm.ts";
-import { readCount, readRate, readWindow, rejectUnknown } from "./read-limit.ts";
+import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { compileBucket } from "./token-bucket.ts";
 
 /**
@@ -20,7 +20,7 @@ export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
 
 /** GCRA's arithmetic is the token bucket's: the theoretical arrival time is ahead of now by what the debt takes to drain. */
 export function compileGcra(limit: GcraLimit): CompiledLimit {
-  rejectUnknown(limit, ["limit", "window", "burst"]);
+  requireShape(limit, ["limit", "window", "burst"]);
   const window = readWindow(limit, "window");
   const rate = readRate(limit, "limit", window, "window");
   const burst = limit.burst === undefined ? rate : readCount(limit, "burst");

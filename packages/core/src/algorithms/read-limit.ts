@@ -52,8 +52,8 @@ export function readWindow(limit: Limit, option: string): number {
   );
 }
 
-/** Throws for a property that the algorithm does not have: a misspelt option must not be ignored. */
-export function rejectUnknown(limit: Limit, known: readonly string[]): void {
+/** Throws for a property that the algorithm does not have, since a misspelt one must not be ignored, and for a `name` or `per` that is none. */
+export function requireShape(limit: Limit, known: readonly string[]): void {
   for (const option of Object.keys(limit)) {
     if (!known.includes(option) && !["algorithm", "name", "per"].includes(option)) {
       rejectLimit(

@@ -4,7 +4,7 @@ import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
 import type { LogEntries } from "./log-entries.ts";
 import { createLogEntries } from "./log-entries.ts";
-import { readRate, readWindow, rejectUnknown } from "./read-limit.ts";
+import { readRate, readWindow, requireShape } from "./read-limit.ts";
 
 /*
  * Sliding log: every admitted request in (now - window, now]. Twin of sliding-log.lua.
@@ -140,7 +140,7 @@ export function slidingLog(options: Omit<SlidingLogLimit, "algorithm">): Sliding
 }
 
 export function compileSlidingLog(limit: SlidingLogLimit): CompiledLimit<Log, LogQuota> {
-  rejectUnknown(limit, ["limit", "window"]);
+  requireShape(limit, ["limit", "window"]);
   const window = readWindow(limit, "window");
   const count = readRate(limit, "limit", window, "window", MAX_LIMIT);
   return {

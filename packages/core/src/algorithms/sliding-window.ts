@@ -2,7 +2,7 @@ import type { SlidingWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { mulDiv, mulDivPart, NEVER } from "./exact.ts";
-import { readCount, readRate, readWindow, rejectUnknown } from "./read-limit.ts";
+import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 
 /*
  * Sliding window over counters of sub-windows. Twin of sliding-window.lua.
@@ -141,7 +141,7 @@ export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): S
 export function compileSlidingWindow(
   limit: SlidingWindowLimit,
 ): CompiledLimit<Windows, WindowsQuota> {
-  rejectUnknown(limit, ["limit", "window", "buckets"]);
+  requireShape(limit, ["limit", "window", "buckets"]);
   const length = readWindow(limit, "window");
   const count = readRate(limit, "limit", length, "window");
   const buckets = limit.buckets === undefined ? 1 : readCount(limit, "buckets", MAX_BUCKETS);

@@ -2,7 +2,7 @@ import type { TokenBucketLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { greatestCommonDivisor, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
-import { readCount, readRate, readWindow, rejectUnknown } from "./read-limit.ts";
+import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 
 /*
  * Token bucket, counted as debt: what was spent and has not come back. Twin of token-bucket.lua. GCRA is the same
@@ -154,7 +154,7 @@ export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): Token
 }
 
 export function compileTokenBucket(limit: TokenBucketLimit): CompiledLimit<Debt, BucketQuota> {
-  rejectUnknown(limit, ["capacity", "refill", "every"]);
+  requireShape(limit, ["capacity", "refill", "every"]);
   const capacity = readCount(limit, "capacity");
   const every = readWindow(limit, "every");
   const refill = readRate(limit, "refill", every, "every");
