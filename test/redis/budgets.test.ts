@@ -3,7 +3,7 @@ import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { compileCounters } from "../../packages/core/src/counters.ts";
+import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
 import type { UnitLimits } from "../../packages/core/src/store/unit.ts";
 import type { RedisProcess } from "../support/redis-process.ts";

@@ -3,12 +3,12 @@ export { gcra } from "./algorithms/gcra.ts";
 export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
-export type { Subjects } from "./counters.ts";
 export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
-export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter.ts";
-export { createLimiter } from "./limiter.ts";
+export type { Subjects } from "./limiter/counters.ts";
+export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
+export { createLimiter } from "./limiter/limiter.ts";
 export type {
   FixedWindowLimit,
   GcraLimit,

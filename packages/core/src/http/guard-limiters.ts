@@ -1,7 +1,7 @@
 import { HeadgateError } from "../errors.ts";
-import type { Limiter } from "../limiter.ts";
-import { createLimiter, partsOf } from "../limiter.ts";
-import { requireName } from "../names.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import { createLimiter, partsOf } from "../limiter/limiter.ts";
+import { requireName } from "../limiter/names.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { TierPolicy } from "./by-tier.ts";

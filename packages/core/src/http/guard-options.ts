@@ -1,6 +1,6 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
-import type { Limiter } from "../limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";

@@ -1,6 +1,6 @@
 import { formatKind, HeadgateError } from "../errors.ts";
-import type { Limiter } from "../limiter.ts";
-import { partsOf } from "../limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import { answerTo } from "./answer.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";

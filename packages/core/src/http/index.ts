@@ -1,5 +1,5 @@
 export { formatReceived } from "../errors.ts";
-export { partsOf } from "../limiter.ts";
+export { partsOf } from "../limiter/limiter.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";
 export { HeadgateDenied } from "./denied.ts";

@@ -1,6 +1,6 @@
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import type { Limiter } from "../limiter.ts";
-import { partsOf } from "../limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
 import { refuseMissing } from "./answer.ts";
 import { addressSubject } from "./client-address.ts";

@@ -1,19 +1,19 @@
+import type { Decision } from "../decision.ts";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { LimitDescription, Policy } from "../policy.ts";
+import { decide } from "../store/decide.ts";
+import { forget } from "../store/forget.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { refund } from "../store/refund.ts";
+import type { Store } from "../store/store.ts";
+import type { Duration } from "../time.ts";
+import { parseDuration, toMilliseconds } from "../time.ts";
 import { readDecision, rejectForeign, takeReceipt } from "./counted-decision.ts";
 import type { Counters, GroupUnit, Subjects } from "./counters.ts";
 import { compileCounters, joinCounters, namedUnitsOf, unitsOf } from "./counters.ts";
-import type { Decision } from "./decision.ts";
-import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
 import type { NameClaim } from "./names.ts";
 import { claimName, requireName } from "./names.ts";
-import { rejectUnknownOptions } from "./options.ts";
-import type { LimitDescription, Policy } from "./policy.ts";
-import { decide } from "./store/decide.ts";
-import { forget } from "./store/forget.ts";
-import { memoryStore } from "./store/memory-store.ts";
-import { refund } from "./store/refund.ts";
-import type { Store } from "./store/store.ts";
-import type { Duration } from "./time.ts";
-import { parseDuration, toMilliseconds } from "./time.ts";
 import { createWaitQueue } from "./wait-queue.ts";
 
 /** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */

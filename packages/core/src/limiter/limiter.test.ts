@@ -1,18 +1,18 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, vi } from "vitest";
-import { fixedWindow } from "./algorithms/fixed-window.ts";
-import { gcra } from "./algorithms/gcra.ts";
-import { slidingLog } from "./algorithms/sliding-log.ts";
-import { slidingWindow } from "./algorithms/sliding-window.ts";
-import { tokenBucket } from "./algorithms/token-bucket.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import { slidingWindow } from "../algorithms/sliding-window.ts";
+import { tokenBucket } from "../algorithms/token-bucket.ts";
+import type { Decision } from "../decision.ts";
+import type { HeadgateError } from "../errors.ts";
+import { formatKind, formatReceived } from "../errors.ts";
+import type { Limit, Policy } from "../policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
 import type { Subjects } from "./counters.ts";
-import type { Decision } from "./decision.ts";
-import type { HeadgateError } from "./errors.ts";
-import { formatKind, formatReceived } from "./errors.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { createLimiter, LIMITER, partsOf } from "./limiter.ts";
-import type { Limit, Policy } from "./policy.ts";
-import { memoryStore } from "./store/memory-store.ts";
 
 const START = 1_800_000_000_000;
 

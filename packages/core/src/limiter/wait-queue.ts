@@ -1,5 +1,5 @@
-import type { Decision } from "./decision.ts";
-import { HeadgateError } from "./errors.ts";
+import type { Decision } from "../decision.ts";
+import { HeadgateError } from "../errors.ts";
 
 /** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
 const LONGEST_TIMER_MS = 2_147_483_647;

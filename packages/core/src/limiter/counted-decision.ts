@@ -1,11 +1,11 @@
-import type { CompiledLimit } from "./algorithms/algorithm.ts";
-import { NEVER } from "./algorithms/exact.ts";
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { NEVER } from "../algorithms/exact.ts";
+import type { Decision, DecisionSource, LimitState } from "../decision.ts";
+import { bindingLimit } from "../decision.ts";
+import { formatKind, HeadgateError } from "../errors.ts";
+import type { Receipt } from "../store/refund.ts";
+import { toMilliseconds } from "../time.ts";
 import type { Counters, GroupUnit } from "./counters.ts";
-import type { Decision, DecisionSource, LimitState } from "./decision.ts";
-import { bindingLimit } from "./decision.ts";
-import { formatKind, HeadgateError } from "./errors.ts";
-import type { Receipt } from "./store/refund.ts";
-import { toMilliseconds } from "./time.ts";
 
 /** How every copy of Headgate asks a decision for its receipt, which only the decision itself can read. */
 const TAKE_RECEIPT = Symbol.for("@headgate/core.take-receipt");

@@ -1,11 +1,11 @@
-import type { CompiledLimit } from "./algorithms/algorithm.ts";
-import { compileLimit } from "./algorithms/compile-limit.ts";
-import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
-import { escapePart, escapeSubject, fingerprint } from "./key.ts";
-import type { LimitDescription, Policy } from "./policy.ts";
-import { GLOBAL_DIMENSION } from "./policy.ts";
-import type { Store } from "./store/store.ts";
-import type { Unit, UnitLimits } from "./store/unit.ts";
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { compileLimit } from "../algorithms/compile-limit.ts";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { escapePart, escapeSubject, fingerprint } from "../key.ts";
+import type { LimitDescription, Policy } from "../policy.ts";
+import { GLOBAL_DIMENSION } from "../policy.ts";
+import type { Store } from "../store/store.ts";
+import type { Unit, UnitLimits } from "../store/unit.ts";
 
 /** Who is counted: the subject of the one dimension, or of each by name; `null` leaves a dimension's limits out of the decision. */
 export type Subjects<Dimension extends string = string> =

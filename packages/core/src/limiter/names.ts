@@ -1,5 +1,5 @@
-import { formatReceived, HeadgateError } from "./errors.ts";
-import type { Store } from "./store/store.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Store } from "../store/store.ts";
 
 /** One limiter's counters, known by owner, prefix and name: limiters that share this object share a budget. */
 export interface NameClaim {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { gcra } from "./algorithms/gcra.ts";
-import { slidingLog } from "./algorithms/sliding-log.ts";
-import { formatReceived } from "./errors.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import { formatReceived } from "../errors.ts";
+import { memoryStore } from "../store/memory-store.ts";
 import type { LimiterOptions } from "./limiter.ts";
 import { createLimiter } from "./limiter.ts";
 import { claimName } from "./names.ts";
-import { memoryStore } from "./store/memory-store.ts";
 
 const perMinute = gcra({ limit: 2, window: "1m" });
 const other = gcra({ limit: 3, window: "1m" });

@@ -1,13 +1,13 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { fixedWindow } from "./algorithms/fixed-window.ts";
-import { gcra } from "./algorithms/gcra.ts";
-import { slidingLog } from "./algorithms/sliding-log.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import type { Policy } from "../policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { Store } from "../store/store.ts";
 import { createLimiter } from "./limiter.ts";
-import type { Policy } from "./policy.ts";
-import { memoryStore } from "./store/memory-store.ts";
-import type { Store } from "./store/store.ts";
 
 const DAY = 86_400_000;
 
