@@ -29,4 +29,37 @@ describe("a server of a suite's own", () => {
   test("does not start half: arguments it refuses are an error that says so", async () => {
     await expect(startRedis({ args: ["--no-such-option", "1"] })).rejects.toThrow(/did not start/);
   });
+
+  test("freezes and thaws: what came meanwhile is executed then", async () => {
+    const server = await startRedis();
+    const client = new Redis(server.socket);
+    await client.ping();
+    server.freeze();
+    expect(server.state).toBe("frozen");
+    const late = client.incr("count");
+    const nothing = new Promise((resolve) => setTimeout(resolve, 50, "nothing"));
+    expect(await Promise.race([late, nothing])).toBe("nothing");
+    server.thaw();
+    expect(await late).toBe(1);
+    expect(server.state).toBe("running");
+    client.disconnect();
+    await server.stop();
+  });
+
+  test("comes back in its place after a kill, empty, with other arguments if told so", async () => {
+    const server = await startRedis({ port: true });
+    const client = new Redis(server.port, { retryStrategy: () => 10 });
+    client.on("error", () => {});
+    await client.set("key", "value");
+    const { pid } = server;
+    await server.kill();
+    expect(server.state).toBe("ended");
+    await server.restart(["--maxmemory", "7mb"]);
+    expect(server.state).toBe("running");
+    expect(server.pid).not.toBe(pid);
+    expect(await client.get("key")).toBeNull();
+    expect(await client.config("GET", "maxmemory")).toEqual(["maxmemory", `${7 * 1024 * 1024}`]);
+    client.disconnect();
+    await server.stop();
+  });
 });

@@ -1,11 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "./free-port.ts";
 import { findRedisServer } from "./redis-binary.ts";
 
 const START_TIMEOUT_MS = 15_000;
@@ -17,6 +17,8 @@ export interface RedisProcessOptions {
   readonly socket?: string;
   /** Further arguments of the server, as on its command line: `["--maxmemory", "2mb"]`. */
   readonly args?: readonly string[];
+  /** Lines of a configuration file that the server may rewrite, as a Sentinel must. Default: no file. */
+  readonly config?: readonly string[];
 }
 
 export interface RedisProcess {
@@ -24,10 +26,20 @@ export interface RedisProcess {
   readonly socket: string;
   /** The TCP port on 127.0.0.1; 0 when none was asked for. */
   readonly port: number;
-  /** For tests that freeze or kill it. */
+  /** Of the process that runs now, or ran last: a restart changes it. */
   readonly pid: number;
   /** The server's own words, such as "redis 7.0.15" or "valkey 8.0.1". */
   readonly version: string;
+  /** Whether it would answer: "ended" after `kill`, until `restart`. */
+  readonly state: "running" | "frozen" | "ended";
+  /** SIGSTOP: connections stay open, the kernel still accepts new ones, and nothing is answered. */
+  freeze(): void;
+  /** SIGCONT: what arrived in the meantime is executed now. */
+  thaw(): void;
+  /** SIGKILL, and resolves when it is gone. What it had in memory is lost, its place stays its own. */
+  kill(): Promise<void>;
+  /** Starts it anew on the same port, socket and directory, with `args` in place of the first ones if given. Kills it first. */
+  restart(args?: readonly string[]): Promise<void>;
   /** Ends it, frozen or not, and removes what it left. Calling it twice does no harm. */
   stop(): Promise<void>;
 }
@@ -40,60 +52,119 @@ export async function startRedis(options: RedisProcessOptions = {}): Promise<Red
   const socket = options.socket ?? join(dir, "redis.sock");
   const port = options.port === true ? await freePort() : Number(options.port ?? 0);
   const log = join(dir, "server.log");
-  const server = spawn(
-    binary,
-    // biome-ignore format: one option, one line
-    [
-      "--port", `${port}`,
-      "--bind", "127.0.0.1",
-      "--unixsocket", socket,
-      "--dir", dir,
-      "--logfile", log,
-      "--save", "",
-      "--appendonly", "no",
-      ...(options.args ?? []),
-    ],
-    // A group of its own: ctrl-C must reach the tests first, which may still need the server to end cleanly.
-    { stdio: "ignore", detached: true },
-  );
-  const guard = guardServer(server, dir);
+  const config = join(dir, "server.conf");
+  if (options.config !== undefined) writeFileSync(config, `${options.config.join("\n")}\n`);
+  const guard = startGuard(dir);
+  let args = options.args ?? [];
+  let server: ChildProcess | undefined;
+  let version = "";
+  let isFrozen = false;
+
+  async function start(): Promise<void> {
+    isFrozen = false;
+    server = spawn(
+      binary as string,
+      // biome-ignore format: one option, one line
+      [
+        ...(options.config === undefined ? [] : [config]),
+        "--port", `${port}`,
+        "--bind", "127.0.0.1",
+        "--unixsocket", socket,
+        "--dir", dir,
+        "--logfile", log,
+        "--save", "",
+        "--appendonly", "no",
+        ...args,
+      ],
+      // A group of its own: ctrl-C must reach the tests first, which may still need the server to end cleanly.
+      { stdio: "ignore", detached: true },
+    );
+    server.unref();
+    guard.watch(server);
+    try {
+      version = await readVersion(server, socket);
+    } catch (cause) {
+      const reason = lastLines(log);
+      await stop();
+      throw new Error(`${binary} did not start: ${reason}`, { cause });
+    }
+  }
+
+  async function kill(): Promise<void> {
+    if (server === undefined || hasEnded(server)) return;
+    const exit = once(server, "exit");
+    // Nothing is to be saved, and SIGTERM would wait as long as the server is frozen.
+    server.kill("SIGKILL");
+    await exit;
+  }
 
   async function stop(): Promise<void> {
-    if (server.pid !== undefined && server.exitCode === null && server.signalCode === null) {
-      // Nothing is to be saved, and SIGTERM would wait as long as the server is frozen.
-      server.kill("SIGKILL");
-      await once(server, "exit");
-    }
-    guard.kill("SIGKILL");
+    await kill();
+    guard.end();
     rmSync(dir, { recursive: true, force: true });
   }
 
-  try {
-    const version = await readVersion(server, socket);
-    return { socket, port, pid: server.pid as number, version, stop };
-  } catch (cause) {
-    const reason = lastLines(log);
-    await stop();
-    throw new Error(`${binary} did not start: ${reason}`, { cause });
-  }
+  await start();
+  return {
+    socket,
+    port,
+    get pid() {
+      return server?.pid as number;
+    },
+    get version() {
+      return version;
+    },
+    get state() {
+      if (server === undefined || hasEnded(server)) return "ended";
+      return isFrozen ? "frozen" : "running";
+    },
+    freeze() {
+      isFrozen = server?.kill("SIGSTOP") ?? false;
+    },
+    thaw() {
+      server?.kill("SIGCONT");
+      isFrozen = false;
+    },
+    kill,
+    async restart(newArgs = args) {
+      await kill();
+      args = newArgs;
+      // A killed server leaves its socket, which would let a client connect to nobody.
+      rmSync(socket, { force: true });
+      await start();
+    },
+    stop,
+  };
+}
+
+function hasEnded(server: ChildProcess): boolean {
+  return server.pid === undefined || server.exitCode !== null || server.signalCode !== null;
 }
 
 /**
  * Ends the server when this process is gone, even killed: a pipe closes with the process that holds it,
  * which no exit handler survives to do.
  */
-function guardServer(server: ChildProcess, dir: string): ChildProcess {
-  const script = 'read -r _; kill -9 "$1"; rm -rf "$2"';
-  const guard = spawn("/bin/sh", ["-c", script, "guard", `${server.pid}`, dir], {
+function startGuard(dir: string) {
+  const script =
+    'while read -r line; do pid=$line; done; [ -n "$pid" ] && kill -9 "$pid"; rm -rf "$1"';
+  const guard = spawn("/bin/sh", ["-c", script, "guard", dir], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
   });
-  // A server that ended by itself has given its process id back; the guard must not use it.
-  server.once("exit", () => guard.kill("SIGKILL"));
-  server.unref();
   guard.unref();
+  guard.stdin?.on("error", () => {});
   (guard.stdin as { unref?: () => void } | null)?.unref?.();
-  return guard;
+  return {
+    watch(server: ChildProcess): void {
+      guard.stdin?.write(`${server.pid ?? ""}\n`);
+      // A server that ended by itself has given its process id back; the guard must not use it.
+      server.once("exit", () => guard.stdin?.write("\n"));
+    },
+    end(): void {
+      guard.kill("SIGKILL");
+    },
+  };
 }
 
 /** Resolves when the server answers; its socket is nobody else's, so the answer is its own. */
@@ -118,15 +189,6 @@ async function readVersion(server: ChildProcess, socket: string): Promise<string
     gone.abort();
     client.disconnect();
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, "close");
-  return port;
 }
 
 function lastLines(log: string): string {
