@@ -93,6 +93,7 @@ export async function startRedis(options: RedisProcessOptions = {}): Promise<Red
   async function kill(): Promise<void> {
     if (server === undefined || hasEnded(server)) return;
     const exit = once(server, "exit");
+    server.ref();
     // Nothing is to be saved, and SIGTERM would wait as long as the server is frozen.
     server.kill("SIGKILL");
     await exit;
