@@ -1,0 +1,27 @@
+import type { AdminClient } from "./admin-client.ts";
+
+/** What a node says of itself in CLUSTER NODES. */
+export interface OwnLine {
+  readonly isPrimary: boolean;
+  /** The later of two nodes that claim a slot has the larger one. */
+  readonly epoch: number;
+  serves(slot: number): boolean;
+}
+
+/** https://redis.io/commands/cluster-nodes: id, address, flags, primary, ping, pong, epoch, link, slots. */
+export async function ownLine(node: { readonly admin: AdminClient }): Promise<OwnLine> {
+  const lines = String(await node.admin.ask("CLUSTER", "NODES")).split("\n");
+  const fields = lines.find((line) => line.includes("myself"))?.split(" ") ?? [];
+  const isPrimary = fields[2]?.includes("master") ?? false;
+  // A slot under migration is noted in brackets, beside the range it still belongs to.
+  const ranges = fields
+    .slice(8)
+    .filter((range) => !range.startsWith("["))
+    .map((range) => range.split("-").map(Number));
+  return {
+    isPrimary,
+    epoch: Number(fields[6]),
+    serves: (slot) =>
+      isPrimary && ranges.some(([first = -1, last = first]) => first <= slot && slot <= last),
+  };
+}

@@ -1,0 +1,70 @@
+import { ownLine } from "./cluster-nodes.ts";
+import type { ClusterNode } from "./redis-cluster.ts";
+
+const BATCH = 100;
+const MIGRATE_TIMEOUT_MS = 5_000;
+
+/** A slot on its way. Until `finish` or `cancel` the source answers for the keys it has, and says ASK for others. */
+export interface SlotMigration {
+  readonly from: ClusterNode;
+  readonly to: ClusterNode;
+  /** The keys of the slot that have not moved. */
+  keysLeft(): Promise<readonly string[]>;
+  /** Moves these keys, which must be of the slot. */
+  moveKeys(keys: readonly string[]): Promise<void>;
+  moveAllKeys(): Promise<void>;
+  /** Gives the slot to its new node and tells all primaries. Keys that were not moved are lost to clients. */
+  finish(): Promise<void>;
+  /** Leaves the slot where it was. Keys that were moved are lost to clients. */
+  cancel(): Promise<void>;
+}
+
+/** The steps that `redis-cli --cluster reshard` takes. */
+export async function beginSlotMigration(
+  slot: number,
+  from: ClusterNode,
+  to: ClusterNode,
+  running: () => readonly ClusterNode[],
+): Promise<SlotMigration> {
+  if (from === to) throw new Error(`slot ${slot} is at port ${to.port} already`);
+  await to.admin.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
+  await from.admin.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
+
+  async function keysLeft(): Promise<readonly string[]> {
+    return (await from.admin.ask("CLUSTER", "GETKEYSINSLOT", slot, 100_000)) as string[];
+  }
+
+  async function moveKeys(keys: readonly string[]): Promise<void> {
+    for (let start = 0; start < keys.length; start += BATCH) {
+      const batch = keys.slice(start, start + BATCH);
+      const place = ["127.0.0.1", to.port, "", 0, MIGRATE_TIMEOUT_MS] as const;
+      await from.admin.ask("MIGRATE", ...place, "KEYS", ...batch);
+    }
+  }
+
+  return {
+    from,
+    to,
+    keysLeft,
+    moveKeys,
+    async moveAllKeys() {
+      // Keys may come into being at the source only by a script that has others there.
+      for (let keys = await keysLeft(); keys.length > 0; keys = await keysLeft()) {
+        await moveKeys(keys);
+      }
+    },
+    async finish() {
+      // The new node first: a slot that nobody owns for a moment would be refused to clients.
+      await to.admin.ask("CLUSTER", "SETSLOT", slot, "NODE", to.id);
+      await from.admin.ask("CLUSTER", "SETSLOT", slot, "NODE", to.id);
+      for (const node of running()) {
+        if (node === to || node === from || !(await ownLine(node)).isPrimary) continue;
+        await node.admin.ask("CLUSTER", "SETSLOT", slot, "NODE", to.id);
+      }
+    },
+    async cancel() {
+      await from.admin.ask("CLUSTER", "SETSLOT", slot, "STABLE");
+      await to.admin.ask("CLUSTER", "SETSLOT", slot, "STABLE");
+    },
+  };
+}
