@@ -1,0 +1,67 @@
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Fault, Target } from "./faults/fault.ts";
+import type { CallerFigures } from "./measure.ts";
+import type { HeadgateFigures } from "./results.ts";
+import { writeResults } from "./results.ts";
+import { roundSeeds } from "./round-seeds.ts";
+import { runHeadgate } from "./run-headgate.ts";
+import { serverVersion } from "./server-version.ts";
+
+/** The default of `storeTimeout`, and what a busy machine may add. */
+const LONGEST_MS = 100 + 50;
+
+const LONGEST_RECOVERY_MS = 1_000;
+
+/** Declares the rounds of a fault, under load from the core and both adapters, through each client library. */
+export function describeFault<T extends Target>(fault: Fault<T>): void {
+  describe(fault.name, () => {
+    const rounds: HeadgateFigures[] = [];
+
+    test.each(roundSeeds)("seed %i", async (seed) => {
+      const rejections = watchRejections();
+      const figures = await runHeadgate(fault, seed);
+      rounds.push(figures);
+      for (const caller of figures.callers) expectService(fault, caller);
+      expectTold(fault, figures);
+      expect(rejections).toEqual([]);
+      expect(figures.listenersAfter).toBeLessThanOrEqual(figures.listenersBefore);
+    });
+
+    afterAll(() => {
+      const ranOn = `${serverVersion()}, Node ${process.versions.node}`;
+      const { name, title } = fault;
+      writeResults({ suite: "headgate", fault: name, title, ranOn, rounds });
+    });
+  });
+}
+
+function expectService(fault: Fault, figures: CallerFigures): void {
+  const { caller, admitted, bound } = figures;
+  expect(figures.errors, `${caller}: errors`).toEqual({});
+  expect(figures.unanswered, `${caller}: questions without an answer`).toBe(0);
+  // What the event loop could not run for others' sake is no wait for the store.
+  expect(figures.longestNetMs, `${caller}: longest decision`).toBeLessThanOrEqual(LONGEST_MS);
+  expect(figures.longestAnswerNetMs, `${caller}: longest answer`).toBeLessThanOrEqual(LONGEST_MS);
+  expect(admitted, `${caller}: admitted`).toBeLessThanOrEqual(bound);
+  expect(figures.recoveryMs, `${caller}: recovery`).not.toBeNull();
+  expect(figures.recoveryMs, `${caller}: recovery`).toBeLessThanOrEqual(LONGEST_RECOVERY_MS);
+  if (fault.degrades !== "none") expect(figures.degraded, `${caller}: degraded`).toBeGreaterThan(0);
+}
+
+/** Each change of state is told once, in one place. */
+function expectTold({ isOutage }: Fault, { changes, callers }: HeadgateFigures): void {
+  expect(changes.downLines).toBe(changes.downs);
+  expect(changes.upLines).toBe(changes.ups);
+  expect(changes.ups).toBe(changes.downs);
+  if (isOutage) expect(changes.downs).toBeGreaterThanOrEqual(callers.length);
+}
+
+function watchRejections(): unknown[] {
+  const rejections: unknown[] = [];
+  const note = (reason: unknown) => rejections.push(reason);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => {
+    process.off("unhandledRejection", note);
+  });
+  return rejections;
+}

@@ -1,0 +1,16 @@
+import type { Fault } from "./fault.ts";
+import type { ServerTarget } from "./server-target.ts";
+import { startServer } from "./server-target.ts";
+
+export const frozen: Fault<ServerTarget> = {
+  name: "frozen",
+  title: "frozen (SIGSTOP), later thawed",
+  start: () => startServer(),
+  async breakIt({ server }) {
+    server.freeze();
+    return async () => server.thaw();
+  },
+  losses: 0,
+  degrades: "all",
+  isOutage: true,
+};

@@ -1,0 +1,4 @@
+import { describeFault } from "./describe-fault.ts";
+import { frozen } from "./faults/frozen.ts";
+
+describeFault(frozen);

@@ -1,0 +1,11 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** Megabytes in use after a full collection. */
+export function heapMegabytes(): number {
+  collect();
+  return process.memoryUsage().heapUsed / 1_000_000;
+}

@@ -1,0 +1,5 @@
+/** Where clients are told to connect, on 127.0.0.1. */
+export type Place =
+  | { readonly kind: "server"; readonly port: number }
+  | { readonly kind: "cluster"; readonly ports: readonly number[] }
+  | { readonly kind: "sentinel"; readonly ports: readonly number[]; readonly master: string };

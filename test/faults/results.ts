@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CallerFigures } from "./measure.ts";
+import type { StateChanges } from "./state-changes.ts";
+
+/** Where `scripts/fault-table.mjs` finds what was measured last. */
+const RESULTS = join(import.meta.dirname, "../../node_modules/.cache/headgate-faults");
+
+/** One round of a fault, in figures. */
+export interface RoundFigures {
+  readonly seed: number;
+  readonly brokenMs: number;
+  readonly longestStallMs: number;
+  readonly callers: readonly CallerFigures[];
+}
+
+/** What is looked at besides, where Headgate is what is asked. */
+export interface HeadgateFigures extends RoundFigures {
+  readonly changes: StateChanges;
+  /** Listeners on all clients. */
+  readonly listenersBefore: number;
+  readonly listenersAfter: number;
+  /** Megabytes of the heap, after full collections. */
+  readonly heapBefore: number;
+  readonly heapAfter: number;
+  /** Units that the store holds at the end, and those that it admitted since its counts began anew. */
+  readonly charged: number;
+  readonly admittedByStore: number;
+}
+
+export interface Results {
+  /** "headgate" or "peers": each has a table of its own. */
+  readonly suite: "headgate" | "peers";
+  readonly fault: string;
+  readonly title: string;
+  /** What it ran on, such as "redis 7.0.15, node 20.20.2". */
+  readonly ranOn: string;
+  readonly rounds: readonly RoundFigures[];
+}
+
+export function writeResults(results: Results): void {
+  mkdirSync(RESULTS, { recursive: true });
+  const file = `${results.suite}-${results.fault.replaceAll(" ", "-")}.json`;
+  writeFileSync(join(RESULTS, file), `${JSON.stringify(results, null, 2)}\n`);
+}

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Random } from "../conformance/random.ts";
+import type { Caller } from "./callers/caller.ts";
+import type { Fault, Target } from "./faults/fault.ts";
+import type { Sample } from "./load.ts";
+import { HOT, startLoad } from "./load.ts";
+import type { Stalls } from "./stalls.ts";
+import { watchStalls } from "./stalls.ts";
+
+/** What one round of a fault left behind. Moments are of `performance.now()`. */
+export interface Round {
+  readonly samples: readonly Sample[];
+  readonly stalls: Stalls;
+  readonly brokenAt: number;
+  /** When healing began, and when it was done. */
+  readonly healingAt: number;
+  readonly healedAt: number;
+  readonly endedAt: number;
+}
+
+/** How a round is run. All times are milliseconds. */
+export interface Pace {
+  /** Between two questions of a caller. */
+  readonly everyMs: number;
+  /** How long it is broken; a seeded part of it is added. */
+  readonly brokenMs: number;
+  /** The longest wait until everybody is served by the store again. */
+  readonly recoveryMs: number;
+  /** The longest wait for answers at the end. */
+  readonly patienceMs: number;
+}
+
+const CALM_MS = 700;
+const AFTERWARDS_MS = 400;
+
+/** Asks all the time, while the store is well, while it is broken, and until it is well again. */
+export async function runRound<T extends Target>(
+  fault: Fault<T>,
+  target: T,
+  callers: readonly Caller[],
+  random: Random,
+  pace: Pace,
+): Promise<Round> {
+  const stalls = watchStalls();
+  const load = startLoad(callers, pace.everyMs, new Random(random.whole(0, 2 ** 31)));
+  let heal = async () => {};
+  try {
+    await delay(fault.isBrokenAtStart ? 0 : CALM_MS + random.whole(0, 300));
+    const brokenAt = performance.now();
+    heal = await fault.breakIt(target, random);
+    await delay(pace.brokenMs + random.whole(0, pace.brokenMs / 2));
+    const healingAt = performance.now();
+    await heal();
+    const healedAt = performance.now();
+    while (performance.now() - healedAt < pace.recoveryMs) {
+      if (callers.every((caller) => firstFromStore(fault, load.samples, caller, healedAt))) break;
+      await delay(20);
+    }
+    await delay(AFTERWARDS_MS);
+    await load.stop(pace.patienceMs);
+    const endedAt = performance.now();
+    return { samples: load.samples, stalls, brokenAt, healingAt, healedAt, endedAt };
+  } catch (error) {
+    await load.stop(0);
+    await heal();
+    throw error;
+  } finally {
+    stalls.stop();
+  }
+}
+
+/** The first decision that the store took again, of those it could not take, asked for since a moment. */
+export function firstFromStore(
+  { degrades }: Pick<Fault, "degrades">,
+  samples: readonly Sample[],
+  caller: Caller,
+  since: number,
+): Sample | undefined {
+  return samples.find(
+    (sample) =>
+      sample.caller === caller &&
+      sample.askedAt >= since &&
+      sample.answer?.takenBy === "store" &&
+      (degrades !== "hot" || sample.subject === HOT),
+  );
+}

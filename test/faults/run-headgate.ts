@@ -1,0 +1,81 @@
+import { Random } from "../conformance/random.ts";
+import type { Caller } from "./callers/caller.ts";
+import { makeHeadgateCallers } from "./callers/headgate-callers.ts";
+import { chargedIn } from "./charges.ts";
+import type { FaultClient } from "./clients.ts";
+import type { Fault, Target } from "./faults/fault.ts";
+import { heapMegabytes } from "./heap.ts";
+import { measureCaller } from "./measure.ts";
+import type { HeadgateFigures } from "./results.ts";
+import type { Pace, Round } from "./round.ts";
+import { runRound } from "./round.ts";
+import { watchState } from "./state-changes.ts";
+
+const PACE: Pace = { everyMs: 10, brokenMs: 1_000, recoveryMs: 12_000, patienceMs: 2_000 };
+
+/** One round of a fault against Headgate: six callers at once, and what became of them. */
+export async function runHeadgate<T extends Target>(
+  fault: Fault<T>,
+  seed: number,
+): Promise<HeadgateFigures> {
+  const random = new Random(seed);
+  const state = watchState();
+  const target = await fault.start();
+  const callers = await makeHeadgateCallers(target.place, state.noteLine);
+  const clients = callers.map(({ client }) => client);
+  try {
+    // A client that is connecting has listeners of its own for that.
+    if (!fault.isBrokenAtStart) await Promise.all(clients.map(({ connected }) => connected));
+    const heapBefore = heapMegabytes();
+    const listenersBefore = countListeners(clients);
+    const figures = await measureRound(fault, target, callers, random);
+    return {
+      seed,
+      ...figures,
+      changes: state.changes,
+      listenersBefore,
+      listenersAfter: countListeners(clients),
+      heapBefore,
+      heapAfter: heapMegabytes(),
+    };
+  } finally {
+    await Promise.all(callers.map((caller) => caller.close()));
+    await target.close();
+    state.stop();
+  }
+}
+
+/** The round itself is forgotten with this call: its samples are no growth of Headgate's. */
+async function measureRound<T extends Target>(
+  fault: Fault<T>,
+  target: T,
+  callers: readonly Caller[],
+  random: Random,
+) {
+  const round = await runRound(fault, target, callers, random, PACE);
+  return {
+    brokenMs: round.healingAt - round.brokenAt,
+    longestStallMs: round.stalls.longest(),
+    callers: callers.map((caller) => measureCaller(fault, round, caller)),
+    ...(await countCharges(fault, target, round)),
+  };
+}
+
+function countListeners(clients: readonly FaultClient[]): number {
+  return clients
+    .flatMap(({ client }) => client.eventNames().map((name) => client.listenerCount(name)))
+    .reduce((sum, count) => sum + count, 0);
+}
+
+/** All callers together. An abandoned call may be charged without admitting anybody, never the other way round. */
+async function countCharges(fault: Fault, { admin }: Target, round: Round) {
+  const since = fault.losses > 0 ? round.brokenAt : Number.NEGATIVE_INFINITY;
+  const subjects = [...new Set(round.samples.map(({ subject }) => subject))];
+  const names = new Set(round.samples.map(({ caller }) => caller.name));
+  let charged = 0;
+  for (const name of names) charged += await chargedIn(admin, name, subjects);
+  const admittedByStore = round.samples.filter(
+    ({ answer }) => answer?.isAdmitted && answer.takenBy === "store" && answer.decidedAt >= since,
+  ).length;
+  return { charged, admittedByStore };
+}
