@@ -1,0 +1,184 @@
+import { fc, test } from "@fast-check/vitest";
+import { gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { expect } from "vitest";
+import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import type { Site } from "../http/support/framework.ts";
+import { runs } from "./hostile-texts.ts";
+import { requestOf, sendRaw } from "./raw-http.ts";
+import { expectOurKeys, useOwnRedis } from "./redis-of-our-own.ts";
+
+/** What a proxy may forward, over the wire, under every form of trust: no crash, no error, and no way into somebody else's counter. */
+
+const own = useOwnRedis();
+
+/** The client that nobody else must be taken for, in notations that are all his. */
+const VICTIM = [
+  "203.0.113.9",
+  "::ffff:203.0.113.9",
+  "::FFFF:cb00:7109",
+  "203.0.113.9:4711",
+  "[::ffff:203.0.113.9]:80",
+];
+const VICTIM_TAG = "{203.0.113.9}";
+
+/** Addresses, and what resembles one; none of them is the victim's, and none is in a trusted network. */
+const stranger: fc.Arbitrary<string> = fc.oneof(
+  fc.ipV4().filter((ip) => !/^(127|10)\.|^203\.0\.113\.9$/.test(ip)),
+  fc.ipV6().filter((ip) => !/^(::1|.*:(7f|0?a)..:.*|.*\.\d+)$/i.test(ip)),
+  fc.constantFrom(
+    ...[
+      "2001:db8::1",
+      "2001:DB8:0:0::1%eth0",
+      "fe80::1%25eth0",
+      "fe80::1%",
+      "::",
+      "::2",
+      "64:ff9b::cb00:7109",
+    ],
+    ...[
+      "[2001:db8::1]:443",
+      "::203.0.113.9",
+      "2002:cb00:7109::",
+      "203.0.113.9.",
+      "203.0.113.09",
+      "203.0.113",
+    ],
+    ...[
+      "203.0.113.9/32",
+      "3405803785",
+      "0xcb007109",
+      "0313.0.0161.011",
+      "203.0.113.9%eth0",
+      "[203.0.113.9",
+    ],
+    ...[
+      "}{203.0.113.9}",
+      "{203.0.113.9}:api",
+      "203.0.113.9}:web",
+      "%32%30%33.0.113.9",
+      "203.0.113.9\t;",
+      "*",
+    ],
+    ...[
+      "unknown",
+      "_hidden",
+      "localhost",
+      "__proto__",
+      "constructor",
+      "~ip~203.0.113.9",
+      "~text~a",
+      "#",
+      "-",
+    ],
+    ...[
+      "x".repeat(7_000),
+      ":".repeat(500),
+      "[".repeat(500),
+      "1.".repeat(500),
+      "%".repeat(500),
+      "\xff\x80",
+      "é",
+    ],
+  ),
+);
+
+/** With blanks around the commas, as lists may have them. (A tab is part of the address to Express; no proxy writes one.) */
+const forwarded = fc
+  .array(fc.tuple(stranger, fc.constantFrom(",", ", ", " , ")), { maxLength: 4 })
+  .map((list) => list.map(([address, comma]) => address + comma).join(""));
+
+/** What each framework takes for the trust in the peer of these tests, which is on the loopback. */
+const TRUSTS: readonly NonNullable<Site["trustProxy"]>[] = [
+  "loopback",
+  "loopback, 10.0.0.0/8",
+  (address: string) => address === "127.0.0.1",
+  (_: string, hop: number) => hop < 1,
+];
+
+describeFrameworks(({ serve }) => {
+  async function start(trustProxy: Site["trustProxy"] = "loopback") {
+    const store = redisStore(own.client, { prefix: "web" });
+    const limits = { name: "api", limits: gcra({ limit: 1_000_000, window: "1h" }), store };
+    const { port, errors } = await serve({ limits, trustProxy, ownErrorHandler: true });
+    return {
+      errors,
+      ask: (...lines: string[]) => sendRaw(port, requestOf("/", ...lines)),
+      tags: async () =>
+        expectOurKeys(await own.scan(), "web").map((key) => /\{.*?\}/.exec(key)?.[0]),
+    };
+  }
+
+  test.each(TRUSTS.map((trust) => [String(trust), trust] as const))(
+    "whatever a client put before its address, it is counted as itself, trusting %s",
+    async (_, trust) => {
+      const { ask, tags, errors } = await start(trust);
+      const list = fc.tuple(forwarded, fc.constantFrom(...VICTIM.slice(0, 3)));
+      await fc.assert(
+        fc.asyncProperty(list, async ([before, victim]) => {
+          const answer = await ask(`X-Forwarded-For: ${before}${victim}`);
+          expect(answer.status).toBe(200);
+        }),
+        runs(40),
+      );
+      expect(await tags()).toEqual([VICTIM_TAG]);
+      expect(errors).toEqual([]);
+    },
+  );
+
+  test("what is no address of the victim's is never counted as the victim", async () => {
+    const { ask, tags, errors } = await start();
+    await fc.assert(
+      fc.asyncProperty(forwarded, stranger, async (before, last) => {
+        expect((await ask(`X-Forwarded-For: ${before}${last}`)).status).toBe(200);
+      }),
+      runs(100),
+    );
+    const found = await tags();
+    expect(found).not.toContain(VICTIM_TAG);
+    // What an address cannot be made of is escaped or hashed, and no other text is the subject of a network.
+    for (const tag of found) {
+      if (tag?.includes("/")) expect(tag).toMatch(/^\{([0-9a-f:]+\/64|~text~[^{}]*)\}$/);
+    }
+    expect(errors).toEqual([]);
+  });
+
+  test("all notations of an address are one client", async () => {
+    const { ask, tags } = await start();
+    for (const victim of VICTIM) await ask(`X-Forwarded-For: ${victim}`);
+    expect(await tags()).toEqual([VICTIM_TAG]);
+  });
+
+  test("without trust, no header changes who is counted", async () => {
+    const { ask, tags, errors } = await start(false);
+    await fc.assert(
+      fc.asyncProperty(forwarded, stranger, async (before, last) => {
+        const lines = [
+          "X-Forwarded-For",
+          "X-Real-IP",
+          "Client-IP",
+          "True-Client-IP",
+          "CF-Connecting-IP",
+        ];
+        const answer = await ask(
+          ...lines.map((name) => `${name}: ${before}${last}`),
+          `Forwarded: for="${last}"`,
+        );
+        expect(answer.status).toBe(200);
+      }),
+      runs(40),
+    );
+    expect(await tags()).toEqual(["{127.0.0.1}"]);
+    expect(errors).toEqual([]);
+  });
+
+  test.each(["", ",", " , ,", "\t"])(
+    "a proxy that forwards no address, %j, lets nobody through uncounted",
+    async (list) => {
+      const { ask, tags, errors } = await start();
+      const { status } = await ask(`X-Forwarded-For: ${list}`);
+      if (status === 500) expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
+      else expect([status, (await tags()).length]).toEqual([200, 1]);
+    },
+  );
+});

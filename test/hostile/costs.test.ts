@@ -1,0 +1,116 @@
+import { fc, test } from "@fast-check/vitest";
+import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect } from "vitest";
+import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { watchUnhandled } from "../http/support/unhandled.ts";
+import { expectRejection, garbage } from "./garbage.ts";
+import { runs } from "./hostile-texts.ts";
+import { useOwnRedis } from "./redis-of-our-own.ts";
+
+/** A cost that is none is an error and charges nothing; a huge one is denied and charges nothing. */
+
+const own = useOwnRedis();
+const LIMIT = 1_000;
+const limits = fixedWindow({ limit: LIMIT, window: "1d" });
+
+const cost = fc.oneof(
+  garbage,
+  fc.constantFrom<unknown>(
+    ...[Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, -0, 0, 0.1, 1.000001],
+    ...[
+      "1",
+      "1e3",
+      "Infinity",
+      1n,
+      -1n,
+      2n ** 64n,
+      [1],
+      { valueOf: () => 1 },
+      new Number(1),
+      true,
+      new Date(1),
+    ],
+    ...[
+      2 ** 53,
+      2 ** 53 - 1,
+      2 ** 53 - 2,
+      1e300,
+      Number.MAX_VALUE,
+      LIMIT,
+      LIMIT + 1,
+      1e15,
+      2 ** 32,
+      2 ** 31,
+    ],
+  ),
+  fc.integer({ min: 1, max: 3 * LIMIT }),
+  fc.maxSafeInteger(),
+);
+
+const isCost = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 1;
+
+describe.each([
+  ["memory", () => memoryStore()],
+  ["Redis", () => redisStore(own.client)],
+] as const)("%s", (_, make) => {
+  test.prop([fc.array(cost, { minLength: 1, maxLength: 12 })], runs(200))(
+    "charges what is a cost and fits, and nothing else",
+    async (costs) => {
+      await own.client.flushall();
+      const limiter = createLimiter({ name: "api", limits, store: make() });
+      let used = 0;
+      for (const units of costs) {
+        const asking = limiter.consume("ann", { cost: units as never });
+        // Undefined is an option that was left out.
+        const asked = units === undefined ? 1 : (units as number);
+        if (!isCost(asked)) {
+          const options = { cost: units as never };
+          await expectRejection(asking, "HEADGATE_INVALID_COST");
+          await expectRejection(limiter.peek("ann", options), "HEADGATE_INVALID_COST");
+          await expectRejection(limiter.wait("ann", options), "HEADGATE_INVALID_COST");
+        } else {
+          const fits = used + asked <= LIMIT;
+          expect(await asking).toMatchObject({ allowed: fits, cost: asked });
+          if (fits) used += asked;
+        }
+        // A cost that never fits is denied, and a denial tells what is there.
+        const { remaining } = await limiter.peek("ann", { cost: LIMIT + 1 });
+        expect(remaining).toBe(LIMIT - used);
+      }
+      await limiter.close();
+    },
+  );
+});
+
+describeFrameworks(({ serve }) => {
+  test("a cost function may return, resolve, throw or reject with anything: nobody passes uncounted", async () => {
+    const expectNothingUnhandled = watchUnhandled();
+    let answer: () => unknown = () => 1;
+    const options = { limits, store: memoryStore(), name: "api", cost: () => answer() as never };
+    const site = await serve({ limits: options });
+    let used = 0;
+    const ways = fc.constantFrom("returns", "resolves", "throws", "rejects");
+    await fc.assert(
+      fc.asyncProperty(cost, ways, async (value, way) => {
+        answer = () => {
+          if (way === "throws") throw value;
+          if (way === "returns") return value;
+          return way === "resolves" ? Promise.resolve(value) : Promise.reject(value);
+        };
+        const before = site.handled.length;
+        const { status, headers } = await site.ask();
+        const isAsked = (way === "returns" || way === "resolves") && isCost(value);
+        const fits = isAsked && used + (value as number) <= LIMIT;
+        // What an application throws may name a status of its own.
+        if (way === "returns" || way === "resolves")
+          expect(status).toBe(isAsked ? (fits ? 200 : 429) : 500);
+        expect(site.handled.length - before).toBe(fits ? 1 : 0);
+        if (fits) used += value as number;
+        if (isAsked) expect(headers["x-ratelimit-remaining"]).toBe(String(LIMIT - used));
+      }),
+      runs(200),
+    );
+    await expectNothingUnhandled();
+  });
+});

@@ -1,0 +1,198 @@
+import { fc, test } from "@fast-check/vitest";
+import { gcra } from "@headgate/core";
+import { byHeader, byTier } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import { expect } from "vitest";
+import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import type { AnyRequest } from "../http/support/framework.ts";
+import { runs } from "./hostile-texts.ts";
+import type { RawAnswer } from "./raw-http.ts";
+import { requestOf, sendRaw } from "./raw-http.ts";
+import { expectOurKeys, useOwnRedis } from "./redis-of-our-own.ts";
+
+/** Every byte a header value may have reaches the key functions; none of them comes back, none is readable in Redis. */
+
+const own = useOwnRedis();
+
+/** Part of every value, so that it is found wherever it should not be. */
+const MARK = "s3cr3t";
+
+/** What an answer may carry: ours, and what Node and the frameworks say by themselves. */
+const FIELDS = new Set([
+  ...["ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining"],
+  ...["x-ratelimit-reset", "retry-after", "cache-control", "content-type", "content-length"],
+  ...["connection", "date", "keep-alive", "transfer-encoding", "x-powered-by", "etag"],
+  ...["content-security-policy", "x-content-type-options"],
+]);
+
+/** A field value of RFC 9110 §5.5 as the server will read it: any bytes but controls, no blanks at its ends. */
+const value: fc.Arbitrary<Buffer> = fc
+  .oneof(
+    fc.array(fc.oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff })), {
+      maxLength: 40,
+    }),
+    fc.array(fc.constantFrom(...Buffer.from("{}:#%*~@/\\\"',;= \t\x80\xff7du", "latin1")), {
+      maxLength: 12,
+    }),
+    fc
+      .tuple(fc.integer({ min: 0x21, max: 0xff }), fc.constantFrom(64, 65, 1_000, 12_000))
+      .map(([byte, times]) => new Array<number>(times).fill(byte === 0x7f ? 0x80 : byte)),
+  )
+  .map((bytes) => Buffer.concat([Buffer.from(MARK), Buffer.from(bytes), Buffer.from(".")]));
+
+/** What a parser of HTTP must refuse, or take for the end of the value. */
+const broken = fc.constantFrom(
+  "a\0b",
+  "a\rb",
+  "a\nX-Evil: 1",
+  "a\r\n X-Folded: 1",
+  "a\r\nX-Evil: 1",
+  "a\x7fb",
+  "a\r\n\r\nGET /evil HTTP/1.1\r\nHost: a\r\n",
+);
+
+const header = ({ headers }: AnyRequest) => headers["x-key"] as string | undefined;
+
+function expectNothingOf(answer: RawAnswer, marks: readonly (string | Buffer)[]): void {
+  for (const [name] of answer.fields) expect([...FIELDS]).toContain(name);
+  for (const mark of marks) expect(answer.bytes.includes(mark)).toBe(false);
+}
+
+describeFrameworks(({ serve }) => {
+  /** Each route reads the header in its own way; what an application throws goes to the framework's own handler. */
+  async function start() {
+    const store = redisStore(own.client, { prefix: "web" });
+    const limits = gcra({ limit: 1, window: "1h", name: 'a"b\\c, "d";q=9' });
+    const named = (name: string) => ({ name, limits, store });
+    return serve({
+      ownErrorHandler: false,
+      routes: {
+        "/hash": { limits: { ...named("hash"), key: byHeader("x-key") } },
+        "/hmac": { limits: { ...named("hmac"), key: byHeader("x-key", { hashSecret: "pepper" }) } },
+        "/text": { limits: { ...named("text"), key: header } },
+        "/proto": { limits: { ...named("proto"), key: byHeader("__proto__") } },
+        "/reject": { limits: { ...named("reject"), key: byHeader("x-none"), missing: "reject" } },
+        "/tier": {
+          limits: {
+            ...named("tier"),
+            limits: byTier({ free: limits }, (request: AnyRequest) => String(header(request))),
+          },
+        },
+        "/list": { limits: { ...named("list"), key: (request) => [header(request)] as never } },
+        "/skip": { limits: { ...named("skip"), skip: (request) => header(request) as never } },
+        "/cost": { limits: { ...named("cost"), cost: (request) => header(request) as never } },
+        "/throws": {
+          limits: {
+            ...named("throws"),
+            key: (request) => {
+              throw header(request);
+            },
+          },
+        },
+      },
+    });
+  }
+
+  test("are counted apart, hashed where that is said, and never repeated", async () => {
+    const { port, errors } = await start();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(value, { minLength: 2, maxLength: 8, selector: String }),
+        async (values) => {
+          await own.client.flushall();
+          for (const path of ["/hash", "/hmac", "/text"]) {
+            for (const status of [200, 429]) {
+              const answers = await Promise.all(
+                values.map((bytes) =>
+                  sendRaw(port, requestOf(path, Buffer.concat([Buffer.from("X-Key:"), bytes]))),
+                ),
+              );
+              for (const answer of answers) {
+                expect(answer.status).toBe(status);
+                expectNothingOf(answer, [MARK]);
+              }
+            }
+          }
+          const keys = expectOurKeys(await own.scan(), "web");
+          expect(keys).toHaveLength(3 * values.length);
+          const hashed = keys.filter((key) => !key.includes(":text:"));
+          expect(hashed.filter((key) => !/^web:\{~(sha256|hmac)~[\w-]{43}\}:/.test(key))).toEqual(
+            [],
+          );
+        },
+      ),
+      runs(12),
+    );
+    expect(errors).toEqual([]);
+  });
+
+  test("are in no error that a client gets to see", async () => {
+    const { port, handled } = await start();
+    await fc.assert(
+      fc.asyncProperty(
+        value,
+        fc.constantFrom("/tier", "/list", "/skip", "/cost", "/throws"),
+        async (bytes, path) => {
+          const answer = await sendRaw(
+            port,
+            requestOf(path, Buffer.concat([Buffer.from("X-Key: "), bytes])),
+          );
+          expect(answer.status).toBe(500);
+          expectNothingOf(answer, [MARK]);
+        },
+      ),
+      runs(40),
+    );
+    expect(handled).toEqual([]);
+    expect(await own.client.dbsize()).toBe(0);
+  });
+
+  test("are in no error about a key that somebody else has written", async () => {
+    const { port, handled } = await start();
+    await sendRaw(port, requestOf("/text", `X-Key: ${MARK}`));
+    for (const key of await own.scan())
+      await own.client.multi().del(key).lpush(key, "foreign").exec();
+    const answer = await sendRaw(port, requestOf("/text", `X-Key: ${MARK}`));
+    expect(answer.status).toBe(500);
+    expectNothingOf(answer, [MARK]);
+    expect(handled).toEqual(["/text"]);
+  });
+
+  test("that are none make no header, and no second answer", async () => {
+    const { port } = await start();
+    await fc.assert(
+      fc.asyncProperty(
+        broken,
+        fc.constantFrom("/hash", "/text", "/reject", "/proto"),
+        async (text, path) => {
+          const answer = await sendRaw(port, requestOf(path, `X-Key: ${text}`));
+          expect([200, 400, 429]).toContain(answer.status);
+          expectNothingOf(answer, ["Evil", "evil", "Folded"]);
+        },
+      ),
+      runs(30),
+    );
+    expectOurKeys(await own.scan(), "web");
+  });
+
+  test("may come under any name, any number of times", async () => {
+    const { port, errors } = await start();
+    const names = [
+      "__proto__",
+      "constructor",
+      "toString",
+      "hasOwnProperty",
+      "__defineGetter__",
+      "valueOf",
+    ];
+    const lines = names.map((name) => `${name}: ${MARK}`);
+    const repeated = Array.from({ length: 200 }, (_, i) => `X-Key: ${MARK}${i}`);
+    for (const path of ["/hash", "/text", "/proto", "/reject"]) {
+      const answer = await sendRaw(port, requestOf(path, ...lines, ...repeated));
+      expect(answer.status).toBe(path === "/reject" ? 400 : 200);
+      expectNothingOf(answer, [MARK]);
+    }
+    expect(errors).toEqual([]);
+    expect(expectOurKeys(await own.scan(), "web").join()).not.toMatch(new RegExp(`(${MARK}.*){3}`));
+  });
+});

@@ -1,0 +1,125 @@
+import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, test } from "vitest";
+import { CROWD, eventually, passCrowd } from "./crowd.ts";
+import { liveMebibytes, mebibytesOf } from "./memory-use.ts";
+import { useOwnRedis } from "./redis-of-our-own.ts";
+
+/** A million clients who come once (a tenth of it without HEADGATE_LONG=1): what they take, and that it is given back. */
+
+const own = useOwnRedis();
+
+function tell(what: string, figures: Readonly<Record<string, number>>): void {
+  const told = Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`);
+  console.log(`${CROWD} clients, ${what}: ${told.join(", ")}`);
+}
+
+describe("in memory", () => {
+  const kinds = [
+    // A kilobyte each: key, row, three places in heaps, and the states of the limits.
+    ["counters", fixedWindow({ limit: 5, window: "1h" }), 1],
+    ["logs", slidingLog({ limit: 5, window: "1h" }), 2],
+  ] as const;
+
+  test.each(kinds)("%s take no more room than maxKeys says", async (kind, limits, kilobytes) => {
+    const maxKeys = CROWD / 20;
+    const limiter = createLimiter({ name: "api", limits, store: memoryStore({ maxKeys }) });
+    await limiter.consume("warm");
+    const before = liveMebibytes();
+    const filling = await passCrowd(limiter.consume, { to: maxKeys });
+    const full = liveMebibytes();
+    const beyond = await passCrowd(limiter.consume, { from: maxKeys });
+    const after = liveMebibytes();
+    await limiter.close();
+    tell(`memoryStore of ${maxKeys} ${kind}, MB`, {
+      before,
+      full,
+      after,
+      "µs each while it fills": filling.microsecondsEach,
+      "µs each when it is full": beyond.microsecondsEach,
+    });
+    expect(filling.admitted + beyond.admitted).toBe(CROWD);
+    expect(full - before).toBeLessThan((maxKeys * kilobytes * 1_024) / 2 ** 20 + 2);
+    // Nineteen times as many clients again, and no more room.
+    expect(after - full).toBeLessThan(0.1 * (full - before) + 3);
+    // A place in a heap is found in some steps, not by looking at all.
+    expect(beyond.microsecondsEach).toBeLessThan(200);
+  });
+
+  test("who has spent its limit is not forgotten for a crowd that came once", async () => {
+    const limits = fixedWindow({ limit: 5, window: "1h" });
+    const limiter = createLimiter({ name: "api", limits, store: memoryStore({ maxKeys: 1_000 }) });
+    for (let i = 0; i < 5; i += 1) await limiter.consume("spent");
+    await passCrowd(limiter.consume, { to: CROWD / 10 });
+    expect((await limiter.consume("spent")).allowed).toBe(false);
+    await limiter.close();
+  });
+
+  test("what expired is swept as others come, with room for all", async () => {
+    let now = 1_800_000_000_000;
+    const store = memoryStore({ maxKeys: CROWD, clock: () => now });
+    const limiter = createLimiter({
+      name: "api",
+      limits: fixedWindow({ limit: 5, window: "1s" }),
+      store,
+    });
+    const crowd = CROWD / 10;
+    await passCrowd(limiter.consume, { to: crowd });
+    const once = liveMebibytes();
+    for (let round = 1; round < 8; round += 1) {
+      now += 2_000;
+      await passCrowd(limiter.consume, { from: round * crowd, to: (round + 1) * crowd });
+    }
+    const often = liveMebibytes();
+    await limiter.close();
+    tell("memoryStore, eight crowds after each other, MB", { once, often });
+    expect(often - once).toBeLessThan(10);
+  });
+});
+
+describe("in Redis", () => {
+  /** Longer than the crowd takes to pass, so that all of it is there at once. */
+  const WINDOW_MS = CROWD / 10;
+
+  test("every client is forgotten by the server when its window is over", async () => {
+    const used = async () => mebibytesOf(await own.client.info("memory"));
+    const limits = fixedWindow({ limit: 5, window: WINDOW_MS });
+    const limiter = createLimiter({ name: "api", limits, store: redisStore(own.client) });
+    await passCrowd(limiter.consume, { to: 1_000 });
+    await own.client.flushall();
+    const [before, heapBefore] = [await used(), liveMebibytes()];
+    const { admitted, microsecondsEach } = await passCrowd(limiter.consume);
+    const [full, heapAfter] = [await used(), liveMebibytes()];
+    expect(admitted).toBe(CROWD);
+    await expectAllToExpire();
+    await eventually(async () => (await own.client.dbsize()) === 0, WINDOW_MS + 30_000);
+    await own.client.call("MEMORY", "PURGE");
+    const after = await used();
+    await limiter.close();
+    tell("Redis, MB", {
+      before,
+      full,
+      after,
+      "bytes a client": ((full - before) * 2 ** 20) / CROWD,
+      "µs each": microsecondsEach,
+      "heap of this process before": heapBefore,
+      "and after": heapAfter,
+    });
+    expect(((full - before) * 2 ** 20) / CROWD).toBeLessThan(400);
+    expect(after - before).toBeLessThan(0.1 * (full - before) + 2);
+    expect(heapAfter - heapBefore).toBeLessThan(15);
+  }, 300_000);
+
+  async function expectAllToExpire(): Promise<void> {
+    const info = await own.client.info("keyspace");
+    const [, keys, expires] = /^db0:keys=(\d+),expires=(\d+)/m.exec(info) ?? [];
+    expect(Number(keys)).toBeGreaterThan(0);
+    expect(expires).toBe(keys);
+    const all = await own.scan();
+    for (let i = 0; i < all.length; i += 10_000) {
+      const ttls = await Promise.all(all.slice(i, i + 10_000).map((key) => own.client.pttl(key)));
+      // -2: it has gone meanwhile. -1 would be for ever.
+      expect(ttls.filter((ttl) => ttl === -1 || ttl > WINDOW_MS + 1)).toEqual([]);
+    }
+  }
+});

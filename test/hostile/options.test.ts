@@ -1,0 +1,142 @@
+import { fc, test } from "@fast-check/vitest";
+import type { Limiter, Store } from "@headgate/core";
+import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { byHeader, byIp, byTier } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import { rateLimit } from "@headgate/express";
+import headgate from "@headgate/fastify";
+import Fastify from "fastify";
+import { expect } from "vitest";
+import { expectCode, garbage, orCode } from "./garbage.ts";
+import { runs } from "./hostile-texts.ts";
+
+/** Whatever stands where an option should: it works, or the error says so and has a code. No name is kept by what failed. */
+
+const limits = gcra({ limit: 5, window: "1m" });
+
+/** Some of these properties, each right or garbage, and now and then one that does not exist. */
+function optionsOf(right: Readonly<Record<string, readonly unknown[]>>): fc.Arbitrary<object> {
+  const entries = Object.entries({ ...right, bogus: [] }).map(([name, values]) => {
+    const value = values.length > 0 ? fc.oneof(fc.constantFrom(...values), garbage) : garbage;
+    return [name, value] as const;
+  });
+  return fc.oneof(
+    { weight: 9, arbitrary: fc.record(Object.fromEntries(entries), { requiredKeys: [] }) },
+    { weight: 1, arbitrary: garbage as fc.Arbitrary<object> },
+  );
+}
+
+const LIMITER_OPTIONS = {
+  name: ["api", "}:x{", "\ud800"],
+  limits: [limits, [limits]],
+  store: [undefined],
+  maxQueue: [1, 10],
+  storeTimeout: ["100ms", 50],
+  onUnavailable: ["local", "allow", "deny"],
+  localShare: [1, 0.5],
+  denyCache: [true, false],
+};
+
+test.prop([optionsOf(LIMITER_OPTIONS)], runs(1_000))("createLimiter", async (options) => {
+  const store = memoryStore();
+  const own = { store, ...options };
+  const limiter = orCode(() => createLimiter(own as never));
+  if (limiter !== undefined) expect(await limiter.consume("ann")).toMatchObject({ remaining: 4 });
+  await limiter?.close();
+  // The name is free again.
+  const name = (options as { name?: unknown } | null)?.name;
+  if (typeof name !== "string" || name === "" || name.length > 512) return;
+  await createLimiter({ name, limits: gcra({ limit: 9, window: "1h" }), store }).close();
+});
+
+test.prop([optionsOf({ maxKeys: [1, 100], clock: [Date.now] })], runs(500))(
+  "memoryStore",
+  (options) => {
+    orCode(() => memoryStore(options as never));
+  },
+);
+
+test.prop([garbage, optionsOf({ prefix: ["hg", "a.b"], clock: [Date.now] })], runs(500))(
+  "redisStore",
+  (client, options) => {
+    orCode(() => redisStore(client as never));
+    const known = { evalsha: async () => [[1]], eval: async () => [[1]] };
+    const store = orCode(() => redisStore(known, options as never)) as Store | undefined;
+    if (store !== undefined) expect(store.prefix).toMatch(/^[\w.-]{1,32}$/);
+  },
+);
+
+test.prop(
+  [garbage, garbage, optionsOf({ ipv6Prefix: [64] }), optionsOf({ hashSecret: ["s"] })],
+  runs(500),
+)("byHeader, byIp, byTier", (one, other, ip, header) => {
+  orCode(() => byIp(ip as never));
+  orCode(() => byHeader(one as never));
+  orCode(() => byHeader("x-key", header as never));
+  orCode(() => byTier(one as never, other as never));
+  orCode(() => byTier({ free: one as never }, () => "free"));
+});
+
+const GUARD_OPTIONS = {
+  name: ["api"],
+  limits: [limits, [limits], byTier({ free: limits }, () => "free")],
+  store: [undefined],
+  key: [() => "ann", { default: () => "ann" }],
+  missing: ["ip", "reject", "skip"],
+  cost: [1, () => 1],
+  skip: [() => false],
+  headers: [true, false, { legacy: false }],
+  onDenied: ["error", () => {}],
+  storeTimeout: ["100ms"],
+  onUnavailable: ["local", "deny"],
+  localShare: [0.5],
+  denyCache: [false],
+};
+
+test.prop([optionsOf(GUARD_OPTIONS)], runs(1_000))("rateLimit of Express", async (options) => {
+  const middleware = orCode(() => rateLimit(options as never));
+  await middleware?.close();
+});
+
+test.prop([optionsOf({ ...GUARD_OPTIONS, hook: ["onRequest", "preHandler"] })], runs(200))(
+  "the plugin of Fastify, and its routes",
+  async (options) => {
+    for (const route of [{}, { config: { rateLimit: options } }]) {
+      const app = Fastify();
+      const plugin = "config" in route ? { limits } : options;
+      // Fastify's own register asks for an object or a function before it asks the plugin.
+      if (typeof plugin !== "object" || plugin === null) continue;
+      try {
+        app.register(headgate, plugin as never);
+        app.get("/", route as never, async () => "fine");
+        await app.ready();
+        expect((await app.inject("/")).statusCode).toBeLessThanOrEqual(500);
+      } catch (error) {
+        expectCode(error);
+      } finally {
+        await app.close();
+      }
+    }
+  },
+);
+
+test.prop([garbage, garbage], runs(1_000))(
+  "what a limiter's methods are given",
+  async (one, other) => {
+    const limiter: Limiter = createLimiter({ limits: [limits, { ...limits, per: "tenant" }] });
+    const single: Limiter = createLimiter({ limits });
+    const calls = [limiter, single].flatMap((asked) => [
+      () => asked.consume(one as never),
+      () => asked.consume({ default: one, tenant: other } as never),
+      () => asked.consume("ann", one as never),
+      () => asked.peek("ann", { cost: one } as never),
+      () => asked.reset(one as never),
+      () => asked.refund(one as never),
+      () => asked.wait("ann", { timeout: 1, ...(one as object) } as never),
+      () => asked.wait("ann", { timeout: 1, signal: one } as never),
+      () => asked.wait("ann", { timeout: one, cost: 6 } as never),
+    ]);
+    for (const call of calls) await call().catch((error: unknown) => expectCode(error));
+    await Promise.all([limiter.close(), single.close()]);
+  },
+);

@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect } from "vitest";
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly bytes: Buffer;
+  /** Names in small letters, in order, with their values as they were sent. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+}
+
+/** No answer takes longer, on whatever machine. */
+const TIMEOUT_MS = 20_000;
+
+/** Sends bytes to a server on 127.0.0.1, whatever they are, and reads until it closes the connection. */
+export async function sendRaw(port: number, request: Buffer): Promise<RawAnswer> {
+  const socket = connect(port, "127.0.0.1");
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  // A server that has answered may close before it has read everything.
+  socket.on("error", () => {});
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy());
+  socket.write(request);
+  await once(socket, "close");
+  return parseAnswer(Buffer.concat(chunks));
+}
+
+/** A GET with header lines of any bytes; the server closes after its answer. */
+export function requestOf(path: string, ...lines: readonly (string | Buffer)[]): Buffer {
+  return Buffer.concat([
+    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`, "latin1"),
+    ...lines.map((line) =>
+      Buffer.concat([Buffer.isBuffer(line) ? line : Buffer.from(line, "latin1"), CRLF]),
+    ),
+    CRLF,
+  ]);
+}
+
+const CRLF = Buffer.from("\r\n");
+
+/** One answer and nothing behind it. Fails for bytes that no header section may hold. */
+function parseAnswer(bytes: Buffer): RawAnswer {
+  const text = bytes.toString("latin1");
+  const end = text.indexOf("\r\n\r\n");
+  expect(end, text).toBeGreaterThan(0);
+  const [first = "", ...lines] = text.slice(0, end).split("\r\n");
+  expect(first).toMatch(/^HTTP\/1\.1 \d{3} [A-Za-z -]+$/);
+  const fields = lines.map((line) => {
+    const [, name = "", value = ""] = /^([A-Za-z-]+): ([\x20-\x7e]*)$/.exec(line) ?? [];
+    expect(name, JSON.stringify(line)).not.toBe("");
+    return [name.toLowerCase(), value] as const;
+  });
+  const body = bytes.subarray(end + 4);
+  const length = fields.find(([name]) => name === "content-length")?.[1];
+  if (length !== undefined) expect(body.length).toBe(Number(length));
+  expect(text.slice(end).includes("HTTP/1.1")).toBe(false);
+  return { status: Number(first.slice(9, 12)), bytes, fields, body };
+}

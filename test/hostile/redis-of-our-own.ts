@@ -1,0 +1,65 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+
+/** A server that nobody else writes to, emptied before each test: whatever is in it was put there by the test. */
+export interface OwnRedis {
+  readonly client: Redis;
+  readonly server: RedisProcess;
+  /** Every key there is, as bytes. */
+  scan(): Promise<Buffer[]>;
+}
+
+/** What a key of Headgate's may be made of: the documented alphabet, in the documented order. */
+const KEY =
+  /^[\w.-]{1,32}:\{([\w.~@/:%-]{1,64}|#[\w-]{43})\}:([\w.~@/%-]{1,64}|#[\w-]{43}):[\w.-]{1,64}:[\w-]{8}(:log\d+)?$/;
+
+/** 32 for the prefix, 64 each for subject, name and dimension, 8 for the fingerprint, what stands between, and the log. */
+const LONGEST_KEY = 32 + 3 * 64 + 8 + 6 + ":log99".length;
+
+export function useOwnRedis(): OwnRedis {
+  let server: RedisProcess | undefined;
+  let client: Redis | undefined;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = new Redis(server.socket);
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await server?.stop();
+  });
+  beforeEach(() => client?.flushall());
+  return {
+    get client() {
+      return client as Redis;
+    },
+    get server() {
+      return server as RedisProcess;
+    },
+    async scan() {
+      const found: Buffer[] = [];
+      let cursor = "0";
+      do {
+        const [next, keys] = await (client as Redis).scanBuffer(cursor, "COUNT", 10_000);
+        found.push(...keys);
+        cursor = next.toString();
+      } while (cursor !== "0");
+      return found;
+    },
+  };
+}
+
+/** Expects keys under the prefix only, of the documented alphabet, with nothing of a client that could leave its place. */
+export function expectOurKeys(keys: readonly Buffer[], prefix: string): string[] {
+  return keys.map((bytes) => {
+    // One byte a sign: what is no ASCII would show.
+    const key = bytes.toString("latin1");
+    expect(key).toMatch(KEY);
+    expect(key.startsWith(`${prefix}:{`)).toBe(true);
+    expect(bytes.length).toBeLessThanOrEqual(LONGEST_KEY);
+    // An escape is whole, and written in one way only.
+    expect(key.replace(/%(u[0-9a-f]{4}|[0-9a-f]{2})/g, "")).not.toContain("%");
+    return key;
+  });
+}
