@@ -64,7 +64,7 @@ async function charge(limits: UnitLimits, keys: readonly string[], times: number
   const once = async (key: string) => {
     const [allowed] = await store.run(decide, {
       cost: 1,
-      charge: true,
+      mode: "charge" as const,
       units: [{ ...limits, key }],
     });
     if (allowed !== 1) throw new Error(`${key} was denied`);
@@ -123,7 +123,7 @@ describe("a subject takes", () => {
     const store = redisStore(redis);
     const call = (cost: number) => ({
       cost,
-      charge: true,
+      mode: "charge" as const,
       units: [{ ...limits, key: "a key of 19 bytes.." }],
     });
     await store.run(decide, call(1));

@@ -3,12 +3,16 @@ export { gcra } from "./algorithms/gcra.ts";
 export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
+export { CHANNELS } from "./channels.ts";
 export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
 export type { Subjects } from "./limiter/counters.ts";
+export { createLimiter } from "./limiter/create-limiter.ts";
+export type { FailureOptions, OnUnavailable } from "./limiter/failure-options.ts";
 export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
-export { createLimiter } from "./limiter/limiter.ts";
+export type { DegradedDecision } from "./limiter/remote-decider.ts";
+export type { StoreDown, StoreUp } from "./limiter/store-watch.ts";
 export type {
   FixedWindowLimit,
   GcraLimit,
@@ -22,5 +26,5 @@ export type {
 export type { Clock } from "./store/clock.ts";
 export type { MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";
-export type { Step, Store } from "./store/store.ts";
+export type { Remote, Step, Store } from "./store/store.ts";
 export type { Duration } from "./time.ts";

@@ -12,6 +12,7 @@ import type { NamedRoute } from "./route-name.ts";
 import { routeName } from "./route-name.ts";
 import type { Rule } from "./rule.ts";
 import { makeRouteRule, makeRule, validateRouteOptions } from "./rule.ts";
+import { tellThroughLog } from "./teller.ts";
 
 /** Limits every request of a scope. */
 export async function headgatePlugin(
@@ -25,10 +26,12 @@ export async function headgatePlugin(
   const rule = makeRule("headgate", options, warn);
   const headgate = createHeadgate(rule);
   const made: Rule[] = [rule];
+  const teller = tellThroughLog(app);
+  teller.listen(rule.limiters);
   const firstLimiter = rule.limiters.all[0];
   const store = partsOf(firstLimiter).counters.store;
   const pluginName = options.name ?? rule.limiters.only?.name ?? "limiter";
-  const plugin = { options, rule, store };
+  const plugin = { options, rule, name: pluginName, store };
   /** Rules by their route, or by its config where the route is not known. */
   const routeRules = new WeakMap<object, Rule>();
   /** The hooks in which any rule decides. */
@@ -37,6 +40,7 @@ export async function headgatePlugin(
   function addRule(owner: string, routeOptions: RouteRateLimitOptions, name?: string): Rule {
     const added = makeRouteRule(owner, routeOptions, name, plugin, warn);
     made.push(added);
+    teller.listen(added.limiters);
     return added;
   }
 
@@ -113,6 +117,7 @@ export async function headgatePlugin(
     app.addHook(hook as "onRequest", decide);
   }
   app.addHook("onClose", async () => {
+    teller.stop();
     await Promise.all(made.map(({ limiters }) => limiters.close()));
   });
 }

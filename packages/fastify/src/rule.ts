@@ -3,6 +3,8 @@ import { HeadgateError } from "@headgate/core";
 import type { Guard, GuardLimiters, Warn } from "@headgate/core/http";
 import {
   createGuard,
+  FAILURE_OPTIONS,
+  failureOptionsOf,
   formatReceived,
   makeGuardLimiters,
   validateGuardOptions,
@@ -26,6 +28,14 @@ export function makeRule(owner: string, options: HeadgateOptions, warn: Warn): R
   return ruleFor(owner, makeGuardLimiters(owner, options), options, warn);
 }
 
+/** What routes inherit from. */
+export interface PluginRule {
+  readonly options: HeadgateOptions;
+  readonly rule: Rule;
+  readonly name: string;
+  readonly store: Store;
+}
+
 /**
  * Makes a rule that inherits what it does not name from the plugin's. Without limits of its own it asks the plugin's
  * limiter. `name` is its counters' when it names none. Throws what `createLimiter` throws.
@@ -34,7 +44,7 @@ export function makeRouteRule(
   owner: string,
   options: RouteRateLimitOptions,
   name: string | undefined,
-  plugin: { readonly options: HeadgateOptions; readonly rule: Rule; readonly store: Store },
+  plugin: PluginRule,
   warn: Warn,
 ): Rule {
   validateRouteOptions(owner, options);
@@ -62,16 +72,22 @@ function limitersFor(
   owner: string,
   options: RouteRateLimitOptions,
   name: string | undefined,
-  plugin: { readonly rule: Rule; readonly store: Store },
+  plugin: PluginRule,
 ): GuardLimiters {
   if (options.limiter !== undefined) {
     return makeGuardLimiters(owner, options);
   }
+  const { store } = plugin;
+  const failure = { ...failureOptionsOf(plugin.options), ...definedOf(failureOptionsOf(options)) };
   if (options.limits === undefined) {
+    if (FAILURE_OPTIONS.some((option) => options[option] !== undefined)) {
+      // The same name and limits share the plugin's counts, whatever happens when the store is away.
+      return makeGuardLimiters(owner, { ...plugin.options, ...failure, name: plugin.name, store });
+    }
     // The plugin's limiters, which the plugin closes.
     return { ...plugin.rule.limiters, close: async () => {} };
   }
-  const own = { ...options, name: options.name ?? name, store: options.store ?? plugin.store };
+  const own = { store, ...definedOf(options), ...failure, name: options.name ?? name };
   if (options.extend !== true) return makeGuardLimiters(owner, own);
   const { only } = plugin.rule.limiters;
   if (only === undefined) {
@@ -99,8 +115,9 @@ function withoutLimits({ limits, limiter, store, name, ...rest }: HeadgateOption
   return rest;
 }
 
-function definedOf(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+function definedOf<Options extends object>(options: Options): Partial<Options> {
+  const defined = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined) as Partial<Options>;
 }
 
 function rejectOptions(

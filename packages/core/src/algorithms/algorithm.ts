@@ -1,4 +1,4 @@
-import type { LimitDescription } from "../policy.ts";
+import type { Limit, LimitDescription } from "../policy.ts";
 
 /** A Lua script as the generator embeds it. */
 export interface LuaSource {
@@ -46,6 +46,8 @@ export interface Algorithm<State, Quota> {
 
 /** A limit that was validated and is ready to be decided. */
 export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDescription {
+  /** The limit as it was written. */
+  readonly source: Limit;
   readonly algorithm: Algorithm<State, Quota>;
   readonly quota: Quota;
   /** The quota as the Lua twin reads it, in order. */

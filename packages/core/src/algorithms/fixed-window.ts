@@ -93,6 +93,7 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit<Windo
     limit: count,
     windowMs: toMilliseconds(window),
     hasLog: false,
+    source: limit,
     canonical: `fixedWindow(${count},${window},${align})`,
   };
 }

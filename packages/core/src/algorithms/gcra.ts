@@ -28,6 +28,7 @@ export function compileGcra(limit: GcraLimit): CompiledLimit {
     ...compileBucket(burst, rate, window),
     name: limit.name ?? `${rate}-per-${formatDuration(window)}`,
     per: limit.per ?? "default",
+    source: limit,
     canonical: `gcra(${rate},${window},${burst})`,
   };
 }

@@ -152,6 +152,7 @@ export function compileSlidingLog(limit: SlidingLogLimit): CompiledLimit<Log, Lo
     limit: count,
     windowMs: toMilliseconds(window),
     hasLog: true,
+    source: limit,
     canonical: `slidingLog(${count},${window})`,
   };
 }

@@ -156,6 +156,7 @@ export function compileSlidingWindow(
     limit: count,
     windowMs: toMilliseconds(length),
     hasLog: false,
+    source: limit,
     canonical: `slidingWindow(${count},${length},${buckets})`,
   };
 }

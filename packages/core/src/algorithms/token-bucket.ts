@@ -162,6 +162,7 @@ export function compileTokenBucket(limit: TokenBucketLimit): CompiledLimit<Debt,
     ...compileBucket(capacity, refill, every),
     name: limit.name ?? `${refill}-per-${formatDuration(every)}`,
     per: limit.per ?? "default",
+    source: limit,
     canonical: `tokenBucket(${capacity},${refill},${every})`,
   };
 }

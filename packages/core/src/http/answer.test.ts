@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import type { Decision } from "../decision.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo, refuseMissing } from "./answer.ts";

@@ -6,7 +6,7 @@ import type { ToldDecision } from "./request-state.ts";
 import { bindingDecision } from "./request-state.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** RFC 6585 §4: an answer with status 429 must not be stored by a cache. */
+/** RFC 6585 §4: an answer with status 429 must not be stored by a cache; nor is one with status 503 worth keeping. */
 const NO_STORE: Header = ["Cache-Control", "no-store"];
 
 /** `X-RateLimit-*`, to be taken off again where a limiter that tells nothing denies after one that told of room. */
@@ -31,12 +31,16 @@ export function answerTo(told: readonly ToldDecision[], nowMs: number): Verdict 
   const retryAfter = formatRetryAfter(binding);
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);
   headers.push(NO_STORE);
-  const body = JSON.stringify(toProblem(binding));
+  const problem = toProblem(binding);
   return {
     kind: "denied",
     decision: binding,
     headers,
-    rejection: { status: 429, contentType: PROBLEM_JSON, body },
+    rejection: {
+      status: problem.status,
+      contentType: PROBLEM_JSON,
+      body: JSON.stringify(problem),
+    },
   };
 }
 
@@ -45,13 +49,18 @@ function legacyHeaders(
   binding: Decision,
   nowMs: number,
 ): readonly Header[] {
-  const shown = told.filter((one) => one.headers.legacy);
+  const shown = told.filter((one) => one.headers.legacy && hasNumbers(one.decision));
   const isHidden = !shown.some(({ decision }) => decision === binding);
   if (isHidden && !binding.allowed) return shown.length > 0 ? NO_LEGACY : [];
   if (shown.length === 0) return [];
   const visible = bindingDecision(shown.map(({ decision }) => decision));
   const { headers } = shown.find(({ decision }) => decision === visible) as ToldDecision;
   return formatLegacy(visible, headers.legacyReset ?? "delta", nowMs);
+}
+
+/** A decision that was taken without counting has nothing to tell. */
+function hasNumbers({ limits }: Decision): boolean {
+  return limits.length > 0;
 }
 
 /** The answer to a request that lacks the key of a dimension. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import { HeadgateDenied } from "./denied.ts";
 
 test("a denial as an error tells both frameworks its status, and carries its decision", async () => {

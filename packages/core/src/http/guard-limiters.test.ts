@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../errors.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { byTier } from "./by-tier.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";

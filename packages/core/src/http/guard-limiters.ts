@@ -1,6 +1,8 @@
 import { HeadgateError } from "../errors.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/failure-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { createLimiter, partsOf } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
 import { requireName } from "../limiter/names.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -37,7 +39,14 @@ export function makeGuardLimiters<Request>(
     throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: limits or a limiter is required`);
   }
   if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended);
-  const made = createLimiter({ name, limits: limits as Policy, store, extends: extended });
+  const failure = failureOptionsOf(options);
+  const made = createLimiter({
+    name,
+    limits: limits as Policy,
+    store,
+    extends: extended,
+    ...failure,
+  });
   return oneLimiter(made, () => made.close());
 }
 
@@ -48,9 +57,10 @@ function oneLimiter(only: Limiter, close: () => Promise<void>): GuardLimiters {
 function tierLimiters<Request>(
   owner: string,
   policy: TierPolicy,
-  { name, store: given }: GuardOptions<Request>,
+  options: GuardOptions<Request>,
   extended: Limiter | undefined,
 ): GuardLimiters {
+  const { name, store: given } = options;
   requireTiers(policy);
   if (given !== undefined) requireName(name);
   // All tiers share one store, also when it is one of their own.
@@ -61,8 +71,14 @@ function tierLimiters<Request>(
   };
   try {
     for (const [tier, limits] of Object.entries(policy.tiers)) {
-      const tierName = `${name ?? "limiter"} (${tier})`;
-      tiers.set(tier, createLimiter({ name: tierName, limits, store, extends: extended }));
+      const made = createLimiter({
+        name: `${name ?? "limiter"} (${tier})`,
+        limits,
+        store,
+        extends: extended,
+        ...failureOptionsOf(options),
+      });
+      tiers.set(tier, made);
     }
   } catch (error) {
     void close();
@@ -87,11 +103,11 @@ function tierLimiters<Request>(
 }
 
 function rejectBeside<Request>(owner: string, options: GuardOptions<Request>): void {
-  for (const option of ["limits", "store", "name"] as const) {
+  for (const option of ["limits", "store", "name", ...FAILURE_OPTIONS] as const) {
     if (options[option] === undefined) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: limiter stands in place of limits, store and name; got ${option} as well`,
+      `${owner}: limiter stands in place of limits and all that belongs to them; got ${option} as well`,
     );
   }
 }

@@ -44,16 +44,18 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["duration", "limits"],
   ["storeClient", "store: redisStore(client)"],
   ["keyPrefix", "prefix"],
+  // What each of them has for a store that is away.
+  ["passOnStoreError", "onUnavailable"],
+  ["skipOnError", "onUnavailable"],
+  ["insuranceLimiter", "onUnavailable"],
 ];
 
 /** Options of theirs that have none, are for later, or would be misread. */
 const FOREIGN = [
   "skipFailedRequests",
   "skipSuccessfulRequests",
-  "passOnStoreError",
   "validate",
   "requestWasSuccessful",
-  "skipOnError",
   "ban",
   "onBanReach",
   "cache",
@@ -65,11 +67,8 @@ const FOREIGN = [
   "continueExceeding",
   "onExceeding",
   "blockDuration",
-  "insuranceLimiter",
   "count",
   "shadow",
-  "storeTimeout",
-  "onUnavailable",
   "window",
   "burst",
   "algorithm",

@@ -1,5 +1,7 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
+import type { FailureOptions } from "../limiter/failure-options.ts";
+import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/failure-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
@@ -17,7 +19,7 @@ export type MissingKey = "ip" | "reject" | "skip";
 export type KnownDimension = "default" | "ip" | "global";
 
 /** The options that both adapters share. `Request` is the framework's own. */
-export interface GuardOptions<Request, Dimension extends string = string> {
+export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
   /** The limits decided together for one request: one, several, or `byTier(...)`. */
@@ -46,8 +48,7 @@ export interface GuardOptions<Request, Dimension extends string = string> {
   readonly headers?: HeadersOption | undefined;
 }
 
-/** The options' names. */
-export const GUARD_OPTIONS = [
+const OWN_OPTIONS: readonly string[] = [
   "name",
   "limits",
   "limiter",
@@ -58,7 +59,10 @@ export const GUARD_OPTIONS = [
   "skip",
   "headers",
   "onDenied",
-] as const;
+];
+
+/** The options' names. */
+export const GUARD_OPTIONS: readonly string[] = [...OWN_OPTIONS, ...FAILURE_OPTIONS];
 
 /** What other limiters call it, and how Headgate does. */
 const PEER_OPTIONS: Readonly<Record<string, string>> = {
@@ -87,6 +91,9 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   addHeadersOnExceeding: "headers",
   enableDraftSpec: "headers: { standard }",
   requestPropertyName: "req.rateLimit, always",
+  passOnStoreError: 'onUnavailable: "allow"',
+  skipOnError: 'onUnavailable: "allow"',
+  insuranceLimiter: 'onUnavailable: "local"',
 };
 
 /** Throws `HEADGATE_INVALID_OPTION` for what no option takes, naming ours where another limiter's was meant. */
@@ -102,6 +109,7 @@ export function validateGuardOptions(
   withOwner(owner, () => {
     validateLimits(limits);
     readHeadersOption(headers);
+    readFailureOptions(options);
   });
   requireThat(
     owner,

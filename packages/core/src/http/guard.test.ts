@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { byTier } from "./by-tier.ts";
 import type { Guard } from "./guard.ts";

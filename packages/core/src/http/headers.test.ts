@@ -10,7 +10,7 @@ import { slidingWindow } from "../algorithms/sliding-window.ts";
 import { tokenBucket } from "../algorithms/token-bucket.ts";
 import type { Decision, LimitState } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { HeadersOption } from "./headers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { missingKeyProblem, PROBLEM_JSON, toProblem } from "./problem.ts";
 

@@ -1,6 +1,6 @@
 import type { Decision } from "../decision.ts";
 
-/** A problem of RFC 9457, as draft-ietf-httpapi-ratelimit-headers-11 defines it for quotas. */
+/** A problem of RFC 9457, as draft-ietf-httpapi-ratelimit-headers-11 defines it for quotas and for reduced capacity. */
 export interface QuotaProblem {
   readonly type: string;
   readonly title: string;
@@ -13,12 +13,13 @@ const PROBLEM_TYPES = "https://iana.org/assignments/http-problem-types";
 
 export const PROBLEM_JSON = "application/problem+json";
 
-/** The body of the answer to a denied request. */
+/** The body of the answer to a denied request. A decision with the source `"deny"` names no limits: none was asked. */
 export function toProblem(decision: Decision): QuotaProblem {
+  const isQuota = decision.source !== "deny";
   return {
-    type: `${PROBLEM_TYPES}#quota-exceeded`,
-    title: "Too Many Requests",
-    status: 429,
+    type: `${PROBLEM_TYPES}#${isQuota ? "quota-exceeded" : "temporary-reduced-capacity"}`,
+    title: isQuota ? "Too Many Requests" : "Service Unavailable",
+    status: isQuota ? 429 : 503,
     "violated-policies": decision.limits.filter(({ allowed }) => !allowed).map(({ name }) => name),
   };
 }

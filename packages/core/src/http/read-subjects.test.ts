@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../errors.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import type { HttpRequest, KeyFunction } from "./key-function.ts";
 import { byHeader, byIp } from "./key-function.ts";

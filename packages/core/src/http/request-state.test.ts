@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { Decision } from "../decision.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { createLimiter } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { readHeadersOption } from "./headers.ts";

@@ -68,10 +68,10 @@ export function addDecision(
 export function bindingDecision(decisions: readonly Decision[]): Decision {
   const denied = decisions.find(({ allowed }) => !allowed);
   if (denied !== undefined) return denied;
-  const binding = bindingLimit(
-    decisions.flatMap(({ limits }) => limits),
-    true,
-  );
+  const limits = decisions.flatMap((decision) => decision.limits);
+  // None of them was counted, while the store was away.
+  if (limits.length === 0) return decisions[0] as Decision;
+  const binding = bindingLimit(limits, true);
   return decisions.find(({ limits }) => limits.includes(binding)) as Decision;
 }
 

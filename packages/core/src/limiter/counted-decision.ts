@@ -1,16 +1,37 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { NEVER } from "../algorithms/exact.ts";
 import type { Decision, DecisionSource, LimitState } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { Receipt } from "../store/refund.ts";
-import { toMilliseconds } from "../time.ts";
-import type { Counters, GroupUnit } from "./counters.ts";
+import type { Counters } from "./counters.ts";
 
-/** How every copy of Headgate asks a decision for its receipt, which only the decision itself can read. */
-const TAKE_RECEIPT = Symbol.for("@headgate/core.take-receipt");
+/** How every copy of Headgate asks a decision for its charges, which only the decision itself can read. */
+const TAKE_CHARGES = Symbol.for("@headgate/core.take-charges");
 
-/** A decision that the store took, and the receipt of what it charged. */
+/** What a decision charged in one place. */
+export interface Charge {
+  readonly receipt: Receipt;
+  /** Whether it was charged in this process, because the store could not answer. */
+  readonly isLocal: boolean;
+}
+
+/** What is known of a decision when it has been taken. */
+export interface Outcome {
+  readonly allowed: boolean;
+  /** In the order of the policy; none when nothing was counted. */
+  readonly limits: readonly LimitState[];
+  readonly cost: number;
+  readonly source: DecisionSource;
+  readonly charges: readonly Charge[];
+  /** How long a denial lasts for which no limit was asked. Default 0. */
+  readonly retryAfterMs?: number;
+}
+
+/** What a decision tells that asked no limit. */
+const NOTHING_COUNTED = { limit: 0, remaining: 0, retryAfterMs: 0, resetAfterMs: 0 };
+
+const DEGRADED: readonly DecisionSource[] = ["local", "allow", "deny"];
+
+/** A decision, and the receipts of what it charged. */
 export class CountedDecision implements Decision {
   readonly allowed: boolean;
   readonly limit: number;
@@ -19,21 +40,17 @@ export class CountedDecision implements Decision {
   readonly resetAfterMs: number;
   readonly limits: readonly LimitState[];
   readonly cost: number;
-  readonly source: DecisionSource = "store";
-  readonly degraded: boolean = false;
-  /** The counters that were charged. */
+  readonly source: DecisionSource;
+  readonly degraded: boolean;
+  /** The counters that were asked. */
   readonly #counters: Counters;
   /** Private, so that nobody can make one up; gone once it was used. */
-  #receipt: Receipt | undefined;
+  #charges: readonly Charge[];
 
-  constructor(
-    counters: Counters,
-    allowed: boolean,
-    limits: readonly LimitState[],
-    cost: number,
-    receipt: Receipt | undefined,
-  ) {
-    const binding = bindingLimit(limits, allowed);
+  constructor(counters: Counters, outcome: Outcome) {
+    const { allowed, limits, cost, source, charges, retryAfterMs = 0 } = outcome;
+    const binding =
+      limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed;
     this.limit = binding.limit;
     this.remaining = binding.remaining;
@@ -41,37 +58,39 @@ export class CountedDecision implements Decision {
     this.resetAfterMs = binding.resetAfterMs;
     this.limits = limits;
     this.cost = cost;
+    this.source = source;
+    this.degraded = DEGRADED.includes(source);
     this.#counters = counters;
-    this.#receipt = receipt;
+    this.#charges = charges;
   }
 
-  /** Takes the receipt out: it can be used once. Undefined when there is none; `false` when other counters were charged. */
-  static takeReceipt(decision: CountedDecision, counters: Counters): Receipt | undefined | false {
-    // What only inherits from a decision, or stands in for one, has no receipt of its own.
+  /** Takes the charges out: they can be used once. `false` when other counters were charged. */
+  static takeCharges(decision: CountedDecision, counters: Counters): readonly Charge[] | false {
+    // What only inherits from a decision, or stands in for one, has no charges of its own.
     if (!(#counters in decision) || !isPartOf(decision.#counters, counters)) return false;
-    const receipt = decision.#receipt;
-    decision.#receipt = undefined;
-    return receipt;
+    const charges = decision.#charges;
+    decision.#charges = [];
+    return charges;
   }
 }
 
-Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPT, {
+Object.defineProperty(CountedDecision.prototype, TAKE_CHARGES, {
   value(this: CountedDecision, counters: Counters) {
-    return CountedDecision.takeReceipt(this, counters);
+    return CountedDecision.takeCharges(this, counters);
   },
 });
 
-/** The receipt of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
-export function takeReceipt(decision: unknown, counters: Counters): Receipt | undefined {
+/** The charges of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
+export function takeCharges(decision: unknown, counters: Counters): readonly Charge[] {
   const take: unknown =
     typeof decision === "object" && decision !== null
-      ? (decision as Record<symbol, unknown>)[TAKE_RECEIPT]
+      ? (decision as Record<symbol, unknown>)[TAKE_CHARGES]
       : undefined;
-  const receipt =
+  const charges =
     typeof take === "function"
-      ? (take.call(decision, counters) as Receipt | undefined | false)
+      ? (take.call(decision, counters) as readonly Charge[] | false)
       : false;
-  if (receipt !== false) return receipt;
+  if (charges !== false) return charges;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
     `refund takes a decision that this limiter made, got ${formatKind(decision)}`,
@@ -85,63 +104,5 @@ function isPartOf(charged: Counters, counters: Counters): boolean {
   return (
     charged.store.owner === counters.store.owner &&
     charged.keyspace.split("&").every((keyspace) => own.includes(keyspace))
-  );
-}
-
-/** Reads the reply of decide.lua. Throws `HEADGATE_FOREIGN_KEY`, `HEADGATE_BAD_REPLY`. */
-export function readDecision(
-  counters: Counters,
-  units: readonly GroupUnit[],
-  cost: number,
-  charge: boolean,
-  reply: readonly number[],
-): CountedDecision {
-  rejectForeign(reply, units);
-  const states: LimitState[] = new Array(counters.limits.length);
-  const births: number[] = [];
-  let at = 2;
-  for (const { group } of units) {
-    births.push(reply[at++] as number);
-    for (let i = 0; i < group.limits.length; i += 1) {
-      const limit = group.limits[i] as CompiledLimit;
-      states[group.positions[i] as number] = readState(limit, reply, at);
-      at += 4;
-    }
-  }
-  if (reply.length !== at) {
-    throw new HeadgateError(
-      "HEADGATE_BAD_REPLY",
-      `decide returned ${reply.length} numbers, not ${at}`,
-    );
-  }
-  const allowed = reply[0] === 1;
-  const receipt =
-    allowed && charge ? { cost, charged: reply[1] as number, units, births } : undefined;
-  // A dimension that was left out leaves a hole.
-  return new CountedDecision(counters, allowed, states.filter(Boolean), cost, receipt);
-}
-
-function readState(limit: CompiledLimit, reply: readonly number[], at: number): LimitState {
-  const wait = reply[at] as number;
-  return {
-    name: limit.name,
-    per: limit.per,
-    limit: limit.limit,
-    windowMs: limit.windowMs,
-    allowed: wait === 0,
-    remaining: reply[at + 1] as number,
-    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : toMilliseconds(wait),
-    resetAfterMs: toMilliseconds(reply[at + 2] as number),
-    growsAfterMs: toMilliseconds(reply[at + 3] as number),
-  };
-}
-
-/** Throws `HEADGATE_FOREIGN_KEY` when a step found something in a key that Headgate did not put there. */
-export function rejectForeign(reply: readonly number[], units: readonly GroupUnit[]): void {
-  if (reply[0] !== -1) return;
-  throw new HeadgateError(
-    "HEADGATE_FOREIGN_KEY",
-    "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",
-    { cause: { keys: units.map(({ key }) => key) } },
   );
 }

@@ -3,8 +3,8 @@ import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import { formatReceived } from "../errors.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
-import { createLimiter } from "./limiter.ts";
 import { claimName } from "./names.ts";
 
 const perMinute = gcra({ limit: 2, window: "1m" });

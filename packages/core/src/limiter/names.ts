@@ -1,5 +1,6 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
+import { sharedBy } from "./shared.ts";
 
 /** One limiter's counters, known by owner, prefix and name: limiters that share this object share a budget. */
 export interface NameClaim {
@@ -12,11 +13,6 @@ interface NameEntry {
   readonly policy: string;
   users: number;
 }
-
-/** Shared by every copy of this package in the process: the same counters must not be taken for two limiters. */
-const REGISTRY = Symbol.for("@headgate/core.names");
-
-type Registry = WeakMap<object, Map<string, NameEntry>>;
 
 /** Throws `HEADGATE_INVALID_OPTION` for a name that is none. */
 export function requireName(name: unknown): asserts name is string {
@@ -57,12 +53,5 @@ export function claimName(store: Store, name: string, policy: string): NameClaim
 }
 
 function namesOf(owner: object): Map<string, NameEntry> {
-  const shared = globalThis as { [REGISTRY]?: Registry };
-  shared[REGISTRY] ??= new WeakMap();
-  const registry = shared[REGISTRY];
-  const known = registry.get(owner);
-  if (known !== undefined) return known;
-  const names = new Map<string, NameEntry>();
-  registry.set(owner, names);
-  return names;
+  return sharedBy(owner, "names", () => new Map());
 }

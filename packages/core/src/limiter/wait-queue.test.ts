@@ -7,7 +7,7 @@ import { slidingLog } from "../algorithms/sliding-log.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
-import { createLimiter } from "./limiter.ts";
+import { createLimiter } from "./create-limiter.ts";
 
 const DAY = 86_400_000;
 

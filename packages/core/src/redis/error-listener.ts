@@ -3,25 +3,40 @@ interface Emitter {
   listenerCount(event: "error"): number;
 }
 
+/** What a client last said was wrong. */
+export interface ClientErrors {
+  last: Error | undefined;
+}
+
+/** One listener for each client, however many stores are made on it. */
+const listening = new WeakMap<object, ClientErrors>();
+
 /**
- * Listens for a client's errors where nobody does. Without a listener node-redis would end the process at the first lost
- * connection. The first error is told as a process warning with the code `HEADGATE_CLIENT_ERROR`.
+ * Listens for a client's errors, to tell the operator why it does not answer. Where nobody else listens, node-redis would
+ * end the process at the first lost connection without this, and the first error is told as a process warning with the
+ * code `HEADGATE_CLIENT_ERROR`.
  */
-export function listenForErrors(client: object): void {
-  if (!isEmitter(client) || client.listenerCount("error") > 0) return;
-  let told = false;
+export function listenForErrors(client: object): ClientErrors {
+  const known = listening.get(client);
+  if (known !== undefined) return known;
+  const errors: ClientErrors = { last: undefined };
+  listening.set(client, errors);
+  if (!isEmitter(client)) return errors;
+  let isTold = client.listenerCount("error") > 0;
   client.on("error", (error) => {
-    if (told) return;
-    told = true;
-    const reason = error instanceof Error ? error.message : String(error);
-    process.emitWarning(
-      `The Redis client reports: ${reason}. Add an "error" listener to see every error.`,
-      {
-        type: "HeadgateWarning",
-        code: "HEADGATE_CLIENT_ERROR",
-      },
-    );
+    if (error instanceof Error) errors.last = error;
+    if (!isTold) warn(error);
+    isTold = true;
   });
+  return errors;
+}
+
+function warn(error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  process.emitWarning(
+    `The Redis client reports: ${reason}. Add an "error" listener to see every error.`,
+    { type: "HeadgateWarning", code: "HEADGATE_CLIENT_ERROR" },
+  );
 }
 
 function isEmitter(client: object): client is Emitter {

@@ -9,6 +9,8 @@ import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
 import type { ScriptRunner } from "./script-runner.ts";
 import { createScriptRunner } from "./script-runner.ts";
+import { toStoreError } from "./store-error.ts";
+import { topologyOf } from "./topology.ts";
 
 export interface RedisStoreOptions {
   /** What every key begins with: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
@@ -34,7 +36,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
   requireClock("redisStore", clock);
   const port = fromClient(client);
-  listenForErrors(client);
+  const errors = listenForErrors(client);
+  const topology = topologyOf(client);
   const runners = new Map<LuaSource, ScriptRunner>();
 
   function runnerOf(script: LuaSource): ScriptRunner {
@@ -48,16 +51,40 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return {
     owner: client,
     prefix,
+    remote: {
+      ...topology,
+      now: clock === undefined ? monotonicClock : () => readClock(clock),
+      lastError: () => errors.last,
+    },
     async run<Call>(step: Step<Call>, call: Call) {
+      const keys = step.keys(call);
       const args = [
         clock === undefined ? "" : String(readClock(clock)),
         String(Math.floor(Math.random() * 2 ** 48)),
         ...step.parameters(call).map(String),
       ];
-      const reply = await runnerOf(step.script).run(step.keys(call), args);
+      const node = topology.nodeOf(keys[0] as string);
+      const reply = await runOf(step.script, node, keys, args);
       return readReply(reply, step);
     },
   };
+
+  async function runOf(
+    script: LuaSource,
+    node: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    try {
+      return await runnerOf(script).run(node, keys, args);
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+}
+
+function monotonicClock(): number {
+  return performance.now() * 1_000;
 }
 
 /** The integers of the one call that was made; a client may be set to hand numbers over as strings. */

@@ -1,30 +1,39 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { ClientPort } from "./client-port.ts";
+import { isServerError } from "./store-error.ts";
 
 /** Runs one script on one client. */
 export interface ScriptRunner {
-  run(keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** `node` is the server that the keys are on, as far as it is known. */
+  run(node: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
 }
+
+/**
+ * How long a slot that is being moved is waited for, each time longer: TRYAGAIN comes while some keys of a call have moved
+ * and some have not, which takes moments for each subject.
+ */
+const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
 
 /**
  * Runs a script by its digest, and by its text where the server does not know it.
  *
- * Only NOSCRIPT is answered by a second call, because it alone says for certain that nothing happened. That call is the
- * same one as EVAL: routed by its key and atomic, it also loads the script on the node that lacked it, where SCRIPT LOAD
- * on a cluster would reach another. While one EVAL is under way the others wait for it and ask by digest again.
+ * Only NOSCRIPT and TRYAGAIN are answered by another call, because they alone say for certain that nothing happened. After
+ * NOSCRIPT it is the same call as EVAL: routed by its key and atomic, it also loads the script on the node that lacked it,
+ * where SCRIPT LOAD on a cluster would reach another. While one EVAL of a node is under way the others wait for it and ask
+ * by digest again.
  */
 export function createScriptRunner(port: ClientPort, script: LuaSource): ScriptRunner {
-  /** Settles when the EVAL under way, and those that wait for it, have. */
-  let loading: Promise<unknown> | undefined;
+  /** By node: settles when the EVAL under way there, and those that wait for it, have. */
+  const loading = new Map<string, Promise<unknown>>();
 
   /** Runs the text when nobody else does. */
-  function load(keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const before = loading ?? Promise.resolve();
+  function load(node: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const before = loading.get(node) ?? Promise.resolve();
     const reply = before.then(() => port.eval(script.source, keys, args));
     const settled = reply.then(noop, noop);
-    loading = settled;
+    loading.set(node, settled);
     void settled.then(() => {
-      if (loading === settled) loading = undefined;
+      if (loading.get(node) === settled) loading.delete(node);
     });
     return reply;
   }
@@ -37,27 +46,39 @@ export function createScriptRunner(port: ClientPort, script: LuaSource): ScriptR
     try {
       return { reply: await port.evalsha(script.sha1, keys, args) };
     } catch (error) {
-      if (isNoScript(error)) return undefined;
+      if (isServerError(error, "NOSCRIPT")) return undefined;
       throw error;
     }
   }
 
+  async function runOnce(
+    node: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    const first = await runByDigest(keys, args);
+    if (first !== undefined) return first.reply;
+    const loaded = loading.get(node);
+    if (loaded === undefined) return load(node, keys, args);
+    await loaded;
+    // Gone again: no more than one round each, whatever the server forgets.
+    const second = await runByDigest(keys, args);
+    return second === undefined ? load(node, keys, args) : second.reply;
+  }
+
   return {
-    async run(keys, args) {
-      const first = await runByDigest(keys, args);
-      if (first !== undefined) return first.reply;
-      if (loading === undefined) return load(keys, args);
-      await loading;
-      // Gone again, or this node is another: no more than one round each, whatever the server forgets.
-      const second = await runByDigest(keys, args);
-      return second === undefined ? load(keys, args) : second.reply;
+    async run(node, keys, args) {
+      for (const ms of TRY_AGAIN_MS) {
+        try {
+          return await runOnce(node, keys, args);
+        } catch (error) {
+          if (!isServerError(error, "TRYAGAIN")) throw error;
+          await new Promise((resolve) => setTimeout(resolve, ms));
+        }
+      }
+      return runOnce(node, keys, args);
     },
   };
-}
-
-/** Servers word the message differently; the code in front is the same. */
-function isNoScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }
 
 function noop(): void {}

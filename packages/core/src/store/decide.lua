@@ -4,8 +4,8 @@ Decides requests: all limits of a decision allow, or nothing of it is charged.
 KEYS  for each decision, for each of its units: the unit's key, then the key of each sliding log in it
 ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
       [2] a random number below 2^48: the birth of units that are created now
-      then for each decision: its cost, negative to only look and not charge; the number of its units; then for each
-      unit the description of its limits
+      then for each decision: its cost, negative to only look and not charge; the number of its units, negative to tell
+      the limits as they are also when the decision is allowed; then for each unit the description of its limits
 Returns for each decision an array of integers:
       1 allowed, 0 denied; the clock; then for each unit its birth; then for each of its limits: microseconds to wait
       (0 allowed, -1 never), remaining units, microseconds until unused, microseconds until remaining grows
@@ -36,7 +36,7 @@ local function ask(asked, cost)
   return allowed, waits
 end
 
-local function decide(cost, charge, count)
+local function decide(cost, charge, count, asTheyAre)
   local asked, foreign = {}, false
   for u = 1, count do
     asked[u] = nextUnit()
@@ -55,7 +55,7 @@ local function decide(cost, charge, count)
     reply[size] = unit.birth
     for i = 1, #limits do
       local algorithm, quota, state = limits[i].algorithm, limits[i].quota, states[i]
-      if allowed then
+      if allowed and not asTheyAre then
         state = charge and state or algorithm.copy(state)
         algorithm.spend(state, quota, cost)
       end
@@ -73,7 +73,7 @@ local replies = {}
 while argumentAt < #ARGV do
   local cost, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
   argumentAt = argumentAt + 2
-  replies[#replies + 1] = decide(math.abs(cost), cost > 0, count)
+  replies[#replies + 1] = decide(math.abs(cost), cost > 0, math.abs(count), count < 0)
 end
 writeChanged()
 return replies

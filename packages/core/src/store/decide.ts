@@ -4,11 +4,16 @@ import type { Step } from "./store.ts";
 import type { Unit } from "./unit.ts";
 import { keepUnit, keysOf, openUnit } from "./unit.ts";
 
+export type DecideMode = "charge" | "peek" | "ask";
+
 /** One request to decide. */
 export interface DecideCall {
   readonly cost: number;
-  /** Whether an allowed request is charged, or only looked at. */
-  readonly charge: boolean;
+  /**
+   * What an allowed request does: it is charged; it is only looked at (`"peek"`), told as if it had been charged; or it is
+   * asked for (`"ask"`), and the limits are told as they are.
+   */
+  readonly mode: DecideMode;
   readonly units: readonly Unit[];
 }
 
@@ -19,13 +24,13 @@ export const decide: Step<DecideCall> = {
 
   keys: ({ units }) => keysOf(units),
 
-  parameters: ({ cost, charge, units }) => [
-    charge ? cost : -cost,
-    units.length,
+  parameters: ({ cost, mode, units }) => [
+    mode === "charge" ? cost : -cost,
+    mode === "ask" ? -units.length : units.length,
     ...units.map(({ description }) => description),
   ],
 
-  twin({ cost, charge, units }, memory, moment) {
+  twin({ cost, mode, units }, memory, moment) {
     const opened = units.map((unit) => openUnit(unit, memory, moment));
     const waits = units.flatMap(({ limits }, u) =>
       limits.map(({ algorithm, quota }, i) => algorithm.wait(opened[u]?.states[i], quota, cost)),
@@ -40,15 +45,15 @@ export const decide: Step<DecideCall> = {
       for (let i = 0; i < unit.limits.length; i += 1) {
         const { algorithm, quota } = unit.limits[i] as CompiledLimit;
         let state = open.states[i];
-        if (allowed) {
-          if (!charge) state = algorithm.copy(state);
+        if (allowed && mode !== "ask") {
+          if (mode !== "charge") state = algorithm.copy(state);
           algorithm.spend(state, quota, cost);
         }
         const { remaining, reset, growth } = algorithm.report(state, quota);
         reply.push(waits[asked] as number, remaining, reset, growth);
         asked += 1;
       }
-      if (allowed && charge) keepUnit(unit, open, memory);
+      if (allowed && mode === "charge") keepUnit(unit, open, memory);
     }
     return reply;
   },

@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "0dc49e2481e3a01fe7c5a40daffbeddeb95ef4fb",
+  sha1: "deeb21d0269d5e8334cd347770be64cc468e09dc",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -671,7 +671,7 @@ end
 end
 return allowed, waits
 end
-local function decide(cost, charge, count)
+local function decide(cost, charge, count, asTheyAre)
 local asked, foreign = {}, false
 for u = 1, count do
 asked[u] = nextUnit()
@@ -690,7 +690,7 @@ size = size + 1
 reply[size] = unit.birth
 for i = 1, #limits do
 local algorithm, quota, state = limits[i].algorithm, limits[i].quota, states[i]
-if allowed then
+if allowed and not asTheyAre then
 state = charge and state or algorithm.copy(state)
 algorithm.spend(state, quota, cost)
 end
@@ -707,7 +707,7 @@ local replies = {}
 while argumentAt < #ARGV do
 local cost, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
 argumentAt = argumentAt + 2
-replies[#replies + 1] = decide(math.abs(cost), cost > 0, count)
+replies[#replies + 1] = decide(math.abs(cost), cost > 0, math.abs(count), count < 0)
 end
 writeChanged()
 return replies`,
@@ -723,6 +723,17 @@ position = position + 1
 deleted = math.max(deleted, redis.call("DEL", KEYS[position]))
 end
 replies[#replies + 1] = { deleted }
+end
+return replies`,
+};
+
+export const probeLua: LuaSource = {
+  sha1: "dfe60d51e0ddba2be808a6061f9b0434b35d294c",
+  source: `local replies = {}
+redis.call("TIME")
+for k = 1, #KEYS do
+redis.call("SET", KEYS[k], "", "PX", 1000)
+replies[k] = { 1 }
 end
 return replies`,
 };

@@ -7,7 +7,7 @@ import { slidingLog } from "../algorithms/sliding-log.ts";
 import { slidingWindow } from "../algorithms/sliding-window.ts";
 import { tokenBucket } from "../algorithms/token-bucket.ts";
 import { formatReceived } from "../errors.ts";
-import { createLimiter } from "../limiter/limiter.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limit } from "../policy.ts";
 import type { Clock } from "./clock.ts";
 import { memoryStore } from "./memory-store.ts";

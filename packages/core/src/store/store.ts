@@ -26,15 +26,30 @@ export interface Step<Call> {
   twin(call: Call, memory: MemoryTable, moment: Moment): readonly number[];
 }
 
+/** What a store knows of the servers on which it counts, and which may be away. */
+export interface Remote {
+  /** The cluster slot of a key. Keys of one slot can go in one call. */
+  slotOf(key: string): number;
+  /** The server that answers for a key, as the client knows it now; empty where there is one only, or none is known yet. */
+  nodeOf(key: string): string;
+  /** Microseconds on a clock that runs while a call is under way, and that follows a clock given to the store. */
+  now(): number;
+  /** What the client last said was wrong, for the operator. */
+  lastError(): Error | undefined;
+}
+
 /**
  * Where counts live. A store runs steps, each call of a step atomically, on one clock for everybody who shares the store.
  *
- * `run` rejects when the store could not answer; what it then did is unknown. A denial is an answer.
+ * `run` rejects with `HEADGATE_STORE_UNAVAILABLE` when the store could not answer, and with `HEADGATE_STORE_MISCONFIGURED`
+ * when it never will as it is set up; what it did then is unknown. A denial is an answer.
  */
 export interface Store {
   /** The thing that holds the counts: two stores with the same owner and prefix share them. */
   readonly owner: object;
   /** What every key begins with. */
   readonly prefix: string;
+  /** Where the counts are outside this process; undefined where they are in it, and always answer. */
+  readonly remote?: Remote | undefined;
   run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
 }

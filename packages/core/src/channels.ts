@@ -1,0 +1,12 @@
+/**
+ * The names under which Headgate publishes on `node:diagnostics_channel`. The messages are `StoreDown`, `StoreUp` and
+ * `DegradedDecision`.
+ */
+export const CHANNELS = {
+  /** A server stopped answering. */
+  storeDown: "headgate:store:down",
+  /** It answers again. */
+  storeUp: "headgate:store:up",
+  /** A decision was taken without the store. */
+  degraded: "headgate:decision:degraded",
+} as const;

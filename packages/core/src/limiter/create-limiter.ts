@@ -1,0 +1,207 @@
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { Policy } from "../policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { Store } from "../store/store.ts";
+import { parseDuration, toMilliseconds } from "../time.ts";
+import type { Counters, GroupUnit } from "./counters.ts";
+import { compileCounters, joinCounters, namedUnitsOf, unitsOf } from "./counters.ts";
+import type { FailurePolicy } from "./failure-options.ts";
+import { FAILURE_OPTIONS, readFailureOptions } from "./failure-options.ts";
+import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
+import { LIMITER, partsOf } from "./limiter.ts";
+import { createMemoryDecider } from "./memory-decider.ts";
+import type { NameClaim } from "./names.ts";
+import { claimName, requireName } from "./names.ts";
+import { createRemoteDecider } from "./remote-decider.ts";
+import { createWaitQueue } from "./wait-queue.ts";
+
+const OPTIONS = ["name", "limits", "store", "extends", "maxQueue", ...FAILURE_OPTIONS] as const;
+
+/**
+ * Makes a limiter. The same name on the same store with the same policy is the same limiter.
+ * Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export function createLimiter<const Per extends string = never>(
+  options: LimiterOptions<Per>,
+): Limiter<Per | "default"> {
+  rejectUnknownOptions("createLimiter", options, OPTIONS);
+  const { extends: parent, maxQueue = 1_000 } = options;
+  if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
+    throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
+  }
+  if (parent !== undefined && partsOf(parent).parent !== undefined) {
+    throw invalidKind("extends takes a limiter that extends none itself", parent);
+  }
+  if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
+  const failure = readFailureOptions(options);
+  const { name, store } = placeOf(options);
+  const own = compileCounters(name, options.limits as Policy, store);
+  const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
+  const claim = claimName(store, name, own.canonical);
+  const settings = { name, maxQueue, claim, failure };
+  if (parent === undefined) return limiterOn(counters, settings);
+  const alone = limiterOn(own, settings);
+  return limiterOn(counters, settings, parent, alone);
+}
+
+interface Settings {
+  readonly name: string;
+  readonly maxQueue: number;
+  readonly claim: NameClaim;
+  readonly failure: FailurePolicy;
+}
+
+function limiterOn(
+  counters: Counters,
+  { name, maxQueue, claim, failure }: Settings,
+  parent?: Limiter,
+  alone?: Limiter,
+): Limiter {
+  const { remote } = counters.store;
+  const decider =
+    remote === undefined
+      ? createMemoryDecider(counters)
+      : createRemoteDecider(name, counters, remote, failure);
+  const queue = createWaitQueue(maxQueue, decider.giveBack);
+  let closed = false;
+
+  function requireOpen(): void {
+    if (closed) throw isClosed(name);
+  }
+
+  return {
+    name,
+    limits: counters.limits.map(({ name, per, limit, windowMs }) => ({
+      name,
+      per,
+      limit,
+      windowMs,
+    })),
+    [LIMITER]: {
+      counters,
+      identity: claim.identity,
+      parent,
+      alone,
+      watch: decider.watch,
+      isClosed: () => closed,
+    },
+
+    async consume(subject, options) {
+      const units = unitsOf(counters, subject);
+      const cost = readCost(options);
+      requireOpen();
+      return decider.decide(units, cost, true);
+    },
+
+    async peek(subject, options) {
+      const units = unitsOf(counters, subject);
+      const cost = readCost(options);
+      requireOpen();
+      return decider.decide(units, cost, false);
+    },
+
+    async refund(decision) {
+      requireOpen();
+      return decider.giveBack(decision);
+    },
+
+    async reset(subject) {
+      requireOpen();
+      return decider.forget(namedUnitsOf(counters, subject));
+    },
+
+    async wait(subject, options = {}) {
+      requireOpen();
+      rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
+      const units = unitsOf(counters, subject);
+      const cost = checkCost(options.cost);
+      const { signal } = options;
+      if (signal !== undefined && !(signal instanceof AbortSignal)) {
+        throw invalidOption("signal must be an AbortSignal", signal);
+      }
+      rejectImpossible(units, cost);
+      const timeoutMs =
+        options.timeout === undefined
+          ? undefined
+          : toMilliseconds(parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION"));
+      const ask = async () => {
+        requireOpen();
+        return decider.decide(units, cost, true);
+      };
+      return queue.enter(units.map(({ key }) => key).join(" "), ask, { timeoutMs, signal });
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      claim.release();
+      decider.close();
+      queue.close(isClosed(name));
+      await alone?.close();
+    },
+  };
+}
+
+/** The name and the store of a limiter's counters. */
+function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
+  if (store !== undefined && !isStore(store)) {
+    throw invalidKind("store must be made by memoryStore or redisStore", store);
+  }
+  const place = store ?? (parent === undefined ? undefined : partsOf(parent).counters.store);
+  // Counters that nobody else can reach need no name to be told apart by.
+  const named = name === undefined && place === undefined ? "limiter" : name;
+  requireName(named);
+  return { name: named, store: place ?? memoryStore() };
+}
+
+function isStore(store: unknown): store is Store {
+  const { owner, prefix, run } = (store ?? {}) as Partial<Store>;
+  return (
+    ((typeof owner === "object" && owner !== null) || typeof owner === "function") &&
+    typeof prefix === "string" &&
+    typeof run === "function"
+  );
+}
+
+function readCost(options: CostOptions | undefined): number {
+  if (options === undefined) return 1;
+  rejectUnknownOptions("consume and peek", options, ["cost"]);
+  return checkCost(options.cost);
+}
+
+function checkCost(cost = 1): number {
+  if (Number.isSafeInteger(cost) && cost >= 1) return cost;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_COST",
+    `cost must be a whole number from 1 to 2^53 - 1, got ${formatReceived(cost)}`,
+  );
+}
+
+function rejectImpossible(units: readonly GroupUnit[], cost: number): void {
+  for (const { limits } of units) {
+    for (const { name, limit } of limits) {
+      if (cost <= limit) continue;
+      throw new HeadgateError(
+        "HEADGATE_COST_ABOVE_LIMIT",
+        `a cost of ${cost} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
+      );
+    }
+  }
+}
+
+function invalidOption(rule: string, received: unknown): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
+}
+
+/** For values that may hold what nobody should read in a message. */
+function invalidKind(rule: string, received: unknown): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatKind(received)}`);
+}
+
+function isClosed(name: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_CLOSED",
+    `the limiter ${formatReceived(name)} has been closed`,
+  );
+}

@@ -1,0 +1,16 @@
+import type { Decision } from "../decision.ts";
+import type { GroupUnit } from "./counters.ts";
+import type { StoreWatch } from "./store-watch.ts";
+
+/** Decides requests on one store, and gives back what they charged. */
+export interface Decider {
+  /** How the store is watched; undefined where it is this process's memory. */
+  readonly watch: StoreWatch | undefined;
+  decide(units: readonly GroupUnit[], cost: number, charge: boolean): Promise<Decision>;
+  /** Gives back what a decision charged, once; true if something was. Rejects with `HEADGATE_INVALID_DECISION`. */
+  giveBack(decision: Decision): Promise<boolean>;
+  /** Forgets units; true if there was anything to forget. */
+  forget(units: readonly GroupUnit[]): Promise<boolean>;
+  /** Frees what it shares with others. */
+  close(): void;
+}

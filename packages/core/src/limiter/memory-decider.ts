@@ -1,0 +1,60 @@
+import { decide } from "../store/decide.ts";
+import { forget } from "../store/forget.ts";
+import type { Receipt } from "../store/refund.ts";
+import { refund } from "../store/refund.ts";
+import type { Store } from "../store/store.ts";
+import type { Unit } from "../store/unit.ts";
+import { CountedDecision, takeCharges } from "./counted-decision.ts";
+import type { Counters } from "./counters.ts";
+import type { Decider } from "./decider.ts";
+import { present, readReply, rejectForeign } from "./read-reply.ts";
+
+/** Decides in this process, which always answers. */
+export function createMemoryDecider(counters: Counters): Decider {
+  const { store } = counters;
+  return {
+    watch: undefined,
+
+    async decide(units, cost, charge) {
+      const mode = charge ? "charge" : "peek";
+      const reply = await store.run(decide, { cost, mode, units });
+      const { allowed, receipt, states } = readReply(counters, units, cost, reply);
+      return new CountedDecision(counters, {
+        allowed,
+        limits: present(states),
+        cost,
+        source: "store",
+        charges: allowed && charge ? [{ receipt, isLocal: false }] : [],
+      });
+    },
+
+    async giveBack(decision) {
+      const charges = takeCharges(decision, counters);
+      return giveBackOn(
+        store,
+        charges.map(({ receipt }) => receipt),
+      );
+    },
+
+    forget: (units) => forgetOn(store, units),
+
+    close() {},
+  };
+}
+
+/** Gives back on a store of this process; true if something was. */
+export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Promise<boolean> {
+  let isGiven = false;
+  for (const receipt of receipts) {
+    const reply = await store.run(refund, receipt);
+    rejectForeign(reply, receipt.units);
+    isGiven ||= reply[0] === 1;
+  }
+  return isGiven;
+}
+
+/** Forgets on a store of this process; true if there was anything. */
+export async function forgetOn(store: Store, units: readonly Unit[]): Promise<boolean> {
+  const reply = await store.run(forget, units);
+  return reply[0] === 1;
+}

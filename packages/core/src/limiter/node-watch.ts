@@ -1,0 +1,148 @@
+import type { HeadgateError } from "../errors.ts";
+import type { Recovery } from "./recovery.ts";
+import { startRecovery } from "./recovery.ts";
+
+/** A server that was lost again within so many milliseconds is tried less eagerly than the last time. */
+const STEADY_MS = 5_000;
+
+/** How a server is doing; each period is an object of its own. */
+type Period =
+  | { readonly is: "up"; readonly since: number }
+  | {
+      readonly is: "down";
+      readonly since: number;
+      readonly reason: HeadgateError;
+      /** Calls that were not sent. */
+      refused: number;
+      readonly recovery: Recovery;
+    };
+
+/** A call that was sent and is waited for. */
+interface Waiting {
+  readonly sent: number;
+  /** How to find out, off the path of any request, whether the server answers again. */
+  readonly probe: () => Promise<unknown>;
+  readonly reject: (reason: HeadgateError) => void;
+}
+
+export interface NodeWatchOptions {
+  /** The longest wait for an answer. */
+  readonly timeoutMs: number;
+  /** Whether an error means that the server did not answer. */
+  readonly isUnavailable: (error: unknown) => error is HeadgateError;
+  /** The error of a call that was not answered in time. */
+  readonly late: () => HeadgateError;
+  readonly onDown: (reason: HeadgateError) => void;
+  readonly onUp: (downMs: number, refused: number) => void;
+}
+
+/**
+ * Waits for one server no longer than a time, and not at all while it is known to be down.
+ *
+ * It is down when a call failed and the server has answered nothing in time since that call was sent; so one slow call
+ * among many does not count, and a silent server is found out by the first. It is up again once a probe was answered in time.
+ */
+export class NodeWatch {
+  readonly #options: NodeWatchOptions;
+  #period: Period = { is: "up", since: Number.NEGATIVE_INFINITY };
+  /** In the order of sending, so that the first is the first to be late: one timer does for all. */
+  readonly #waiting = new Set<Waiting>();
+  #timer: NodeJS.Timeout | undefined;
+  /** When a call that was in time was answered last. */
+  #answered = Number.NEGATIVE_INFINITY;
+  /** How often the server was lost again soon after it had come back. */
+  #relapses = 0;
+
+  constructor(options: NodeWatchOptions) {
+    this.#options = options;
+  }
+
+  get downReason(): HeadgateError | undefined {
+    return this.#period.is === "down" ? this.#period.reason : undefined;
+  }
+
+  get isIdle(): boolean {
+    return this.#period.is === "up" && this.#waiting.size === 0;
+  }
+
+  /** Runs a call; rejects when it failed, was not answered in time, or was not sent because the server is down. */
+  run<T>(send: () => Promise<T>, probe: () => Promise<unknown>): Promise<T> {
+    if (this.#period.is === "down") {
+      this.#period.refused += 1;
+      return Promise.reject(this.#period.reason);
+    }
+    return new Promise<T>((resolve, reject) => {
+      const call: Waiting = { sent: performance.now(), probe, reject };
+      this.#waiting.add(call);
+      this.#timer ??= setTimeout(() => this.#look(), this.#options.timeoutMs).unref();
+      send().then(
+        (reply) => {
+          // What comes too late is not wanted any more; it was charged, and nobody was admitted by it.
+          if (!this.#waiting.delete(call)) return;
+          this.#answered = performance.now();
+          resolve(reply);
+        },
+        (error: unknown) => {
+          if (!this.#waiting.delete(call)) return;
+          if (this.#options.isUnavailable(error)) this.#fail(call, error);
+          else this.#answered = performance.now();
+          reject(error as Error);
+        },
+      );
+    });
+  }
+
+  /** Stops trying to reach the server. */
+  stop(): void {
+    if (this.#period.is === "down") this.#period.recovery.stop();
+    clearTimeout(this.#timer);
+  }
+
+  /**
+   * A process that was held up runs its timers before it reads what has arrived meanwhile: late is only what is not there
+   * after that.
+   */
+  #look(): void {
+    setImmediate(() => this.#giveUpLate());
+  }
+
+  #giveUpLate(): void {
+    const { timeoutMs } = this.#options;
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const call of this.#waiting) {
+      const leftMs = call.sent + timeoutMs - now;
+      // A timer may be a millisecond early.
+      if (leftMs > 1) {
+        this.#timer = setTimeout(() => this.#look(), leftMs).unref();
+        return;
+      }
+      this.#waiting.delete(call);
+      const reason = this.#options.late();
+      this.#fail(call, reason);
+      call.reject(reason);
+    }
+  }
+
+  #fail(call: Waiting, reason: HeadgateError): void {
+    if (this.#period.is === "down" || this.#answered >= call.sent) return;
+    const since = performance.now();
+    this.#relapses = since - this.#period.since < STEADY_MS ? this.#relapses + 1 : 0;
+    const recovery = startRecovery({
+      attempt: call.probe,
+      withinMs: this.#options.timeoutMs,
+      skipped: this.#relapses,
+      onSuccess: () => this.#recover(),
+    });
+    this.#period = { is: "down", since, reason, refused: 0, recovery };
+    this.#options.onDown(reason);
+  }
+
+  #recover(): void {
+    const { since, refused } = this.#period as Extract<Period, { is: "down" }>;
+    const now = performance.now();
+    this.#period = { is: "up", since: now };
+    this.#answered = now;
+    this.#options.onUp(now - since, refused);
+  }
+}

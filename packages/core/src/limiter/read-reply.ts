@@ -1,0 +1,89 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { NEVER } from "../algorithms/exact.ts";
+import type { LimitState } from "../decision.ts";
+import { HeadgateError } from "../errors.ts";
+import type { Receipt } from "../store/refund.ts";
+import type { Unit } from "../store/unit.ts";
+import { toMilliseconds } from "../time.ts";
+import type { Counters, GroupUnit } from "./counters.ts";
+
+/** Numbers in a reply of decide.lua: in front of the units, in front of a unit's limits, and for each limit. */
+export const REPLY_HEAD = 2;
+export const UNIT_HEAD = 1;
+export const LIMIT_NUMBERS = 4;
+
+/** One reply of decide.lua, read. */
+export interface ReadReply {
+  readonly allowed: boolean;
+  /** What was charged, if it was charged. */
+  readonly receipt: Receipt;
+  readonly states: LimitStates;
+}
+
+/** Limits by their place in the policy; holes where a limit was not asked. */
+export type LimitStates = readonly (LimitState | undefined)[];
+
+/** Those that were asked, in the order of the policy. */
+export function present(states: LimitStates): LimitState[] {
+  return states.filter((state) => state !== undefined);
+}
+
+/** Reads a reply of decide.lua. Throws `HEADGATE_FOREIGN_KEY`, `HEADGATE_BAD_REPLY`. */
+export function readReply(
+  counters: Counters,
+  units: readonly GroupUnit[],
+  cost: number,
+  reply: readonly number[],
+): ReadReply {
+  rejectForeign(reply, units);
+  const states: (LimitState | undefined)[] = new Array(counters.limits.length);
+  const births: number[] = [];
+  let at = REPLY_HEAD;
+  for (const { group } of units) {
+    births.push(reply[at] as number);
+    at += UNIT_HEAD;
+    for (let i = 0; i < group.limits.length; i += 1) {
+      const limit = group.limits[i] as CompiledLimit;
+      states[group.positions[i] as number] = readState(limit, reply, at);
+      at += LIMIT_NUMBERS;
+    }
+  }
+  if (reply.length !== at) {
+    throw new HeadgateError(
+      "HEADGATE_BAD_REPLY",
+      `decide returned ${reply.length} numbers, not ${at}`,
+    );
+  }
+  const receipt = { cost, charged: reply[1] as number, units, births };
+  return { allowed: reply[0] === 1, receipt, states };
+}
+
+/** One limit's four numbers: the wait, remaining units, until unused, until `remaining` grows; times in microseconds. */
+export function readState(
+  limit: CompiledLimit,
+  numbers: readonly number[],
+  at: number,
+): LimitState {
+  const wait = numbers[at] as number;
+  return {
+    name: limit.name,
+    per: limit.per,
+    limit: limit.limit,
+    windowMs: limit.windowMs,
+    allowed: wait === 0,
+    remaining: numbers[at + 1] as number,
+    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : toMilliseconds(wait),
+    resetAfterMs: toMilliseconds(numbers[at + 2] as number),
+    growsAfterMs: toMilliseconds(numbers[at + 3] as number),
+  };
+}
+
+/** Throws `HEADGATE_FOREIGN_KEY` when a step found something in a key that Headgate did not put there. */
+export function rejectForeign(reply: readonly number[], units: readonly Unit[]): void {
+  if (reply[0] !== -1) return;
+  throw new HeadgateError(
+    "HEADGATE_FOREIGN_KEY",
+    "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",
+    { cause: { keys: units.map(({ key }) => key) } },
+  );
+}

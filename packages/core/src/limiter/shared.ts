@@ -1,0 +1,16 @@
+type Shared = { [registry: symbol]: WeakMap<object, unknown> | undefined };
+
+/**
+ * What belongs to one object for every copy of this package in the process: two copies, of two formats or versions, must not
+ * take the same counters for different ones. Made when it is first asked for.
+ */
+export function sharedBy<T>(owner: object, what: string, make: () => T): T {
+  const registry = Symbol.for(`@headgate/core.${what}`);
+  const shared = globalThis as Shared;
+  shared[registry] ??= new WeakMap();
+  const known = shared[registry].get(owner) as T | undefined;
+  if (known !== undefined) return known;
+  const made = make();
+  shared[registry].set(owner, made);
+  return made;
+}

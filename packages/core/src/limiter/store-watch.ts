@@ -1,0 +1,173 @@
+import { channel } from "node:diagnostics_channel";
+import { CHANNELS } from "../channels.ts";
+import type { HeadgateErrorCode } from "../errors.ts";
+import { HeadgateError } from "../errors.ts";
+import { probe, probeKeyFor } from "../store/probe.ts";
+import type { Remote, Step, Store } from "../store/store.ts";
+import { NodeWatch } from "./node-watch.ts";
+import { sharedBy } from "./shared.ts";
+
+/** Published on `headgate:store:down`. */
+export interface StoreDown {
+  /** The server on a cluster, as the client names it; empty where there is one only. */
+  readonly node: string;
+  /** Why: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, where there was one. */
+  readonly reason: HeadgateError;
+}
+
+/** Published on `headgate:store:up`. */
+export interface StoreUp {
+  readonly node: string;
+  /** How long it was down. */
+  readonly downMs: number;
+  /** How many calls were not sent meanwhile. */
+  readonly refused: number;
+}
+
+/** Tells the operator something. */
+export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => void;
+
+/** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
+export interface StoreWatch {
+  /** The longest wait for a decision. */
+  readonly timeoutMs: number;
+  /** Runs a call on a unit's key. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE` when there was no answer in time. */
+  run<Call>(step: Step<Call>, call: Call, unitKey: string): Promise<readonly number[]>;
+  /** Why the server of a unit's key is known to be down; undefined when it is not. */
+  downReason(unitKey: string): HeadgateError | undefined;
+  /** Tells the operator of an error that no waiting mends; once each. */
+  tellOnce(error: HeadgateError): void;
+  /** Tells changes through `tell` in place of process warnings, until the function that is returned is called. */
+  addTeller(tell: Tell): () => void;
+  /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
+  use(): () => void;
+}
+
+const storeDown = channel(CHANNELS.storeDown);
+const storeUp = channel(CHANNELS.storeUp);
+
+/** So many servers are kept in mind before those that are fine are forgotten. */
+const MANY_NODES = 64;
+
+/** The watch of a store's client, for one time. */
+export function watchStore(store: Store, remote: Remote, timeoutMs: number): StoreWatch {
+  const watches = sharedBy(store.owner, "watches", () => new Map<string, StoreWatch>());
+  const id = `${store.prefix}:${timeoutMs}`;
+  const known = watches.get(id);
+  if (known !== undefined) return known;
+  const watch = createWatch(store, remote, timeoutMs, () => watches.delete(id));
+  watches.set(id, watch);
+  return watch;
+}
+
+/** Whether an error means that the store could not answer now, so that asking again later may help. */
+export function isUnavailable(error: unknown): error is HeadgateError {
+  return error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE";
+}
+
+function createWatch(
+  store: Store,
+  remote: Remote,
+  timeoutMs: number,
+  onUnused: () => void,
+): StoreWatch {
+  const nodes = new Map<string, NodeWatch>();
+  const tellers = new Set<Tell>();
+  const told = new Set<string>();
+  let users = 0;
+
+  function tell(code: HeadgateErrorCode, message: string, error?: Error): void {
+    if (tellers.size === 0) warn(code, message, error);
+    for (const teller of tellers) teller(code, message, error);
+  }
+
+  function late(): HeadgateError {
+    const last = remote.lastError();
+    const hint = last === undefined ? "" : `; the client's last error: ${last.message}`;
+    return new HeadgateError(
+      "HEADGATE_STORE_UNAVAILABLE",
+      `the store gave no answer within ${timeoutMs} ms${hint}`,
+      { cause: last },
+    );
+  }
+
+  function nodeWatchOf(node: string): NodeWatch {
+    const known = nodes.get(node);
+    if (known !== undefined) return known;
+    if (nodes.size >= MANY_NODES) forgetIdle();
+    const where = node === "" ? "the store" : `the store's server ${node}`;
+    const watch = new NodeWatch({
+      timeoutMs,
+      isUnavailable,
+      late,
+      onDown(reason) {
+        storeDown.publish({ node, reason } satisfies StoreDown);
+        tell(
+          "HEADGATE_STORE_DOWN",
+          `${where} is down: ${reason.message}; limits are decided without it, as onUnavailable says, until it answers`,
+          reason,
+        );
+      },
+      onUp(downMs, refused) {
+        storeUp.publish({ node, downMs, refused } satisfies StoreUp);
+        tell(
+          "HEADGATE_STORE_UP",
+          `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,
+        );
+      },
+    });
+    nodes.set(node, watch);
+    return watch;
+  }
+
+  function forgetIdle(): void {
+    for (const [node, watch] of nodes) if (watch.isIdle) nodes.delete(node);
+  }
+
+  return {
+    timeoutMs,
+
+    run(step, call, unitKey) {
+      return nodeWatchOf(remote.nodeOf(unitKey)).run(
+        () => store.run(step, call),
+        () => store.run(probe, probeKeyFor(unitKey)),
+      );
+    },
+
+    downReason: (unitKey) => nodes.get(remote.nodeOf(unitKey))?.downReason,
+
+    tellOnce(error) {
+      const id = `${error.code} ${error.message}`;
+      if (told.has(id) || told.size >= 100) return;
+      told.add(id);
+      tell(
+        error.code,
+        `${error.message}; limits are decided without it, as onUnavailable says`,
+        error,
+      );
+    },
+
+    addTeller(teller) {
+      tellers.add(teller);
+      return () => tellers.delete(teller);
+    },
+
+    use() {
+      users += 1;
+      let isReleased = false;
+      return () => {
+        if (isReleased) return;
+        isReleased = true;
+        users -= 1;
+        if (users > 0) return;
+        for (const watch of nodes.values()) watch.stop();
+        onUnused();
+      };
+    },
+  };
+}
+
+function warn(code: HeadgateErrorCode, message: string, error?: Error): void {
+  const detail = error?.cause === undefined ? {} : { detail: String(error.cause) };
+  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...detail });
+}

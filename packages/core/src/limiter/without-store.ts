@@ -1,0 +1,67 @@
+import type { Decision } from "../decision.ts";
+import { decide } from "../store/decide.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { Receipt } from "../store/refund.ts";
+import { CountedDecision } from "./counted-decision.ts";
+import type { Counters, GroupUnit } from "./counters.ts";
+import type { FailurePolicy } from "./failure-options.ts";
+import { shareLimits } from "./local-limits.ts";
+import { forgetOn, giveBackOn } from "./memory-decider.ts";
+import { present, readReply } from "./read-reply.ts";
+import { sharedBy } from "./shared.ts";
+
+/** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
+const DENY_RETRY_MS = 1_000;
+
+/** Decides what the store could not, as `onUnavailable` says. */
+export interface WithoutStore {
+  decide(units: readonly GroupUnit[], cost: number, charge: boolean): Promise<Decision>;
+  giveBack(receipts: readonly Receipt[]): Promise<boolean>;
+  forget(units: readonly GroupUnit[]): Promise<boolean>;
+}
+
+/**
+ * Prepares for the time when the store cannot decide. What is counted in this process meanwhile stays until it is as if
+ * unused, so that an outage which comes and goes gives nobody a new budget each time; nothing is written back.
+ */
+export function prepareWithoutStore(counters: Counters, failure: FailurePolicy): WithoutStore {
+  const { onUnavailable } = failure;
+  // Limiters that share a budget on the store share it here.
+  const local = sharedBy(counters.store.owner, "local-counts", () => memoryStore());
+  const share = shareLimits(counters.groups, failure.localShare);
+
+  async function countLocally(
+    units: readonly GroupUnit[],
+    cost: number,
+    charge: boolean,
+  ): Promise<Decision> {
+    const localUnits = units.map(share.unitOf);
+    const localCost = share.costFor(units, cost);
+    const mode = charge ? "charge" : "peek";
+    const reply = await local.run(decide, { cost: localCost, mode, units: localUnits });
+    const { allowed, receipt, states } = readReply(counters, localUnits, localCost, reply);
+    return new CountedDecision(counters, {
+      allowed,
+      limits: present(states),
+      cost,
+      source: "local",
+      charges: allowed && charge ? [{ receipt, isLocal: true }] : [],
+    });
+  }
+
+  return {
+    async decide(units, cost, charge) {
+      if (onUnavailable === "local") return countLocally(units, cost, charge);
+      return new CountedDecision(counters, {
+        allowed: onUnavailable === "allow",
+        limits: [],
+        cost,
+        source: onUnavailable,
+        charges: [],
+        retryAfterMs: DENY_RETRY_MS,
+      });
+    },
+    giveBack: (receipts) => giveBackOn(local, receipts),
+    forget: (units) => forgetOn(local, units.map(share.unitOf)),
+  };
+}
