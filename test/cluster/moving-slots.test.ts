@@ -1,0 +1,219 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Decision, Limiter } from "@headgate/core";
+import { createLimiter, fixedWindow, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Connection } from "../redis/clients.ts";
+import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
+import { startCluster } from "../support/redis-cluster.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { connectCluster } from "./cluster-clients.ts";
+import { subjectsOf } from "./subjects-of.ts";
+
+const window = "7d";
+
+/** More than a slow machine takes for a slot that moves, so that only what never comes is late. */
+const PATIENT = "10s";
+
+let cluster: RedisCluster;
+let from: ClusterNode;
+let to: ClusterNode;
+const open: { close(): Promise<unknown> }[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  [from, to] = cluster.nodes as [ClusterNode, ClusterNode];
+});
+afterAll(() => cluster?.stop());
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+const libraries = ["ioredis 6", "ioredis 5", "node-redis 6", "node-redis 5"] as const;
+
+describe.each(libraries)("while slots move, through %s", (library) => {
+  async function connection(): Promise<Connection> {
+    const connected = await connectCluster[library](cluster.addresses);
+    open.push(connected);
+    return connected;
+  }
+
+  function keep(limiter: Limiter): Limiter {
+    open.push(limiter);
+    return limiter;
+  }
+
+  test("a decision follows MOVED to the slot's new node", async () => {
+    const { client } = await connection();
+    const store = redisStore(client);
+    const limits = [fixedWindow({ limit: 5, window })];
+    const limiter = keep(
+      createLimiter({ name: `moved ${library}`, limits, store, storeTimeout: PATIENT }),
+    );
+    const [subject] = (await subjectsOf(cluster, from, 1)) as [string];
+    await limiter.consume(subject);
+    await cluster.migrate(await cluster.slotOf(subject), to);
+    const decision = await limiter.consume(subject);
+    expect(decision).toMatchObject({ allowed: true, source: "store", remaining: 3 });
+    expect((await limiter.consume(subject)).remaining).toBe(2);
+  });
+
+  test("a decision follows ASK while a slot is on its way", async () => {
+    const { client } = await connection();
+    const store = redisStore(client);
+    const limits = [fixedWindow({ limit: 5, window })];
+    const options = { limits, store, storeTimeout: PATIENT } as const;
+    const stayed = keep(createLimiter({ name: `stayed ${library}`, ...options }));
+    const fresh = keep(createLimiter({ name: `fresh ${library}`, ...options }));
+    const [subject] = (await subjectsOf(cluster, from, 1)) as [string];
+    await stayed.consume(subject);
+    const migration = await cluster.beginMigration(await cluster.slotOf(subject), to);
+    // One key has not moved, the other one will come into being where the slot goes.
+    expect(await stayed.consume(subject)).toMatchObject({ source: "store", remaining: 3 });
+    expect(await fresh.consume(subject)).toMatchObject({ source: "store", remaining: 4 });
+    await migration.moveAllKeys();
+    expect(await stayed.consume(subject)).toMatchObject({ source: "store", remaining: 2 });
+    await migration.finish();
+    expect(await stayed.consume(subject)).toMatchObject({ source: "store", remaining: 1 });
+    expect(await fresh.consume(subject)).toMatchObject({ source: "store", remaining: 3 });
+  });
+
+  test("a decision whose keys are on both sides waits until they have come together", async () => {
+    const { client } = await connection();
+    const store = redisStore(client);
+    const limits = [slidingLog({ limit: 5, window })];
+    const limiter = keep(
+      createLimiter({ name: `parted ${library}`, limits, store, storeTimeout: PATIENT }),
+    );
+    const [subject] = (await subjectsOf(cluster, from, 1)) as [string];
+    await limiter.consume(subject);
+    const migration = await cluster.beginMigration(await cluster.slotOf(subject), to);
+    const [unit, log, ...others] = await migration.keysLeft();
+    expect([log === undefined, others]).toEqual([false, []]);
+    await migration.moveKeys([unit as string]);
+    await from.admin.ask("CONFIG", "RESETSTAT");
+    const asked = limiter.consume(subject);
+    await waitUntil("the store has said TRYAGAIN", 5_000, async () => {
+      const errors = String(await from.admin.ask("INFO", "errorstats"));
+      return errors.includes("errorstat_TRYAGAIN") ? true : undefined;
+    });
+    await migration.moveAllKeys();
+    expect(await asked).toMatchObject({ allowed: true, source: "store", remaining: 3 });
+    await migration.finish();
+    expect(await limiter.consume(subject)).toMatchObject({ source: "store", remaining: 2 });
+  });
+
+  test("a decision whose keys stay on both sides is answered in time, and by the store again afterwards", async () => {
+    const { client } = await connection();
+    const store = redisStore(client);
+    const limits = [slidingLog({ limit: 5, window })];
+    const limiter = keep(createLimiter({ name: `torn ${library}`, limits, store }));
+    const [subject] = (await subjectsOf(cluster, from, 1)) as [string];
+    await limiter.consume(subject);
+    const migration = await cluster.beginMigration(await cluster.slotOf(subject), to);
+    await migration.moveKeys((await migration.keysLeft()).slice(0, 1));
+    const start = performance.now();
+    expect(await limiter.consume(subject)).toMatchObject({ allowed: true, source: "local" });
+    expect(performance.now() - start).toBeLessThanOrEqual(150);
+    await migration.moveAllKeys();
+    await migration.finish();
+    const healed = await untilUndegraded(limiter, subject, 2_000);
+    expect(healed.limits[0]?.limit).toBe(5);
+  });
+
+  test.for([
+    { name: "tight", limit: 60 },
+    { name: "wide", limit: 50_000 },
+  ])(
+    "a slot that moves under load costs no error, no degraded decision and no unit of a $name limit",
+    async ({ name, limit }) => {
+      const limits = [
+        slidingLog({ limit, window, name: "log" }),
+        fixedWindow({ limit, window, name: "count" }),
+      ];
+      const limiters: Limiter[] = [];
+      for (let i = 0; i < 2; i += 1) {
+        const store = redisStore((await connection()).client);
+        const options = {
+          name: `${name} ${library}`,
+          limits,
+          store,
+          storeTimeout: PATIENT,
+        } as const;
+        limiters.push(keep(createLimiter({ ...options, denyCache: false })));
+      }
+      const subjects = await subjectsOf(cluster, from, 4);
+      const asked = new Map<string, Decision[]>(subjects.map((subject) => [subject, []]));
+      let isOver = false;
+      const callers = limiters.flatMap((limiter) =>
+        subjects.map(async (subject) => {
+          while (!isOver) asked.get(subject)?.push(await limiter.consume(subject));
+        }),
+      );
+      try {
+        for (const subject of subjects) {
+          const slot = await cluster.slotOf(subject);
+          await cluster.migrate(slot, to);
+          await cluster.migrate(slot, from);
+        }
+      } finally {
+        isOver = true;
+        await Promise.all(callers);
+      }
+      for (const [subject, decisions] of asked) {
+        expect(decisions.length).toBeGreaterThan(60);
+        expect(decisions.every(({ source }) => source === "store")).toBe(true);
+        const admitted = decisions.filter(({ allowed }) => allowed).length;
+        expect(admitted).toBeLessThanOrEqual(limit);
+        const look = await limiters[0]?.peek(subject);
+        // What a look allows it counts as charged in its numbers.
+        const left = limit - admitted - (look?.allowed ? 1 : 0);
+        expect(look?.limits.map(({ remaining }) => remaining)).toEqual([left, left]);
+      }
+    },
+  );
+
+  test("a slot that is torn degrades its own subjects only", async () => {
+    const { client } = await connection();
+    const limits = [slidingLog({ limit: 50_000, window })];
+    const limiter = keep(
+      createLimiter({ name: `apart ${library}`, limits, store: redisStore(client) }),
+    );
+    const [torn, ...others] = (await subjectsOf(cluster, from, 5)) as [string, ...string[]];
+    await limiter.consume(torn);
+    const migration = await cluster.beginMigration(await cluster.slotOf(torn), to);
+    await migration.moveKeys((await migration.keysLeft()).slice(0, 1));
+    const decisions: Decision[] = [];
+    const end = performance.now() + 1_000;
+    const askTorn = (async () => {
+      while (performance.now() < end) {
+        await limiter.consume(torn);
+        await delay(5);
+      }
+    })();
+    while (performance.now() < end) {
+      for (const other of others) decisions.push(await limiter.consume(other));
+      await delay(5);
+    }
+    await askTorn;
+    await migration.moveAllKeys();
+    await migration.finish();
+    const degraded = decisions.filter((decision) => decision.degraded).length;
+    expect(`${degraded} of ${decisions.length}`).toBe(`0 of ${decisions.length}`);
+  });
+});
+
+/** Asks until the store decides; fails after a time. */
+async function untilUndegraded(
+  limiter: Limiter,
+  subject: string,
+  withinMs: number,
+): Promise<Decision> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const decision = await limiter.consume(subject);
+    if (!decision.degraded) return decision;
+    if (performance.now() > deadline) throw new Error(`degraded for more than ${withinMs} ms`);
+    await delay(5);
+  }
+}
