@@ -1,12 +1,12 @@
 import { fc, test } from "@fast-check/vitest";
-import { gcra } from "@headgate/core";
+import { fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
 import { describeFrameworks } from "../http/support/describe-frameworks.ts";
 import type { Site } from "../http/support/framework.ts";
 import { runs } from "./hostile-texts.ts";
 import { requestOf, sendRaw } from "./raw-http.ts";
-import { expectOurKeys, useOwnRedis } from "./redis-of-our-own.ts";
+import { expectOurKeys, FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
 
 /** What a proxy may forward, over the wire, under every form of trust: no crash, no error, and no way into somebody else's counter. */
 
@@ -99,7 +99,12 @@ const TRUSTS: readonly NonNullable<Site["trustProxy"]>[] = [
 describeFrameworks(({ serve }) => {
   async function start(trustProxy: Site["trustProxy"] = "loopback") {
     const store = redisStore(own.client, { prefix: "web" });
-    const limits = { name: "api", limits: gcra({ limit: 1_000_000, window: "1h" }), store };
+    const limits = {
+      name: "api",
+      limits: fixedWindow({ limit: 1_000_000, window: "1h" }),
+      store,
+      ...FROM_REDIS,
+    };
     const { port, errors } = await serve({ limits, trustProxy, ownErrorHandler: true });
     return {
       errors,

@@ -6,7 +6,7 @@ import { describeFrameworks } from "../http/support/describe-frameworks.ts";
 import { watchUnhandled } from "../http/support/unhandled.ts";
 import { expectRejection, garbage } from "./garbage.ts";
 import { runs } from "./hostile-texts.ts";
-import { useOwnRedis } from "./redis-of-our-own.ts";
+import { FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
 
 /** A cost that is none is an error and charges nothing; a huge one is denied and charges nothing. */
 
@@ -58,7 +58,7 @@ describe.each([
     "charges what is a cost and fits, and nothing else",
     async (costs) => {
       await own.client.flushall();
-      const limiter = createLimiter({ name: "api", limits, store: make() });
+      const limiter = createLimiter({ name: "api", limits, store: make(), ...FROM_REDIS });
       let used = 0;
       for (const units of costs) {
         const asking = limiter.consume("ann", { cost: units as never });

@@ -3,7 +3,7 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { CROWD, eventually, passCrowd } from "./crowd.ts";
 import { liveMebibytes, mebibytesOf } from "./memory-use.ts";
-import { useOwnRedis } from "./redis-of-our-own.ts";
+import { FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
 
 /** A million clients who come once (a tenth of it without HEADGATE_LONG=1): what they take, and that it is given back. */
 
@@ -84,7 +84,12 @@ describe("in Redis", () => {
   test("every client is forgotten by the server when its window is over", async () => {
     const used = async () => mebibytesOf(await own.client.info("memory"));
     const limits = fixedWindow({ limit: 5, window: WINDOW_MS });
-    const limiter = createLimiter({ name: "api", limits, store: redisStore(own.client) });
+    const limiter = createLimiter({
+      name: "api",
+      limits,
+      store: redisStore(own.client),
+      ...FROM_REDIS,
+    });
     await passCrowd(limiter.consume, { to: 1_000 });
     await own.client.flushall();
     const [before, heapBefore] = [await used(), liveMebibytes()];

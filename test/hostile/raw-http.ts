@@ -27,18 +27,11 @@ export async function sendRaw(port: number, request: Buffer): Promise<RawAnswer>
   return parseAnswer(Buffer.concat(chunks));
 }
 
-/** A GET with header lines of any bytes; the server closes after its answer. */
-export function requestOf(path: string, ...lines: readonly (string | Buffer)[]): Buffer {
-  return Buffer.concat([
-    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`, "latin1"),
-    ...lines.map((line) =>
-      Buffer.concat([Buffer.isBuffer(line) ? line : Buffer.from(line, "latin1"), CRLF]),
-    ),
-    CRLF,
-  ]);
+/** A GET with header lines of any bytes, a byte a sign; the server closes after its answer. */
+export function requestOf(path: string, ...lines: readonly string[]): Buffer {
+  const head = [`GET ${path} HTTP/1.1`, "Host: a", "Connection: close", ...lines];
+  return Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1");
 }
-
-const CRLF = Buffer.from("\r\n");
 
 /** One answer and nothing behind it. Fails for bytes that no header section may hold. */
 function parseAnswer(bytes: Buffer): RawAnswer {

@@ -5,7 +5,7 @@ import { redisStore } from "@headgate/core/redis";
 import { createClient } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import { hostileFamily, hostileText, runs } from "./hostile-texts.ts";
-import { expectOurKeys, useOwnRedis } from "./redis-of-our-own.ts";
+import { expectOurKeys, FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
 
 /** Subjects no client library, script, key or map has been asked for before, through limiters as users make them. */
 
@@ -31,7 +31,7 @@ const stores: [name: string, make: () => Store][] = [
 
 function start(store: Store, name = "api"): Limiter {
   const limits = [fixedWindow({ limit: 1, window: "1d" }), slidingLog({ limit: 5, window: "1d" })];
-  const limiter = createLimiter({ name, limits, store });
+  const limiter = createLimiter({ name, limits, store, ...FROM_REDIS });
   limiters.push(limiter);
   return limiter;
 }
@@ -105,7 +105,7 @@ describe.each(stores)("%s", (kind, make) => {
         gcra({ limit: 1, window: "1d", per: "constructor" }),
         gcra({ limit: 1, window: "1d", per: "__proto__" }),
       ];
-      const limiter = createLimiter({ name: "api", limits, store: make() });
+      const limiter = createLimiter({ name: "api", limits, store: make(), ...FROM_REDIS });
       limiters.push(limiter);
       const named = (first: string, second: string) =>
         JSON.parse(
