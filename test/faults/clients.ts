@@ -1,10 +1,10 @@
 import type { EventEmitter } from "node:events";
 import type { RedisClient } from "@headgate/core/redis";
-import { Redis as Ioredis } from "ioredis";
+import { Cluster, Redis as Ioredis } from "ioredis";
 import * as nodeRedis from "redis";
 import type { ConnectionLog } from "./connection-log.ts";
 import { logConnection } from "./connection-log.ts";
-import type { Place } from "./place.ts";
+import type { Place, ServerPlace } from "./place.ts";
 
 const HOST = "127.0.0.1";
 
@@ -24,11 +24,20 @@ export interface FaultClient {
 
 /** Makes a client; the server need not be there yet. */
 export function makeClient(library: Library, place: Place): FaultClient {
-  return library === "ioredis" ? makeIoredis(place) : makeNodeRedis(place);
+  return library === "ioredis" ? makeIoredis(ioredisAt(place)) : makeNodeRedis(place);
 }
 
-function makeIoredis(place: Place): FaultClient {
-  const client = ioredisAt(place);
+interface IoredisWaits {
+  readonly connectTimeout: number;
+  readonly maxRetriesPerRequest: number;
+}
+
+/** For what a limiter's own documentation advises. */
+export function makeIoredisWith(options: IoredisWaits, { port }: ServerPlace): FaultClient {
+  return makeIoredis(new Ioredis(port, HOST, options));
+}
+
+function makeIoredis(client: Ioredis | Cluster): FaultClient {
   client.on("error", () => {});
   const connection = logConnection(client);
   const connected = new Promise((resolve) => client.once("ready", resolve));
@@ -38,7 +47,7 @@ function makeIoredis(place: Place): FaultClient {
 function ioredisAt(place: Place) {
   if (place.kind === "server") return new Ioredis(place.port, HOST);
   const nodes = place.ports.map((port) => ({ host: HOST, port }));
-  if (place.kind === "cluster") return new Ioredis.Cluster(nodes);
+  if (place.kind === "cluster") return new Cluster(nodes);
   return new Ioredis({ sentinels: nodes, name: place.master });
 }
 

@@ -4,7 +4,8 @@ import type { Fault } from "./faults/fault.ts";
 import type { Sample } from "./load.ts";
 import { HOT } from "./load.ts";
 import type { Round } from "./round.ts";
-import { firstFromStore } from "./round.ts";
+import { firstFromStore, isAffected } from "./round.ts";
+import { measureSpans } from "./spans.ts";
 
 /** What one caller went through in one round. */
 export interface CallerFigures {
@@ -13,7 +14,7 @@ export interface CallerFigures {
   readonly asked: number;
   /** Never answered, as long as the round waited. */
   readonly unanswered: number;
-  /** The longest time to a decision, and without what the event loop could not run meanwhile. */
+  /** The longest time to a decision; and net of stalls, see `measureSpans`. */
   readonly longestMs: number;
   readonly longestNetMs: number;
   /** The same until the client had its answer. */
@@ -40,23 +41,16 @@ const AT_ONCE_MS = 1;
 
 export function measureCaller(fault: Fault, round: Round, caller: Caller): CallerFigures {
   const samples = round.samples.filter((sample) => sample.caller === caller);
-  const decisions = samples.map(({ answer }) => answer).filter((answer) => answer !== undefined);
   const answered = samples.filter((sample) => sample.answeredAt !== undefined);
-  const { within } = round.stalls;
-
-  const decisionSpans = decisions.map(
-    ({ decidedFrom, decidedAt }) => [decidedFrom, decidedAt] as const,
-  );
-  const answerSpans = answered.map(
-    ({ askedAt, answeredAt = askedAt }) => [askedAt, answeredAt] as const,
-  );
-  const length = ([from, to]: readonly [number, number]) => to - from;
-  const net = ([from, to]: readonly [number, number]) => to - from - within(from, to);
+  const spans = answered.map((sample) => measureSpans(sample, round.stalls));
 
   const { reconnectedAt, hadLost } = reconnectionOf(round, caller);
   const first = firstFromStore(fault, samples, caller, round.healingAt);
   const recoveredAt = first?.answeredAt;
-  const down = whileKnownDown(samples, round);
+  const down = whileKnownDown(
+    fault,
+    samples.filter((sample) => isAffected(fault, sample)),
+  );
   const fallbacks = samples.filter(({ answer }) => answer?.takenBy === "fallback");
   const later = fallbacks.filter(
     ({ askedAt }) => askedAt > (recoveredAt ?? Number.POSITIVE_INFINITY),
@@ -67,10 +61,10 @@ export function measureCaller(fault: Fault, round: Round, caller: Caller): Calle
     library: caller.client.library,
     asked: samples.length,
     unanswered: samples.length - answered.length,
-    longestMs: largest(decisionSpans.map(length)),
-    longestNetMs: largest(decisionSpans.map(net)),
-    longestAnswerMs: largest(answerSpans.map(length)),
-    longestAnswerNetMs: largest(answerSpans.map(net)),
+    longestMs: largest(spans.map(({ decisionMs }) => decisionMs)),
+    longestNetMs: largest(spans.map(({ decisionNetMs }) => decisionNetMs)),
+    longestAnswerMs: largest(spans.map(({ answerMs }) => answerMs)),
+    longestAnswerNetMs: largest(spans.map(({ answerNetMs }) => answerNetMs)),
     whenDown: down.length,
     whenDownAtOnce: down.filter(
       ({ answer }) => answer !== undefined && answer.decidedAt - answer.decidedFrom <= AT_ONCE_MS,
@@ -86,8 +80,10 @@ export function measureCaller(fault: Fault, round: Round, caller: Caller): Calle
 }
 
 /** The moment from which the client could reach the healed store: its "ready", or the healing where it stayed connected. */
-function reconnectionOf({ healingAt, healedAt }: Round, { client }: Caller) {
-  const { connection } = client;
+function reconnectionOf({ healingAt, healedAt, usableAt }: Round, caller: Caller) {
+  const usable = usableAt.get(caller);
+  if (usable !== undefined) return { reconnectedAt: usable, hadLost: true };
+  const { connection } = caller.client;
   if (connection.wasReadyAt(healingAt)) {
     // A server that is started again in its place ends connections while it is healed.
     const again = connection.readySince(healingAt);
@@ -96,19 +92,27 @@ function reconnectionOf({ healingAt, healedAt }: Round, { client }: Caller) {
   return { reconnectedAt: connection.readySince(healingAt) ?? healedAt, hadLost: true };
 }
 
-/** From the caller's first answer that came without the store, until healing. */
-function whileKnownDown(samples: readonly Sample[], { brokenAt, healingAt }: Round): Sample[] {
-  const known = samples.find(
-    ({ askedAt, answer }) => askedAt >= brokenAt && answer?.takenBy === "fallback",
-  )?.answeredAt;
-  if (known === undefined) return [];
-  return samples.filter(({ askedAt }) => askedAt > known && askedAt < healingAt);
+/**
+ * Decisions without the store, asked for after the caller's last answer had come without it as well. Where the store is up
+ * and only one subject's counts are unusable, nothing is known before the store is asked.
+ */
+function whileKnownDown({ degrades, isOutage }: Fault, samples: readonly Sample[]): Sample[] {
+  if (degrades === "hot" && !isOutage) return [];
+  const isFallback = ({ answer }: Sample) => answer?.takenBy === "fallback";
+  const byAnswer = samples
+    .filter(({ answeredAt }) => answeredAt !== undefined)
+    .sort((left, right) => Number(left.answeredAt) - Number(right.answeredAt));
+  return samples.filter((sample) => {
+    if (!isFallback(sample)) return false;
+    const last = byAnswer.findLast(({ answeredAt }) => Number(answeredAt) < sample.askedAt);
+    return last !== undefined && isFallback(last);
+  });
 }
 
 /** A policy's worth for each time that counts began anew, with what comes back by itself in the time of a round. */
-function boundOf({ losses }: Fault, { samples, endedAt }: Round, wasDegraded: boolean): number {
+function boundOf({ forgets }: Fault, { samples, endedAt }: Round, wasDegraded: boolean): number {
   const lastedMs = endedAt - (samples[0]?.askedAt ?? endedAt);
-  const counts = 1 + losses + (wasDegraded ? 1 : 0);
+  const counts = 1 + (forgets === "nothing" ? 0 : 1) + (wasDegraded ? 1 : 0);
   return counts * Math.floor(LIMIT + (LIMIT * lastedMs) / WINDOW_MS);
 }
 

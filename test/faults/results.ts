@@ -12,6 +12,8 @@ export interface RoundFigures {
   readonly brokenMs: number;
   readonly longestStallMs: number;
   readonly callers: readonly CallerFigures[];
+  /** Promises that were rejected with nobody listening, by message: each would have ended the process. */
+  readonly unhandled: Readonly<Record<string, number>>;
 }
 
 /** What is looked at besides, where Headgate is what is asked. */
@@ -23,9 +25,9 @@ export interface HeadgateFigures extends RoundFigures {
   /** Megabytes of the heap, after full collections. */
   readonly heapBefore: number;
   readonly heapAfter: number;
-  /** Units that the store holds at the end, and those that it admitted since its counts began anew. */
-  readonly charged: number;
-  readonly admittedByStore: number;
+  /** Units that the store holds at the end, and those that it admitted since its counts began anew; null where that is unknown. */
+  readonly charged: number | null;
+  readonly admittedByStore: number | null;
 }
 
 export interface Results {

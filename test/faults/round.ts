@@ -6,6 +6,7 @@ import type { Sample } from "./load.ts";
 import { HOT, startLoad } from "./load.ts";
 import type { Stalls } from "./stalls.ts";
 import { watchStalls } from "./stalls.ts";
+import { watchUsable } from "./usable.ts";
 
 /** What one round of a fault left behind. Moments are of `performance.now()`. */
 export interface Round {
@@ -15,6 +16,8 @@ export interface Round {
   /** When healing began, and when it was done. */
   readonly healingAt: number;
   readonly healedAt: number;
+  /** When clients of a cluster or of Sentinels could be used again, by a read that was answered; a "ready" tells nothing there. */
+  readonly usableAt: ReadonlyMap<Caller, number>;
   readonly endedAt: number;
 }
 
@@ -31,7 +34,7 @@ export interface Pace {
 }
 
 const CALM_MS = 700;
-const AFTERWARDS_MS = 400;
+const AFTERWARDS_MS = 500;
 
 /** Asks all the time, while the store is well, while it is broken, and until it is well again. */
 export async function runRound<T extends Target>(
@@ -52,14 +55,16 @@ export async function runRound<T extends Target>(
     const healingAt = performance.now();
     await heal();
     const healedAt = performance.now();
+    const looking = target.place.kind === "server" ? [] : callers.map(watchUsable);
     while (performance.now() - healedAt < pace.recoveryMs) {
       if (callers.every((caller) => firstFromStore(fault, load.samples, caller, healedAt))) break;
       await delay(20);
     }
     await delay(AFTERWARDS_MS);
+    const usableAt = new Map(looking.flatMap((look) => look.stop()));
     await load.stop(pace.patienceMs);
     const endedAt = performance.now();
-    return { samples: load.samples, stalls, brokenAt, healingAt, healedAt, endedAt };
+    return { samples: load.samples, stalls, brokenAt, healingAt, healedAt, usableAt, endedAt };
   } catch (error) {
     await load.stop(0);
     await heal();
@@ -71,7 +76,7 @@ export async function runRound<T extends Target>(
 
 /** The first decision that the store took again, of those it could not take, asked for since a moment. */
 export function firstFromStore(
-  { degrades }: Pick<Fault, "degrades">,
+  fault: Fault,
   samples: readonly Sample[],
   caller: Caller,
   since: number,
@@ -81,6 +86,11 @@ export function firstFromStore(
       sample.caller === caller &&
       sample.askedAt >= since &&
       sample.answer?.takenBy === "store" &&
-      (degrades !== "hot" || sample.subject === HOT),
+      isAffected(fault, sample),
   );
+}
+
+/** Whether the store could not take this decision while it was broken. */
+export function isAffected({ degrades }: Fault, { subject }: Sample): boolean {
+  return degrades !== "hot" || subject === HOT;
 }

@@ -5,13 +5,15 @@ import { chargedIn } from "./charges.ts";
 import type { FaultClient } from "./clients.ts";
 import type { Fault, Target } from "./faults/fault.ts";
 import { heapMegabytes } from "./heap.ts";
+import { HOT } from "./load.ts";
 import { measureCaller } from "./measure.ts";
 import type { HeadgateFigures } from "./results.ts";
 import type { Pace, Round } from "./round.ts";
 import { runRound } from "./round.ts";
 import { watchState } from "./state-changes.ts";
+import { watchRejections } from "./unhandled-rejections.ts";
 
-const PACE: Pace = { everyMs: 10, brokenMs: 1_000, recoveryMs: 12_000, patienceMs: 2_000 };
+const PACE: Pace = { everyMs: 10, brokenMs: 1_300, recoveryMs: 12_000, patienceMs: 2_000 };
 
 /** One round of a fault against Headgate: six callers at once, and what became of them. */
 export async function runHeadgate<T extends Target>(
@@ -20,6 +22,7 @@ export async function runHeadgate<T extends Target>(
 ): Promise<HeadgateFigures> {
   const random = new Random(seed);
   const state = watchState();
+  const rejections = watchRejections();
   const target = await fault.start();
   const callers = await makeHeadgateCallers(target.place, state.noteLine);
   const clients = callers.map(({ client }) => client);
@@ -33,6 +36,7 @@ export async function runHeadgate<T extends Target>(
       seed,
       ...figures,
       changes: state.changes,
+      unhandled: rejections.unhandled,
       listenersBefore,
       listenersAfter: countListeners(clients),
       heapBefore,
@@ -42,6 +46,7 @@ export async function runHeadgate<T extends Target>(
     await Promise.all(callers.map((caller) => caller.close()));
     await target.close();
     state.stop();
+    rejections.stop();
   }
 }
 
@@ -69,12 +74,14 @@ function countListeners(clients: readonly FaultClient[]): number {
 
 /** All callers together. An abandoned call may be charged without admitting anybody, never the other way round. */
 async function countCharges(fault: Fault, { admin }: Target, round: Round) {
-  const since = fault.losses > 0 ? round.brokenAt : Number.NEGATIVE_INFINITY;
-  const subjects = [...new Set(round.samples.map(({ subject }) => subject))];
+  if (admin === undefined) return { charged: null, admittedByStore: null };
+  const since = fault.forgets === "everything" ? round.brokenAt : Number.NEGATIVE_INFINITY;
+  const counted = round.samples.filter(({ subject }) => fault.forgets !== "hot" || subject !== HOT);
+  const subjects = [...new Set(counted.map(({ subject }) => subject))];
   const names = new Set(round.samples.map(({ caller }) => caller.name));
   let charged = 0;
   for (const name of names) charged += await chargedIn(admin, name, subjects);
-  const admittedByStore = round.samples.filter(
+  const admittedByStore = counted.filter(
     ({ answer }) => answer?.isAdmitted && answer.takenBy === "store" && answer.decidedAt >= since,
   ).length;
   return { charged, admittedByStore };

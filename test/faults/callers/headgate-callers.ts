@@ -7,6 +7,7 @@ import type { FaultClient, Library } from "../clients.ts";
 import { LIBRARIES, makeClient } from "../clients.ts";
 import type { Place } from "../place.ts";
 import type { Caller, Taker } from "./caller.ts";
+import { callerOver } from "./caller-over.ts";
 import { limits, SUBJECT_HEADER } from "./policy.ts";
 import { serveExpress } from "./timed-express.ts";
 import { serveFastify } from "./timed-fastify.ts";
@@ -47,7 +48,7 @@ async function makeCore(library: Library, place: Place): Promise<Caller> {
   };
 }
 
-async function makeFastify(library: Library, place: Place, onLog: OnLog): Promise<Caller> {
+export async function makeFastify(library: Library, place: Place, onLog: OnLog): Promise<Caller> {
   const client = makeClient(library, place);
   const name = nameOf("Fastify", client);
   const served = await serveFastify({
@@ -64,7 +65,7 @@ async function makeFastify(library: Library, place: Place, onLog: OnLog): Promis
   return callerOver(name, client, served);
 }
 
-async function makeExpress(library: Library, place: Place): Promise<Caller> {
+export async function makeExpress(library: Library, place: Place): Promise<Caller> {
   const client = makeClient(library, place);
   const name = nameOf("Express", client);
   const limiter = rateLimit({
@@ -78,22 +79,6 @@ async function makeExpress(library: Library, place: Place): Promise<Caller> {
     takerOf: ({ rateLimit }) => takerOf(rateLimit),
   });
   return callerOver(name, client, served);
-}
-
-function callerOver(
-  name: string,
-  client: FaultClient,
-  { ask, close }: Pick<Caller, "ask" | "close">,
-): Caller {
-  return {
-    name,
-    client,
-    ask,
-    async close() {
-      await close();
-      client.close();
-    },
-  };
 }
 
 /** A request without a decision was limited by nobody. */

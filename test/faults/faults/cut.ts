@@ -23,7 +23,7 @@ export const cut: Fault<ProxiedTarget> = {
       await cutting;
     };
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "none",
   isOutage: false,
 };

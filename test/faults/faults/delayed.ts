@@ -10,7 +10,7 @@ export const delayed: Fault<ProxiedTarget> = {
     proxy.delayReplies(random.whole(150, 600));
     return async () => proxy.delayReplies(0);
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "all",
   isOutage: true,
 };

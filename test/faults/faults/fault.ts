@@ -5,8 +5,8 @@ import type { Place } from "../place.ts";
 /** What a fault happens to. */
 export interface Target {
   readonly place: Place;
-  /** The suite's own client, which no fault disturbs for long. */
-  readonly admin: RedisClient;
+  /** The suite's own client, which no fault disturbs for long. None where nobody knows which writes a replica had got. */
+  readonly admin?: RedisClient;
   close(): Promise<void>;
 }
 
@@ -22,11 +22,12 @@ export interface Fault<T extends Target = Target> {
   /** Whether it is broken before anybody connects. */
   readonly isBrokenAtStart?: boolean;
   /**
-   * How often the counts in the store may start anew. Each time, and once for the counts of this process, a policy's worth
-   * may be admitted: that is the bound.
+   * Whose counts in the store start anew: everybody's, the hot subject's, or, where a replica took over, those whose last
+   * writes it had not got. Then a policy's worth more may be admitted, and another one by the counts of this process: that
+   * is the bound.
    */
-  readonly losses: number;
-  /** Whose decisions the store cannot take: those of all subjects, of the hot one, or nobody's. */
+  readonly forgets: "nothing" | "everything" | "hot" | "last writes";
+  /** Whose decisions the store cannot take: everybody's, the hot subject's (and maybe others'), or nobody's. */
   readonly degrades: "all" | "hot" | "none";
   /** Whether the store itself goes down and comes up, which is told. */
   readonly isOutage: boolean;

@@ -15,7 +15,7 @@ export const foreignKey: Fault<ServerTarget> = {
       await admin.del(...keys);
     };
   },
-  losses: 1,
+  forgets: "hot",
   degrades: "hot",
   isOutage: false,
 };

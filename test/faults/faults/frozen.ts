@@ -10,7 +10,7 @@ export const frozen: Fault<ServerTarget> = {
     server.freeze();
     return async () => server.thaw();
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "all",
   isOutage: true,
 };

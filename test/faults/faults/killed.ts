@@ -13,7 +13,7 @@ export const killed: Fault<ServerTarget> = {
     await server.kill();
     return () => server.restart();
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "all",
   isOutage: true,
 };

@@ -14,7 +14,7 @@ export const lateAtBoot: Fault<ServerTarget> = {
   async breakIt({ server }) {
     return () => server.restart();
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "all",
   isOutage: true,
 };

@@ -16,7 +16,7 @@ export const outOfMemory: Fault<ServerTarget> = {
       await admin.del("filling");
     };
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "all",
   isOutage: true,
 };

@@ -13,7 +13,7 @@ export const passwordChanged: Fault<ServerTarget> = {
       await admin.config("SET", "requirepass", "");
     };
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "all",
   isOutage: true,
 };

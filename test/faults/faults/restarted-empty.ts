@@ -10,7 +10,7 @@ export const restartedEmpty: Fault<ServerTarget> = {
     await server.restart();
     return async () => {};
   },
-  losses: 1,
+  forgets: "everything",
   degrades: "none",
   isOutage: false,
 };

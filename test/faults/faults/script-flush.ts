@@ -20,7 +20,7 @@ export const scriptFlush: Fault<ServerTarget> = {
       await flushing;
     };
   },
-  losses: 0,
+  forgets: "nothing",
   degrades: "none",
   isOutage: false,
 };

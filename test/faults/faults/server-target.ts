@@ -3,10 +3,12 @@ import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";
 import type { TcpProxy } from "../../support/tcp-proxy.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import type { ServerPlace } from "../place.ts";
 import type { Target } from "./fault.ts";
 
 /** One server. */
 export interface ServerTarget extends Target {
+  readonly place: ServerPlace;
   readonly server: RedisProcess;
   readonly admin: Redis;
 }

@@ -34,7 +34,7 @@ export const turnedReplica: Fault<ReplicaTarget> = {
       await admin.replicaof("NO", "ONE");
     };
   },
-  losses: 1,
+  forgets: "everything",
   degrades: "all",
   isOutage: true,
 };
