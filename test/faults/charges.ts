@@ -9,7 +9,9 @@ export async function chargedIn(
   name: string,
   subjects: readonly string[],
 ): Promise<number> {
-  const limiter = createLimiter({ name, limits, store: redisStore(admin) });
+  // Hundreds of questions at once, on a machine that may be busy.
+  const storeTimeout = "10s";
+  const limiter = createLimiter({ name, limits, store: redisStore(admin), storeTimeout });
   try {
     const seen = await Promise.all(subjects.map((subject) => limiter.peek(subject)));
     if (seen.some(({ degraded }) => degraded)) throw new Error("the store could not be read");

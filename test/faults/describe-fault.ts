@@ -5,8 +5,8 @@ import type { HeadgateFigures } from "./results.ts";
 import { writeResults } from "./results.ts";
 import { roundSeeds } from "./round-seeds.ts";
 import { runHeadgate } from "./run-headgate.ts";
-import { serverVersion } from "./server-version.ts";
 import { STORE_TIMEOUT_MS } from "./spans.ts";
+import { describeVersions } from "./versions.ts";
 
 /** What a busy machine may add to `storeTimeout`. */
 const LONGEST_MS = STORE_TIMEOUT_MS + 50;
@@ -28,9 +28,8 @@ export function describeFault<T extends Target>(fault: Fault<T>): void {
     });
 
     afterAll(() => {
-      const ranOn = `${serverVersion()}, Node ${process.versions.node}`;
-      const { name, title } = fault;
-      writeResults({ suite: "headgate", fault: name, title, ranOn, rounds });
+      const ranOn = describeVersions(["ioredis", "redis", "fastify", "express"]);
+      writeResults({ suite: "headgate", fault: fault.name, title: fault.title, ranOn, rounds });
     });
   });
 }

@@ -34,13 +34,34 @@ export interface Results {
   /** "headgate" or "peers": each has a table of its own. */
   readonly suite: "headgate" | "peers";
   readonly fault: string;
+  /** Its place in the table. */
+  readonly order: number;
   readonly title: string;
   /** What it ran on, such as "redis 7.0.15, node 20.20.2". */
   readonly ranOn: string;
   readonly rounds: readonly RoundFigures[];
 }
 
-export function writeResults(results: Results): void {
+/** In the order of the table. */
+const FAULTS = [
+  "killed",
+  "frozen",
+  "late at boot",
+  "restarted empty",
+  "replies delayed",
+  "replies cut",
+  "turned replica",
+  "cluster failover",
+  "Sentinel failover",
+  "out of memory",
+  "password changed",
+  "scripts flushed",
+  "foreign key",
+  "TTL removed",
+];
+
+export function writeResults(measured: Omit<Results, "order">): void {
+  const results: Results = { ...measured, order: FAULTS.indexOf(measured.fault) };
   mkdirSync(RESULTS, { recursive: true });
   const file = `${results.suite}-${results.fault.replaceAll(" ", "-")}.json`;
   writeFileSync(join(RESULTS, file), `${JSON.stringify(results, null, 2)}\n`);

@@ -8,12 +8,17 @@ import { heapMegabytes } from "./heap.ts";
 import { HOT } from "./load.ts";
 import { measureCaller } from "./measure.ts";
 import type { HeadgateFigures } from "./results.ts";
-import type { Pace, Round } from "./round.ts";
+import type { Round } from "./round.ts";
 import { runRound } from "./round.ts";
+import { roundSeeds } from "./round-seeds.ts";
 import { watchState } from "./state-changes.ts";
 import { watchRejections } from "./unhandled-rejections.ts";
 
-const PACE: Pace = { everyMs: 10, brokenMs: 1_300, recoveryMs: 12_000, patienceMs: 2_000 };
+const PACE = { everyMs: 10, recoveryMs: 12_000, patienceMs: 2_000 };
+
+/** Longer than denials are remembered. Where there are many rounds, some last longer: clients wait ever longer to reconnect. */
+const BROKEN_MS = 1_300;
+const LONGEST_BROKEN_MS = 4_000;
 
 /** One round of a fault against Headgate: six callers at once, and what became of them. */
 export async function runHeadgate<T extends Target>(
@@ -57,7 +62,8 @@ async function measureRound<T extends Target>(
   callers: readonly Caller[],
   random: Random,
 ) {
-  const round = await runRound(fault, target, callers, random, PACE);
+  const brokenMs = roundSeeds.length === 1 ? BROKEN_MS : random.whole(BROKEN_MS, LONGEST_BROKEN_MS);
+  const round = await runRound(fault, target, callers, random, { ...PACE, brokenMs });
   return {
     brokenMs: round.healingAt - round.brokenAt,
     longestStallMs: round.stalls.longest(),

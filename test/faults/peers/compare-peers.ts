@@ -12,9 +12,17 @@ import type { ServerTarget } from "../faults/server-target.ts";
 import { turnedReplica } from "../faults/turned-replica.ts";
 import { writeResults } from "../results.ts";
 import { roundSeeds } from "../round-seeds.ts";
-import { serverVersion } from "../server-version.ts";
-import { peerVersions } from "./peer-versions.ts";
+import { describeVersions } from "../versions.ts";
 import { runPeers } from "./run-peers.ts";
+
+const PEERS = [
+  "express-rate-limit",
+  "rate-limit-redis",
+  "@fastify/rate-limit",
+  "rate-limiter-flexible",
+  "ioredis",
+  "redis",
+];
 
 /** Those that need one server. */
 const faults = [
@@ -32,9 +40,8 @@ const faults = [
 test.each(faults)("$name", async (fault) => {
   const [seed = 0] = roundSeeds;
   const round = await runPeers(fault, seed);
-  const ranOn = [serverVersion(), `Node ${process.versions.node}`, ...peerVersions()].join(", ");
-  const { name, title } = fault;
-  writeResults({ suite: "peers", fault: name, title, ranOn, rounds: [round] });
+  const ranOn = describeVersions(PEERS);
+  writeResults({ suite: "peers", fault: fault.name, title: fault.title, ranOn, rounds: [round] });
   // What others do is written down, not judged.
   expect(round.callers.length).toBeGreaterThan(0);
 });

@@ -1,0 +1,48 @@
+// Prints what the fault suites measured last, as the tables of docs/when-redis-fails.md.
+// With --write, puts each table between its markers on that page. With --since, prints only what is newer than a moment
+// in milliseconds since the epoch.
+//
+//   HEADGATE_FAULT_ROUNDS=20 npx vitest run --project integration test/faults
+//   node scripts/fault-table.mjs --write
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { formatHeadgateTable } from "./fault-table/headgate-table.mjs";
+import { formatPeerTables } from "./fault-table/peer-tables.mjs";
+
+const RESULTS = join(import.meta.dirname, "../node_modules/.cache/headgate-faults");
+const PAGE = join(import.meta.dirname, "../docs/when-redis-fails.md");
+
+const FORMATS = { headgate: formatHeadgateTable, peers: formatPeerTables };
+
+const { values } = parseArgs({
+  options: { write: { type: "boolean" }, since: { type: "string", default: "0" } },
+});
+
+for (const [suite, format] of Object.entries(FORMATS)) {
+  const results = readResults(suite, Number(values.since));
+  if (results.length === 0) continue;
+  const table = format(results);
+  console.log(`\n${table}`);
+  if (values.write) putBetweenMarkers(suite, table);
+}
+
+function readResults(suite, since) {
+  if (!existsSync(RESULTS)) return [];
+  return readdirSync(RESULTS)
+    .filter((name) => name.startsWith(`${suite}-`))
+    .map((name) => join(RESULTS, name))
+    .filter((file) => statSync(file).mtimeMs >= since)
+    .map((file) => JSON.parse(readFileSync(file, "utf8")))
+    .filter(({ rounds }) => rounds.length > 0)
+    .sort((left, right) => left.order - right.order);
+}
+
+function putBetweenMarkers(suite, table) {
+  const [begin, end] = [`<!-- faults: ${suite} -->`, `<!-- /faults: ${suite} -->`];
+  const page = readFileSync(PAGE, "utf8");
+  const from = page.indexOf(begin);
+  const to = page.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`${PAGE} has no ${begin} ... ${end}`);
+  writeFileSync(PAGE, `${page.slice(0, from)}${begin}\n\n${table}\n\n${page.slice(to)}`);
+}

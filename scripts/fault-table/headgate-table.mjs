@@ -1,0 +1,77 @@
+import { formatTable, largest, sum } from "./markdown-table.mjs";
+
+const HEAD = [
+  "fault",
+  "longest decision, ms",
+  "longest HTTP answer, ms",
+  "within 1 ms, once down",
+  "client's own delay, ioredis, s",
+  "node-redis, s",
+  "then first decision of the store, s",
+  "admitted, of at most",
+  "charged in vain",
+  "errors",
+  "heap, MB",
+];
+
+/** Each row is the worst of all rounds and callers. */
+export function formatHeadgateTable(results) {
+  const rounds = results.flatMap((result) => result.rounds);
+  const seeds = rounds.map(({ seed }) => seed);
+  const asked = sum(rounds.flatMap(({ callers }) => callers.map((caller) => caller.asked)));
+  const raw = largest(
+    rounds.flatMap(({ callers }) => callers.map((caller) => caller.longestAnswerMs)),
+  );
+  const stall = largest(rounds.map(({ longestStallMs }) => longestStallMs));
+  const told = sum(rounds.map(({ changes }) => changes.downLines + changes.upLines));
+  const notes = [
+    `${results[0].ranOn}; ${rounds.length} rounds, ${asked.toLocaleString("en-US")} questions, seeds ${Math.min(...seeds)} to ${Math.max(...seeds)}.`,
+    `Times are without those in which this machine let the process stand still (for ${stall.toFixed(0)} ms at the longest); with them the longest answer took ${raw.toFixed(0)} ms.`,
+    `State changes told: ${told}, each once.`,
+  ];
+  return `${formatTable(HEAD, results.map(formatRow))}\n\n${notes.join("\n")}`;
+}
+
+function formatRow({ fault, rounds }) {
+  const callers = rounds.flatMap((round) => round.callers);
+  const over = callers.filter(({ caller }) => !caller.startsWith("core"));
+  const whenDown = sum(callers.map((caller) => caller.whenDown));
+  const atOnce = sum(callers.map((caller) => caller.whenDownAtOnce));
+  const worst = callers.reduce((most, next) =>
+    next.admitted / next.bound > most.admitted / most.bound ? next : most,
+  );
+  const last = rounds.at(-1);
+  return [
+    fault,
+    largest(callers.map((caller) => caller.longestNetMs)).toFixed(0),
+    largest(over.map((caller) => caller.longestAnswerNetMs)).toFixed(0),
+    whenDown === 0 ? "–" : `${((atOnce / whenDown) * 100).toFixed(1)} %`,
+    ...["ioredis", "node-redis"].map((library) => formatDelay(callers, library)),
+    formatRecovery(callers),
+    `${worst.admitted} of ${worst.bound}`,
+    formatVain(rounds),
+    String(sum(callers.flatMap((caller) => Object.values(caller.errors)))),
+    `${last.heapBefore.toFixed(1)} → ${last.heapAfter.toFixed(1)}`,
+  ];
+}
+
+/** From healing to the client's own connection. */
+function formatDelay(callers, library) {
+  const delays = callers
+    .filter((caller) => caller.library === library && caller.reconnectMs !== null)
+    .map(({ reconnectMs }) => reconnectMs);
+  return delays.length === 0 ? "–" : (largest(delays) / 1_000).toFixed(1);
+}
+
+function formatRecovery(callers) {
+  if (callers.some(({ recoveryMs }) => recoveryMs === null)) return "never";
+  return (largest(callers.map(({ recoveryMs }) => recoveryMs)) / 1_000).toFixed(2);
+}
+
+/** Units that the store holds for calls that were given up, per 1,000 that it admitted. */
+function formatVain(rounds) {
+  const known = rounds.filter(({ charged }) => charged !== null);
+  if (known.length === 0) return "unknown";
+  const vain = sum(known.map((round) => Math.max(0, round.charged - round.admittedByStore)));
+  return `${vain} of ${sum(known.map(({ charged }) => charged))}`;
+}

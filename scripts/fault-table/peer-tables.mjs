@@ -1,0 +1,51 @@
+import { formatTable, sum } from "./markdown-table.mjs";
+
+/** One table a question: a row for each limiter, a column for each fault. */
+export function formatPeerTables(results) {
+  const [{ ranOn, rounds }] = results;
+  const longest = Math.max(...results.map((result) => result.rounds[0].brokenMs));
+  const tables = [
+    ["The longest answer:", formatLongest],
+    ["Admitted of one subject, whose limit is 20:", ({ admitted }) => String(admitted)],
+    ["From the client's reconnection to the first decision by Redis:", formatRecovery],
+    ["Answers that were errors:", formatErrors],
+  ].map(([title, format]) => `${title}\n\n${formatMatrix(results, format)}`);
+  const notes = `${ranOn}; seed ${rounds[0].seed}; the faults lasted ${(longest / 1_000).toFixed(0)} s at most.`;
+  return `${tables.join("\n\n")}\n\n${notes}`;
+}
+
+function formatMatrix(results, format) {
+  const limiters = results[0].rounds[0].callers.map(({ caller }) => caller);
+  const head = ["limiter", ...results.map(({ fault }) => fault)];
+  const rows = limiters.map((name) => [
+    nameOf(name),
+    ...results.map(({ rounds }) => {
+      const [round] = rounds;
+      return format(
+        round.callers.find(({ caller }) => caller === name),
+        round,
+      );
+    }),
+  ]);
+  return formatTable(head, rows);
+}
+
+/** Ours are told apart by their framework. */
+function nameOf(caller) {
+  return /^(Fastify|Express),/.test(caller) ? `**Headgate**, ${caller}` : caller;
+}
+
+function formatLongest({ unanswered, longestAnswerNetMs }, { brokenMs }) {
+  if (unanswered > 0) return "no answer within 20 s";
+  const seconds = longestAnswerNetMs / 1_000;
+  const text = `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
+  return longestAnswerNetMs > 0.9 * brokenMs ? `until healed, ${text}` : text;
+}
+
+function formatRecovery({ recoveryMs }) {
+  return recoveryMs === null ? "never" : `${(recoveryMs / 1_000).toFixed(2)} s`;
+}
+
+function formatErrors({ errors }) {
+  return String(sum(Object.values(errors)));
+}
