@@ -69,6 +69,11 @@ export function formatKind(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** A number, or what kind of value stands in its place: for what may come from a client. */
+export function formatNumber(value: unknown): string {
+  return typeof value === "number" ? String(value) : formatKind(value);
+}
+
 function shorten(text: string): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }

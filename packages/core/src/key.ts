@@ -6,16 +6,15 @@ const MAX_PART = 64;
 /**
  * Writes text as a part of a key: letters, digits and harmless signs stand for themselves, everything else is escaped, so
  * that two texts never give the same part and no text can leave its part (a colon) or the hash tag (a brace).
- * A part that would be longer than 64 bytes becomes `#` and the SHA-256 of it; no literal part holds a `#`.
+ * A part that would be longer than 64 bytes becomes `#` and a SHA-256; no literal part holds a `#`.
  */
 export function escapePart(text: string): string {
-  return fit(text.replace(/[^\w.~@/-]/g, escapeUnit));
+  return write(text, /^[\w.~@/-]*$/, /[^\w.~@/-]/g);
 }
 
 /** The same for the subject, which braces enclose: colons of IPv6 addresses stay readable. */
 export function escapeSubject(subject: string): string {
-  if (subject.length <= MAX_PART && /^[\w.~@/:-]+$/.test(subject)) return subject;
-  return fit(subject.replace(/[^\w.~@/:-]/g, escapeUnit));
+  return write(subject, /^[\w.~@/:-]*$/, /[^\w.~@/:-]/g);
 }
 
 /** 48 bits that stand for a text: enough to tell the policies of one limiter apart. */
@@ -31,7 +30,16 @@ function escapeUnit(unit: string): string {
     : `%u${code.toString(16).padStart(4, "0")}`;
 }
 
-function fit(part: string): string {
-  if (part.length <= MAX_PART) return part;
-  return `#${createHash("sha256").update(part).digest("base64url")}`;
+function write(text: string, plain: RegExp, special: RegExp): string {
+  if (plain.test(text)) return text.length <= MAX_PART ? text : hash(text);
+  // Its code units, not its escapes, which could be many; no escaped text begins with the sign in front of them.
+  if (text.length > MAX_PART) return hash("#", Buffer.from(text, "utf16le"));
+  const escaped = text.replace(special, escapeUnit);
+  return escaped.length <= MAX_PART ? escaped : hash(escaped);
+}
+
+function hash(...parts: readonly (string | Buffer)[]): string {
+  const sha256 = createHash("sha256");
+  for (const part of parts) sha256.update(part);
+  return `#${sha256.digest("base64url")}`;
 }

@@ -17,13 +17,18 @@ const MS_PER_UNIT: ReadonlyMap<string, number> = new Map(UNITS);
 /** The longest duration Headgate takes, in milliseconds: 366 days. */
 export const MAX_DURATION_MS: number = 366 * 86_400_000;
 
-/** Reads a duration as integer microseconds; `option` names it in the error, whose code is `code`. */
-export function parseDuration(value: unknown, option: string, code: HeadgateErrorCode): number {
+/** Reads a duration as integer microseconds; `option` names it in the error, whose code is `code`, and `format` what was received. */
+export function parseDuration(
+  value: unknown,
+  option: string,
+  code: HeadgateErrorCode,
+  format: (value: unknown) => string = formatReceived,
+): number {
   const ms = typeof value === "string" ? millisecondsOf(value) : value;
   if (!Number.isInteger(ms) || (ms as number) < 1 || (ms as number) > MAX_DURATION_MS) {
     throw new HeadgateError(
       code,
-      `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d"; got ${formatReceived(value)}`,
+      `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d"; got ${format(value)}`,
     );
   }
   return (ms as number) * 1_000;

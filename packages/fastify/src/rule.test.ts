@@ -22,7 +22,7 @@ function pluginOf(options: HeadgateOptions) {
     rule,
     store,
     route: (route: RouteRateLimitOptions, name = "api GET /x") =>
-      makeRouteRule("headgate on api GET /x", route, name, { options, rule, store }, vi.fn()),
+      makeRouteRule("headgate on api GET /x", route, name, { options, rule, name: "api", store }, vi.fn()),
   };
 }
 

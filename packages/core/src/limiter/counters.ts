@@ -174,7 +174,7 @@ function subjectIn(counters: Counters, dimension: string, subjects: Subjects): s
   if (others.length === 0) return checkSubject(dimension, subjects);
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `this limiter counts by ${[dimension, ...others].join(", ")}: name the subject of each, as in { ${dimension}: "..." }; got ${formatReceived(subjects)}`,
+    `this limiter counts by ${[dimension, ...others].join(", ")}: name the subject of each, as in { ${dimension}: "..." }; got ${formatKind(subjects)}`,
   );
 }
 

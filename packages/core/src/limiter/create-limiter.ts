@@ -1,4 +1,4 @@
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -124,7 +124,9 @@ function limiterOn(
       const timeoutMs =
         options.timeout === undefined
           ? undefined
-          : toMilliseconds(parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION"));
+          : toMilliseconds(
+              parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber),
+            );
       const ask = async () => {
         requireOpen();
         return decider.decide(units, cost, true);
@@ -174,7 +176,7 @@ function checkCost(cost = 1): number {
   if (Number.isSafeInteger(cost) && cost >= 1) return cost;
   throw new HeadgateError(
     "HEADGATE_INVALID_COST",
-    `cost must be a whole number from 1 to 2^53 - 1, got ${formatReceived(cost)}`,
+    `cost must be a whole number from 1 to 2^53 - 1, got ${formatNumber(cost)}`,
   );
 }
 

@@ -92,10 +92,9 @@ export class NodeWatch {
     });
   }
 
-  /** Stops trying to reach the server. */
+  /** Stops trying to reach the server. Calls that are under way are still given up in time. */
   stop(): void {
     if (this.#period.is === "down") this.#period.recovery.stop();
-    clearTimeout(this.#timer);
   }
 
   /**
@@ -125,7 +124,7 @@ export class NodeWatch {
   }
 
   #fail(call: Waiting, reason: HeadgateError): void {
-    if (this.#period.is === "down" || this.#answered >= call.sent) return;
+    if (this.#period.is === "down" || this.#answered > call.sent) return;
     const since = performance.now();
     this.#relapses = since - this.#period.since < STEADY_MS ? this.#relapses + 1 : 0;
     const recovery = startRecovery({

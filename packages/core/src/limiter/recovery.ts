@@ -27,10 +27,13 @@ export function startRecovery(options: RecoveryOptions): Recovery {
   const { attempt, withinMs, onSuccess } = options;
   let failures = options.skipped;
   let unanswered = 0;
+  /** The attempt that is waited for; none between two of them. */
+  let current: object | undefined;
   let isStopped = false;
   let timer: NodeJS.Timeout;
 
   function tryAfter(ms: number): void {
+    current = undefined;
     clearTimeout(timer);
     if (!isStopped) timer = setTimeout(tryNow, ms).unref();
   }
@@ -40,40 +43,38 @@ export function startRecovery(options: RecoveryOptions): Recovery {
       tryAfter(PATIENCE_MS);
       return;
     }
-    const sent = performance.now();
-    let isCurrent = true;
-    const settle = (succeeded: boolean): void => {
-      unanswered -= 1;
-      if (isStopped || !isCurrent) return;
-      const isInTime = performance.now() - sent <= withinMs;
-      if (succeeded && isInTime) {
-        isStopped = true;
-        clearTimeout(timer);
-        onSuccess();
-        return;
-      }
-      // Late is alive again, as a frozen server that was thawed: the next try will show.
-      failures = succeeded ? 0 : failures + 1;
-      tryAfter(delayAfter(failures));
-    };
+    const started = { at: performance.now() };
+    current = started;
     unanswered += 1;
-    timer = setTimeout(() => {
-      isCurrent = false;
-      tryNow();
-    }, PATIENCE_MS).unref();
+    timer = setTimeout(tryNow, PATIENCE_MS).unref();
     attempt().then(
-      () => settle(true),
-      () => settle(false),
+      () => settle(started, true),
+      () => settle(started, false),
     );
   }
 
+  function settle(started: { readonly at: number }, succeeded: boolean): void {
+    unanswered -= 1;
+    const isCurrent = current === started;
+    // Another is under way, or nothing is known from one that was left alone and failed.
+    if (isStopped || (!isCurrent && (current !== undefined || !succeeded))) return;
+    if (succeeded && performance.now() - started.at <= withinMs) {
+      stop();
+      onSuccess();
+      return;
+    }
+    // Late is alive again, as a frozen server that was thawed: the next attempt will show.
+    failures = succeeded ? 0 : failures + 1;
+    tryAfter(delayAfter(failures));
+  }
+
+  function stop(): void {
+    isStopped = true;
+    clearTimeout(timer);
+  }
+
   tryAfter(delayAfter(failures));
-  return {
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
-  };
+  return { stop };
 }
 
 /** Doubles, and varies by half, so that many processes do not try in step. */

@@ -48,10 +48,11 @@ export function createRemoteDecider(
   failure: FailurePolicy,
 ): Decider {
   const { store } = counters;
-  const watch = watchStore(store, remote, failure.timeoutMs);
+  const watch = watchStore(store.owner, remote, failure.timeoutMs);
   const release = watch.use();
   const denials = denyCacheOf(store.owner);
   const withoutStore = prepareWithoutStore(counters, failure);
+  const asked = { counters, watch, remote, giveBack: giveBackInStore };
   /** Charges of decisions whose give-back was not sent, because the store was known to be down. */
   const unsent = new WeakMap<Decision, readonly Charge[]>();
 
@@ -61,16 +62,12 @@ export function createRemoteDecider(
     charge: boolean,
   ): Promise<Decision> {
     const sent = remote.now();
-    const { allowed, limits, receipts, reply } = await askStore(
-      counters,
-      watch,
-      remote,
-      units,
-      cost,
-      charge,
-    );
-    if (!allowed && failure.denyCache && reply !== undefined) {
-      denials.remember(units, cost, sent, remote.now(), reply);
+    const answer = await askStore(asked, units, cost, charge);
+    const { allowed, limits, receipts } = answer;
+    if (failure.denyCache) {
+      for (const denial of answer.denials) {
+        denials.remember(denial.units, cost, sent, remote.now(), denial.reply);
+      }
     }
     const charges = receipts.map((receipt) => ({ receipt, isLocal: false }));
     return new CountedDecision(counters, { allowed, limits, cost, source: "store", charges });
@@ -102,7 +99,7 @@ export function createRemoteDecider(
   ): Promise<boolean> {
     const replies = await Promise.all(
       calls.map(async ({ call, units }) => {
-        const reply = await watch.run(step, call, (units[0] as Unit).key);
+        const reply = await watch.run(store, step, call, (units[0] as Unit).key);
         rejectForeign(reply, units);
         return reply[0] === 1;
       }),

@@ -1,4 +1,5 @@
 import { channel } from "node:diagnostics_channel";
+import { inspect } from "node:util";
 import { CHANNELS } from "../channels.ts";
 import type { HeadgateErrorCode } from "../errors.ts";
 import { HeadgateError } from "../errors.ts";
@@ -31,8 +32,16 @@ export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => 
 export interface StoreWatch {
   /** The longest wait for a decision. */
   readonly timeoutMs: number;
-  /** Runs a call on a unit's key. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE` when there was no answer in time. */
-  run<Call>(step: Step<Call>, call: Call, unitKey: string): Promise<readonly number[]>;
+  /**
+   * Runs a call on a unit's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
+   * when there was no answer in time.
+   */
+  run<Call>(
+    store: Store,
+    step: Step<Call>,
+    call: Call,
+    unitKey: string,
+  ): Promise<readonly number[]>;
   /** Why the server of a unit's key is known to be down; undefined when it is not. */
   downReason(unitKey: string): HeadgateError | undefined;
   /** Tells the operator of an error that no waiting mends; once each. */
@@ -49,14 +58,13 @@ const storeUp = channel(CHANNELS.storeUp);
 /** So many servers are kept in mind before those that are fine are forgotten. */
 const MANY_NODES = 64;
 
-/** The watch of a store's client, for one time. */
-export function watchStore(store: Store, remote: Remote, timeoutMs: number): StoreWatch {
-  const watches = sharedBy(store.owner, "watches", () => new Map<string, StoreWatch>());
-  const id = `${store.prefix}:${timeoutMs}`;
-  const known = watches.get(id);
+/** The watch of a client, for one time. */
+export function watchStore(client: object, remote: Remote, timeoutMs: number): StoreWatch {
+  const watches = sharedBy(client, "watches", () => new Map<number, StoreWatch>());
+  const known = watches.get(timeoutMs);
   if (known !== undefined) return known;
-  const watch = createWatch(store, remote, timeoutMs, () => watches.delete(id));
-  watches.set(id, watch);
+  const watch = createWatch(remote, timeoutMs, () => watches.delete(timeoutMs));
+  watches.set(timeoutMs, watch);
   return watch;
 }
 
@@ -65,12 +73,7 @@ export function isUnavailable(error: unknown): error is HeadgateError {
   return error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE";
 }
 
-function createWatch(
-  store: Store,
-  remote: Remote,
-  timeoutMs: number,
-  onUnused: () => void,
-): StoreWatch {
+function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
   const nodes = new Map<string, NodeWatch>();
   const tellers = new Set<Tell>();
   const told = new Set<string>();
@@ -127,7 +130,7 @@ function createWatch(
   return {
     timeoutMs,
 
-    run(step, call, unitKey) {
+    run(store, step, call, unitKey) {
       return nodeWatchOf(remote.nodeOf(unitKey)).run(
         () => store.run(step, call),
         () => store.run(probe, probeKeyFor(unitKey)),
@@ -168,6 +171,11 @@ function createWatch(
 }
 
 function warn(code: HeadgateErrorCode, message: string, error?: Error): void {
-  const detail = error?.cause === undefined ? {} : { detail: String(error.cause) };
+  const detail = error?.cause === undefined ? {} : { detail: describeCause(error.cause) };
   process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...detail });
+}
+
+/** An error in its own words; anything else as it is written, such as the keys that are foreign. */
+function describeCause(cause: unknown): string {
+  return cause instanceof Error ? String(cause) : inspect(cause);
 }

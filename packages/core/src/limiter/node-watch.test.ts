@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { HeadgateError } from "../errors.ts";
+import { NodeWatch } from "./node-watch.ts";
+
+const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
+const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no right");
+
+/** A server of which each call ends as the test says. */
+function start() {
+  const events: string[] = [];
+  const probes: { resolve(): void; reject(error: Error): void }[] = [];
+  const watch = new NodeWatch({
+    timeoutMs: 100,
+    isUnavailable: (error): error is HeadgateError =>
+      error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE",
+    late: () => new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "late"),
+    onDown: (reason) => events.push(`down: ${reason.message}`),
+    onUp: (downMs, refused) => events.push(`up after ${Math.round(downMs)}, ${refused} refused`),
+  });
+  const probe = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      probes.push({ resolve, reject });
+    });
+  function call() {
+    const outcome = { state: "waiting", at: Number.NaN };
+    let end = { resolve: (_: string) => {}, reject: (_: Error) => {} };
+    const sent = vi.fn(
+      () =>
+        new Promise<string>((resolve, reject) => {
+          end = { resolve, reject };
+        }),
+    );
+    const settle = (state: string): void => {
+      Object.assign(outcome, { state, at: performance.now() });
+    };
+    watch.run(sent, probe).then(settle, (error: Error) => settle(error.message));
+    return {
+      outcome,
+      sent,
+      resolve: (text: string) => end.resolve(text),
+      reject: (error: Error) => end.reject(error),
+    };
+  }
+  return { watch, events, probes, call };
+}
+
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a server that answers", () => {
+  test("is waited for, and its answers and errors are handed on", async () => {
+    const { call, events } = start();
+    const good = call();
+    const bad = call();
+    await pass(99);
+    good.resolve("yes");
+    bad.reject(misconfigured);
+    await pass(0);
+    expect(good.outcome.state).toBe("yes");
+    expect(bad.outcome.state).toBe("no right");
+    await pass(1_000);
+    expect(events).toEqual([]);
+  });
+
+  test("needs one timer, however many calls there are, and none when there is none", async () => {
+    const { call } = start();
+    const calls = Array.from({ length: 1_000 }, call);
+    expect(vi.getTimerCount()).toBe(1);
+    for (const one of calls) one.resolve("yes");
+    await pass(101);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a silent server", () => {
+  test("is given up in time, each call by its own time, and is down from the first", async () => {
+    const { call, events } = start();
+    const first = call();
+    await pass(60);
+    const second = call();
+    await pass(41);
+    expect(first.outcome.state).toBe("late");
+    expect(second.outcome.state).toBe("waiting");
+    expect(events).toEqual(["down: late"]);
+    const third = call();
+    await pass(0);
+    expect(third.outcome).toEqual({ state: "late", at: performance.now() });
+    expect(third.sent).not.toHaveBeenCalled();
+    await pass(61);
+    expect(second.outcome.state).toBe("late");
+    expect(events).toHaveLength(1);
+  });
+
+  test("is up again with the first probe that is answered in time, and then is asked", async () => {
+    const { call, events, probes } = start();
+    call();
+    await pass(101);
+    call();
+    call();
+    await pass(20);
+    expect(probes).toHaveLength(1);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events).toEqual(["down: late", expect.stringMatching(/^up after \d+, 2 refused$/)]);
+    const next = call();
+    expect(next.sent).toHaveBeenCalledTimes(1);
+    next.resolve("yes");
+    await pass(0);
+    expect(next.outcome.state).toBe("yes");
+  });
+
+  test("is not up by answers that come late", async () => {
+    const { call, events, watch } = start();
+    const late = call();
+    await pass(101);
+    late.resolve("yes");
+    await pass(0);
+    expect(late.outcome.state).toBe("late");
+    expect(events).toEqual(["down: late"]);
+    expect(watch.downReason).toBeDefined();
+  });
+
+  test("is not taken for one when it is this process that was held up", async () => {
+    vi.useRealTimers();
+    const { watch, events } = start();
+    // The answer is on its way through the machine while this process does nothing else.
+    const { Worker } = await import("node:worker_threads");
+    const worker = new Worker(
+      'require("worker_threads").parentPort.on("message", (n) => require("worker_threads").parentPort.postMessage(n))',
+      { eval: true },
+    );
+    const answer = async (): Promise<unknown> =>
+      new Promise((resolve) => {
+        worker.once("message", resolve);
+        worker.postMessage("yes");
+      });
+    await answer();
+    const asked = watch.run(answer, async () => {});
+    // In a timer, so that the watch's own is next, before anything that has arrived is read.
+    setTimeout(() => {
+      const end = performance.now() + 250;
+      while (performance.now() < end);
+    });
+    expect(await asked).toBe("yes");
+    expect(events).toEqual([]);
+    await worker.terminate();
+  });
+});
+
+describe("a server of which calls fail", () => {
+  test("is down when nothing was answered since the call was sent", async () => {
+    const { call, events } = start();
+    const one = call();
+    one.reject(unavailable);
+    await pass(0);
+    expect(one.outcome.state).toBe("gone");
+    expect(events).toEqual(["down: gone"]);
+  });
+
+  test("is not down when another call was answered since, nor by errors that waiting does not mend", async () => {
+    const { call, events } = start();
+    const slow = call();
+    await pass(50);
+    const quick = call();
+    await pass(10);
+    quick.resolve("yes");
+    await pass(41);
+    expect(slow.outcome.state).toBe("late");
+    const refused = call();
+    refused.reject(misconfigured);
+    await pass(0);
+    expect(events).toEqual([]);
+  });
+
+  test("is tried less eagerly when it was lost again soon, and eagerly after it was steady", async () => {
+    const { call, events, probes } = start();
+    const waits: number[] = [];
+    for (let i = 0; i < 6; i += 1) {
+      // Steady again before the last.
+      if (i === 5) await pass(5_001);
+      call().reject(unavailable);
+      await pass(0);
+      const down = performance.now();
+      const { length } = probes;
+      while (probes.length === length) await pass(1);
+      waits.push(performance.now() - down);
+      probes.at(-1)?.resolve();
+      await pass(0);
+    }
+    expect(events).toHaveLength(12);
+    expect(waits[4]).toBeGreaterThanOrEqual(160);
+    expect(waits[5]).toBeLessThanOrEqual(21);
+  });
+});
+
+test("stopped, it tries nothing more, and still gives up the calls that are under way", async () => {
+  const { call, probes, watch } = start();
+  call();
+  await pass(101);
+  watch.stop();
+  await pass(60_000);
+  expect(probes).toHaveLength(0);
+  const other = start();
+  const one = other.call();
+  other.watch.stop();
+  await pass(101);
+  expect(one.outcome.state).toBe("late");
+});
