@@ -8,6 +8,7 @@ import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { connectCluster } from "./cluster-clients.ts";
+import { listenForDegraded } from "./degraded-reasons.ts";
 import { subjectsOf } from "./subjects-of.ts";
 
 const window = "7d";
@@ -144,6 +145,7 @@ describe.each(libraries)("while slots move, through %s", (library) => {
       }
       const subjects = await subjectsOf(cluster, from, 4);
       const asked = new Map<string, Decision[]>(subjects.map((subject) => [subject, []]));
+      const degraded = listenForDegraded(`${name} ${library}`);
       let isOver = false;
       const callers = limiters.flatMap((limiter) =>
         subjects.map(async (subject) => {
@@ -159,7 +161,9 @@ describe.each(libraries)("while slots move, through %s", (library) => {
       } finally {
         isOver = true;
         await Promise.all(callers);
+        degraded.stop();
       }
+      expect(degraded.reasons).toEqual([]);
       for (const [subject, decisions] of asked) {
         expect(decisions.length).toBeGreaterThan(60);
         expect(decisions.every(({ source }) => source === "store")).toBe(true);

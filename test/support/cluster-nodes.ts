@@ -8,6 +8,15 @@ export interface OwnLine {
   serves(slot: number): boolean;
 }
 
+/** The epoch that a node gives another one, which may be news to it. */
+export async function epochAt(
+  node: { readonly admin: AdminClient },
+  other: { readonly id: string },
+): Promise<number> {
+  const lines = String(await node.admin.ask("CLUSTER", "NODES")).split("\n");
+  return Number(lines.find((line) => line.startsWith(other.id))?.split(" ")[6]);
+}
+
 /** https://redis.io/commands/cluster-nodes: id, address, flags, primary, ping, pong, epoch, link, slots. */
 export async function ownLine(node: { readonly admin: AdminClient }): Promise<OwnLine> {
   const lines = String(await node.admin.ask("CLUSTER", "NODES")).split("\n");

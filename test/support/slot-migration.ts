@@ -1,8 +1,10 @@
-import { ownLine } from "./cluster-nodes.ts";
+import { epochAt, ownLine } from "./cluster-nodes.ts";
 import type { ClusterNode } from "./redis-cluster.ts";
+import { waitUntil } from "./wait-until.ts";
 
 const BATCH = 100;
 const MIGRATE_TIMEOUT_MS = 5_000;
+const GOSSIP_TIMEOUT_MS = 10_000;
 
 /** A slot on its way. Until `finish` or `cancel` the source answers for the keys it has, and says ASK for others. */
 export interface SlotMigration {
@@ -61,6 +63,13 @@ export async function beginSlotMigration(
         if (node === to || node === from || !(await ownLine(node)).isPrimary) continue;
         await node.admin.ask("CLUSTER", "SETSLOT", slot, "NODE", to.id);
       }
+      // The new owner's epoch is the latest. A node that has not heard of it would choose the same one for the next slot that it
+      // takes over, and while the two settle who is later, a slot may end as nobody's.
+      const { epoch } = await ownLine(to);
+      await waitUntil("all nodes know of the slot's new owner", GOSSIP_TIMEOUT_MS, async () => {
+        const epochs = await Promise.all(running().map((node) => epochAt(node, to)));
+        return epochs.every((known) => known >= epoch) ? true : undefined;
+      });
     },
     async cancel() {
       await from.admin.ask("CLUSTER", "SETSLOT", slot, "STABLE");
