@@ -17,8 +17,10 @@ const VICTIM = [
   "203.0.113.9",
   "::ffff:203.0.113.9",
   "::FFFF:cb00:7109",
+  "0:0:0:0:0:ffff:203.0.113.9",
   "203.0.113.9:4711",
   "[::ffff:203.0.113.9]:80",
+  "::ffff:203.0.113.9%eth0",
 ];
 const VICTIM_TAG = "{203.0.113.9}";
 
@@ -152,6 +154,26 @@ describeFrameworks(({ serve }) => {
     const { ask, tags } = await start();
     for (const victim of VICTIM) await ask(`X-Forwarded-For: ${victim}`);
     expect(await tags()).toEqual([VICTIM_TAG]);
+  });
+
+  test("whatever an IPv6 client may choose of its address, it is one client", async () => {
+    const { ask, tags } = await start();
+    const address = fc
+      .tuple(
+        fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+        fc.constantFrom("", "%eth0", "%25", "%\xff"),
+      )
+      .map(([host, zone]) => {
+        const groups = host.toString(16).padStart(16, "0").match(/.{4}/g) ?? [];
+        return `2001:db8:1:2:${groups.join(":")}${zone}`;
+      });
+    await fc.assert(
+      fc.asyncProperty(address, fc.boolean(), async (text, isBracketed) => {
+        await ask(`X-Forwarded-For: ${isBracketed ? `[${text}]:443` : text}`);
+      }),
+      runs(40),
+    );
+    expect(await tags()).toEqual(["{2001:db8:1:2::/64}"]);
   });
 
   test("without trust, no header changes who is counted", async () => {
