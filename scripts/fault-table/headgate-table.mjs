@@ -64,8 +64,8 @@ function formatDelay(callers, library) {
 }
 
 function formatRecovery(callers) {
-  if (callers.some(({ recoveryMs }) => recoveryMs === null)) return "never";
-  return (largest(callers.map(({ recoveryMs }) => recoveryMs)) / 1_000).toFixed(2);
+  if (callers.some(({ recoveryNetMs }) => recoveryNetMs === null)) return "never";
+  return (largest(callers.map(({ recoveryNetMs }) => recoveryNetMs)) / 1_000).toFixed(2);
 }
 
 /** Units that the store holds for calls that were given up, per 1,000 that it admitted. */

@@ -43,7 +43,7 @@ function expectService(fault: Fault, figures: CallerFigures): void {
   expect(figures.longestAnswerNetMs, `${caller}: longest answer`).toBeLessThanOrEqual(LONGEST_MS);
   expect(admitted, `${caller}: admitted`).toBeLessThanOrEqual(bound);
   expect(figures.recoveryMs, `${caller}: recovery`).not.toBeNull();
-  expect(figures.recoveryMs, `${caller}: recovery`).toBeLessThanOrEqual(LONGEST_RECOVERY_MS);
+  expect(figures.recoveryNetMs, `${caller}: recovery`).toBeLessThanOrEqual(LONGEST_RECOVERY_MS);
   if (fault.degrades !== "none") expect(figures.degraded, `${caller}: degraded`).toBeGreaterThan(0);
 }
 

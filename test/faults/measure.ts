@@ -25,8 +25,9 @@ export interface CallerFigures {
   readonly whenDownAtOnce: number;
   /** From healing until the client could be used; null where it never lost its connection. */
   readonly reconnectMs: number | null;
-  /** From then to the first decision of the store; null when there was none. */
+  /** From then to the first decision of the store, and net of all stalls; null when there was none. */
   readonly recoveryMs: number | null;
+  readonly recoveryNetMs: number | null;
   /** Units that the hot subject was given, and the most that may be. */
   readonly admitted: number;
   readonly bound: number;
@@ -47,6 +48,7 @@ export function measureCaller(fault: Fault, round: Round, caller: Caller): Calle
   const { reconnectedAt, hadLost } = reconnectionOf(round, caller);
   const first = firstFromStore(fault, samples, caller, round.healingAt);
   const recoveredAt = first?.answeredAt;
+  const recoveryMs = recoveredAt === undefined ? null : Math.max(0, recoveredAt - reconnectedAt);
   const down = whileKnownDown(
     fault,
     samples.filter((sample) => isAffected(fault, sample)),
@@ -70,7 +72,11 @@ export function measureCaller(fault: Fault, round: Round, caller: Caller): Calle
       ({ answer }) => answer !== undefined && answer.decidedAt - answer.decidedFrom <= AT_ONCE_MS,
     ).length,
     reconnectMs: hadLost ? Math.max(0, reconnectedAt - round.healedAt) : null,
-    recoveryMs: recoveredAt === undefined ? null : Math.max(0, recoveredAt - reconnectedAt),
+    recoveryMs,
+    recoveryNetMs:
+      recoveryMs === null
+        ? null
+        : recoveryMs - round.stalls.within(reconnectedAt, reconnectedAt + recoveryMs),
     admitted: samples.filter(({ subject, answer }) => subject === HOT && answer?.isAdmitted).length,
     bound: boundOf(fault, round, fallbacks.length > 0),
     degraded: fallbacks.length - later.length,

@@ -51,7 +51,7 @@ export async function runRound<T extends Target>(
     await delay(fault.isBrokenAtStart ? 0 : CALM_MS + random.whole(0, 300));
     const brokenAt = performance.now();
     heal = await fault.breakIt(target, random);
-    await delay(pace.brokenMs + random.whole(0, pace.brokenMs / 2));
+    if (!fault.isBrief) await delay(pace.brokenMs + random.whole(0, pace.brokenMs / 2));
     const healingAt = performance.now();
     await heal();
     const healedAt = performance.now();

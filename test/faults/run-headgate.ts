@@ -1,4 +1,5 @@
 import { Random } from "../conformance/random.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import type { Caller } from "./callers/caller.ts";
 import { makeHeadgateCallers } from "./callers/headgate-callers.ts";
 import { chargedIn } from "./charges.ts";
@@ -15,6 +16,9 @@ import { watchState } from "./state-changes.ts";
 import { watchRejections } from "./unhandled-rejections.ts";
 
 const PACE = { everyMs: 10, recoveryMs: 12_000, patienceMs: 2_000 };
+
+/** A busy machine may look like one more fault at the very end. */
+const UP_TIMEOUT_MS = 5_000;
 
 /** Longer than denials are remembered. Where there are many rounds, some last longer: clients wait ever longer to reconnect. */
 const BROKEN_MS = 1_300;
@@ -37,6 +41,9 @@ export async function runHeadgate<T extends Target>(
     const heapBefore = heapMegabytes();
     const listenersBefore = countListeners(clients);
     const figures = await measureRound(fault, target, callers, random);
+    await waitUntil("the store is up for everybody", UP_TIMEOUT_MS, () =>
+      state.changes.ups === state.changes.downs ? true : undefined,
+    );
     return {
       seed,
       ...figures,

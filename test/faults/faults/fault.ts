@@ -21,6 +21,8 @@ export interface Fault<T extends Target = Target> {
   breakIt(target: T, random: Random): Promise<() => Promise<void>>;
   /** Whether it is broken before anybody connects. */
   readonly isBrokenAtStart?: boolean;
+  /** Whether it is healed at once. */
+  readonly isBrief?: boolean;
   /**
    * Whose counts in the store start anew: everybody's, the hot subject's, or, where a replica took over, those whose last
    * writes it had not got. Then a policy's worth more may be admitted, and another one by the counts of this process: that

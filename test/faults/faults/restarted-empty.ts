@@ -6,9 +6,10 @@ export const restartedEmpty: Fault<ServerTarget> = {
   name: "restarted empty",
   title: "restarted at once, without its data and its scripts",
   start: () => startServer(),
+  isBrief: true,
   async breakIt({ server }) {
-    await server.restart();
-    return async () => {};
+    await server.kill();
+    return () => server.restart();
   },
   forgets: "everything",
   degrades: "none",
