@@ -23,10 +23,11 @@ export function formatHeadgateTable(results) {
     rounds.flatMap(({ callers }) => callers.map((caller) => caller.longestAnswerMs)),
   );
   const stall = largest(rounds.map(({ longestStallMs }) => longestStallMs));
+  const share = sum(rounds.map(({ stalledShare }) => stalledShare)) / rounds.length;
   const told = sum(rounds.map(({ changes }) => changes.downLines + changes.upLines));
   const notes = [
     `${results[0].ranOn}; ${rounds.length} rounds, ${asked.toLocaleString("en-US")} questions, seeds ${Math.min(...seeds)} to ${Math.max(...seeds)}.`,
-    `Times are without those in which this machine let the process stand still (for ${stall.toFixed(0)} ms at the longest); with them the longest answer took ${raw.toFixed(0)} ms.`,
+    `Times are without those in which the event loop stood still on this busy machine: ${(share * 100).toFixed(0)} % of the time, ${stall.toFixed(0)} ms at the longest. With them the longest answer took ${raw.toFixed(0)} ms.`,
     `State changes told: ${told}, each once.`,
   ];
   return `${formatTable(HEAD, results.map(formatRow))}\n\n${notes.join("\n")}`;

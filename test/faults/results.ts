@@ -11,6 +11,8 @@ export interface RoundFigures {
   readonly seed: number;
   readonly brokenMs: number;
   readonly longestStallMs: number;
+  /** The part of the round, 0 to 1, in which the event loop could not run, for whatever reason. */
+  readonly stalledShare: number;
   readonly callers: readonly CallerFigures[];
   /** Promises that were rejected with nobody listening, by message: each would have ended the process. */
   readonly unhandled: Readonly<Record<string, number>>;

@@ -74,6 +74,12 @@ export async function runRound<T extends Target>(
   }
 }
 
+/** How much of a round the event loop could not run, from 0 to 1. */
+export function stalledShareOf({ samples, stalls, endedAt }: Round): number {
+  const from = samples[0]?.askedAt ?? endedAt;
+  return endedAt === from ? 0 : stalls.within(from, endedAt) / (endedAt - from);
+}
+
 /** The first decision that the store took again, of those it could not take, asked for since a moment. */
 export function firstFromStore(
   fault: Fault,

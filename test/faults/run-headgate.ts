@@ -10,7 +10,7 @@ import { HOT } from "./load.ts";
 import { measureCaller } from "./measure.ts";
 import type { HeadgateFigures } from "./results.ts";
 import type { Round } from "./round.ts";
-import { runRound } from "./round.ts";
+import { runRound, stalledShareOf } from "./round.ts";
 import { roundSeeds } from "./round-seeds.ts";
 import { watchState } from "./state-changes.ts";
 import { watchRejections } from "./unhandled-rejections.ts";
@@ -74,6 +74,7 @@ async function measureRound<T extends Target>(
   return {
     brokenMs: round.healingAt - round.brokenAt,
     longestStallMs: round.stalls.longest(),
+    stalledShare: stalledShareOf(round),
     callers: callers.map((caller) => measureCaller(fault, round, caller)),
     ...(await countCharges(fault, target, round)),
   };

@@ -7,7 +7,7 @@ import { measureCaller } from "../measure.ts";
 import type { ServerPlace } from "../place.ts";
 import type { RoundFigures } from "../results.ts";
 import type { Pace } from "../round.ts";
-import { runRound } from "../round.ts";
+import { runRound, stalledShareOf } from "../round.ts";
 import { watchState } from "../state-changes.ts";
 import { watchRejections } from "../unhandled-rejections.ts";
 import { makeExpressRateLimit } from "./express-rate-limit.ts";
@@ -35,6 +35,7 @@ export async function runPeers<T extends ServerTarget>(
       brokenMs: round.healingAt - round.brokenAt,
       unhandled: rejections.unhandled,
       longestStallMs: round.stalls.longest(),
+      stalledShare: stalledShareOf(round),
       callers: callers.map((caller) => measureCaller(fault, round, caller)),
     };
   } finally {
