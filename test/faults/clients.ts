@@ -19,7 +19,7 @@ export interface FaultClient {
   readonly connection: ConnectionLog;
   /** Settles when it is connected, which may be never. */
   readonly connected: Promise<unknown>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Makes a client; the server need not be there yet. */
@@ -41,7 +41,13 @@ function makeIoredis(client: Ioredis | Cluster): FaultClient {
   client.on("error", () => {});
   const connection = logConnection(client);
   const connected = new Promise((resolve) => client.once("ready", resolve));
-  return { library: "ioredis", client, connection, connected, close: () => client.disconnect() };
+  return {
+    library: "ioredis",
+    client,
+    connection,
+    connected,
+    close: async () => client.disconnect(),
+  };
 }
 
 function ioredisAt(place: Place) {
@@ -58,7 +64,13 @@ function makeNodeRedis(place: Place): FaultClient {
   const connected = client.connect();
   // It is awaited only where the server is there.
   connected.catch(() => {});
-  return { library: "node-redis", client, connection, connected, close: () => client.destroy() };
+  return {
+    library: "node-redis",
+    client,
+    connection,
+    connected,
+    close: async () => client.destroy(),
+  };
 }
 
 function nodeRedisAt(place: Place) {

@@ -13,7 +13,7 @@ export function callerOver(
     ask,
     async close() {
       await close();
-      client.close();
+      await client.close();
     },
   };
 }

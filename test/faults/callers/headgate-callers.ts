@@ -43,7 +43,7 @@ async function makeCore(library: Library, place: Place): Promise<Caller> {
     },
     async close() {
       await limiter.close();
-      client.close();
+      await client.close();
     },
   };
 }

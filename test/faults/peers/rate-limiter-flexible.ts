@@ -62,7 +62,7 @@ export async function makeFlexible(
       return { isAdmitted: allowed, takenBy, decidedFrom, decidedAt };
     },
     async close() {
-      client.close();
+      await client.close();
     },
   };
 }
