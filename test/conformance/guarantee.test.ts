@@ -1,6 +1,7 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import type { Admission } from "./admissions.ts";
 import { findExcess, findExcessInOwnWindow } from "./admissions.ts";
 import { claim } from "./claim.ts";
@@ -21,6 +22,7 @@ describeWorlds(13, (world) => {
       const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");
       const time = new MicroClock(randomStart(random));
       const limiter = createLimiter({
+        ...STORE_ALONE,
         name: "aimed",
         limits: limit,
         store: world.open(time.clock),
@@ -43,6 +45,7 @@ describeWorlds(13, (world) => {
       const limit = randomLimit(random, kind, "small");
       const time = new MicroClock(randomStart(random));
       const limiter = createLimiter({
+        ...STORE_ALONE,
         name: "given",
         limits: limit,
         store: world.open(time.clock),
@@ -60,7 +63,7 @@ test.each(KINDS)("refunds and evictions get nobody more than %s guarantees", asy
     const limit = randomLimit(random, kind, "small");
     const time = new MicroClock(randomStart(random));
     const store = memoryStore({ clock: time.clock, maxKeys: 1 });
-    const limiter = createLimiter({ name: "given", limits: limit, store });
+    const limiter = createLimiter({ ...STORE_ALONE, name: "given", limits: limit, store });
     await giveBack(random, limit, limiter, time, async () => {
       await limiter.consume("somebody else");
     });
@@ -72,7 +75,7 @@ test.each(KINDS)("who has spent %s is not forgotten for those who have not", asy
     const limit = randomLimit(random, kind, "small");
     const time = new MicroClock(randomStart(random));
     const store = memoryStore({ clock: time.clock, maxKeys: 5 });
-    const limiter = createLimiter({ name: "spent", limits: limit, store });
+    const limiter = createLimiter({ ...STORE_ALONE, name: "spent", limits: limit, store });
     const [{ limit: most } = { limit: 1 }] = limiter.limits;
     // Where one request is all there is, the others have spent as much.
     if (most === 1) return;

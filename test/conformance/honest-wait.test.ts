@@ -1,6 +1,7 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { claim } from "./claim.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { SubjectOf } from "./oracle.ts";
@@ -38,7 +39,12 @@ describeWorlds(12, (world) => {
 /** Spends until something is denied that can pass later, and waits for it; false when nothing was. */
 async function tryWait(world: World, random: Random, limits: readonly Limit[]): Promise<boolean> {
   const time = new MicroClock(randomStart(random));
-  const limiter = createLimiter({ name: "waits", limits, store: world.open(time.clock) });
+  const limiter = createLimiter({
+    ...STORE_ALONE,
+    name: "waits",
+    limits,
+    store: world.open(time.clock),
+  });
   const subject = Object.fromEntries(limits.map(({ per = "default" }) => [per, "waiting"]));
   const oracle = new Oracle(limits);
   let last: Decision | undefined;

@@ -1,6 +1,7 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { claimSame } from "./claim.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
@@ -63,7 +64,7 @@ describeWorlds(14, (world) => {
       const alone = open(limits);
       const store = world.open(time.clock);
       const shared = [limits, random.shuffle(limits)].map((order) =>
-        createLimiter({ name: "shared", limits: order, store }),
+        createLimiter({ ...STORE_ALONE, name: "shared", limits: order, store }),
       );
       await repeat(random, limits, time, async (subjects, cost) => {
         const decision = await alone.consume(subjects, { cost });
@@ -99,7 +100,7 @@ function stage(world: World, random: Random, dimensions = 3) {
   const time = new MicroClock(randomStart(random));
   const limits = randomPolicy(random, random.whole(1, 4), dimensions);
   const open = (order: readonly Limit[]): Limiter =>
-    createLimiter({ name: "lawful", limits: order, store: world.open(time.clock) });
+    createLimiter({ ...STORE_ALONE, name: "lawful", limits: order, store: world.open(time.clock) });
   return { time, limits, open };
 }
 

@@ -3,6 +3,7 @@ import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -28,7 +29,9 @@ test.each([100, 1_000, 10_000, 100_000])(
     const time = new MicroClock(1_800_000_000_000_000n);
     const limits = slidingLog({ limit, window: WINDOW_MS });
     const stores = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })];
-    const twins = stores.map((store) => createLimiter({ name: `log-${limit}`, limits, store }));
+    const twins = stores.map((store) =>
+      createLimiter({ ...STORE_ALONE, name: `log-${limit}`, limits, store }),
+    );
     const ask = (cost: number) =>
       Promise.all(twins.map((twin) => twin.consume("reader", { cost }))) as Promise<
         [Decision, Decision]

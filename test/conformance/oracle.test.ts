@@ -1,6 +1,7 @@
 import type { Decision, Limit } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
 import { describe, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { claimSame } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -83,7 +84,7 @@ async function compare(
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const store = memoryStore({ clock: time.clock });
-  const limiter = createLimiter({ name: "compared", limits, store });
+  const limiter = createLimiter({ ...STORE_ALONE, name: "compared", limits, store });
   const oracle = new Oracle(limits);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   let last: Decision | undefined;

@@ -1,6 +1,7 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { claim } from "./claim.ts";
 import { beginsAnywhere, claimRoom } from "./claim-room.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -47,7 +48,7 @@ describeWorlds(8, (world) => {
 async function compare(world: World, random: Random, limits: readonly Limit[]): Promise<number> {
   const time = new MicroClock(randomStart(random));
   const [asked, spared] = [1, 2].map(() =>
-    createLimiter({ name: "refunds", limits, store: world.open(time.clock) }),
+    createLimiter({ ...STORE_ALONE, name: "refunds", limits, store: world.open(time.clock) }),
   ) as [Limiter, Limiter];
   const doubtful: Decision[] = [];
   /** When the window ends that the first doubtful request may have begun: until then, the worlds compare. */

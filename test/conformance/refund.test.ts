@@ -1,6 +1,7 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { claim, claimSame } from "./claim.ts";
 import { claimRoom } from "./claim-room.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -115,5 +116,9 @@ function stage(world: World, random: Random, kind: Kind) {
   const time = new MicroClock(randomStart(random));
   const limit: Limit = randomLimit(random, kind, random.chance(0.7) ? "small" : "wide");
   const store = world.open(time.clock);
-  return { limit, limiter: createLimiter({ name: "refunds", limits: limit, store }), time };
+  return {
+    limit,
+    limiter: createLimiter({ ...STORE_ALONE, name: "refunds", limits: limit, store }),
+    time,
+  };
 }

@@ -1,6 +1,7 @@
 import type { Decision, Limiter } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import type { Admission } from "./admissions.ts";
 import { findExcess } from "./admissions.ts";
 import { claim, claimSame } from "./claim.ts";
@@ -22,7 +23,12 @@ describeRedisWorld(9, (world) => {
     await world.run(HISTORIES, async (random) => {
       const time = new MicroClock(randomStart(random));
       const limits = randomPolicy(random, random.whole(1, 3));
-      const limiter = createLimiter({ name: "steps", limits, store: world.open(time.clock) });
+      const limiter = createLimiter({
+        ...STORE_ALONE,
+        name: "steps",
+        limits,
+        store: world.open(time.clock),
+      });
       const cost = random.magnitude(1, Math.min(...limiter.limits.map(({ limit }) => limit)));
       let last: Decision | undefined;
       /** What is told of the cost directly after an admission: denials are not written, so the store knows no later time. */
@@ -59,6 +65,7 @@ describeRedisWorld(9, (world) => {
       const { capacity } = definitionOf(limit);
       const time = new MicroClock(randomStart(random));
       const limiter = createLimiter({
+        ...STORE_ALONE,
         name: "steps",
         limits: limit,
         store: world.open(time.clock),
@@ -90,7 +97,7 @@ test("in memory, a clock that steps back goes on from where it was", async () =>
     const steady = new MicroClock(randomStart(random));
     const stepping = new MicroClock(steady.now);
     const [one, other] = [steady, stepping].map(({ clock }) =>
-      createLimiter({ name: "steps", limits, store: memoryStore({ clock }) }),
+      createLimiter({ ...STORE_ALONE, name: "steps", limits, store: memoryStore({ clock }) }),
     ) as [Limiter, Limiter];
     let last: Decision | undefined;
     for (let step = 0; step < 20; step++) {

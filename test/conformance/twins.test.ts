@@ -3,6 +3,7 @@ import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { claim, claimSame } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -91,7 +92,7 @@ async function compare(
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
-    (store) => createLimiter({ name, limits, store }),
+    (store) => createLimiter({ ...STORE_ALONE, name, limits, store }),
   ) as [Limiter, Limiter];
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const admitted: [Decision, Decision][] = [];

@@ -32,22 +32,16 @@ const peers = [
   ["addHeadersOnExceeding", "headers"],
   ["enableDraftSpec", "standard"],
   ["requestPropertyName", "rateLimit"],
+  ["passOnStoreError", "onUnavailable"],
+  ["skipOnError", "onUnavailable"],
+  ["insuranceLimiter", "onUnavailable"],
 ] as const;
 
 /** Protections that do not exist yet, by names people will try: taken silently, they would protect nobody. */
-const unbuilt = [
-  "allowList",
-  "blockList",
-  "count",
-  "shadow",
-  "storeTimeout",
-  "onUnavailable",
-] as const;
+const unbuilt = ["allowList", "blockList", "count", "shadow"] as const;
 
 /** Options whose effect elsewhere somebody may rely on, with no counterpart here yet. */
 const withoutCounterpart = [
-  "skipOnError",
-  "passOnStoreError",
   "skipFailedRequests",
   "skipSuccessfulRequests",
   "ban",
@@ -92,6 +86,10 @@ describeFrameworks(({ serve }) => {
       { limiter, limits },
       { limiter, name: "api" },
       { limiter, store: memoryStore() },
+      { limiter, storeTimeout: "1s" },
+      { limiter, onUnavailable: "deny" },
+      { limiter, localShare: 0.5 },
+      { limiter, denyCache: false },
       { limiter: {} },
       { limiter: limits },
       { limits, name: "api", store: {} },
@@ -100,6 +98,34 @@ describeFrameworks(({ serve }) => {
     for (const options of wrong) {
       await expect(serving(options)).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
     }
+  });
+
+  test.each([
+    ["storeTimeout", 0],
+    ["storeTimeout", 0.5],
+    ["storeTimeout", "2m"],
+    ["storeTimeout", "soon"],
+    ["storeTimeout", null],
+    ["storeTimeout", Number.POSITIVE_INFINITY],
+    ["onUnavailable", "closed"],
+    ["onUnavailable", true],
+    ["onUnavailable", null],
+    ["localShare", 0],
+    ["localShare", -0.5],
+    ["localShare", 1.5],
+    ["localShare", "0.5"],
+    ["localShare", Number.NaN],
+    ["denyCache", "no"],
+    ["denyCache", 0],
+  ])("%s: %j is an error that names option and value", async (option, value) => {
+    await expect(serving({ limits, [option]: value })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(
+        new RegExp(
+          `${option} must be .*got ${typeof value === "number" ? value : JSON.stringify(value)}`,
+        ),
+      ),
+    });
   });
 
   test.each([

@@ -32,15 +32,27 @@ const closed: { client: string; open(): Promise<Store> }[] = [
 
 describeFrameworks(({ serve }) => {
   test.each(closed)(
-    "a closed client of $client is an error: neither unlimited nor a hang",
+    "a closed client of $client is neither unlimited nor a hang, and is told once",
     async ({ open }) => {
       const site = await serve({ limits: { name: "api", limits, store: await open() } });
-      for (let i = 0; i < 3; i++) expect((await site.ask()).status).toBe(500);
-      expect(site.errors).toHaveLength(3);
-      expect(site.errors.map(({ message }) => message).join()).toMatch(/clos/i);
-      expect(site.handled).toEqual([]);
+      const statuses: number[] = [];
+      for (let i = 0; i < 3; i++) statuses.push((await site.ask()).status);
+      expect(statuses).toEqual([200, 429, 429]);
+      expect(site.errors).toEqual([]);
+      expect(site.handled).toHaveLength(1);
+      expect(site.warnings).toEqual([
+        { code: "HEADGATE_STORE_DOWN", message: expect.stringMatching(/clos/i) },
+      ]);
     },
   );
+
+  test.each(closed)("it admits nobody where nobody shall be: $client", async ({ open }) => {
+    const store = await open();
+    const site = await serve({ limits: { name: "api", limits, store, onUnavailable: "deny" } });
+    for (let i = 0; i < 3; i++) expect((await site.ask()).status).toBe(503);
+    expect(site.handled).toEqual([]);
+    expect(site.errors).toEqual([]);
+  });
 
   test("the framework's own error handler answers 500 to it, and goes on", async () => {
     const clock = { now: Number.NaN };

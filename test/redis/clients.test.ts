@@ -16,14 +16,18 @@ import { Cluster as ValkeyCluster } from "iovalkey";
 import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
 import type { Connection } from "./clients.ts";
 import { clientNames, connect } from "./clients.ts";
+import { reasonOf } from "./degraded-decisions.ts";
+import { STORE_ALONE } from "./store-alone.ts";
 
 const socket = inject("redisSocket");
 
 /** Everything a limiter can be asked, with every algorithm; the answers as a caller sees them. */
 async function converse(store: Store, pass: (ms: number) => void): Promise<unknown[]> {
   const limiter = createLimiter({
+    ...STORE_ALONE,
     name: "conversation",
     store,
     limits: [
@@ -81,7 +85,11 @@ describe.each(clientNames)("%s", (name) => {
 
   test("shares its counters with every other client", async () => {
     const other = await connect["ioredis 6"](socket);
-    const options = { name: "shared", limits: slidingLog({ limit: 3, window: "1h" }) };
+    const options = {
+      ...STORE_ALONE,
+      name: "shared",
+      limits: slidingLog({ limit: 3, window: "1h" }),
+    };
     const shared = `shared-${prefix}`;
     const mine = createLimiter({
       ...options,
@@ -101,6 +109,7 @@ describe.each(clientNames)("%s", (name) => {
 
   test("decides by the server's clock: an honest wait in real time", async () => {
     const limiter = createLimiter({
+      ...STORE_ALONE,
       name: "clock",
       limits: gcra({ limit: 1, window: 40 }),
       store: redisStore(connection.client, { prefix }),
@@ -243,11 +252,18 @@ describe("redisStore refuses", () => {
     [[[1, 2, 3, 0, 9, 1_000, 1_000, 7]]],
   ])("a reply that its script never gives: %j", async (reply) => {
     const strange: RedisClient = { evalsha: async () => reply, eval: async () => reply };
+    const warnings = watchWarnings();
     const limiter = createLimiter({
       name: "strange",
       limits: gcra({ limit: 10, window: "1s" }),
       store: redisStore(strange),
     });
-    await expect(limiter.consume("u")).rejects.toMatchObject({ code: "HEADGATE_BAD_REPLY" });
+    // Neither an admission nor a denial is taken from it.
+    const reason = await reasonOf(() => limiter.consume("u"));
+    expect(reason).toMatchObject({ code: "HEADGATE_BAD_REPLY" });
+    await reasonOf(() => limiter.peek("u"));
+    await new Promise(setImmediate);
+    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_BAD_REPLY"]);
+    expect(warnings[0]?.message).toContain(reason.message);
   });
 });

@@ -1,4 +1,4 @@
-import type { Limit } from "@headgate/core";
+import type { HeadgateError, Limit, Limiter } from "@headgate/core";
 import {
   createLimiter,
   fixedWindow,
@@ -10,9 +10,13 @@ import {
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { probe, probeKeyFor } from "../../packages/core/src/store/probe.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { readCommandStats, resetCommandStats } from "./command-stats.ts";
+import { degradedDuring, reasonOf } from "./degraded-decisions.ts";
+import { STORE_ALONE } from "./store-alone.ts";
 
 let server: RedisProcess;
 let redis: Redis;
@@ -59,7 +63,8 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
 describe("a decision is one EVALSHA", () => {
   test.each([1, 2, 3, 7])("over %i limits", async (count) => {
     const limits = everyAlgorithm.slice(-count);
-    const limiter = createLimiter({ name: `limits-${count}`, limits, store: redisStore(redis) });
+    const store = redisStore(redis);
+    const limiter = createLimiter({ ...STORE_ALONE, name: `limits-${count}`, limits, store });
     await limiter.consume("warm");
     const decide = async () => {
       for (let i = 0; i < 75; i += 1) await limiter.consume("u");
@@ -69,16 +74,53 @@ describe("a decision is one EVALSHA", () => {
     await limiter.close();
   });
 
+  test("and none where the same was denied within the last second", async () => {
+    let now = 1_800_000_000_000;
+    const limiter = createLimiter({
+      name: "remembered",
+      limits: everyAlgorithm,
+      store: redisStore(redis, { clock: () => now }),
+      storeTimeout: "1m",
+    });
+    await limiter.consume("u", { cost: 50 });
+    const denied = await limiter.consume("u");
+    expect(denied).toMatchObject({ allowed: false, source: "store" });
+    now += 999;
+    const keepAsking = async () => {
+      for (let i = 0; i < 20; i += 1) {
+        expect(await limiter.consume("u")).toMatchObject({
+          allowed: false,
+          source: "deny-cache",
+          degraded: false,
+          retryAfterMs: denied.retryAfterMs - 999,
+        });
+      }
+    };
+    expect(await commandsDuring(keepAsking)).toEqual([]);
+    // Another cost, another subject, a look, or a second later: what was remembered does not say.
+    const askElse = async () => {
+      await limiter.consume("u", { cost: 2 });
+      await limiter.consume("v");
+      now += 1;
+      expect((await limiter.consume("u")).source).toBe("store");
+      expect((await limiter.peek("u")).source).toBe("store");
+    };
+    expect(await commandsDuring(askElse)).toEqual(new Array(4).fill("evalsha"));
+    await limiter.close();
+  });
+
   test("over several dimensions, and over a limiter that extends another", async () => {
     const store = redisStore(redis);
     const parent = createLimiter({
       name: "parent",
       limits: [gcra({ limit: 5, window: "1h" }), gcra({ limit: 9, window: "1h", per: "tenant" })],
+      storeTimeout: "1m",
       store,
     });
     const child = createLimiter({
       name: "child",
       limits: slidingLog({ limit: 5, window: "1h", per: "global" }),
+      storeTimeout: "1m",
       store,
       extends: parent,
     });
@@ -100,7 +142,8 @@ describe("a decision is one EVALSHA", () => {
 
   test("that writes each unit once, and nothing when it denies", async () => {
     const limits = everyAlgorithm.slice(0, 4);
-    const limiter = createLimiter({ name: "writes", limits, store: redisStore(redis) });
+    const store = redisStore(redis);
+    const limiter = createLimiter({ ...STORE_ALONE, name: "writes", limits, store });
     await limiter.consume("u", { cost: 50 });
     await resetCommandStats(redis);
     await limiter.consume("v");
@@ -129,6 +172,9 @@ const NEEDED = [
   "pexpire",
 ];
 
+/** Those of them that every decision may need; `del` is for resets and refunds. */
+const IN_DECISIONS = new Set(NEEDED.filter((command) => command !== "del"));
+
 describe("a user without other permissions", () => {
   /** Connects as somebody who may run some commands, on keys that begin with a prefix. */
   async function connectAs(
@@ -147,14 +193,23 @@ describe("a user without other permissions", () => {
     });
   }
 
-  /** Everything that Headgate does, with every algorithm: charges, denies, looks, waits, gives back and forgets. */
+  /** Everything that Headgate does, with every algorithm: charges, denies, looks, waits, gives back, forgets and probes. */
   async function useEverything(client: Redis): Promise<void> {
     let now = 1_800_000_000_000;
+    const limiters: Limiter[] = [];
     for (const store of [
       redisStore(client),
       redisStore(client, { prefix: "hg", clock: () => now }),
     ]) {
-      const limiter = createLimiter({ name: "acl", limits: everyAlgorithm, store });
+      const limiter = createLimiter({
+        ...STORE_ALONE,
+        name: "acl",
+        limits: everyAlgorithm,
+        store,
+        // Whatever is decided without the store shall not end in a wait.
+        onUnavailable: "allow",
+      });
+      limiters.push(limiter);
       const first = await limiter.consume("u");
       const decisions = [];
       for (let i = 0; i < 60; i += 1) decisions.push(await limiter.consume("u"));
@@ -164,13 +219,26 @@ describe("a user without other permissions", () => {
       await limiter.wait("u");
       await limiter.refund(first);
       await limiter.reset("u");
-      await limiter.close();
+      await store.run(probe, probeKeyFor("hg:{u}:acl:default:fingerprint"));
     }
+    // What is told once is told again to those who come when everybody has left.
+    for (const limiter of limiters) await limiter.close();
+  }
+
+  /** Why the first thing failed that did; undefined when nothing did. */
+  async function failureOf(client: Redis): Promise<unknown> {
+    let thrown: unknown;
+    const degraded = await degradedDuring(async () => {
+      await useEverything(client).catch((error) => {
+        thrown = error;
+      });
+    });
+    return degraded[0]?.reason ?? thrown;
   }
 
   test(`needs ${NEEDED.map((command) => `+${command}`).join(" ")} on its keys, and nothing else`, async () => {
     const client = await connectAs("limited", NEEDED);
-    await useEverything(client);
+    expect(await failureOf(client)).toBeUndefined();
     client.disconnect();
   });
 
@@ -182,12 +250,21 @@ describe("a user without other permissions", () => {
         "lacking",
         NEEDED.filter((other) => other !== command),
       );
-      const error: Error = await useEverything(client).then(
-        () => new Error("nothing failed"),
-        (thrown) => thrown,
-      );
-      expect(error.message).toMatch(/NOPERM|can't run this command|ACL failure/);
-      expect(error.message).not.toMatch(/HEADGATE/);
+      const warnings = watchWarnings();
+      const error = (await failureOf(client)) as HeadgateError;
+      expect(error.code).toBe("HEADGATE_STORE_MISCONFIGURED");
+      const { message } = error.cause as Error;
+      expect(message).toMatch(/NOPERM|can't run this command|ACL failure/);
+      expect(message).not.toMatch(/HEADGATE/);
+      expect(error.message).toContain(message);
+      // An operator reads each of the server's words, and reads them once.
+      await new Promise(setImmediate);
+      const told = warnings.map((warning) => warning.message);
+      expect(told.length, command).toBe(new Set(told).size);
+      if (IN_DECISIONS.has(command)) {
+        expect(told.join()).toContain(message);
+        expect(new Set(warnings.map(({ code }) => code))).toEqual(new Set([error.code]));
+      }
       client.disconnect();
     },
   );
@@ -198,14 +275,20 @@ describe("a user without other permissions", () => {
       name: "acl",
       limits: gcra({ limit: 1, window: "1m" }),
       store: redisStore(client),
+      ...STORE_ALONE,
     });
-    await expect(limiter.consume("u")).rejects.toThrow(/NOPERM/);
+    expect(await reasonOf(() => limiter.consume("u"))).toMatchObject({
+      code: "HEADGATE_STORE_MISCONFIGURED",
+      cause: { message: expect.stringMatching(/^NOPERM/) },
+    });
+    await expect(limiter.reset("u")).rejects.toThrow(/NOPERM/);
     const own = createLimiter({
       name: "acl",
       limits: gcra({ limit: 1, window: "1m" }),
       store: redisStore(client, { prefix: "other" }),
+      ...STORE_ALONE,
     });
-    expect((await own.consume("u")).allowed).toBe(true);
+    expect(await own.consume("u")).toMatchObject({ allowed: true, source: "store" });
     client.disconnect();
   });
 });

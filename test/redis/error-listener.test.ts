@@ -6,6 +6,7 @@ import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { createClient } from "redis";
 import { describe, expect, test } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
 import { startRedis } from "../support/redis-process.ts";
 
 const script = fileURLToPath(new URL("lonely-client.mjs", import.meta.url));
@@ -67,19 +68,24 @@ test("without a store the same process ends with its Redis: that is what the lis
 });
 
 describe("redisStore listens for errors", () => {
-  test("only where nobody does, and only once", () => {
-    const lonely = createClient();
-    redisStore(lonely);
-    redisStore(lonely, { prefix: "other" });
-    expect(lonely.listenerCount("error")).toBe(1);
+  test("once for each client, however many stores are made on it", () => {
+    const client = createClient();
+    for (let i = 0; i < 20; i += 1) redisStore(client, { prefix: `store-${i}` });
+    expect(client.listenerCount("error")).toBe(1);
+  });
 
-    const heard = createClient();
+  test("beside somebody else, who hears all errors, and then tells none itself", async () => {
+    const warnings = watchWarnings();
+    const client = createClient();
     const errors: unknown[] = [];
-    heard.on("error", (error) => errors.push(error));
-    redisStore(heard);
-    expect(heard.listenerCount("error")).toBe(1);
-    heard.emit("error", new Error("mine"));
+    client.on("error", (error) => errors.push(error));
+    redisStore(client);
+    redisStore(client, { prefix: "other" });
+    expect(client.listenerCount("error")).toBe(2);
+    client.emit("error", new Error("mine"));
+    await new Promise(setImmediate);
     expect(errors).toHaveLength(1);
+    expect(warnings).toEqual([]);
   });
 
   test("and tells the first one, with a code, as a warning of the process", async () => {
@@ -88,14 +94,11 @@ describe("redisStore listens for errors", () => {
       eval: async () => [],
     }) satisfies RedisClient;
     redisStore(client);
-    const warnings: (Error & { code?: string })[] = [];
-    const listen = (warning: Error) => warnings.push(warning);
-    process.on("warning", listen);
+    const warnings = watchWarnings();
     client.emit("error", new Error("ECONNREFUSED 127.0.0.1:6379"));
     client.emit("error", new Error("again"));
     client.emit("error", "not even an error");
     await new Promise(setImmediate);
-    process.off("warning", listen);
     expect(warnings.map(({ code, message }) => [code, message])).toEqual([
       ["HEADGATE_CLIENT_ERROR", expect.stringContaining("ECONNREFUSED 127.0.0.1:6379")],
     ]);

@@ -15,6 +15,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { startRedis } from "../support/redis-process.ts";
+import { STORE_ALONE } from "./store-alone.ts";
 
 /*
  * What other limiters get wrong must not happen here: one test for each of their mistakes, named after it.
@@ -57,7 +58,7 @@ describe.each(stores)("%s", (_, open) => {
   function start(limits: Limit | Limit[]) {
     let now = START;
     const store = open(() => now);
-    const limiter: Limiter = createLimiter({ name: "field", limits, store });
+    const limiter: Limiter = createLimiter({ ...STORE_ALONE, name: "field", limits, store });
     return {
       limiter,
       store,
@@ -133,8 +134,8 @@ describe.each(stores)("%s", (_, open) => {
   test("two limiters made by the same options do not share a counter under another name", async () => {
     const store = open(() => START);
     const limits = fixedWindow({ limit: 5, window: "1m" });
-    const search = createLimiter({ name: "search", limits, store });
-    const login = createLimiter({ name: "login", limits, store });
+    const search = createLimiter({ ...STORE_ALONE, name: "search", limits, store });
+    const login = createLimiter({ ...STORE_ALONE, name: "login", limits, store });
     await search.consume("u", { cost: 5 });
     expect((await login.consume("u")).remaining).toBe(4);
   });
@@ -294,6 +295,7 @@ describe("on Redis", () => {
         name: limits.algorithm + JSON.stringify(limits).length,
         limits: short as Limit,
         store: redisStore(own),
+        ...STORE_ALONE,
       });
       const decision = await limiter.consume("u", { cost: 2 });
       const deadline = performance.now() + 5_000;
@@ -315,12 +317,13 @@ describe("on Redis", () => {
       name: "late",
       limits: gcra({ limit: 5, window: "1h" }),
       store: redisStore(own),
+      ...STORE_ALONE,
     });
-    await limiter.consume("u");
+    await limiter.consume("u", { cost: 2 });
     await first.stop();
     const second = await startRedis({ port: first.port });
-    expect((await limiter.consume("u")).remaining).toBe(4);
-    expect((await limiter.consume("u")).remaining).toBe(3);
+    expect(await limiter.consume("u")).toMatchObject({ source: "store", remaining: 4 });
+    expect(await limiter.consume("u")).toMatchObject({ source: "store", remaining: 3 });
     await own.quit();
     await second.stop();
   });
@@ -328,6 +331,7 @@ describe("on Redis", () => {
   test("a long key does not become a long key in Redis, and its text is not readable there", async () => {
     const prefix = nextPrefix();
     const limiter = createLimiter({
+      ...STORE_ALONE,
       name: "secrets",
       limits: gcra({ limit: 5, window: "1h" }),
       store: redisStore(redis, { prefix }),
@@ -344,6 +348,7 @@ describe("on Redis", () => {
   test("no key has a life of 285,000 years, nor none", async () => {
     const prefix = nextPrefix();
     const limiter = createLimiter({
+      ...STORE_ALONE,
       name: "longest",
       limits: tokenBucket({ capacity: 1_000_000_000, refill: 1, every: "366d" }),
       store: redisStore(redis, { prefix }),

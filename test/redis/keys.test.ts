@@ -11,8 +11,11 @@ import {
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
+import { degradedDuring } from "./degraded-decisions.ts";
+import { STORE_ALONE } from "./store-alone.ts";
 
 const DAY = 86_400_000;
 const START = 1_800_000_000_000;
@@ -51,7 +54,7 @@ const subjects: [name: string, limit: Limit, longest: number][] = [
 function start(limits: Limit | Limit[], prefix = "hg") {
   let now = START;
   const store = redisStore(redis, { prefix, clock: () => now });
-  const limiter: Limiter = createLimiter({ name: "test", limits, store });
+  const limiter: Limiter = createLimiter({ ...STORE_ALONE, name: "test", limits, store });
   started.push(limiter);
   return {
     limiter,
@@ -63,7 +66,8 @@ function start(limits: Limit | Limit[], prefix = "hg") {
 
 /** A limiter on the server's own clock. */
 function startOnServerClock(limits: Limit | Limit[]): Limiter {
-  const limiter: Limiter = createLimiter({ name: "test", limits, store: redisStore(redis) });
+  const store = redisStore(redis);
+  const limiter: Limiter = createLimiter({ ...STORE_ALONE, name: "test", limits, store });
   started.push(limiter);
   return limiter;
 }
@@ -200,7 +204,7 @@ describe("a key that holds another type of value", () => {
   ]);
 
   test.each(cases)(
-    "a %s in place of the %s fails that decision, and is not lost",
+    "a %s in place of the %s degrades that decision, and is not lost",
     async (type, which) => {
       const { limiter } = start(limits);
       const first = await limiter.consume({ default: "u", tenant: "t" });
@@ -214,8 +218,17 @@ describe("a key that holds another type of value", () => {
         message: expect.not.stringContaining("hg:{u}:"),
         cause: { keys: expect.arrayContaining([expect.stringContaining("hg:{u}:")]) },
       };
-      await expect(limiter.consume({ default: "u", tenant: "t" })).rejects.toMatchObject(foreign);
-      await expect(limiter.peek({ default: "u", tenant: "t" })).rejects.toMatchObject(foreign);
+      const warnings = watchWarnings();
+      const subject = { default: "u", tenant: "t" };
+      const degraded = await degradedDuring(async () => {
+        await limiter.consume(subject);
+        await limiter.peek(subject);
+      });
+      expect(degraded.map(({ reason }) => reason)).toMatchObject([foreign, foreign]);
+      await new Promise(setImmediate);
+      expect(warnings).toEqual([
+        { code: foreign.code, message: expect.not.stringContaining("hg:{u}:") },
+      ]);
       expect(await redis.dumpBuffer(key)).toEqual(before);
 
       // Neighbours are fine; the unit that was in order was not charged.
@@ -232,9 +245,11 @@ describe("a key that holds another type of value", () => {
     const { unit } = await keysOf("u");
     await redis.del(unit);
     await redis.rpush(unit, "a");
-    await expect(limiter.consume("u")).rejects.toMatchObject({ code: "HEADGATE_FOREIGN_KEY" });
+    const [{ reason, decision } = {}] = await degradedDuring(() => limiter.consume("u"));
+    expect(reason).toMatchObject({ code: "HEADGATE_FOREIGN_KEY" });
+    expect(decision).toMatchObject({ source: "local", degraded: true });
     await redis.del(unit);
-    expect((await limiter.consume("u")).remaining).toBe(4);
+    expect(await limiter.consume("u")).toMatchObject({ source: "store", remaining: 4 });
   });
 });
 

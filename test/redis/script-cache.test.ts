@@ -1,12 +1,15 @@
+import type { Limiter } from "@headgate/core";
 import { createLimiter, gcra, slidingLog } from "@headgate/core";
 import type { IoredisLike, RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { clientNames, connect } from "./clients.ts";
 import { readCommandStats, resetCommandStats } from "./command-stats.ts";
+import { degradedDuring, reasonOf } from "./degraded-decisions.ts";
+import { STORE_ALONE } from "./store-alone.ts";
 
 let server: RedisProcess;
 let redis: Redis;
@@ -25,12 +28,21 @@ beforeEach(async () => {
   await resetCommandStats(redis);
 });
 
-function limiterOn(client: RedisClient, limit = 100_000) {
-  return createLimiter({
+/** The limiters of the test. What one finds out about its server, another on the same client knows as well. */
+const started: Limiter[] = [];
+afterEach(async () => {
+  for (const limiter of started.splice(0)) await limiter.close();
+});
+
+function limiterOn(client: RedisClient, limit = 100_000): Limiter {
+  const limiter = createLimiter({
     name: `scripts-${limit}`,
     limits: [gcra({ limit, window: "366d" }), slidingLog({ limit, window: "366d", name: "log" })],
     store: redisStore(client),
+    ...STORE_ALONE,
   });
+  started.push(limiter);
+  return limiter;
 }
 
 /** A client that notes how many EVALs are under way at once. */
@@ -128,16 +140,12 @@ test("a SCRIPT FLUSH loop under load fails no request, and every one is counted 
 });
 
 describe("only NOSCRIPT is answered by a second call", () => {
-  /** Rejects with whatever the client rejected with. */
+  /** What the client rejected with. Nobody looks after the store any more when it is known. */
   async function failureOf(client: RedisClient): Promise<Error> {
-    return limiterOn(client)
-      .consume("u")
-      .then(
-        (decision) => {
-          throw new Error(`decided ${JSON.stringify(decision)}`);
-        },
-        (error) => error,
-      );
+    const limiter = limiterOn(client);
+    const { cause } = await reasonOf(() => limiter.consume("u"));
+    await limiter.close();
+    return cause as Error;
   }
 
   test("NOPERM is not", async () => {
@@ -177,8 +185,8 @@ describe("only NOSCRIPT is answered by a second call", () => {
     await limiter.consume("u");
     await redis.config("SET", "maxmemory", "1");
     try {
-      expect((await limiter.consume("u")).allowed).toBe(false);
-      expect((await limiter.peek("v")).allowed).toBe(true);
+      expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "store" });
+      expect(await limiter.peek("v")).toMatchObject({ allowed: true, source: "store" });
     } finally {
       await redis.config("SET", "maxmemory", "0");
     }
@@ -216,8 +224,11 @@ describe("only NOSCRIPT is answered by a second call", () => {
       },
     };
     const limiter = limiterOn(failing);
-    const outcomes = await Promise.allSettled([1, 2, 3].map(() => limiter.consume("u")));
-    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    const degraded = await degradedDuring(() =>
+      Promise.all([1, 2, 3].map(() => limiter.consume("u"))),
+    );
+    const causes = degraded.map(({ reason }) => (reason.cause as Error).message);
+    expect(causes).toEqual(new Array(3).fill("ERR out of luck"));
     expect(evals).toBe(3);
   });
 
@@ -228,6 +239,6 @@ describe("only NOSCRIPT is answered by a second call", () => {
       },
       eval: (...call) => redis.eval(...call),
     };
-    expect((await limiterOn(other).consume("u")).allowed).toBe(true);
+    expect(await limiterOn(other).consume("u")).toMatchObject({ allowed: true, source: "store" });
   });
 });

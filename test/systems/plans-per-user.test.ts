@@ -1,6 +1,7 @@
 import type { Limit, Limiter } from "@headgate/core";
 import { createLimiter, slidingLog, slidingWindow } from "@headgate/core";
 import { describe, expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { describeStores } from "./stores.ts";
 
 type Plan = "free" | "premium";
@@ -16,7 +17,7 @@ describeStores("plans", (open) => {
       let now = 1_800_000_000_000;
       const store = await open(() => now);
       const make = (plan: Plan, limit: number): Limiter =>
-        createLimiter({ name: `${kind}, ${plan}`, limits: limitOf(limit), store });
+        createLimiter({ ...STORE_ALONE, name: `${kind}, ${plan}`, limits: limitOf(limit), store });
       const plans = { free: make("free", 100), premium: make("premium", 1_000) };
       return {
         pass(seconds: number) {

@@ -1,5 +1,6 @@
 import { createLimiter, tokenBucket } from "@headgate/core";
 import { expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { describeStores } from "./stores.ts";
 
 describeStores("bucket", (open) => {
@@ -9,6 +10,7 @@ describeStores("bucket", (open) => {
     const store = await open(() => now);
     const make = () =>
       createLimiter({
+        ...STORE_ALONE,
         name: "mails",
         limits: tokenBucket({ capacity: 10, refill: 2, every: "1s" }),
         store,

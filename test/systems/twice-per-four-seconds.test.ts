@@ -1,5 +1,6 @@
 import { createLimiter, slidingLog } from "@headgate/core";
 import { expect, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
 import { describeStores } from "./stores.ts";
 
 interface Call {
@@ -15,6 +16,7 @@ describeStores("six", (open) => {
   async function start() {
     let now = 1_800_000_000_000;
     const limiter = createLimiter({
+      ...STORE_ALONE,
       name: "twice per 4 s",
       limits: slidingLog({ limit: 2, window: "4s" }),
       store: await open(() => now),

@@ -6,9 +6,10 @@ import express from "express";
 import express4 from "express4";
 import { onTestFinished } from "vitest";
 import { askAt } from "./ask.ts";
-import type { Framework, Route, SharedOptions, Site, Warning } from "./framework.ts";
+import type { Framework, Route, SharedOptions, Site } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
 import { listen } from "./listen.ts";
+import { watchWarnings } from "./warnings.ts";
 
 export const express4Framework: Framework = expressFramework("Express 4", express4);
 export const express5Framework: Framework = expressFramework("Express 5", express);
@@ -87,23 +88,6 @@ function sendWith(res: Response) {
   return (status: number, body: string): void => {
     res.status(status).type("text/plain").send(body);
   };
-}
-
-/** Collects the process's warnings of Headgate's until the test ends, in place of those who would print them. */
-function watchWarnings(): Warning[] {
-  const warnings: Warning[] = [];
-  const others = process.listeners("warning");
-  const note = (warning: NodeJS.ErrnoException) => {
-    const { code = "", message } = warning;
-    if (code.startsWith("HEADGATE")) warnings.push({ code, message });
-    else for (const other of others) other(warning);
-  };
-  process.removeAllListeners("warning").on("warning", note);
-  onTestFinished(() => {
-    process.off("warning", note);
-    for (const other of others) process.on("warning", other);
-  });
-  return warnings;
 }
 
 function closing(server: Server): { close(): Promise<void> } {

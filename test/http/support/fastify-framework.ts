@@ -7,7 +7,7 @@ import { askAt } from "./ask.ts";
 import type { Framework, Route, SharedOptions, Site, Warning } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
 
-/** A level of pino's: what is below is not for the operator. */
+/** A level of pino's: what is below is not for the operator, and what is above is Fastify's own unless it has a code of ours. */
 const WARN = 40;
 
 /** Fastify: limiters are registrations, in the root scope for the site and in a scope of its own for a route. */
@@ -50,7 +50,8 @@ function makeApp(trustProxy: Site["trustProxy"], warnings: Warning[]): FastifyIn
   const stream = {
     write(line: string) {
       const { level, code, msg } = JSON.parse(line);
-      if (level === WARN) warnings.push({ code, message: msg });
+      const isOurs = String(code).startsWith("HEADGATE");
+      if (level === WARN || isOurs) warnings.push({ code, message: msg });
     },
   };
   const logger = { level: "warn", stream };
