@@ -13,18 +13,22 @@ import { formatPeerTables } from "./fault-table/peer-tables.mjs";
 const RESULTS = join(import.meta.dirname, "../node_modules/.cache/headgate-faults");
 const PAGE = join(import.meta.dirname, "../docs/when-redis-fails.md");
 
-const FORMATS = { headgate: formatHeadgateTable, peers: formatPeerTables };
+/** How each suite is told, and between which markers. */
+const SUITES = [
+  { suite: "headgate", format: formatHeadgateTable, marker: "faults" },
+  { suite: "peers", format: formatPeerTables, marker: "peers" },
+];
 
 const { values } = parseArgs({
   options: { write: { type: "boolean" }, since: { type: "string", default: "0" } },
 });
 
-for (const [suite, format] of Object.entries(FORMATS)) {
+for (const { suite, format, marker } of SUITES) {
   const results = readResults(suite, Number(values.since));
   if (results.length === 0) continue;
   const table = format(results);
   console.log(`\n${table}`);
-  if (values.write) putBetweenMarkers(suite, table);
+  if (values.write) putBetweenMarkers(marker, table);
 }
 
 function readResults(suite, since) {
@@ -38,8 +42,8 @@ function readResults(suite, since) {
     .sort((left, right) => left.order - right.order);
 }
 
-function putBetweenMarkers(suite, table) {
-  const [begin, end] = [`<!-- faults: ${suite} -->`, `<!-- /faults: ${suite} -->`];
+function putBetweenMarkers(marker, table) {
+  const [begin, end] = [`<!-- ${marker}:begin -->`, `<!-- ${marker}:end -->`];
   const page = readFileSync(PAGE, "utf8");
   const from = page.indexOf(begin);
   const to = page.indexOf(end);

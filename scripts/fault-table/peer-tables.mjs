@@ -10,7 +10,9 @@ export function formatPeerTables(results) {
     ["From the client's reconnection to the first decision by Redis:", formatRecovery],
     ["Answers that were errors:", formatErrors],
   ].map(([title, format]) => `${title}\n\n${formatMatrix(results, format)}`);
-  const notes = `${ranOn}; seed ${rounds[0].seed}; the faults lasted ${(longest / 1_000).toFixed(0)} s at most.`;
+  const settings =
+    "All fail open as they document it: express-rate-limit with `passOnStoreError: true`, @fastify/rate-limit with `skipOnError: true` (as advised: with `connectTimeout: 500, maxRetriesPerRequest: 1` for ioredis, as in its example), rate-limiter-flexible with an `insuranceLimiter` in memory. Clients have their default options otherwise. Nobody was waited for longer than 20 s after the end.";
+  const notes = `${settings}\n${ranOn}; seed ${rounds[0].seed}; the faults lasted ${(longest / 1_000).toFixed(0)} s at most.`;
   return `${tables.join("\n\n")}\n\n${notes}`;
 }
 
