@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { stat } from "node:fs";
+import { connect } from "node:net";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HeadgateError } from "../errors.ts";
 import { NodeWatch } from "./node-watch.ts";
@@ -131,26 +135,31 @@ describe("a silent server", () => {
   test("is not taken for one when it is this process that was held up", async () => {
     vi.useRealTimers();
     const { watch, events } = start();
-    // The answer is on its way through the machine while this process does nothing else.
-    const { Worker } = await import("node:worker_threads");
+    // A server of a thread of its own, so that its answer comes while this thread does something else.
     const worker = new Worker(
-      'require("worker_threads").parentPort.on("message", (n) => require("worker_threads").parentPort.postMessage(n))',
+      `const server = require("node:net").createServer((socket) => socket.pipe(socket));
+      server.listen(0, "127.0.0.1", () => require("node:worker_threads").parentPort.postMessage(server.address().port));`,
       { eval: true },
     );
-    const answer = async (): Promise<unknown> =>
-      new Promise((resolve) => {
-        worker.once("message", resolve);
-        worker.postMessage("yes");
+    const [port] = await once(worker, "message");
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    const answer = async (): Promise<string> => {
+      socket.write("yes");
+      const [text] = await once(socket, "data");
+      return String(text);
+    };
+    // Where answers are read, so that timers are next, before what has arrived meanwhile.
+    const asked = await new Promise<{ readonly reply: Promise<unknown> }>((resolve) => {
+      stat(".", () => {
+        resolve({ reply: watch.run(answer, async () => {}) });
+        const end = performance.now() + 250;
+        while (performance.now() < end);
       });
-    await answer();
-    const asked = watch.run(answer, async () => {});
-    // In a timer, so that the watch's own is next, before anything that has arrived is read.
-    setTimeout(() => {
-      const end = performance.now() + 250;
-      while (performance.now() < end);
     });
-    expect(await asked).toBe("yes");
+    expect(await asked.reply).toBe("yes");
     expect(events).toEqual([]);
+    socket.destroy();
     await worker.terminate();
   });
 });
