@@ -16,6 +16,7 @@ export const ERROR_CODES = {
   HEADGATE_CLIENT_ERROR: "The Redis client reported an error and nobody else listens.",
   HEADGATE_STORE_UNAVAILABLE: "The store could not answer in time, or at all.",
   HEADGATE_STORE_MISCONFIGURED: "The store refuses to take decisions as it is set up.",
+  HEADGATE_SLOT_MOVING: "The keys of a subject are being moved to another server of a cluster.",
   HEADGATE_STORE_DOWN: "The store stopped answering.",
   HEADGATE_STORE_UP: "The store answers again.",
   HEADGATE_FOREIGN_KEY: "A key of Headgate's in Redis holds a value of another type.",

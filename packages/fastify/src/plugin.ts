@@ -6,6 +6,7 @@ import { decideRequest } from "./decide-request.ts";
 import type { Headgate, RateLimitHook } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";
 import { forgetRoute, noteRoute, routeOf, routesIn } from "./known-routes.ts";
+import { writeNotice } from "./operator-log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import type { NamedRoute } from "./route-name.ts";
@@ -21,7 +22,7 @@ export async function headgatePlugin(
 ): Promise<void> {
   // Several plugins may run on one server.
   const warn: Warn = (code, message) => {
-    if (isFirst(app.server, code)) app.log.warn({ code }, message);
+    if (isFirst(app.server, code)) writeNotice(app, { level: "warn", code, message });
   };
   const rule = makeRule("headgate", options, warn);
   const headgate = createHeadgate(rule);

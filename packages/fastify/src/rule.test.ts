@@ -22,7 +22,13 @@ function pluginOf(options: HeadgateOptions) {
     rule,
     store,
     route: (route: RouteRateLimitOptions, name = "api GET /x") =>
-      makeRouteRule("headgate on api GET /x", route, name, { options, rule, name: "api", store }, vi.fn()),
+      makeRouteRule(
+        "headgate on api GET /x",
+        route,
+        name,
+        { options, rule, name: "api", store },
+        vi.fn(),
+      ),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { GuardLimiters, Tell } from "@headgate/core/http";
 import { partsOf } from "@headgate/core/http";
 import type { FastifyInstance } from "fastify";
+import { writeNotice } from "./operator-log.ts";
 
 /** Tells the operator what becomes of the stores of some limiters. */
 export interface Teller {
@@ -31,7 +32,7 @@ export function tellThroughLog(app: FastifyInstance): Teller {
 
 function tellOf(app: FastifyInstance): Tell {
   return (code, message, error) => {
-    if (code === "HEADGATE_STORE_UP") app.log.warn({ code }, message);
-    else app.log.error({ code, err: error }, message);
+    const level = code === "HEADGATE_STORE_UP" ? "warn" : "error";
+    writeNotice(app, { level, code, message, error });
   };
 }

@@ -18,6 +18,7 @@ function start() {
     isUnavailable: (error): error is HeadgateError =>
       error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE",
     late: () => new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "late"),
+    onSilence: () => events.push("silence"),
     onDown: (reason) => events.push(`down: ${reason.message}`),
     onUp: (downMs, refused) => events.push(`up after ${Math.round(downMs)}, ${refused} refused`),
   });
@@ -119,6 +120,20 @@ describe("a silent server", () => {
     next.resolve("yes");
     await pass(0);
     expect(next.outcome.state).toBe("yes");
+  });
+
+  test("has others asked each second, as long as it is down", async () => {
+    const { call, events, probes } = start();
+    call();
+    await pass(101);
+    await pass(3_000);
+    expect(events.filter((event) => event === "silence")).toHaveLength(3);
+    probes[0]?.resolve();
+    await pass(30);
+    probes[1]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("is not up by answers that come late", async () => {

@@ -15,7 +15,7 @@ import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import type { FailurePolicy } from "./failure-options.ts";
 import { rejectForeign } from "./read-reply.ts";
-import { isUnavailable, watchStore } from "./store-watch.ts";
+import { watchStore } from "./store-watch.ts";
 import { prepareWithoutStore } from "./without-store.ts";
 
 /** Published on `headgate:decision:degraded`. */
@@ -27,12 +27,18 @@ export interface DegradedDecision {
   readonly reason: HeadgateError;
 }
 
-/** What a store says when it did not decide. All other errors are the caller's. */
-const NOT_DECIDED: readonly string[] = [
-  "HEADGATE_STORE_UNAVAILABLE",
+/** What no waiting mends: the operator is told. */
+const NEVER_BY_ITSELF: readonly string[] = [
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_FOREIGN_KEY",
   "HEADGATE_BAD_REPLY",
+];
+
+/** What a store says when it did not decide. All other errors are the caller's. */
+const NOT_DECIDED: readonly string[] = [
+  "HEADGATE_STORE_UNAVAILABLE",
+  "HEADGATE_SLOT_MOVING",
+  ...NEVER_BY_ITSELF,
 ];
 
 const degradedDecisions = channel(CHANNELS.degraded);
@@ -80,7 +86,7 @@ export function createRemoteDecider(
     charge: boolean,
   ): Promise<Decision> {
     if (!(error instanceof HeadgateError) || !NOT_DECIDED.includes(error.code)) throw error;
-    if (!isUnavailable(error)) watch.tellOnce(error);
+    if (NEVER_BY_ITSELF.includes(error.code)) watch.tellOnce(error);
     const decision = await withoutStore.decide(units, cost, charge);
     if (degradedDecisions.hasSubscribers) {
       degradedDecisions.publish({

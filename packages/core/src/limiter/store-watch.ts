@@ -44,7 +44,7 @@ export interface StoreWatch {
   ): Promise<readonly number[]>;
   /** Why the server of a unit's key is known to be down; undefined when it is not. */
   downReason(unitKey: string): HeadgateError | undefined;
-  /** Tells the operator of an error that no waiting mends; once each. */
+  /** Tells the operator of an error that no waiting mends; each at most once an hour. */
   tellOnce(error: HeadgateError): void;
   /** Tells changes through `tell` in place of process warnings, until the function that is returned is called. */
   addTeller(tell: Tell): () => void;
@@ -54,6 +54,10 @@ export interface StoreWatch {
 
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);
+
+const TELL_AGAIN_MS = 3_600_000;
+
+const MANY_WORDS = 100;
 
 /** So many servers are kept in mind before those that are fine are forgotten. */
 const MANY_NODES = 64;
@@ -76,21 +80,19 @@ export function isUnavailable(error: unknown): error is HeadgateError {
 function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
   const nodes = new Map<string, NodeWatch>();
   const tellers = new Set<Tell>();
-  const told = new Set<string>();
+  const told = new Map<string, number>();
   let users = 0;
 
   function tell(code: HeadgateErrorCode, message: string, error?: Error): void {
-    if (tellers.size === 0) warn(code, message, error);
+    if (tellers.size === 0) warn(code, message);
     for (const teller of tellers) teller(code, message, error);
   }
 
   function late(): HeadgateError {
-    const last = remote.lastError();
-    const hint = last === undefined ? "" : `; the client's last error: ${last.message}`;
     return new HeadgateError(
       "HEADGATE_STORE_UNAVAILABLE",
-      `the store gave no answer within ${timeoutMs} ms${hint}`,
-      { cause: last },
+      `the store gave no answer within ${timeoutMs} ms`,
+      { cause: remote.lastError() },
     );
   }
 
@@ -103,11 +105,12 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       timeoutMs,
       isUnavailable,
       late,
+      onSilence: () => remote.refresh(node),
       onDown(reason) {
         storeDown.publish({ node, reason } satisfies StoreDown);
         tell(
           "HEADGATE_STORE_DOWN",
-          `${where} is down: ${reason.message}; limits are decided without it, as onUnavailable says, until it answers`,
+          `${where} is down: ${explain(reason)}; limits are decided without it, as onUnavailable says, until it answers`,
           reason,
         );
       },
@@ -140,14 +143,13 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
     downReason: (unitKey) => nodes.get(remote.nodeOf(unitKey))?.downReason,
 
     tellOnce(error) {
-      const id = `${error.code} ${error.message}`;
-      if (told.has(id) || told.size >= 100) return;
-      told.add(id);
-      tell(
-        error.code,
-        `${error.message}; limits are decided without it, as onUnavailable says`,
-        error,
-      );
+      const explained = explain(error);
+      const now = performance.now();
+      if (now - (told.get(explained) ?? Number.NEGATIVE_INFINITY) < TELL_AGAIN_MS) return;
+      // Different words without end are no use to anybody.
+      if (told.size >= MANY_WORDS) told.clear();
+      told.set(explained, now);
+      tell(error.code, `${explained}; limits are decided without it, as onUnavailable says`, error);
     },
 
     addTeller(teller) {
@@ -170,12 +172,12 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
   };
 }
 
-function warn(code: HeadgateErrorCode, message: string, error?: Error): void {
-  const detail = error?.cause === undefined ? {} : { detail: describeCause(error.cause) };
-  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...detail });
+/** An error with its cause's words, for the operator only. */
+function explain({ message, cause }: HeadgateError): string {
+  if (cause === undefined) return message;
+  return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
 }
 
-/** An error in its own words; anything else as it is written, such as the keys that are foreign. */
-function describeCause(cause: unknown): string {
-  return cause instanceof Error ? String(cause) : inspect(cause);
+function warn(code: HeadgateErrorCode, message: string): void {
+  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
 }

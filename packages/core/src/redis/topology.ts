@@ -1,4 +1,5 @@
 import calculateSlot from "cluster-key-slot";
+import type { Remote } from "../store/store.ts";
 
 /** Who has a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
 type SlotOwner = readonly string[] | { readonly master: { readonly address: string } } | undefined;
@@ -7,16 +8,19 @@ type SlotOwner = readonly string[] | { readonly master: { readonly address: stri
 interface ClusterLike {
   readonly slots: readonly SlotOwner[];
   readonly options?: { readonly keyPrefix?: string };
+  /** ioredis and iovalkey: reads the table anew from any server that answers within a second. */
+  refreshSlotsCache?(callback: () => void): void;
+  /** node-redis: reads it anew from the server of a client. */
+  readonly _slots?: { rediscover(client: unknown): Promise<unknown> };
+  readonly masters?: ReadonlyArray<{ readonly address: string }>;
+  nodeClient?(master: object): Promise<unknown>;
 }
 
 /** Which server answers for a key. */
-export interface Topology {
-  slotOf(key: string): number;
-  nodeOf(key: string): string;
-}
+export type Topology = Pick<Remote, "slotOf" | "nodeOf" | "refresh">;
 
 /** A client that is no cluster's has one server, whatever stands behind it. */
-const ONE_SERVER: Topology = { slotOf: () => 0, nodeOf: () => "" };
+const ONE_SERVER: Topology = { slotOf: () => 0, nodeOf: () => "", refresh() {} };
 
 /** Reads a client's own table of slots, which the client keeps up to date. */
 export function topologyOf(client: object): Topology {
@@ -24,7 +28,23 @@ export function topologyOf(client: object): Topology {
   // What ioredis puts in front of each key may hold a hash tag.
   const keyPrefix = client.options?.keyPrefix ?? "";
   const slotOf = (key: string): number => calculateSlot(keyPrefix + key);
-  return { slotOf, nodeOf: (key) => addressOf(client.slots[slotOf(key)]) };
+  return {
+    slotOf,
+    nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
+    refresh: (silent) => void refreshFrom(client, silent).catch(() => {}),
+  };
+}
+
+/**
+ * Lets a client read its table anew. Clients do so by themselves when a connection breaks or a server says MOVED; a server
+ * that is frozen does neither, even when another one has long taken its place. What fails is tried again later.
+ */
+async function refreshFrom(client: ClusterLike, silent: string): Promise<void> {
+  client.refreshSlotsCache?.(() => {});
+  // Never from the silent server: node-redis would wait for it, and for nothing else after that.
+  const other = client.masters?.find(({ address }) => address !== silent);
+  if (other === undefined || client.nodeClient === undefined) return;
+  await client._slots?.rediscover(await client.nodeClient(other));
 }
 
 function addressOf(owner: SlotOwner): string {

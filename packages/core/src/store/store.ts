@@ -32,6 +32,8 @@ export interface Remote {
   slotOf(key: string): number;
   /** The server that answers for a key, as the client knows it now; empty where there is one only, or none is known yet. */
   nodeOf(key: string): string;
+  /** Asks the client to find out anew which server has which keys, away from a server that does not answer. */
+  refresh(silent: string): void;
   /** Microseconds on a clock that runs while a call is under way, and that follows a clock given to the store. */
   now(): number;
   /** What the client last said was wrong, for the operator. */
