@@ -1,4 +1,4 @@
-import type { Limit } from "@headgate/core";
+import type { Limit, Limiter } from "@headgate/core";
 import {
   createLimiter,
   fixedWindow,
@@ -48,16 +48,16 @@ describe.each(clusterClientNames)("on a cluster, through %s", (library) => {
       const [first] = limiters;
       const subjects = await subjectOnEach(cluster);
       for (const subject of subjects) {
-        const asked = Array.from({ length: 2 * LIMIT }, (_, i) =>
-          limiters[i % limiters.length]?.consume(subject),
-        );
-        const decisions = await Promise.all(asked);
-        const admitted = decisions.filter((decision) => decision?.allowed);
+        const asked = Array.from({ length: 2 * LIMIT }, async (_, i) => {
+          const owner = limiters[i % limiters.length] as Limiter;
+          return { owner, decision: await owner.consume(subject) };
+        });
+        const answers = await Promise.all(asked);
+        const admitted = answers.filter(({ decision }) => decision.allowed);
         expect(admitted).toHaveLength(LIMIT);
-        expect(decisions.every((decision) => decision?.degraded === false)).toBe(true);
-        for (const decision of admitted.slice(0, LIMIT / 2)) {
-          const owner = limiters[decisions.indexOf(decision) % limiters.length];
-          expect(await owner?.refund(decision as never)).toBe(true);
+        expect(answers.every(({ decision }) => !decision.degraded)).toBe(true);
+        for (const { owner, decision } of admitted.slice(0, LIMIT / 2)) {
+          expect(await owner.refund(decision)).toBe(true);
         }
         // A look tells what would be left once its cost were charged. What drained before it was given back is not given twice.
         const drained = limit.algorithm === "gcra" || limit.algorithm === "tokenBucket" ? 1 : 0;

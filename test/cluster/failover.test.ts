@@ -48,17 +48,19 @@ describe.each(currentClusterClients)("a replica takes over, seen through %s", (l
       const slot = await cluster.slotOf(ofPrimary[0] as string);
       await cluster.waitForFailover(slot, primary);
       const takenOverAt = performance.now();
-      const backAt = await waitUntil(
-        "every subject is counted by the store again",
-        RECOVERY_MS,
-        () =>
+      let backAt: number;
+      try {
+        backAt = await waitUntil("every subject is counted by the store again", RECOVERY_MS, () =>
           ofPrimary.every((subject) => {
             const last = callers.asked.findLast((one) => one.subject === subject);
             return last !== undefined && last.at > lostAt && !last.decision.degraded;
           })
             ? performance.now()
             : undefined,
-      ).finally(() => callers.stop());
+        );
+      } finally {
+        await callers.stop();
+      }
       await limiter.close();
       await close();
 

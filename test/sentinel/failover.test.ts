@@ -46,17 +46,19 @@ describe.each(sentinelClients)("Sentinels name another primary, seen through %s"
       else primary.process.freeze();
       await sentinel.waitForFailover(primary);
       const takenOverAt = performance.now();
-      const backAt = await waitUntil(
-        "every subject is counted by the store again",
-        RECOVERY_MS,
-        () =>
+      let backAt: number;
+      try {
+        backAt = await waitUntil("every subject is counted by the store again", RECOVERY_MS, () =>
           SUBJECTS.every((subject) => {
             const last = callers.asked.findLast((one) => one.subject === subject);
             return last !== undefined && last.at > lostAt && !last.decision.degraded;
           })
             ? performance.now()
             : undefined,
-      ).finally(() => callers.stop());
+        );
+      } finally {
+        await callers.stop();
+      }
       await limiter.close();
       await close();
 
