@@ -1,0 +1,63 @@
+import { byTier, fixedWindow, rateLimit } from "@headgate/express";
+import { expect, onTestFinished, test } from "vitest";
+import { useLosableRedis } from "../support/losable-redis.ts";
+import { describeExpress } from "./describe-express.ts";
+
+const limits = fixedWindow({ limit: 10, window: "1d" });
+
+describeExpress(({ serve }) => {
+  const redis = useLosableRedis();
+  const closing = <Middleware extends { close(): Promise<void> }>(made: Middleware) => {
+    onTestFinished(() => made.close());
+    return made;
+  };
+
+  test("two of one name share the budget, and part ways when the store is away", async () => {
+    const store = await redis.openStore();
+    const shared = { name: "api", limits, store, key: () => "one" };
+    const { ask } = await serve((app) => {
+      app.get("/search", closing(rateLimit(shared)), (req, res) => void res.json(req.rateLimit));
+      app.get(
+        "/pay",
+        closing(rateLimit({ ...shared, onUnavailable: "deny" })),
+        (req, res) => void res.json(req.rateLimit),
+      );
+      app.get(
+        "/news",
+        closing(rateLimit({ ...shared, onUnavailable: "allow" })),
+        (req, res) => void res.json(req.rateLimit),
+      );
+    });
+    for (const [path, remaining] of [
+      ["/search", 9],
+      ["/pay", 8],
+      ["/news", 7],
+    ] as const) {
+      expect((await ask(path)).json()).toMatchObject({ source: "store", remaining });
+    }
+    redis.lose();
+    expect((await ask("/pay")).status).toBe(503);
+    expect((await ask("/search")).json()).toMatchObject({ source: "local", remaining: 9 });
+    expect((await ask("/news")).json()).toMatchObject({ source: "allow" });
+    await redis.giveBack();
+    // The one that found out was executed when the server answered again.
+    expect((await ask("/pay")).json()).toMatchObject({ source: "store", remaining: 5 });
+  });
+
+  test("tiers count locally each by itself, by a share of each", async () => {
+    const store = await redis.openStore();
+    const tiers = { free: fixedWindow({ limit: 4, window: "1d" }), paid: limits };
+    const byHeader = byTier(tiers, ({ headers }) => `${headers["x-tier"]}`);
+    const options = { name: "api", limits: byHeader, store, localShare: 0.5, key: () => "one" };
+    const { ask } = await serve((app) => {
+      app.get("/", closing(rateLimit(options)), (req, res) => void res.json(req.rateLimit));
+    });
+    const asking = async (tier: string) => (await ask("/", { headers: { "x-tier": tier } })).json();
+    redis.lose();
+    expect(await asking("free")).toMatchObject({ source: "local", limit: 2, remaining: 1 });
+    expect(await asking("paid")).toMatchObject({ source: "local", limit: 5, remaining: 4 });
+    expect(await asking("free")).toMatchObject({ remaining: 0 });
+    expect(await asking("free")).toMatchObject({ status: 429 });
+    expect(await asking("paid")).toMatchObject({ remaining: 3 });
+  });
+});

@@ -1,0 +1,150 @@
+import type { HeadgateOptions } from "@headgate/fastify";
+import headgate, { byTier, fixedWindow } from "@headgate/fastify";
+import type { FastifyInstance } from "fastify";
+import Fastify from "fastify";
+import { describe, expect, test } from "vitest";
+import { useLosableRedis } from "../support/losable-redis.ts";
+import { start } from "./start.ts";
+
+const ten = fixedWindow({ limit: 10, window: "1d" });
+const four = fixedWindow({ limit: 4, window: "1d" });
+const redis = useLosableRedis();
+
+/** An application with a plugin over a Redis that can be lost. */
+async function withPlugin(options: Omit<HeadgateOptions, "store"> = {}): Promise<FastifyInstance> {
+  const store = await redis.openStore();
+  const app = Fastify({ logger: false });
+  await app.register(headgate, { name: "api", limits: ten, store, key: () => "one", ...options });
+  app.get("/", async ({ rateLimit }) => rateLimit);
+  return app;
+}
+
+describe("a route's onUnavailable without limits", () => {
+  test("counts with the plugin while the store is there, and goes its own way when it is not", async () => {
+    const app = await withPlugin();
+    const config = { rateLimit: { onUnavailable: "deny" } } as const;
+    app.get("/pay", { config }, async ({ rateLimit }) => rateLimit);
+    const ask = await start(app);
+    const left: unknown[] = [];
+    for (const path of ["/", "/pay", "/", "/pay"]) {
+      left.push((await ask(path)).headers["x-ratelimit-remaining"]);
+    }
+    expect(left).toEqual(["9", "8", "7", "6"]);
+    redis.lose();
+    const refused = await ask("/pay");
+    expect(refused.status).toBe(503);
+    expect(refused.json()).toMatchObject({
+      type: expect.stringMatching(/#temporary-reduced-capacity$/),
+    });
+    expect((await ask("/")).json()).toMatchObject({ source: "local", remaining: 9 });
+    expect((await ask("/pay")).status).toBe(503);
+    await redis.giveBack();
+    // One of them was under way when the store was lost.
+    expect((await ask("/pay")).json()).toMatchObject({ source: "store", remaining: 4 });
+    expect((await ask("/")).json()).toMatchObject({ source: "store", remaining: 3 });
+  });
+
+  test("counts locally with the plugin, where both do", async () => {
+    const app = await withPlugin({ localShare: 0.5 });
+    const config = { rateLimit: { storeTimeout: "50ms" } } as const;
+    app.get("/other", { config }, async ({ rateLimit }) => rateLimit);
+    const ask = await start(app);
+    redis.lose();
+    const left: unknown[] = [];
+    for (const path of ["/", "/other", "/"]) {
+      left.push((await ask(path)).headers["x-ratelimit-remaining"]);
+    }
+    expect(left).toEqual(["4", "3", "2"]);
+  });
+
+  test("works for the tiers of the plugin, each as its own counter", async () => {
+    const app = await withPlugin({
+      limits: byTier({ free: four, paid: ten }, ({ headers }) => `${headers["x-tier"]}`),
+    });
+    const config = { rateLimit: { onUnavailable: "deny" } } as const;
+    app.get("/pay", { config }, async ({ rateLimit }) => rateLimit);
+    const ask = await start(app);
+    const asking = (path: string, tier: string) => ask(path, { headers: { "x-tier": tier } });
+    expect((await asking("/", "free")).json()).toMatchObject({ remaining: 3 });
+    expect((await asking("/pay", "free")).json()).toMatchObject({ remaining: 2 });
+    expect((await asking("/pay", "paid")).json()).toMatchObject({ remaining: 9 });
+    redis.lose();
+    for (const tier of ["free", "paid"]) {
+      expect((await asking("/pay", tier)).status).toBe(503);
+      expect((await asking("/", tier)).json()).toMatchObject({ source: "local" });
+    }
+    expect((await asking("/", "free")).json()).toMatchObject({ remaining: 2 });
+    expect((await asking("/", "paid")).json()).toMatchObject({ remaining: 8 });
+  });
+});
+
+describe("a route with limits of its own", () => {
+  test("inherits the plugin's onUnavailable and localShare", async () => {
+    const app = await withPlugin({ localShare: 0.5 });
+    const config = { rateLimit: { limits: four } };
+    app.get("/own", { config }, async ({ rateLimit }) => rateLimit);
+    const ask = await start(app);
+    redis.lose();
+    expect((await ask("/own")).json()).toMatchObject({ source: "local", limit: 2, remaining: 1 });
+  });
+
+  test("and names its own in their place, one by one", async () => {
+    const app = await withPlugin({ localShare: 0.5, onUnavailable: "deny" });
+    const config = { rateLimit: { limits: four, onUnavailable: "local" } } as const;
+    app.get("/own", { config }, async ({ rateLimit }) => rateLimit);
+    const ask = await start(app);
+    redis.lose();
+    expect((await ask("/own")).json()).toMatchObject({ source: "local", limit: 2 });
+    expect((await ask("/")).status).toBe(503);
+  });
+
+  test("extends the plugin's, and both are decided as the route says", async () => {
+    const app = await withPlugin();
+    const config = { rateLimit: { limits: four, extend: true, onUnavailable: "deny" } } as const;
+    app.get("/both", { config }, async ({ rateLimit }) => rateLimit);
+    const ask = await start(app);
+    expect((await ask("/both")).json()).toMatchObject({ limits: [{ limit: 10 }, { limit: 4 }] });
+    redis.lose();
+    expect((await ask("/both")).status).toBe(503);
+    expect((await ask("/")).json()).toMatchObject({ source: "local", remaining: 9 });
+  });
+
+  test("inherits denyCache", async () => {
+    const app = await withPlugin({ denyCache: false });
+    app.get("/own", { config: { rateLimit: { limits: four, cost: 4 } } }, async () => "ok");
+    const sources: string[] = [];
+    app.addHook("onSend", async ({ rateLimit }) => {
+      sources.push(`${rateLimit?.source}`);
+    });
+    const ask = await start(app);
+    for (const status of [200, 429, 429, 429]) expect((await ask("/own")).status).toBe(status);
+    expect(sources.slice(-3)).toEqual(["store", "store", "store"]);
+  });
+});
+
+test("app.rateLimit(...) inherits too, and takes its own", async () => {
+  const app = await withPlugin({ onUnavailable: "deny" });
+  const inherits = app.rateLimit({ name: "inherits", limits: four });
+  const names = app.rateLimit({ name: "names", limits: four, onUnavailable: "allow" });
+  const without = app.rateLimit({ onUnavailable: "allow" });
+  const config = { rateLimit: false } as const;
+  app.get("/inherits", { config, preHandler: inherits }, async () => "never");
+  app.get("/names", { config, preHandler: names }, async ({ rateLimit }) => rateLimit);
+  app.get("/without", { config, preHandler: without }, async ({ rateLimit }) => rateLimit);
+  const ask = await start(app);
+  expect((await ask("/")).json()).toMatchObject({ remaining: 9 });
+  expect((await ask("/without")).json()).toMatchObject({ remaining: 8 });
+  redis.lose();
+  expect((await ask("/inherits")).status).toBe(503);
+  expect((await ask("/names")).json()).toMatchObject({ source: "allow" });
+  expect((await ask("/without")).json()).toMatchObject({ source: "allow" });
+});
+
+test("a route's options are read when it is added", async () => {
+  const app = await withPlugin();
+  for (const rateLimit of [{ onUnavailable: "shut" }, { localShare: 2 }, { storeTimeout: 0 }]) {
+    expect(() => app.get("/wrong", { config: { rateLimit } as never }, async () => "ok")).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+  }
+});

@@ -1,0 +1,164 @@
+import type { Decision } from "@headgate/core";
+import { gcra } from "@headgate/core";
+import { HeadgateDenied } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import type { Answer } from "../support/ask.ts";
+import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { useLosableRedis } from "../support/losable-redis.ts";
+import { parseFields } from "../support/rate-limit-fields.ts";
+import { secondsLeft } from "../support/seconds-left.ts";
+
+const limits = gcra({ limit: 2, window: "1h", name: "hourly" });
+const roomy = gcra({ limit: 1_000, window: "1h" });
+
+/** The headers that tell numbers. */
+function numbersIn({ headers }: Answer): string[] {
+  return Object.keys(headers).filter((name) => /^(x-)?ratelimit/.test(name));
+}
+
+describeFrameworks(({ serve }) => {
+  const redis = useLosableRedis();
+
+  test('"local", the default: the same limits, counted in this process, marked', async () => {
+    const store = await redis.openStore();
+    const site = await serve({ limits: { name: "api", limits, store } });
+    const before = await site.ask();
+    expect(before.json()).toMatchObject({ source: "store", degraded: false, remaining: 1 });
+    redis.lose();
+    const first = await site.ask();
+    expect(first.status).toBe(200);
+    expect(first.json()).toMatchObject({ source: "local", degraded: true, remaining: 1 });
+    expect(first.headers).toMatchObject({
+      "x-ratelimit-limit": "2",
+      "x-ratelimit-remaining": "1",
+    });
+    expect(parseFields(first.headers["ratelimit-policy"])).toEqual([
+      { name: "hourly", q: 2, w: 3_600 },
+    ]);
+    expect((await site.ask()).status).toBe(200);
+    const denied = await site.ask();
+    expect(denied.status).toBe(429);
+    expect(denied.json()).toMatchObject({
+      type: expect.stringMatching(/#quota-exceeded$/),
+      "violated-policies": ["hourly"],
+    });
+    expect(denied.headers).toMatchObject({
+      "retry-after": secondsLeft(1_800),
+      "x-ratelimit-remaining": "0",
+      "cache-control": "no-store",
+    });
+    expect(site.errors).toEqual([]);
+  });
+
+  test('"allow": everybody passes, and no number is made up', async () => {
+    const store = await redis.openStore();
+    const site = await serve({ limits: { name: "api", limits, store, onUnavailable: "allow" } });
+    for (let i = 0; i < 2; i += 1) await site.ask();
+    redis.lose();
+    for (let i = 0; i < 5; i += 1) {
+      const answer = await site.ask();
+      expect(answer.status).toBe(200);
+      expect(answer.json()).toMatchObject({
+        allowed: true,
+        source: "allow",
+        degraded: true,
+        limits: [],
+      });
+      expect(numbersIn(answer)).toEqual([]);
+      expect(answer.headers).not.toHaveProperty("retry-after");
+    }
+  });
+
+  test('"deny": nobody passes, and it is no fault of theirs', async () => {
+    const store = await redis.openStore();
+    const deny = { name: "api", limits: roomy, store, onUnavailable: "deny" } as const;
+    const site = await serve({ limits: deny });
+    await site.ask();
+    redis.lose();
+    for (let i = 0; i < 3; i += 1) {
+      const answer = await site.ask();
+      expect(answer.status).toBe(503);
+      expect(answer.headers).toMatchObject({
+        "retry-after": "1",
+        "cache-control": "no-store",
+        "content-type": "application/problem+json",
+      });
+      expect(numbersIn(answer)).toEqual([]);
+      expect(answer.json()).toEqual({
+        type: "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+        title: "Service Unavailable",
+        status: 503,
+        "violated-policies": [],
+      });
+    }
+    expect(site.handled).toHaveLength(1);
+    expect(site.errors).toEqual([]);
+    await redis.giveBack();
+    expect((await site.ask()).json()).toMatchObject({ source: "store", degraded: false });
+  });
+
+  test('onDenied runs for "deny", with status and headers set, and req.rateLimit says why', async () => {
+    const store = await redis.openStore();
+    const seen: [onRequest: unknown, decision: Decision][] = [];
+    const site = await serve({
+      limits: {
+        name: "api",
+        limits,
+        store,
+        onUnavailable: "deny",
+        onDenied: (request, send, decision) => {
+          seen.push([request.rateLimit, decision]);
+          send(503, "come back");
+        },
+      },
+    });
+    redis.lose();
+    const answer = await site.ask();
+    expect(answer).toMatchObject({ status: 503, text: "come back" });
+    expect(answer.headers).toMatchObject({ "retry-after": "1", "cache-control": "no-store" });
+    expect(seen).toHaveLength(1);
+    expect(seen[0]?.[0]).toBe(seen[0]?.[1]);
+    expect(seen[0]?.[1]).toMatchObject({ source: "deny", degraded: true, retryAfterMs: 1_000 });
+  });
+
+  test("an onDenied that answers nothing leaves the 503 to Headgate", async () => {
+    const store = await redis.openStore();
+    const deny = { name: "api", limits, store, onUnavailable: "deny" } as const;
+    const site = await serve({ limits: { ...deny, onDenied: () => {} } });
+    redis.lose();
+    expect(await site.ask()).toMatchObject({
+      status: 503,
+      text: expect.stringContaining("#temporary-reduced-capacity"),
+    });
+  });
+
+  test.each([true, false])(
+    'onDenied: "error" hands over a HeadgateDenied of status 503 (own handler: %s)',
+    async (ownErrorHandler) => {
+      const store = await redis.openStore();
+      const deny = { name: "api", limits, store, onUnavailable: "deny" } as const;
+      const site = await serve({ limits: { ...deny, onDenied: "error" }, ownErrorHandler });
+      redis.lose();
+      const answer = await site.ask();
+      expect(answer.status).toBe(503);
+      expect(answer.headers).toMatchObject({ "retry-after": "1", "cache-control": "no-store" });
+      expect(site.handled).toEqual([]);
+      if (!ownErrorHandler) return;
+      expect(site.errors[0]).toBeInstanceOf(HeadgateDenied);
+      expect(site.errors).toMatchObject([
+        { code: "HEADGATE_DENIED", status: 503, statusCode: 503, decision: { source: "deny" } },
+      ]);
+    },
+  );
+
+  test("headers that another limiter told of room are taken off where one denies without numbers", async () => {
+    const store = await redis.openStore();
+    const site = await serve({
+      limits: [{ limits }, { name: "api", limits, store, onUnavailable: "deny" }],
+    });
+    redis.lose();
+    const answer = await site.ask();
+    expect(answer.status).toBe(503);
+    expect(answer.headers).not.toHaveProperty("x-ratelimit-remaining");
+  });
+});
