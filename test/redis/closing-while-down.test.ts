@@ -1,0 +1,100 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createLimiter, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+
+/** Probes that fail at once are at most half a second apart: time for two of them. */
+const SOME_PROBES_MS = 1_200;
+
+const script = fileURLToPath(new URL("stranded.mjs", import.meta.url));
+const limits = gcra({ limit: 5, window: "1h" });
+
+let server: RedisProcess;
+beforeAll(async () => {
+  server = await startRedis();
+});
+beforeEach(() => void watchWarnings());
+afterEach(async () => {
+  server.thaw();
+  if (server.state === "ended") await server.restart();
+});
+afterAll(() => server.stop());
+
+/** A client whose calls are counted, and fail at once where there is no connection. */
+async function countCalls() {
+  const redis = new Redis(server.socket, {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+  });
+  redis.on("error", () => {});
+  onTestFinished(() => redis.disconnect());
+  await once(redis, "ready");
+  let calls = 0;
+  const client = {
+    evalsha: (...call: Parameters<typeof redis.evalsha>) => {
+      calls += 1;
+      return redis.evalsha(...call);
+    },
+    eval: (...call: Parameters<typeof redis.eval>) => {
+      calls += 1;
+      return redis.eval(...call);
+    },
+  };
+  const store = redisStore(client as never);
+  return { store, calls: () => calls };
+}
+
+/** How many calls are made while nobody asks. */
+async function callsAtRest(calls: () => number): Promise<number> {
+  const before = calls();
+  await new Promise((resolve) => setTimeout(resolve, SOME_PROBES_MS));
+  return calls() - before;
+}
+
+test("a limiter that is open tries its store while it is away, and one that is closed does not", async () => {
+  const { store, calls } = await countCalls();
+  const limiter = createLimiter({ name: "open", limits, store });
+  await limiter.consume("u");
+  await server.kill();
+  expect(await limiter.consume("u")).toMatchObject({ degraded: true });
+  const other = createLimiter({ name: "other", limits, store });
+  await limiter.close();
+  // The other one still counts there.
+  expect(await callsAtRest(calls)).toBeGreaterThan(0);
+  await other.close();
+  expect(await callsAtRest(calls)).toBe(0);
+});
+
+test("what is under way when a limiter is closed is answered in time, and the store is not tried after it", async () => {
+  const { store, calls } = await countCalls();
+  const limiter = createLimiter({ name: "under way", limits, store });
+  await limiter.consume("u");
+  server.freeze();
+  const asked = limiter.consume("u");
+  await limiter.close();
+  expect(await asked).toMatchObject({ source: "local", degraded: true });
+  expect(await callsAtRest(calls)).toBe(0);
+});
+
+test("a process that has closed its limiter and its client in an outage ends by itself", async () => {
+  const child = fork(script, [server.socket], { silent: true, execArgv: [] });
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    stderr += chunk;
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const gone = once(child, "exit", { signal: AbortSignal.timeout(20_000) });
+  expect(await once(child, "message")).toContain("connected");
+  server.freeze();
+  child.send("go");
+  expect(await once(child, "message")).toContain("local");
+  expect(await gone, stderr).toEqual([0, null]);
+  expect(stderr).toContain("HEADGATE_STORE_DOWN");
+});

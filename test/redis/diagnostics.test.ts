@@ -1,0 +1,75 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Limiter, StoreDown, StoreUp } from "@headgate/core";
+import { CHANNELS, createLimiter, gcra } from "@headgate/core";
+import { expect, onTestFinished, test } from "vitest";
+import { useLosableRedis } from "../http/support/losable-redis.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
+
+const redis = useLosableRedis();
+
+/** Everything that is published until the test ends, in order. */
+function listen(): [channel: string, message: unknown][] {
+  const heard: [string, unknown][] = [];
+  const note = (message: unknown, channel: string | symbol) => {
+    heard.push([String(channel), message]);
+  };
+  for (const channel of Object.values(CHANNELS)) {
+    subscribe(channel, note);
+    onTestFinished(() => void unsubscribe(channel, note));
+  }
+  return heard;
+}
+
+async function start(): Promise<Limiter> {
+  const store = await redis.openStore();
+  const limiter = createLimiter({ name: "api", limits: gcra({ limit: 5, window: "1h" }), store });
+  onTestFinished(() => limiter.close());
+  await limiter.consume("u");
+  return limiter;
+}
+
+test("the channels are called what they are documented to be", () => {
+  expect(CHANNELS).toEqual({
+    storeDown: "headgate:store:down",
+    storeUp: "headgate:store:up",
+    degraded: "headgate:decision:degraded",
+  });
+});
+
+test("a loss, the decisions in it and the return are published, with exactly these fields", async () => {
+  watchWarnings();
+  const heard = listen();
+  const limiter = await start();
+  expect(heard).toEqual([]);
+  redis.lose();
+  const decisions = [
+    await limiter.consume("u"),
+    await limiter.peek("u"),
+    await limiter.consume("v"),
+  ];
+  await redis.giveBack();
+  await limiter.consume("u");
+  const channels = heard.map(([channel]) => channel);
+  expect(channels).toEqual([
+    CHANNELS.storeDown,
+    CHANNELS.degraded,
+    CHANNELS.degraded,
+    CHANNELS.degraded,
+    CHANNELS.storeUp,
+  ]);
+  const down = heard[0]?.[1] as StoreDown;
+  expect(Object.keys(down).toSorted()).toEqual(["node", "reason"]);
+  expect(down).toMatchObject({
+    node: "",
+    reason: { name: "HeadgateError", code: "HEADGATE_STORE_UNAVAILABLE" },
+  });
+  for (const [i, decision] of decisions.entries()) {
+    const message = heard[i + 1]?.[1] as Record<string, unknown>;
+    expect(message).toEqual({ limiter: "api", decision, reason: down.reason });
+    expect(message["decision"]).toBe(decision);
+  }
+  const up = heard[4]?.[1] as StoreUp;
+  expect(up).toEqual({ node: "", downMs: expect.any(Number), refused: 2 });
+  expect(up.downMs).toBeGreaterThan(0);
+  expect(up.downMs).toBeLessThan(15_000);
+});

@@ -1,0 +1,153 @@
+import type { Decision, Limiter, LimiterOptions } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { useLosableRedis } from "../http/support/losable-redis.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
+
+const redis = useLosableRedis();
+beforeEach(() => void watchWarnings());
+
+/** The default of `storeTimeout`, and what a busy machine may add. */
+const IN_TIME_MS = 100 + 400;
+
+async function start(options: Partial<LimiterOptions> = {}): Promise<Limiter> {
+  const limiter = createLimiter({
+    name: "api",
+    limits: fixedWindow({ limit: 10, window: "1d" }),
+    store: await redis.openStore(),
+    ...options,
+  });
+  onTestFinished(() => limiter.close());
+  return limiter as Limiter;
+}
+
+/** Expects a refusal that says that the store is away, soon. */
+async function expectRefused(work: () => Promise<unknown>): Promise<void> {
+  const before = performance.now();
+  await expect(work()).rejects.toMatchObject({ code: "HEADGATE_STORE_UNAVAILABLE" });
+  expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
+}
+
+describe("a refund", () => {
+  test("of a local decision is given back locally, once, and to nobody else", async () => {
+    const limiter = await start();
+    redis.lose();
+    const first = await limiter.consume("u", { cost: 3 });
+    const second = await limiter.consume("u", { cost: 2 });
+    expect(second).toMatchObject({ source: "local", remaining: 5 });
+    expect(await limiter.refund(first)).toBe(true);
+    expect(await limiter.refund(first)).toBe(false);
+    expect(await limiter.consume("u")).toMatchObject({ remaining: 7 });
+    await redis.giveBack();
+    // Later too: the store has charged the first, which it was asked for, and gives nothing back for it.
+    expect(await limiter.refund(second)).toBe(true);
+    expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 10 - 3 - 1 });
+  });
+
+  test.each(["allow", "deny"] as const)("of what %s decided is none", async (onUnavailable) => {
+    const limiter = await start({ onUnavailable });
+    redis.lose();
+    expect(await limiter.refund(await limiter.consume("u"))).toBe(false);
+  });
+
+  test("that is not sent keeps its receipt: it can be asked for again", async () => {
+    const limiter = await start();
+    const decision = await limiter.consume("u", { cost: 4 });
+    redis.lose();
+    // This one finds out that the store is away, so that no refund is sent.
+    expect(await limiter.consume("v")).toMatchObject({ degraded: true });
+    for (let i = 0; i < 3; i += 1) await expectRefused(() => limiter.refund(decision));
+    await redis.giveBack();
+    expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 5 });
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    expect(await limiter.peek("u")).toMatchObject({ remaining: 9 });
+  });
+
+  test("that was sent and not answered is refused in time, and gives back at most once", async () => {
+    const limiter = await start();
+    const decision = await limiter.consume("u", { cost: 4 });
+    redis.lose();
+    await expectRefused(() => limiter.refund(decision));
+    await redis.giveBack();
+    // The frozen server had it in its socket, and has done it since.
+    expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 9 });
+    expect(await limiter.refund(decision)).toBe(false);
+    expect(await limiter.peek("u")).toMatchObject({ remaining: 9 });
+  });
+});
+
+describe("a reset", () => {
+  test("is refused in time, and can be asked for again", async () => {
+    const limiter = await start();
+    await limiter.consume("u", { cost: 10 });
+    redis.lose();
+    await limiter.consume("v");
+    await expectRefused(() => limiter.reset("u"));
+    await redis.giveBack();
+    expect(await limiter.reset("u")).toBe(true);
+    expect(await limiter.peek("u")).toMatchObject({ source: "store", remaining: 9 });
+  });
+
+  test("forgets what was counted locally, though the store cannot be told", async () => {
+    const limiter = await start();
+    redis.lose();
+    await limiter.consume("u", { cost: 10 });
+    expect((await limiter.consume("u")).allowed).toBe(false);
+    await expectRefused(() => limiter.reset("u"));
+    expect(await limiter.consume("u")).toMatchObject({ source: "local", remaining: 9 });
+  });
+});
+
+describe("a peek", () => {
+  test("charges nothing, neither here nor there", async () => {
+    const limiter = await start();
+    redis.lose();
+    for (let i = 0; i < 5; i += 1) {
+      expect(await limiter.peek("u", { cost: 10 })).toMatchObject({
+        allowed: true,
+        source: "local",
+        degraded: true,
+        remaining: 0,
+      });
+    }
+    expect(await limiter.consume("u")).toMatchObject({ source: "local", remaining: 9 });
+    await redis.giveBack();
+    expect(await limiter.consume("u", { cost: 10 })).toMatchObject({ source: "store" });
+  });
+});
+
+describe("a wait", () => {
+  test("goes on over an outage: admitted locally while it lasts, by the store after it", async () => {
+    const limiter = await start({ limits: gcra({ limit: 1, window: 200 }) });
+    const sources: string[] = [];
+    const wait = async (): Promise<Decision> => {
+      const decision = await limiter.wait("u");
+      sources.push(decision.source);
+      return decision;
+    };
+    await wait();
+    redis.lose();
+    for (let i = 0; i < 3; i += 1) expect(await wait()).toMatchObject({ allowed: true });
+    await redis.giveBack();
+    for (let i = 0; i < 2; i += 1) expect(await wait()).toMatchObject({ allowed: true });
+    expect(sources).toEqual(["store", "local", "local", "local", "store", "store"]);
+  });
+
+  test("over onUnavailable deny is admitted once the store answers again", async () => {
+    const limiter = await start({ onUnavailable: "deny" });
+    redis.lose();
+    expect(await limiter.consume("v")).toMatchObject({ allowed: false, source: "deny" });
+    const waiting = limiter.wait("u");
+    await redis.giveBack();
+    expect(await waiting).toMatchObject({ allowed: true, source: "store", degraded: false });
+  });
+
+  test("and ends at its timeout, where the store stays away", async () => {
+    const limiter = await start({ onUnavailable: "deny" });
+    redis.lose();
+    await expect(limiter.wait("u", { timeout: 300 })).rejects.toMatchObject({
+      code: "HEADGATE_WAIT_TIMEOUT",
+    });
+  });
+});
