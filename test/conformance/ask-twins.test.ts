@@ -1,0 +1,128 @@
+import type { Limit } from "@headgate/core";
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import type { GroupUnit } from "../../packages/core/src/limiter/counters.ts";
+import { compileCounters, unitsOf } from "../../packages/core/src/limiter/counters.ts";
+import type { DecideMode } from "../../packages/core/src/store/decide.ts";
+import { decide } from "../../packages/core/src/store/decide.ts";
+import { claim } from "./claim.ts";
+import { runHistories, SCALE } from "./histories.ts";
+import { MicroClock } from "./micro-clock.ts";
+import type { Random } from "./random.ts";
+import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
+import { randomStart, randomSubjects } from "./random-steps.ts";
+
+/*
+ * A decision over several slots of a cluster asks each of them before it charges any. "ask" is that question: Lua and
+ * TypeScript give the same numbers, they are those that the limits have now, and nothing changes.
+ */
+
+const HISTORIES = 300 * SCALE;
+const LENGTH = 20;
+
+/** Numbers of a reply that tell of the decision, before those of the units; and of a limit. */
+const HEAD = 2;
+const LIMIT_NUMBERS = 4;
+
+const redis = new Redis(inject("redisSocket"), { db: 12 });
+beforeAll(() => redis.flushdb());
+afterAll(async () => {
+  await redis.flushdb();
+  await redis.quit();
+});
+
+describe("to ask", () => {
+  test.each(KINDS)("for %s", async (kind) => {
+    await runHistories(
+      HISTORIES,
+      (random, history) =>
+        compare(random, `${kind} ${history}`, [randomLimit(random, kind, "small")]),
+      64,
+    );
+  });
+
+  test("for several limits in several dimensions", async () => {
+    await runHistories(
+      HISTORIES,
+      (random, history) =>
+        compare(random, `policy ${history}`, randomPolicy(random, random.whole(2, 5), 3)),
+      64,
+    );
+  });
+});
+
+async function compare(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
+  const time = new MicroClock(randomStart(random));
+  const memory = memoryStore({ clock: time.clock });
+  const stores = [memory, redisStore(redis, { clock: time.clock })] as const;
+  const counters = compileCounters(name, limits, memory);
+  const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
+  const run = (mode: DecideMode, units: readonly GroupUnit[], cost: number) =>
+    Promise.all(stores.map((store) => store.run(decide, { cost, mode, units })));
+  for (let step = 0; step < LENGTH; step += 1) {
+    const subjects = randomSubjects(random, dimensions);
+    const units = unitsOf(counters, subjects as never);
+    const most = Math.min(...counters.limits.map(({ limit }) => limit));
+    const cost = random.magnitude(1, most + 1);
+    const context = () => `step ${step}, cost ${cost}, of ${JSON.stringify(limits)}`;
+    const [inMemory, onRedis] = await run("ask", units, cost);
+    claim(
+      sameNumbers(units, inMemory, onRedis),
+      () => `${inMemory} is not ${onRedis}, ${context()}`,
+    );
+    // Asked again it is the same: nothing was charged, and no key was made.
+    const [again, againOnRedis] = await run("ask", units, cost);
+    claim(sameNumbers(units, inMemory, again), () => `then ${again} in memory, ${context()}`);
+    claim(sameNumbers(units, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
+    // Charging is allowed exactly when asking was, and what it leaves is what was told less the cost.
+    const [charged, chargedOnRedis] = await run("charge", units, cost);
+    claim(charged?.[0] === inMemory?.[0], () => `charging says ${charged?.[0]}, ${context()}`);
+    claim(
+      chargedOnRedis?.[0] === onRedis?.[0],
+      () => `charging says ${charged?.[0]}, ${context()}`,
+    );
+    const before = remainingIn(units, inMemory);
+    for (const [i, left] of remainingIn(units, charged).entries()) {
+      const told = before[i] as number;
+      const expected = charged?.[0] === 1 ? told - cost : told;
+      claim(left === expected, () => `${told} were told, ${left} are left, ${context()}`);
+    }
+    time.advance(BigInt(random.chance(0.3) ? 0 : random.whole(0, 900_000)));
+  }
+}
+
+/** Whether two replies tell the same; births are random, and their places are left out. */
+function sameNumbers(
+  units: readonly GroupUnit[],
+  a: readonly number[] | undefined,
+  b: readonly number[] | undefined,
+): boolean {
+  if (a === undefined || b === undefined || a.length !== b.length) return false;
+  const births = birthsIn(units);
+  return a.every((number, i) => births.has(i) || number === b[i]);
+}
+
+function birthsIn(units: readonly GroupUnit[]): Set<number> {
+  const places = new Set<number>();
+  let at = HEAD;
+  for (const { limits } of units) {
+    places.add(at);
+    at += 1 + limits.length * LIMIT_NUMBERS;
+  }
+  return places;
+}
+
+function remainingIn(units: readonly GroupUnit[], reply: readonly number[] = []): number[] {
+  const remaining: number[] = [];
+  let at = HEAD;
+  for (const { limits } of units) {
+    at += 1;
+    for (let i = 0; i < limits.length; i += 1) {
+      remaining.push(reply[at + 1] as number);
+      at += LIMIT_NUMBERS;
+    }
+  }
+  return remaining;
+}
