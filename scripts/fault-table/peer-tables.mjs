@@ -8,11 +8,16 @@ export function formatPeerTables(results) {
     ["The longest answer:", formatLongest],
     ["Admitted of one subject, whose limit is 20:", ({ admitted }) => String(admitted)],
     ["From the client's reconnection to the first decision by Redis:", formatRecovery],
-    ["Answers that were errors:", formatErrors],
   ].map(([title, format]) => `${title}\n\n${formatMatrix(results, format)}`);
+  const errors = sum(callersOf(results).map(countErrors));
+  const rejections = sum(results.flatMap((result) => Object.values(result.rounds[0].unhandled)));
+  const failures =
+    errors === 0 && rejections === 0
+      ? "No client got an error."
+      : `Errors that clients got: ${errors}; unhandled rejections: ${rejections}.`;
   const settings =
     "All fail open as they document it: express-rate-limit with `passOnStoreError: true`, @fastify/rate-limit with `skipOnError: true` (as advised: with `connectTimeout: 500, maxRetriesPerRequest: 1` for ioredis, as in its example), rate-limiter-flexible with an `insuranceLimiter` in memory. Clients have their default options otherwise. Nobody was waited for longer than 20 s after the end.";
-  const notes = `${settings}\n${ranOn}; seed ${rounds[0].seed}; the faults lasted ${(longest / 1_000).toFixed(0)} s at most.`;
+  const notes = `${failures}\n${settings}\n${ranOn}; seed ${rounds[0].seed}; the faults lasted ${(longest / 1_000).toFixed(0)} s at most.`;
   return `${tables.join("\n\n")}\n\n${notes}`;
 }
 
@@ -41,13 +46,18 @@ function formatLongest({ unanswered, longestAnswerNetMs }, { brokenMs }) {
   if (unanswered > 0) return "no answer within 20 s";
   const seconds = longestAnswerNetMs / 1_000;
   const text = `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
-  return longestAnswerNetMs > 0.9 * brokenMs ? `until healed, ${text}` : text;
+  const lastedAsLong = brokenMs > 1_000 && longestAnswerNetMs > 0.9 * brokenMs;
+  return lastedAsLong ? `until healed, ${text}` : text;
 }
 
 function formatRecovery({ recoveryMs }) {
   return recoveryMs === null ? "never" : `${(recoveryMs / 1_000).toFixed(2)} s`;
 }
 
-function formatErrors({ errors }) {
-  return String(sum(Object.values(errors)));
+function callersOf(results) {
+  return results.flatMap(({ rounds }) => rounds[0].callers);
+}
+
+function countErrors({ errors }) {
+  return sum(Object.values(errors));
 }

@@ -1,6 +1,8 @@
 import fastifyRateLimit from "@fastify/rate-limit";
+import type { FastifyReply } from "fastify";
 import type { Caller } from "../callers/caller.ts";
 import { callerOver } from "../callers/caller-over.ts";
+import { LIMIT } from "../callers/policy.ts";
 import { serveFastify } from "../callers/timed-fastify.ts";
 import { makeClient, makeIoredisWith } from "../clients.ts";
 import type { ServerPlace } from "../place.ts";
@@ -8,6 +10,11 @@ import { fastifyRateLimitOptions } from "./peer-options.ts";
 
 /** What the example of its README gives ioredis, in place of ioredis's defaults. */
 const ADVISED = { connectTimeout: 500, maxRetriesPerRequest: 1 };
+
+/** It sends its headers also when it skipped an error; then nothing is counted, not even the request itself. */
+function hasCounted(reply: FastifyReply): boolean {
+  return Number(reply.getHeader("x-ratelimit-remaining")) < LIMIT;
+}
 
 /** @fastify/rate-limit, which takes ioredis only. */
 export async function makeFastifyRateLimit(
@@ -24,7 +31,7 @@ export async function makeFastifyRateLimit(
         redis: client.client,
         nameSpace: `${name}:`,
       }),
-    takerOf: (_, reply) => (reply.hasHeader("x-ratelimit-limit") ? "store" : "fallback"),
+    takerOf: (_, reply) => (hasCounted(reply) ? "store" : "fallback"),
   });
   return callerOver(name, client, served);
 }
