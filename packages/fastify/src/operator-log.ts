@@ -14,12 +14,7 @@ export function writeNotice({ log }: FastifyInstance, notice: Notice): void {
   // Without a logger all of Fastify's methods are one function that does nothing.
   if (log.error === log.info) {
     process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
-  } else if (error === undefined) {
-    log[level]({ code }, message);
   } else {
-    // Serializers of errors leave out a cause that is none itself, such as the keys that are foreign.
-    const { cause } = error;
-    const detail = cause === undefined || cause instanceof Error ? {} : { cause };
-    log[level]({ code, err: error, ...detail }, message);
+    log[level]({ code, err: error }, message);
   }
 }

@@ -82,6 +82,13 @@ export class DenyCache {
     for (const { key } of units) this.#units.set(key, { since: now, denials: new Map() });
   }
 
+  /** Forgets what is known of units that were charged another cost at this moment: they may have to wait for longer now. */
+  forgetKnown(units: readonly { readonly key: string }[], now: number): void {
+    for (const { key } of units) {
+      if (this.#units.has(key)) this.#units.set(key, { since: now, denials: new Map() });
+    }
+  }
+
   #keep(key: string, cost: number, denial: Denial): void {
     const known = this.#units.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: new Map() };
     if (denial.sent <= known.since) return;

@@ -70,6 +70,7 @@ export function createRemoteDecider(
     const sent = remote.now();
     const answer = await askStore(asked, units, cost, charge);
     const { allowed, limits, receipts } = answer;
+    if (allowed && charge) denials.forgetKnown(units, remote.now());
     if (failure.denyCache) {
       for (const denial of answer.denials) {
         denials.remember(denial.units, cost, sent, remote.now(), denial.reply);
