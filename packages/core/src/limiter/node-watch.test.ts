@@ -126,7 +126,7 @@ describe("a silent server", () => {
     const { call, events, probes } = start();
     call();
     await pass(101);
-    await pass(3_000);
+    await pass(3_050);
     expect(events.filter((event) => event === "silence")).toHaveLength(3);
     probes[0]?.resolve();
     await pass(30);

@@ -5,9 +5,6 @@ import { startRecovery } from "./recovery.ts";
 /** A server that was lost again within so many milliseconds is tried less eagerly than the last time. */
 const STEADY_MS = 5_000;
 
-/** How often somebody else is asked who has the keys of a server that is down. */
-const SILENCE_MS = 1_000;
-
 /** How a server is doing; each period is an object of its own. */
 type Period =
   | { readonly is: "up"; readonly since: number }
@@ -18,7 +15,6 @@ type Period =
       /** Calls that were not sent. */
       refused: number;
       readonly recovery: Recovery;
-      readonly silence: NodeJS.Timeout;
     };
 
 /** A call that was sent and is waited for. */
@@ -36,7 +32,7 @@ export interface NodeWatchOptions {
   readonly isUnavailable: (error: unknown) => error is HeadgateError;
   /** The error of a call that was not answered in time. */
   readonly late: () => HeadgateError;
-  /** Called each second while the server is down. */
+  /** Called each second in which the server that is down says nothing at all. */
   readonly onSilence: () => void;
   readonly onDown: (reason: HeadgateError) => void;
   readonly onUp: (downMs: number, refused: number) => void;
@@ -100,9 +96,7 @@ export class NodeWatch {
 
   /** Stops trying to reach the server. Calls that are under way are still given up in time. */
   stop(): void {
-    if (this.#period.is !== "down") return;
-    this.#period.recovery.stop();
-    clearInterval(this.#period.silence);
+    if (this.#period.is === "down") this.#period.recovery.stop();
   }
 
   /**
@@ -140,15 +134,14 @@ export class NodeWatch {
       withinMs: this.#options.timeoutMs,
       skipped: this.#relapses,
       onSuccess: () => this.#recover(),
+      onSilence: this.#options.onSilence,
     });
-    const silence = setInterval(this.#options.onSilence, SILENCE_MS).unref();
-    this.#period = { is: "down", since, reason, refused: 0, recovery, silence };
+    this.#period = { is: "down", since, reason, refused: 0, recovery };
     this.#options.onDown(reason);
   }
 
   #recover(): void {
-    const { since, refused, silence } = this.#period as Extract<Period, { is: "down" }>;
-    clearInterval(silence);
+    const { since, refused } = this.#period as Extract<Period, { is: "down" }>;
     const now = performance.now();
     this.#period = { is: "up", since: now };
     this.#answered = now;

@@ -11,16 +11,18 @@ interface Attempt {
 function start(skipped = 0) {
   const attempts: Attempt[] = [];
   const onSuccess = vi.fn();
+  const onSilence = vi.fn();
   const recovery = startRecovery({
     withinMs: 100,
     skipped,
     onSuccess,
+    onSilence,
     attempt: () =>
       new Promise<void>((resolve, reject) => {
         attempts.push({ at: performance.now(), resolve, reject: () => reject(new Error("no")) });
       }),
   });
-  return { attempts, onSuccess, recovery };
+  return { attempts, onSuccess, onSilence, recovery };
 }
 
 beforeEach(() => {
@@ -115,6 +117,18 @@ describe("a recovery", () => {
     attempts.at(-1)?.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(onSuccess).toHaveBeenCalledTimes(1);
+  });
+
+  test("notes each second without an answer, also when it tries no more, and none with a bad one", async () => {
+    const { attempts, onSilence } = start();
+    for (let i = 0; i < 10; i += 1) {
+      await vi.advanceTimersByTimeAsync(500);
+      attempts[i]?.reject();
+    }
+    expect(onSilence).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(100_500);
+    expect(onSilence.mock.calls.length).toBeGreaterThanOrEqual(99);
+    expect(onSilence.mock.calls.length).toBeLessThanOrEqual(101);
   });
 
   test("stops when it is told to, whatever is answered then", async () => {

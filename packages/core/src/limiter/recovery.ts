@@ -2,8 +2,11 @@
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 500;
 
-/** A try without an answer is left alone after so many milliseconds: its connection may be lost, while a new one works. */
-const PATIENCE_MS = 5_000;
+/** How often it is noted that a try has no answer yet. */
+const SILENCE_MS = 1_000;
+
+/** A try is left alone after so many of these: its connection may be lost, while a new one works. */
+const PATIENCE = 5;
 
 /** So many tries without an answer may be left alone at once; a client keeps each of them somewhere. */
 const MOST_UNANSWERED = 8;
@@ -20,11 +23,13 @@ export interface RecoveryOptions {
   /** How many delays are passed over at the start: more, for what was lost again soon. */
   readonly skipped: number;
   readonly onSuccess: () => void;
+  /** Called each second in which there is no answer, good or bad. */
+  readonly onSilence: () => void;
 }
 
 /** Starts trying. Its timers keep no process alive. */
 export function startRecovery(options: RecoveryOptions): Recovery {
-  const { attempt, withinMs, onSuccess } = options;
+  const { attempt, withinMs, onSuccess, onSilence } = options;
   let failures = options.skipped;
   let unanswered = 0;
   /** The attempt that is waited for; none between two of them. */
@@ -39,18 +44,25 @@ export function startRecovery(options: RecoveryOptions): Recovery {
   }
 
   function tryNow(): void {
-    if (unanswered >= MOST_UNANSWERED) {
-      tryAfter(PATIENCE_MS);
-      return;
-    }
+    current = undefined;
+    waitForAnswer(PATIENCE);
+    if (unanswered >= MOST_UNANSWERED) return;
     const started = { at: performance.now() };
     current = started;
     unanswered += 1;
-    timer = setTimeout(tryNow, PATIENCE_MS).unref();
     attempt().then(
       () => settle(started, true),
       () => settle(started, false),
     );
+  }
+
+  function waitForAnswer(patience: number): void {
+    const giveUp = (): void => {
+      onSilence();
+      if (patience > 1) waitForAnswer(patience - 1);
+      else tryNow();
+    };
+    timer = setTimeout(giveUp, SILENCE_MS).unref();
   }
 
   function settle(started: { readonly at: number }, succeeded: boolean): void {

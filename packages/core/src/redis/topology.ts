@@ -22,8 +22,19 @@ export type Topology = Pick<Remote, "slotOf" | "nodeOf" | "refresh">;
 /** A client that is no cluster's has one server, whatever stands behind it. */
 const ONE_SERVER: Topology = { slotOf: () => 0, nodeOf: () => "", refresh() {} };
 
+/** How a client of ioredis or iovalkey looks that asks Sentinels for the primary. */
+interface SentinelLike {
+  readonly status: string;
+  readonly options: { readonly sentinels: readonly unknown[] };
+  disconnect(reconnect: boolean): void;
+}
+
+/** A primary that is silent for so long may have been replaced. */
+const RECONNECT_MS = 5_000;
+
 /** Reads a client's own table of slots, which the client keeps up to date. */
 export function topologyOf(client: object): Topology {
+  if (isSentinel(client)) return { ...ONE_SERVER, refresh: reconnects(client) };
   if (!isCluster(client)) return ONE_SERVER;
   // What ioredis puts in front of each key may hold a hash tag.
   const keyPrefix = client.options?.keyPrefix ?? "";
@@ -47,9 +58,28 @@ async function refreshFrom(client: ClusterLike, silent: string): Promise<void> {
   await client._slots?.rediscover(await client.nodeClient(other));
 }
 
+/**
+ * Lets a client ask its Sentinels anew. It does so only when it connects, and the connection to a primary that is frozen
+ * stays open, even when another one has long taken its place.
+ */
+function reconnects(client: SentinelLike): () => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (now - last < RECONNECT_MS || !["connect", "ready"].includes(client.status)) return;
+    last = now;
+    client.disconnect(true);
+  };
+}
+
 function addressOf(owner: SlotOwner): string {
   if (owner === undefined) return "";
   return ("master" in owner ? owner.master.address : owner[0]) ?? "";
+}
+
+function isSentinel(client: object): client is SentinelLike {
+  const { options, disconnect } = client as Partial<SentinelLike>;
+  return Array.isArray(options?.sentinels) && typeof disconnect === "function";
 }
 
 function isCluster(client: object): client is ClusterLike {
