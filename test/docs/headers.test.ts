@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
+import { redisStore } from "@headgate/core/redis";
 import { byHeader, gcra, memoryStore, rateLimit } from "@headgate/express";
 import express from "express";
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
 
@@ -35,12 +37,24 @@ app.use(
     missing: "reject",
   }),
 );
+// Nobody listens there.
+const redis = new Redis("/nowhere/redis.sock");
+redis.on("error", () => {});
+app.use(
+  "/away",
+  rateLimit({
+    name: "away",
+    limits: gcra({ limit: 5, window: "1m" }),
+    store: redisStore(redis),
+    onUnavailable: "deny",
+  }),
+);
 app.get("/limited", (_, res) => {
   res.json({});
 });
 
 const server = createServer(app);
-const answers: Record<"free" | "first" | "denied" | "missing", Answer> = {} as never;
+const answers: Record<"free" | "first" | "denied" | "missing" | "away", Answer> = {} as never;
 
 beforeAll(async () => {
   server.listen(0, "127.0.0.1");
@@ -50,9 +64,11 @@ beforeAll(async () => {
   for (let i = 0; i < 4; i += 1) await ask("/limited");
   answers.denied = await ask("/limited");
   answers.missing = await ask("/missing");
+  answers.away = await ask("/away");
 });
 
 afterAll(() => {
+  redis.disconnect();
   server.close();
 });
 
@@ -95,6 +111,14 @@ describe("the answers that the README shows are real", () => {
   test("the problem document of docs/http.md", () => {
     const [problem] = blocksOf([page("docs/http.md")], "json");
     expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.denied.body));
+  });
+
+  test("and that of a 503, with its headers", () => {
+    const [, problem] = blocksOf([page("docs/http.md")], "json");
+    expect(answers.away.status).toBe("503 Service Unavailable");
+    expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.away.body));
+    expect(answers.away.headers.get("Retry-After")).toBe("1");
+    expect(added(answers.away).sort()).toEqual(["Cache-Control", "Retry-After"]);
   });
 });
 

@@ -28,6 +28,7 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   "README.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   ...namesIn("docs")
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),

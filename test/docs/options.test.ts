@@ -1,4 +1,5 @@
 import { createLimiter, memoryStore } from "@headgate/core";
+import { FAILURE_OPTIONS } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { gcra, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
@@ -71,17 +72,65 @@ describe("what is said not to be there yet is refused, not ignored", () => {
   });
 
   test("there are such names", () => {
-    expect(names).toContain("storeTimeout");
+    expect(names).toContain("allowList");
   });
+});
+
+describe("what a limiter does without its store", () => {
+  const path = "docs/when-redis-fails.md";
+
+  test("has a row for each option", () => {
+    expect(told(path, "The options", 0)).toEqual(FAILURE_OPTIONS);
+  });
+
+  test("has a row for each answer to onUnavailable", () => {
+    const answers = told(path, "The options", 1).map((answer) => JSON.parse(answer) as never);
+    for (const onUnavailable of answers) createLimiter({ limits, onUnavailable });
+    const refuse = () => createLimiter({ limits, onUnavailable: "none" as never });
+    expect(refuse).toThrow(
+      `must be ${answers.map((answer) => `"${answer}"`).join(", ")}`.replace(
+        /, ("\w+")$/,
+        " or $1",
+      ),
+    );
+  });
+
+  test.each([path, "README.md", "packages/core/README.md"])(
+    "has the same defaults in %s",
+    (where) => {
+      const heading = where === path ? "The options" : "Options";
+      const [table] = tablesOf(section(page(where), heading));
+      const defaults = table?.rows.map(([option = "", value = ""]) => [
+        codeIn(option)[0],
+        codeIn(value)[0],
+      ]);
+      expect(defaults).toEqual(
+        expect.arrayContaining([
+          ["storeTimeout", '"100ms"'],
+          ["onUnavailable", '"local"'],
+          ["localShare", "1"],
+          ["denyCache", "true"],
+        ]),
+      );
+    },
+  );
 });
 
 describe("coming from another limiter", () => {
   /** Options whose name is refused with the name of ours. */
-  test.each(["windowMs", "max", "keyGenerator", "handler", "timeWindow", "nameSpace", "points"])(
-    "%s is in the tables, and the error names ours",
-    (option) => {
-      expect(section(page("README.md"), "Coming from another limiter")).toContain(`\`${option}\``);
-      expect(() => rateLimit({ limits, [option]: 1 } as never)).toThrow("Headgate's way is");
-    },
-  );
+  test.each([
+    "windowMs",
+    "max",
+    "keyGenerator",
+    "handler",
+    "timeWindow",
+    "nameSpace",
+    "points",
+    "passOnStoreError",
+    "skipOnError",
+    "insuranceLimiter",
+  ])("%s is in the tables, and the error names ours", (option) => {
+    expect(section(page("README.md"), "Coming from another limiter")).toContain(`\`${option}\``);
+    expect(() => rateLimit({ limits, [option]: 1 } as never)).toThrow("Headgate's way is");
+  });
 });

@@ -1,10 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
-import { blocksOf, page, section, tablesOf } from "./markdown.ts";
+import { blocksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
 
 const [keys, acl] = blocksOf([page("docs/redis.md")], "text");
 const scans = blocksOf([page("docs/redis.md")], "sh").map(
@@ -60,12 +62,20 @@ test("a user with the permissions of docs/redis.md can do everything, and no mor
     enableReadyCheck: false,
   });
   const limits = [gcra({ limit: 90, window: "1h" }), slidingLog({ limit: 80, window: "1h" })];
-  const limiter = createLimiter({ name: "acl", limits, store: redisStore(user) });
+  const limiter = createLimiter({
+    name: "acl",
+    limits,
+    store: redisStore(user),
+    storeTimeout: "1m",
+  });
   const all = await Promise.all(Array.from({ length: 100 }, () => limiter.consume("ada")));
   expect(all.filter(({ allowed }) => allowed)).toHaveLength(80);
+  expect(all.filter(({ degraded }) => degraded)).toEqual([]);
   expect((await limiter.peek("ada")).allowed).toBe(false);
   expect(await limiter.refund(all[0] as (typeof all)[0])).toBe(true);
   expect(await limiter.reset("ada")).toBe(true);
+  const probe = readFileSync(join(ROOT, "packages/core/src/store/probe.lua"), "utf8");
+  expect(await user.eval(probe, 1, "hg:{ada}:probe", "", "0")).toEqual([[1]]);
   await expect(user.get("a key of others")).rejects.toThrow("NOPERM");
   await expect(user.keys("*")).rejects.toThrow("NOPERM");
   user.disconnect();
@@ -102,7 +112,8 @@ describe("sizes", () => {
     skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
     await admin.flushall();
     const store = redisStore(admin);
-    const limiter = createLimiter({ name: "api", limits, store });
+    // So many at once wait for each other; all are to be counted in Redis.
+    const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
     await limiter.consume("warm");
     const before = await usedMemory();
     const subjects = Array.from({ length: SUBJECTS }, (_, i) => `203.0.${i >> 8}.${i & 255}`);

@@ -90,11 +90,15 @@ export function compileSnippets(blocks: readonly Block[]): Snippets {
 /** A snippet's script, with the tests' server and free ports in place of those it names. */
 function atHome(script: string, redisSocket: string): string {
   const path = JSON.stringify(redisSocket);
-  return script
-    .replaceAll("new Redis()", `new Redis(${path})`)
-    .replaceAll("new Redis({", `new Redis({ path: ${path},`)
-    .replaceAll("createClient()", `createClient({ socket: { path: ${path} } })`)
-    .replaceAll("createClient({", `createClient({ socket: { path: ${path} },`)
-    .replaceAll("listen(3000)", "listen(0)")
-    .replaceAll("port: 3000", "port: 0");
+  return (
+    script
+      .replaceAll("new Redis()", `new Redis(${path})`)
+      .replaceAll("new Redis({", `new Redis({ path: ${path},`)
+      // A snippet's own settings of its socket stay.
+      .replaceAll("createClient({ socket: {", `createClient({ socket: { path: ${path},`)
+      .replaceAll(/createClient\(\{(?! socket:)/g, `createClient({ socket: { path: ${path} },`)
+      .replaceAll("createClient()", `createClient({ socket: { path: ${path} } })`)
+      .replaceAll("listen(3000)", "listen(0)")
+      .replaceAll("port: 3000", "port: 0")
+  );
 }

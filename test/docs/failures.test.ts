@@ -1,0 +1,95 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { DegradedDecision } from "@headgate/core";
+import { CHANNELS, createLimiter } from "@headgate/core";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { gcra } from "@headgate/fastify";
+import { describe, expect, test } from "vitest";
+import { codeIn, page, section, tablesOf } from "./markdown.ts";
+
+const PAGE = page("docs/when-redis-fails.md");
+const limits = gcra({ limit: 5, window: "1m" });
+
+describe("the tables of channels tell of all there are, and of no others", () => {
+  test("docs/when-redis-fails.md", () => {
+    const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
+    const told = rows.map(([name = "", key = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
+    expect(Object.fromEntries(told)).toEqual(CHANNELS);
+  });
+
+  test("packages/core/README.md", () => {
+    const text = section(page("packages/core/README.md"), "What is published");
+    const rows = tablesOf(text)[0]?.rows ?? [];
+    const told = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
+    const exported = Object.entries(CHANNELS).map(([key, name]) => [`CHANNELS.${key}`, name]);
+    expect(told).toEqual(exported);
+  });
+});
+
+describe("what is unavailable and what is misconfigured", () => {
+  const [unavailable, misconfigured] =
+    tablesOf(section(PAGE, "Unavailable, or misconfigured"))[0]?.rows ?? [];
+
+  test.each([
+    ...wordsIn(unavailable).map((words) => ({ words, code: "HEADGATE_STORE_UNAVAILABLE" })),
+    ...wordsIn(misconfigured).map((words) => ({ words, code: "HEADGATE_STORE_MISCONFIGURED" })),
+    { words: "TRYAGAIN", code: "HEADGATE_SLOT_MOVING" },
+  ])("$words is $code", async ({ words, code }) => {
+    expect(await codeOf(words)).toBe(code);
+  });
+
+  test("every code that a decision is degraded for is told", () => {
+    const [, after = ""] = section(PAGE, "Counting it").split("A `reason` is");
+    const told = codeIn(after.split("```")[0] ?? "").filter((code) => code.startsWith("HEADGATE_"));
+    expect(told.sort()).toEqual([
+      "HEADGATE_BAD_REPLY",
+      "HEADGATE_FOREIGN_KEY",
+      "HEADGATE_SLOT_MOVING",
+      "HEADGATE_STORE_MISCONFIGURED",
+      "HEADGATE_STORE_UNAVAILABLE",
+    ]);
+  });
+
+  test("both rows name some", () => {
+    expect(wordsIn(unavailable)).toContain("READONLY");
+    expect(wordsIn(misconfigured)).toContain("NOPERM");
+  });
+});
+
+test("the table of faults names every code that the operator is told while a store fails", () => {
+  const chapters = page("docs/errors.md").text.split(/^## /m).slice(1);
+  const told = chapters.filter((chapter) =>
+    /line\s+in\s+the\s+log|error\s+in\s+Fastify's\s+log/.test(chapter),
+  );
+  const rows = tablesOf(section(PAGE, "What each fault does"))[0]?.rows ?? [];
+  const named = rows.flatMap(([, , line = ""]) =>
+    codeIn(line).filter((code) => code.startsWith("HEADGATE_")),
+  );
+  expect([...new Set(named)].sort()).toEqual(told.map((chapter) => chapter.split("\n")[0]).sort());
+});
+
+/** What servers say, of those that a row names. */
+function wordsIn(row: readonly string[] = []): string[] {
+  return codeIn(row[1] ?? "").filter((words) => words !== "storeTimeout");
+}
+
+/** What a decision is degraded for when a server answers so. */
+async function codeOf(words: string): Promise<string | undefined> {
+  // What comes in lower case stands behind ERR.
+  const message = /^[A-Z]+$/.test(words) ? `${words} in words of its own` : `ERR ${words}`;
+  const refuse = async (): Promise<never> => {
+    throw new Error(message);
+  };
+  const client = { evalsha: refuse, eval: refuse } satisfies RedisClient;
+  const limiter = createLimiter({ name: words, limits, store: redisStore(client) });
+  let code: string | undefined;
+  const listen = (published: unknown): void => {
+    const { limiter: name, reason } = published as DegradedDecision;
+    if (name === words) code = reason.code;
+  };
+  subscribe(CHANNELS.degraded, listen);
+  await limiter.consume("ada");
+  unsubscribe(CHANNELS.degraded, listen);
+  await limiter.close();
+  return code;
+}

@@ -1,0 +1,116 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { CHANNELS, createLimiter } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import headgate, { gcra } from "@headgate/fastify";
+import Fastify from "fastify";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
+
+interface LogLine {
+  readonly level: number;
+  readonly code?: string;
+  readonly msg: string;
+  readonly err?: { readonly code: string };
+}
+
+const PAGE = page("docs/when-redis-fails.md");
+const limits = gcra({ limit: 5, window: "1m" });
+
+/** What an outage told: in a log, as warnings, and on the channels. */
+const log: LogLine[] = [];
+const warnings: (Error & { code?: string })[] = [];
+const published = new Map<string, object[]>();
+
+let server: RedisProcess;
+const stops: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  server = await startRedis();
+  for (const name of Object.values(CHANNELS)) {
+    const listen = (message: unknown): void => {
+      published.set(name, [...(published.get(name) ?? []), message as object]);
+    };
+    subscribe(name, listen);
+    stops.push(() => unsubscribe(name, listen));
+  }
+  const hear = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", hear);
+  stops.push(() => process.off("warning", hear));
+  const write = (line: string): void => void log.push(JSON.parse(line) as LogLine);
+  const app = Fastify({ logger: { level: "warn", stream: { write } } });
+  await app.register(headgate, { name: "api", limits, store: redisStore(connect()) });
+  app.get("/", async () => "");
+  const limiter = createLimiter({ name: "api", limits, store: redisStore(connect()) });
+  stops.push(
+    () => app.close(),
+    () => limiter.close(),
+  );
+  const ask = () => Promise.all([app.inject("/"), limiter.consume("ada")]);
+  await ask();
+  await server.kill();
+  await waitUntil("both are told down", 10_000, async () => {
+    await ask();
+    return log.length > 0 && warnings.length > 0 ? true : undefined;
+  });
+  await server.restart();
+  await waitUntil("both are told up", 10_000, async () => {
+    return log.length > 1 && warnings.length > 1 ? true : undefined;
+  });
+});
+
+afterAll(async () => {
+  for (const stop of stops) await stop();
+  await server.stop();
+});
+
+function connect(): Redis {
+  const redis = new Redis(server.socket);
+  redis.on("error", () => {});
+  stops.push(() => redis.disconnect());
+  return redis;
+}
+
+/** What may differ from one outage to the next. */
+function withoutItsOwn(message: string): string {
+  return message.replace(/ \(.*\)(?=; limits)/, "").replace(/\d+/g, "n");
+}
+
+test("Fastify's log is as the page shows it", () => {
+  const [block] = blocksOf([PAGE], "json");
+  const shown =
+    block?.text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as LogLine) ?? [];
+  const essence = ({ level, code, msg, err }: LogLine) => ({
+    level,
+    code,
+    msg: withoutItsOwn(msg),
+    reason: err?.code,
+  });
+  expect(shown.map(essence)).toEqual(log.map(essence));
+  expect(shown).toHaveLength(2);
+});
+
+test("so are process warnings", () => {
+  const [block] = blocksOf([PAGE], "text");
+  const shown = [...(block?.text.matchAll(/\[(\w+)\] HeadgateWarning: (.*)/g) ?? [])];
+  expect(shown.map(([, code, message = ""]) => [code, withoutItsOwn(message)])).toEqual(
+    warnings.map(({ code, message }) => [code, withoutItsOwn(message)]),
+  );
+  expect(shown).toHaveLength(2);
+});
+
+test.each(Object.values(CHANNELS))(
+  "the fields of messages on %s are those that the page tells",
+  (name) => {
+    const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
+    const fields = rows.find(([channel = ""]) => codeIn(channel)[0] === name)?.[4] ?? "";
+    const [message = {}] = published.get(name) ?? [];
+    expect(codeIn(fields).sort()).toEqual(Object.keys(message).sort());
+  },
+);
