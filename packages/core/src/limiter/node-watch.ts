@@ -54,6 +54,7 @@ export class NodeWatch {
   #answered = Number.NEGATIVE_INFINITY;
   /** How often the server was lost again soon after it had come back. */
   #relapses = 0;
+  #isStopped = false;
 
   constructor(options: NodeWatchOptions) {
     this.#options = options;
@@ -96,6 +97,7 @@ export class NodeWatch {
 
   /** Stops trying to reach the server. Calls that are under way are still given up in time. */
   stop(): void {
+    this.#isStopped = true;
     if (this.#period.is === "down") this.#period.recovery.stop();
   }
 
@@ -126,7 +128,7 @@ export class NodeWatch {
   }
 
   #fail(call: Waiting, reason: HeadgateError): void {
-    if (this.#period.is === "down" || this.#answered > call.sent) return;
+    if (this.#isStopped || this.#period.is === "down" || this.#answered > call.sent) return;
     const since = performance.now();
     this.#relapses = since - this.#period.since < STEADY_MS ? this.#relapses + 1 : 0;
     const recovery = startRecovery({
