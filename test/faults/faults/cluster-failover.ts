@@ -2,6 +2,7 @@ import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
 import { HOT } from "../load.ts";
 import type { Fault, Target } from "./fault.ts";
+import { silence } from "./silence.ts";
 
 interface ClusterTarget extends Target {
   readonly cluster: RedisCluster;
@@ -9,7 +10,7 @@ interface ClusterTarget extends Target {
 
 export const clusterFailover: Fault<ClusterTarget> = {
   name: "cluster failover",
-  title: "one primary of three killed, its replica takes over",
+  title: "one primary of three killed or frozen, its replica takes over",
   async start() {
     const cluster = await startCluster({ replicas: 1 });
     return {
@@ -18,10 +19,11 @@ export const clusterFailover: Fault<ClusterTarget> = {
       close: () => cluster.stop(),
     };
   },
-  async breakIt({ cluster }) {
+  isBrief: true,
+  async breakIt({ cluster }, random) {
     const slot = await cluster.slotOf(`{${HOT}}`);
     const primary = await cluster.primaryOf(slot);
-    await primary.process.kill();
+    await silence(primary.process, random);
     return async () => {
       await cluster.waitForFailover(slot, primary);
     };

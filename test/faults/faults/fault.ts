@@ -21,7 +21,7 @@ export interface Fault<T extends Target = Target> {
   breakIt(target: T, random: Random): Promise<() => Promise<void>>;
   /** Whether it is broken before anybody connects. */
   readonly isBrokenAtStart?: boolean;
-  /** Whether it is healed at once. */
+  /** Whether it is healed at once, or heals itself. */
   readonly isBrief?: boolean;
   /**
    * Whose counts in the store start anew: everybody's, the hot subject's, or, where a replica took over, those whose last

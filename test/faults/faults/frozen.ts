@@ -4,7 +4,7 @@ import { startServer } from "./server-target.ts";
 
 export const frozen: Fault<ServerTarget> = {
   name: "frozen",
-  title: "frozen (SIGSTOP), later thawed",
+  title: "SIGSTOP, later thawed",
   start: () => startServer(),
   async breakIt({ server }) {
     server.freeze();

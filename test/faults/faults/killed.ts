@@ -7,7 +7,7 @@ const KEEPS_EVERYTHING = ["--appendonly", "yes", "--appendfsync", "no"];
 
 export const killed: Fault<ServerTarget> = {
   name: "killed",
-  title: "killed (SIGKILL), later started again with its data",
+  title: "SIGKILL, later started again with its data",
   start: () => startServer(KEEPS_EVERYTHING),
   async breakIt({ server }) {
     await server.kill();

@@ -1,6 +1,7 @@
 import type { RedisSentinel } from "../../support/redis-sentinel.ts";
 import { startSentinel } from "../../support/redis-sentinel.ts";
 import type { Fault, Target } from "./fault.ts";
+import { silence } from "./silence.ts";
 
 interface SentinelTarget extends Target {
   readonly sentinel: RedisSentinel;
@@ -8,7 +9,7 @@ interface SentinelTarget extends Target {
 
 export const sentinelFailover: Fault<SentinelTarget> = {
   name: "Sentinel failover",
-  title: "the primary killed, Sentinels promote a replica",
+  title: "the primary killed or frozen, Sentinels promote a replica",
   async start() {
     const sentinel = await startSentinel();
     return {
@@ -21,9 +22,10 @@ export const sentinelFailover: Fault<SentinelTarget> = {
       close: () => sentinel.stop(),
     };
   },
-  async breakIt({ sentinel }) {
+  isBrief: true,
+  async breakIt({ sentinel }, random) {
     const primary = await sentinel.primary();
-    await primary.process.kill();
+    await silence(primary.process, random);
     return async () => {
       await sentinel.waitForFailover(primary);
     };
