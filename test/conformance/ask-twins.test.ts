@@ -1,8 +1,8 @@
 import type { Limit } from "@headgate/core";
-import { memoryStore } from "@headgate/core";
+import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { GroupUnit } from "../../packages/core/src/limiter/counters.ts";
 import { compileCounters, unitsOf } from "../../packages/core/src/limiter/counters.ts";
 import type { DecideMode } from "../../packages/core/src/store/decide.ts";
@@ -51,6 +51,24 @@ describe("to ask", () => {
       64,
     );
   });
+});
+
+test("to ask makes no key, and touches none", async () => {
+  const time = new MicroClock(1_800_000_000_000_000n);
+  const store = redisStore(redis, { clock: time.clock, prefix: "asked" });
+  const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];
+  const counters = compileCounters("untouched", limits, store);
+  const units = unitsOf(counters, "u");
+  const keys = () => redis.keys("asked:*");
+  await store.run(decide, { cost: 1, mode: "ask", units });
+  expect(await keys()).toEqual([]);
+  await store.run(decide, { cost: 1, mode: "charge", units });
+  const dumps = async () => Promise.all((await keys()).toSorted().map((key) => redis.dump(key)));
+  const before = await dumps();
+  time.advance(1_000_000n);
+  await store.run(decide, { cost: 1, mode: "ask", units });
+  expect(before).toHaveLength(2);
+  expect(await dumps()).toEqual(before);
 });
 
 async function compare(random: Random, name: string, limits: readonly Limit[]): Promise<void> {

@@ -256,8 +256,8 @@ describe("a user without other permissions", () => {
       const { message } = error.cause as Error;
       expect(message).toMatch(/NOPERM|can't run this command|ACL failure/);
       expect(message).not.toMatch(/HEADGATE/);
-      expect(error.message).toContain(message);
-      // An operator reads each of the server's words, and reads them once.
+      // Its own message may reach a client of the application; an operator reads the server's words, and reads them once.
+      expect(error.message).not.toContain(message);
       await new Promise(setImmediate);
       const told = warnings.map((warning) => warning.message);
       expect(told.length, command).toBe(new Set(told).size);
@@ -281,7 +281,10 @@ describe("a user without other permissions", () => {
       code: "HEADGATE_STORE_MISCONFIGURED",
       cause: { message: expect.stringMatching(/^NOPERM/) },
     });
-    await expect(limiter.reset("u")).rejects.toThrow(/NOPERM/);
+    await expect(limiter.reset("u")).rejects.toMatchObject({
+      code: "HEADGATE_STORE_MISCONFIGURED",
+      cause: { message: expect.stringMatching(/^NOPERM/) },
+    });
     const own = createLimiter({
       name: "acl",
       limits: gcra({ limit: 1, window: "1m" }),
