@@ -38,6 +38,8 @@ async function work(url, customer) {
     name: "several-processes",
     limits: slidingLog({ limit: 100, window: "1m" }),
     store: redisStore(redis, { prefix: "hg-example" }),
+    // All come at once before the first connection is there, and nobody is kept waiting by that here.
+    storeTimeout: "10s",
   });
   const tries = Array.from({ length: TRIES }, () => limiter.consume(customer));
   const decisions = await Promise.all(tries);

@@ -50,7 +50,14 @@ async function limiter(
   const { client } = await connection(library);
   const store =
     clock === undefined ? redisStore(client) : redisStore(client, { clock: () => clock as number });
-  const made = createLimiter({ name, limits, store, storeTimeout: "30s", ...options }) as Limiter;
+  const made = createLimiter({
+    name,
+    limits,
+    store,
+    storeTimeout: "30s",
+    denyCache: false,
+    ...options,
+  }) as Limiter;
   open.push(made);
   return made;
 }

@@ -33,7 +33,9 @@ const DEPENDENCIES = {
   fastify: ".",
   "fastify-plugin": "packages/fastify",
   ioredis: ".",
+  "cluster-key-slot": "packages/core",
   "ipaddr.js": "packages/core",
+  "lru-cache": "packages/core",
 } as const;
 
 /** Packs the packages as they would be published, and installs them where nothing else of the workspace is in reach. */

@@ -14,3 +14,6 @@ export interface ApplicationOptions {
 
 /** Starts an application; each framework has one of these. */
 export type Serve = (options: ApplicationOptions) => Promise<Application>;
+
+/** A replay counts exactly or not at all: it waits longer than an application would, and ends when Redis does. */
+export const WITHOUT_STORE = { storeTimeout: "5s", onUnavailable: "deny" } as const;

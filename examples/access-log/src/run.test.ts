@@ -247,7 +247,7 @@ describe("on a Redis of its own", () => {
     const { code, stdout, stderr } = await running;
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(
-      /^start: the keys hg-start-\w+:\* could not be deleted .*\nstart: the application answered 500 .*\n$/,
+      /^start: the keys hg-start-\w+:\* could not be deleted .*\nstart: the application answered 503 .*\n$/,
     );
   });
 });

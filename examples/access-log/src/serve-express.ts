@@ -5,13 +5,14 @@ import { rateLimit } from "@headgate/express";
 import type { ErrorRequestHandler } from "express";
 import express from "express";
 import type { Application, ApplicationOptions } from "./application.ts";
+import { WITHOUT_STORE } from "./application.ts";
 
 export async function serveExpress({ limits, store }: ApplicationOptions): Promise<Application> {
   const app = express();
   // The proxy in front, here the replay, is on loopback: it may say for whom it asks.
   app.set("trust proxy", "loopback");
 
-  const limiter = rateLimit({ name: "access-log", limits, store });
+  const limiter = rateLimit({ name: "access-log", limits, store, ...WITHOUT_STORE });
   app.use(limiter);
 
   app.use((_request, response) => {

@@ -2,13 +2,13 @@ import type { LimitState } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
 import type { DecideMode } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
-import type { Answer, AskedStore, LastingDenial } from "./ask-store.ts";
+import type { Answer, AskedStore, UnitsReply } from "./ask-store.ts";
 import type { GroupUnit } from "./counters.ts";
 import type { LimitStates, ReadReply } from "./read-reply.ts";
 import { present, readReply } from "./read-reply.ts";
 
 /** What one slot answered. */
-type SlotReply = ReadReply & LastingDenial;
+type SlotReply = ReadReply & UnitsReply;
 
 /**
  * One decision whose units are in several slots of a cluster, which no single call can reach.
@@ -52,9 +52,9 @@ export class AcrossSlots {
 
   async #decide(mode: DecideMode): Promise<Answer> {
     const asked = await Promise.all(this.#slots.map((units) => this.#ask(units, "ask")));
-    const denials = asked.filter(({ allowed }) => !allowed);
+    if (asked.some(({ allowed }) => !allowed)) return denied(asked, asked);
     // When it is over, nobody hears the answer.
-    if (denials.length > 0 || this.#isOver) return denied(asked, denials);
+    if (this.#isOver) return denied(asked, []);
     const settled = await Promise.allSettled(this.#slots.map((units) => this.#ask(units, mode)));
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const receipts =
@@ -68,7 +68,7 @@ export class AcrossSlots {
     if (failed !== undefined || late.length > 0 || this.#isOver) await this.#giveBack(receipts);
     if (this.#verdict !== undefined) return this.#verdict;
     if (failed !== undefined) throw failed.reason;
-    return { allowed: true, limits: present(merge(replies)), receipts, denials: [] };
+    return { allowed: true, limits: present(merge(replies)), receipts, lasting: [] };
   }
 
   async #ask(units: readonly GroupUnit[], mode: DecideMode): Promise<SlotReply> {
@@ -85,8 +85,8 @@ export class AcrossSlots {
   }
 }
 
-function denied(replies: readonly ReadReply[], denials: readonly LastingDenial[]): Answer {
-  return { allowed: false, limits: present(merge(replies)), receipts: [], denials };
+function denied(replies: readonly ReadReply[], lasting: readonly UnitsReply[]): Answer {
+  return { allowed: false, limits: present(merge(replies)), receipts: [], lasting };
 }
 
 /** The limits of several replies; a later one's count. */

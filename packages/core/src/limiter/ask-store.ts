@@ -14,12 +14,12 @@ export interface Answer {
   readonly limits: readonly LimitState[];
   /** What was charged: one receipt for each slot. */
   readonly receipts: readonly Receipt[];
-  /** Denials that will stay so for as long as they say. */
-  readonly denials: readonly LastingDenial[];
+  /** The replies, when they deny for as long as they say; none when the request was allowed, or the denial may not last. */
+  readonly lasting: readonly UnitsReply[];
 }
 
-/** A reply of decide.lua that denied, and the units it is of. */
-export interface LastingDenial {
+/** A reply of decide.lua, and the units it is of. */
+export interface UnitsReply {
   readonly units: readonly GroupUnit[];
   readonly reply: readonly number[];
 }
@@ -70,6 +70,6 @@ async function askOneSlot(
     allowed,
     limits: present(states),
     receipts: allowed && mode === "charge" ? [receipt] : [],
-    denials: allowed ? [] : [{ units, reply }],
+    lasting: allowed ? [] : [{ units, reply }],
   };
 }

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
+import type { UnitsReply } from "./ask-store.ts";
 import type { GroupUnit } from "./counters.ts";
 import { LIMIT_NUMBERS, present, REPLY_HEAD, readState, UNIT_HEAD } from "./read-reply.ts";
 import { sharedBy } from "./shared.ts";
@@ -22,8 +23,8 @@ interface Denial {
   /** When its answer had come. */
   readonly received: number;
   readonly until: number;
-  /** Four numbers for each limit of the unit, as decide.lua returns them. */
-  readonly numbers: readonly number[];
+  /** What was said of every unit of the decision, by its key: four numbers for each limit, as decide.lua returns them. */
+  readonly told: ReadonlyMap<string, readonly number[]>;
 }
 
 interface KnownUnit {
@@ -39,42 +40,44 @@ interface KnownUnit {
 export class DenyCache {
   readonly #units = new LRUCache<string, KnownUnit>({ max: MAX_UNITS });
 
-  /** The limits of the units that are known to deny; undefined when none is. Those of other units are not known. */
+  /**
+   * What is known of the limits, when a unit is known to deny; undefined when none is. Units that were not part of the
+   * decision which was denied then are not known.
+   */
   find(units: readonly GroupUnit[], cost: number, now: number): LimitState[] | undefined {
-    let found: LimitState[] | undefined;
+    const denials = units.flatMap(({ key }) => this.#denial(key, cost, now) ?? []);
+    if (denials.length === 0) return undefined;
+    const states: LimitState[] = [];
     for (const unit of units) {
-      const denial = this.#units.get(unit.key)?.denials.get(cost);
-      // A clock of the application's own may step back.
-      if (denial === undefined || now >= denial.until || now < denial.sent) continue;
-      found ??= [];
+      const denial =
+        this.#denial(unit.key, cost, now) ??
+        denials.find((beside) => this.#wouldAllow(unit.key, beside));
+      const numbers = denial?.told.get(unit.key);
+      if (denial === undefined || numbers === undefined) continue;
+      const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < unit.limits.length; i += 1) {
-        const place = unit.group.positions[i] as number;
-        found[place] = stateAfter(unit.limits[i] as CompiledLimit, denial, i, now);
+        const limit = unit.limits[i] as CompiledLimit;
+        states[unit.group.positions[i] as number] = stateAfter(limit, numbers, i, elapsed);
       }
     }
-    // In the order of the policy, without holes.
-    return found && present(found);
+    return present(states);
   }
 
-  /** Remembers a denial by the units that denied. `reply` is of decide.lua. */
-  remember(
-    units: readonly GroupUnit[],
-    cost: number,
-    sent: number,
-    received: number,
-    reply: readonly number[],
-  ): void {
-    let at = REPLY_HEAD;
-    for (const unit of units) {
-      const from = at + UNIT_HEAD;
-      at = from + unit.limits.length * LIMIT_NUMBERS;
-      const numbers = reply.slice(from, at);
+  /** Remembers a denial by the units that denied. The replies are of decide.lua, all of one decision. */
+  remember(replies: readonly UnitsReply[], cost: number, sent: number, received: number): void {
+    const told = new Map(replies.flatMap(numbersByUnit));
+    for (const [key, numbers] of told) {
       const wait = longestWait(numbers);
-      if (wait > 0) {
-        const until = sent + Math.min(wait, LONGEST);
-        this.#keep(unit.key, cost, { sent, received, until, numbers });
-      }
+      if (wait > 0)
+        this.#keep(key, cost, { sent, received, until: sent + Math.min(wait, LONGEST), told });
     }
+  }
+
+  /** A denial that holds now. */
+  #denial(key: string, cost: number, now: number): Denial | undefined {
+    const denial = this.#units.get(key)?.denials.get(cost);
+    // A clock of the application's own may step back.
+    return denial !== undefined && now < denial.until && now >= denial.sent ? denial : undefined;
   }
 
   /** Forgets what is known of units to which something is given back at this moment. */
@@ -87,6 +90,13 @@ export class DenyCache {
     for (const { key } of units) {
       if (this.#units.has(key)) this.#units.set(key, { since: now, denials: new Map() });
     }
+  }
+
+  /** Whether a decision that another unit denied said that this one would have allowed, and nothing happened to it since. */
+  #wouldAllow(key: string, { told, sent }: Denial): boolean {
+    const numbers = told.get(key);
+    const since = this.#units.get(key)?.since ?? Number.NEGATIVE_INFINITY;
+    return numbers !== undefined && longestWait(numbers) === 0 && since < sent;
   }
 
   #keep(key: string, cost: number, denial: Denial): void {
@@ -105,6 +115,16 @@ export function denyCacheOf(owner: object): DenyCache {
   return sharedBy(owner, "deny-cache", () => new DenyCache());
 }
 
+/** The part of a reply that is of each unit. */
+function numbersByUnit({ units, reply }: UnitsReply): [key: string, numbers: readonly number[]][] {
+  let at = REPLY_HEAD;
+  return units.map(({ key, limits }) => {
+    const from = at + UNIT_HEAD;
+    at = from + limits.length * LIMIT_NUMBERS;
+    return [key, reply.slice(from, at)];
+  });
+}
+
 function longestWait(numbers: readonly number[]): number {
   let longest = 0;
   for (let at = 0; at < numbers.length; at += LIMIT_NUMBERS) {
@@ -114,12 +134,20 @@ function longestWait(numbers: readonly number[]): number {
   return longest;
 }
 
-/** A limit as it is some time after it denied. Times count from when the answer had come, so no wait is told too short. */
-function stateAfter(limit: CompiledLimit, denial: Denial, i: number, now: number): LimitState {
-  const elapsed = Math.max(0, Math.floor(now - denial.received));
-  const [wait = 0, remaining = 0, reset = 0, growth = 0] = denial.numbers.slice(
-    i * LIMIT_NUMBERS,
-    (i + 1) * LIMIT_NUMBERS,
+/**
+ * A limit as it is some microseconds after it was told, if nobody was admitted. They count from when the answer had come, so
+ * that no wait is told too short.
+ */
+function stateAfter(
+  limit: CompiledLimit,
+  numbers: readonly number[],
+  i: number,
+  elapsed: number,
+): LimitState {
+  const from = i * LIMIT_NUMBERS;
+  const [wait = 0, remaining = 0, reset = 0, growth = 0] = numbers.slice(
+    from,
+    from + LIMIT_NUMBERS,
   );
   // Only what is unused has no time left; the longest wait is not over yet, or the denial would not be believed.
   const left = (time: number, least: number): number =>

@@ -71,10 +71,8 @@ export function createRemoteDecider(
     const answer = await askStore(asked, units, cost, charge);
     const { allowed, limits, receipts } = answer;
     if (allowed && charge) denials.forgetKnown(units, remote.now());
-    if (failure.denyCache) {
-      for (const denial of answer.denials) {
-        denials.remember(denial.units, cost, sent, remote.now(), denial.reply);
-      }
+    if (failure.denyCache && answer.lasting.length > 0) {
+      denials.remember(answer.lasting, cost, sent, remote.now());
     }
     const charges = receipts.map((receipt) => ({ receipt, isLocal: false }));
     return new CountedDecision(counters, { allowed, limits, cost, source: "store", charges });
