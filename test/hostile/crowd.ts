@@ -4,7 +4,7 @@ import { expect } from "vitest";
 export const CROWD: number = process.env["HEADGATE_LONG"] === "1" ? 1_000_000 : 100_000;
 
 /** What somebody who invents clients would invent: of the length of a token, so that a key holds all of it. */
-export const clientName = (i: number): string => `client-${i.toString(36).padStart(12, "0")}`;
+const clientName = (i: number): string => `client-${i.toString(36).padStart(12, "0")}`;
 
 /** What a crowd took. */
 export interface Passage {

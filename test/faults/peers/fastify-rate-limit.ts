@@ -1,5 +1,5 @@
-import fastifyRateLimit from "@fastify/rate-limit";
-import type { FastifyReply } from "fastify";
+import { createRequire } from "node:module";
+import type { FastifyPluginAsync, FastifyReply } from "fastify";
 import type { Caller } from "../callers/caller.ts";
 import { callerOver } from "../callers/caller-over.ts";
 import { LIMIT } from "../callers/policy.ts";
@@ -7,6 +7,11 @@ import { serveFastify } from "../callers/timed-fastify.ts";
 import { makeClient, makeIoredisWith } from "../clients.ts";
 import type { ServerPlace } from "../place.ts";
 import { fastifyRateLimitOptions } from "./peer-options.ts";
+
+/** Its types name `app.rateLimit` as ours do, and would mix with them wherever they are seen. */
+const fastifyRateLimit: FastifyPluginAsync<object> = createRequire(import.meta.url)(
+  "@fastify/rate-limit",
+);
 
 /** What the example of its README gives ioredis, in place of ioredis's defaults. */
 const ADVISED = { connectTimeout: 500, maxRetriesPerRequest: 1 };

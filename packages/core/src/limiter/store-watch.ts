@@ -73,7 +73,7 @@ export function watchStore(client: object, remote: Remote, timeoutMs: number): S
 }
 
 /** Whether an error means that the store could not answer now, so that asking again later may help. */
-export function isUnavailable(error: unknown): error is HeadgateError {
+function isUnavailable(error: unknown): error is HeadgateError {
   return error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE";
 }
 
