@@ -9,9 +9,9 @@ import type { ServerPlace } from "../place.ts";
 import { fastifyRateLimitOptions } from "./peer-options.ts";
 
 /** Its types name `app.rateLimit` as ours do, and would mix with them wherever they are seen. */
-const fastifyRateLimit: FastifyPluginAsync<object> = createRequire(import.meta.url)(
-  "@fastify/rate-limit",
-);
+const fastifyRateLimit: FastifyPluginAsync<Record<string, unknown>> = createRequire(
+  import.meta.url,
+)("@fastify/rate-limit");
 
 /** What the example of its README gives ioredis, in place of ioredis's defaults. */
 const ADVISED = { connectTimeout: 500, maxRetriesPerRequest: 1 };
