@@ -4,8 +4,9 @@ import type { Receipt } from "../store/refund.ts";
 import { refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/unit.ts";
+import type { Answer } from "./ask-store.ts";
 import { CountedDecision, takeCharges } from "./counted-decision.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters, GroupUnit } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { present, readReply, rejectForeign } from "./read-reply.ts";
 
@@ -16,16 +17,9 @@ export function createMemoryDecider(counters: Counters): Decider {
     watch: undefined,
 
     async decide(units, cost, charge) {
-      const mode = charge ? "charge" : "peek";
-      const reply = await store.run(decide, { cost, mode, units });
-      const { allowed, receipt, states } = readReply(counters, units, cost, reply);
-      return new CountedDecision(counters, {
-        allowed,
-        limits: present(states),
-        cost,
-        source: "store",
-        charges: allowed && charge ? [{ receipt, isLocal: false }] : [],
-      });
+      const { allowed, limits, receipts } = await decideOn(store, counters, units, cost, charge);
+      const charges = receipts.map((receipt) => ({ receipt, isLocal: false }));
+      return new CountedDecision(counters, { allowed, limits, cost, source: "store", charges });
     },
 
     async giveBack(decision) {
@@ -40,6 +34,20 @@ export function createMemoryDecider(counters: Counters): Decider {
 
     close() {},
   };
+}
+
+/** Asks a store of this process. */
+export async function decideOn(
+  store: Store,
+  counters: Counters,
+  units: readonly GroupUnit[],
+  cost: number,
+  charge: boolean,
+): Promise<Omit<Answer, "lasting">> {
+  const mode = charge ? "charge" : "peek";
+  const reply = await store.run(decide, { cost, mode, units });
+  const { allowed, receipt, states } = readReply(counters, units, cost, reply);
+  return { allowed, limits: present(states), receipts: allowed && charge ? [receipt] : [] };
 }
 
 /** Gives back on a store of this process; true if something was. */

@@ -1,13 +1,11 @@
 import type { Decision } from "../decision.ts";
-import { decide } from "../store/decide.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Receipt } from "../store/refund.ts";
 import { CountedDecision } from "./counted-decision.ts";
 import type { Counters, GroupUnit } from "./counters.ts";
 import type { FailurePolicy } from "./failure-options.ts";
 import { shareLimits } from "./local-limits.ts";
-import { forgetOn, giveBackOn } from "./memory-decider.ts";
-import { present, readReply } from "./read-reply.ts";
+import { decideOn, forgetOn, giveBackOn } from "./memory-decider.ts";
 import { sharedBy } from "./shared.ts";
 
 /** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
@@ -37,16 +35,10 @@ export function prepareWithoutStore(counters: Counters, failure: FailurePolicy):
   ): Promise<Decision> {
     const localUnits = units.map(share.unitOf);
     const localCost = share.costFor(units, cost);
-    const mode = charge ? "charge" : "peek";
-    const reply = await local.run(decide, { cost: localCost, mode, units: localUnits });
-    const { allowed, receipt, states } = readReply(counters, localUnits, localCost, reply);
-    return new CountedDecision(counters, {
-      allowed,
-      limits: present(states),
-      cost,
-      source: "local",
-      charges: allowed && charge ? [{ receipt, isLocal: true }] : [],
-    });
+    const answer = await decideOn(local, counters, localUnits, localCost, charge);
+    const { allowed, limits, receipts } = answer;
+    const charges = receipts.map((receipt) => ({ receipt, isLocal: true }));
+    return new CountedDecision(counters, { allowed, limits, cost, source: "local", charges });
   }
 
   return {
