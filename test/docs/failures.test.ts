@@ -33,7 +33,7 @@ describe("what is unavailable and what is misconfigured", () => {
   test.each([
     ...wordsIn(unavailable).map((words) => ({ words, code: "HEADGATE_STORE_UNAVAILABLE" })),
     ...wordsIn(misconfigured).map((words) => ({ words, code: "HEADGATE_STORE_MISCONFIGURED" })),
-    { words: "TRYAGAIN", code: "HEADGATE_SLOT_MOVING" },
+    { words: "TRYAGAIN", code: "HEADGATE_SLOT_UNAVAILABLE" },
   ])("$words is $code", async ({ words, code }) => {
     expect(await codeOf(words)).toBe(code);
   });
@@ -44,7 +44,7 @@ describe("what is unavailable and what is misconfigured", () => {
     expect(told.sort()).toEqual([
       "HEADGATE_BAD_REPLY",
       "HEADGATE_FOREIGN_KEY",
-      "HEADGATE_SLOT_MOVING",
+      "HEADGATE_SLOT_UNAVAILABLE",
       "HEADGATE_STORE_MISCONFIGURED",
       "HEADGATE_STORE_UNAVAILABLE",
     ]);

@@ -16,7 +16,7 @@ export const ERROR_CODES = {
   HEADGATE_CLIENT_ERROR: "The Redis client reported an error and nobody else listens.",
   HEADGATE_STORE_UNAVAILABLE: "The store could not answer in time, or at all.",
   HEADGATE_STORE_MISCONFIGURED: "The store refuses to take decisions as it is set up.",
-  HEADGATE_SLOT_MOVING: "The keys of a subject are being moved to another server of a cluster.",
+  HEADGATE_SLOT_UNAVAILABLE: "The cluster slot of a subject is being moved, or not served.",
   HEADGATE_STORE_DOWN: "The store stopped answering.",
   HEADGATE_STORE_UP: "The store answers again.",
   HEADGATE_FOREIGN_KEY: "A key of Headgate's in Redis holds a value of another type.",
@@ -46,6 +46,12 @@ export class HeadgateError extends Error {
     super(message, options);
     this.code = code;
   }
+}
+
+/** The code of an error that any copy of Headgate made; undefined for everything else. */
+export function codeOf(error: unknown): HeadgateErrorCode | undefined {
+  const code = error instanceof Error ? (error as Partial<HeadgateError>).code : undefined;
+  return typeof code === "string" && code in ERROR_CODES ? code : undefined;
 }
 
 /** A value as it should stand in an error message: short, unambiguous, never throwing. */

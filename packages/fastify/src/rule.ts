@@ -80,7 +80,9 @@ function limitersFor(
   const { store } = plugin;
   const failure = { ...failureOptionsOf(plugin.options), ...definedOf(failureOptionsOf(options)) };
   if (options.limits === undefined) {
-    if (FAILURE_OPTIONS.some((option) => options[option] !== undefined)) {
+    const named = FAILURE_OPTIONS.find((option) => options[option] !== undefined);
+    if (named !== undefined) {
+      rejectBesideLimiter(owner, named, plugin.options);
       // The same name and limits share the plugin's counts, whatever happens when the store is away.
       return makeGuardLimiters(owner, { ...plugin.options, ...failure, name: plugin.name, store });
     }
@@ -113,6 +115,15 @@ function ruleFor(
 /** What a route inherits: how requests are read and answered, not what is counted. */
 function withoutLimits({ limits, limiter, store, name, ...rest }: HeadgateOptions): object {
   return rest;
+}
+
+/** A limiter that was handed in decides by itself what it does without its store. */
+function rejectBesideLimiter(owner: string, option: string, { limiter }: HeadgateOptions): void {
+  if (limiter === undefined) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ${option} belongs to the plugin's limiter, which was made with its own; give the route limits, or the limiter the option`,
+  );
 }
 
 function definedOf<Options extends object>(options: Options): Partial<Options> {

@@ -1,5 +1,5 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
 import type { FailureOptions } from "../limiter/failure-options.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/failure-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
@@ -141,8 +141,9 @@ function withOwner(owner: string, validate: () => void): void {
   try {
     validate();
   } catch (error) {
-    if (!(error instanceof HeadgateError)) throw error;
-    throw new HeadgateError(error.code, `${owner}: ${error.message}`, { cause: error });
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    throw new HeadgateError(code, `${owner}: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -7,6 +7,9 @@ import type { Counters } from "./counters.ts";
 /** How every copy of Headgate asks a decision for its charges, which only the decision itself can read. */
 const TAKE_CHARGES = Symbol.for("@headgate/core.take-charges");
 
+/** How it is told that what was taken was not used. */
+const RETURN_CHARGES = Symbol.for("@headgate/core.return-charges");
+
 /** What a decision charged in one place. */
 export interface Charge {
   readonly receipt: Receipt;
@@ -44,8 +47,9 @@ export class CountedDecision implements Decision {
   readonly degraded: boolean;
   /** The counters that were asked. */
   readonly #counters: Counters;
-  /** Private, so that nobody can make one up; gone once it was used. */
+  /** Private, so that nobody can make one up; gone once they were used. */
   #charges: readonly Charge[];
+  #taken: readonly Charge[] = [];
 
   constructor(counters: Counters, outcome: Outcome) {
     const { allowed, limits, cost, source, charges, retryAfterMs = 0 } = outcome;
@@ -68,9 +72,14 @@ export class CountedDecision implements Decision {
   static takeCharges(decision: CountedDecision, counters: Counters): readonly Charge[] | false {
     // What only inherits from a decision, or stands in for one, has no charges of its own.
     if (!(#counters in decision) || !isPartOf(decision.#counters, counters)) return false;
-    const charges = decision.#charges;
+    decision.#taken = decision.#charges;
     decision.#charges = [];
-    return charges;
+    return decision.#taken;
+  }
+
+  static returnCharges(decision: CountedDecision): void {
+    decision.#charges = decision.#taken;
+    decision.#taken = [];
   }
 }
 
@@ -79,6 +88,17 @@ Object.defineProperty(CountedDecision.prototype, TAKE_CHARGES, {
     return CountedDecision.takeCharges(this, counters);
   },
 });
+
+Object.defineProperty(CountedDecision.prototype, RETURN_CHARGES, {
+  value(this: CountedDecision) {
+    CountedDecision.returnCharges(this);
+  },
+});
+
+/** Puts back what was taken of a decision and not used, so that it can be taken again. */
+export function returnCharges(decision: Decision): void {
+  (decision as unknown as Record<symbol, () => void>)[RETURN_CHARGES]?.();
+}
 
 /** The charges of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
 export function takeCharges(decision: unknown, counters: Counters): readonly Charge[] {

@@ -54,14 +54,16 @@ export interface Limiter<Dimension extends string = string> {
   /**
    * Gives back what a decision charged, as far as it has not come back by itself; true if something was given back.
    * Works once for each decision, and never leaves more room than if the decision had not been asked. Rejects with
-   * `HEADGATE_STORE_UNAVAILABLE` when the store gave no answer in time: whether it gave back is not known then.
+   * `HEADGATE_STORE_UNAVAILABLE` when the store gave no answer in time: whether it gave back is not known then, unless it
+   * was known to be down, and the same can be asked again. Rejects with what else the store may say, as `reset`.
    */
   refund(decision: Decision): Promise<boolean>;
 
   /**
    * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. Everybody
    * is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` when the store gave no
-   * answer in time.
+   * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_FOREIGN_KEY`,
+   * `HEADGATE_BAD_REPLY`.
    */
   reset(subject: Subjects<Dimension>): Promise<boolean>;
 
@@ -84,7 +86,7 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
   readonly limits: Policy<Per>;
   /** Where counts live. Default: a `memoryStore()` of its own. */
   readonly store?: Store | undefined;
-  /** A limiter on the same store whose limits are decided together with these. It extends none itself. */
+  /** A limiter on the same store whose limits are decided together with these, under these options. It extends none itself. */
   readonly extends?: Limiter | undefined;
   /** How many calls of `wait` may be waiting at once, from 1. Default 1,000. */
   readonly maxQueue?: number | undefined;

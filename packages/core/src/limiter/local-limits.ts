@@ -1,47 +1,37 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import type { Limit } from "../policy.ts";
 import type { Group, GroupUnit } from "./counters.ts";
 
-/** The limits of a limiter as one process counts them by itself. */
-export interface LocalLimits {
-  /** The same unit with this process's share of its limits. */
-  unitOf(unit: GroupUnit): GroupUnit;
-  /** What a cost counts here: no more than the share, where the limit itself would have had room for it. */
-  costFor(units: readonly GroupUnit[], cost: number): number;
-}
-
-/** Takes a share of each limit, above 0, up to 1: rounded down, at least one unit. */
-export function shareLimits(groups: readonly Group[], share: number): LocalLimits {
+/**
+ * Finds the unit in which a process counts its share of another unit's limits, above 0, up to 1; each rounded down, at
+ * least one unit. A cost that the limit has room for and the share has not counts as the whole share.
+ */
+export function shareLimits(
+  groups: readonly Group[],
+  share: number,
+): (unit: GroupUnit) => GroupUnit {
+  if (share === 1) return (unit) => unit;
   const shared = new Map(groups.map((group) => [group, shareGroup(group, share)]));
-  // Limiters that share a name may differ in their share: these are other counts.
-  const keySuffix = share === 1 ? "" : `:${share}`;
-  return {
-    unitOf(unit) {
-      const group = shared.get(unit.group) as Group;
-      const { limits, description } = group;
-      return { group, limits, description, key: unit.key + keySuffix };
-    },
-    costFor(units, cost) {
-      const limits = units.flatMap((unit) => unit.group.limits);
-      if (limits.some(({ limit }) => cost > limit)) return cost;
-      const here = units.flatMap(({ group }) => (shared.get(group) as Group).limits);
-      return Math.min(cost, ...here.map(({ limit }) => limit));
-    },
+  return (unit) => {
+    const group = shared.get(unit.group) as Group;
+    const { limits, description } = group;
+    // Limiters that share a name may differ in their share: these are other counts.
+    return { group, limits, description, key: `${unit.key}:${share}` };
   };
 }
 
 function shareGroup(group: Group, share: number): Group {
-  if (share === 1) return group;
-  const limits = group.limits.map((limit) => shareLimit(limit, share));
-  return { ...group, limits };
+  return { ...group, limits: group.limits.map((limit) => shareLimit(limit, share)) };
 }
 
-function shareLimit(compiled: CompiledLimit, share: number): CompiledLimit {
-  const of = (quota: number): number => Math.max(1, Math.floor(quota * share));
+function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
+  // A little more, for shares such as 1 / 49 that a double cannot hold.
+  const of = (quota: number): number => Math.max(1, Math.floor(quota * share * (1 + 2 ** -50)));
+  const compiled = compileLimit(shareOf(whole.source, of));
+  const algorithm = withinShare(compiled.algorithm, whole.limit, compiled.limit);
   // A client keeps seeing the limit under the name it knows.
-  const { name, per } = compiled;
-  return { ...compileLimit(shareOf(compiled.source, of)), name, per };
+  return { ...compiled, algorithm, name: whole.name, per: whole.per };
 }
 
 function shareOf(limit: Limit, of: (quota: number) => number): Limit {
@@ -53,4 +43,19 @@ function shareOf(limit: Limit, of: (quota: number) => number): Limit {
     default:
       return { ...limit, limit: of(limit.limit) };
   }
+}
+
+/** The same arithmetic for costs up to the whole limit, each counted as the share at most. */
+function withinShare(
+  algorithm: Algorithm<unknown, unknown>,
+  whole: number,
+  share: number,
+): Algorithm<unknown, unknown> {
+  const counted = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
+  return {
+    ...algorithm,
+    wait: (state, quota, cost) => algorithm.wait(state, quota, counted(cost)),
+    spend: (state, quota, cost) => algorithm.spend(state, quota, counted(cost)),
+    refund: (state, quota, cost, age) => algorithm.refund(state, quota, counted(cost), age),
+  };
 }

@@ -1,4 +1,5 @@
 import type { HeadgateError } from "../errors.ts";
+import { codeOf } from "../errors.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 
@@ -11,9 +12,12 @@ type Period =
   | {
       readonly is: "down";
       readonly since: number;
-      readonly reason: HeadgateError;
+      /** Why it does not answer, as far as is known by now. */
+      reason: HeadgateError;
       /** Calls that were not sent. */
       refused: number;
+      /** The probe of the last call that was not sent: what ails one slot must not be taken for the server for long. */
+      probe: () => Promise<unknown>;
       readonly recovery: Recovery;
     };
 
@@ -34,6 +38,8 @@ export interface NodeWatchOptions {
   readonly late: () => HeadgateError;
   /** Called each second in which the server that is down says nothing at all. */
   readonly onSilence: () => void;
+  /** Called with what a probe was told; it may be that the server is back, and set up otherwise. */
+  readonly onProbeFailure: (error: HeadgateError) => void;
   readonly onDown: (reason: HeadgateError) => void;
   readonly onUp: (downMs: number, refused: number) => void;
 }
@@ -72,24 +78,27 @@ export class NodeWatch {
   run<T>(send: () => Promise<T>, probe: () => Promise<unknown>): Promise<T> {
     if (this.#period.is === "down") {
       this.#period.refused += 1;
+      this.#period.probe = probe;
       return Promise.reject(this.#period.reason);
     }
     return new Promise<T>((resolve, reject) => {
       const call: Waiting = { sent: performance.now(), probe, reject };
       this.#waiting.add(call);
-      this.#timer ??= setTimeout(() => this.#look(), this.#options.timeoutMs).unref();
+      this.#timer ??= setTimeout(() => this.#look(), this.#options.timeoutMs);
+      // What is waited for keeps the process alive, and nothing else does.
+      if (this.#waiting.size === 1) this.#timer.ref();
       send().then(
         (reply) => {
           // What comes too late is not wanted any more; it was charged, and nobody was admitted by it.
-          if (!this.#waiting.delete(call)) return;
+          if (!this.#settle(call)) return;
           this.#answered = performance.now();
           resolve(reply);
         },
         (error: unknown) => {
-          if (!this.#waiting.delete(call)) return;
+          if (!this.#settle(call)) return;
+          reject(error as Error);
           if (this.#options.isUnavailable(error)) this.#fail(call, error);
           else this.#answered = performance.now();
-          reject(error as Error);
         },
       );
     });
@@ -99,6 +108,13 @@ export class NodeWatch {
   stop(): void {
     this.#isStopped = true;
     if (this.#period.is === "down") this.#period.recovery.stop();
+  }
+
+  /** Takes a call off those that are waited for; false when it was given up. */
+  #settle(call: Waiting): boolean {
+    if (!this.#waiting.delete(call)) return false;
+    if (this.#waiting.size === 0) this.#timer?.unref();
+    return true;
   }
 
   /**
@@ -117,13 +133,13 @@ export class NodeWatch {
       const leftMs = call.sent + timeoutMs - now;
       // A timer may be a millisecond early.
       if (leftMs > 1) {
-        this.#timer = setTimeout(() => this.#look(), leftMs).unref();
+        this.#timer = setTimeout(() => this.#look(), leftMs);
         return;
       }
       this.#waiting.delete(call);
       const reason = this.#options.late();
-      this.#fail(call, reason);
       call.reject(reason);
+      this.#fail(call, reason);
     }
   }
 
@@ -131,15 +147,32 @@ export class NodeWatch {
     if (this.#isStopped || this.#period.is === "down" || this.#answered > call.sent) return;
     const since = performance.now();
     this.#relapses = since - this.#period.since < STEADY_MS ? this.#relapses + 1 : 0;
+    let tries = 0;
     const recovery = startRecovery({
-      attempt: call.probe,
+      attempt: () => {
+        tries += 1;
+        const last = this.#period.is === "down" ? this.#period.probe : call.probe;
+        return this.#try(tries % 2 === 1 ? last : call.probe);
+      },
       withinMs: this.#options.timeoutMs,
       skipped: this.#relapses,
       onSuccess: () => this.#recover(),
       onSilence: this.#options.onSilence,
     });
-    this.#period = { is: "down", since, reason, refused: 0, recovery };
+    this.#period = { is: "down", since, reason, refused: 0, recovery, probe: call.probe };
     this.#options.onDown(reason);
+  }
+
+  async #try(probe: () => Promise<unknown>): Promise<void> {
+    try {
+      await probe();
+    } catch (error) {
+      if (this.#period.is === "down" && codeOf(error) !== undefined) {
+        this.#period.reason = error as HeadgateError;
+        this.#options.onProbeFailure(error as HeadgateError);
+      }
+      throw error;
+    }
   }
 
   #recover(): void {

@@ -1,15 +1,15 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Decision } from "../decision.ts";
-import { HeadgateError } from "../errors.ts";
+import type { HeadgateError } from "../errors.ts";
+import { codeOf } from "../errors.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { refund } from "../store/refund.ts";
 import type { Remote, Step } from "../store/store.ts";
 import type { Unit } from "../store/unit.ts";
 import { askStore, bySlot } from "./ask-store.ts";
-import type { Charge } from "./counted-decision.ts";
-import { CountedDecision, takeCharges } from "./counted-decision.ts";
+import { CountedDecision, returnCharges, takeCharges } from "./counted-decision.ts";
 import type { Counters, GroupUnit } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
@@ -27,18 +27,13 @@ export interface DegradedDecision {
   readonly reason: HeadgateError;
 }
 
-/** What no waiting mends: the operator is told. */
-const NEVER_BY_ITSELF: readonly string[] = [
-  "HEADGATE_STORE_MISCONFIGURED",
-  "HEADGATE_FOREIGN_KEY",
-  "HEADGATE_BAD_REPLY",
-];
-
 /** What a store says when it did not decide. All other errors are the caller's. */
 const NOT_DECIDED: readonly string[] = [
   "HEADGATE_STORE_UNAVAILABLE",
-  "HEADGATE_SLOT_MOVING",
-  ...NEVER_BY_ITSELF,
+  "HEADGATE_STORE_MISCONFIGURED",
+  "HEADGATE_SLOT_UNAVAILABLE",
+  "HEADGATE_FOREIGN_KEY",
+  "HEADGATE_BAD_REPLY",
 ];
 
 const degradedDecisions = channel(CHANNELS.degraded);
@@ -59,8 +54,6 @@ export function createRemoteDecider(
   const denials = denyCacheOf(store.owner);
   const withoutStore = prepareWithoutStore(counters, failure);
   const asked = { counters, watch, remote, giveBack: giveBackInStore };
-  /** Charges of decisions whose give-back was not sent, because the store was known to be down. */
-  const unsent = new WeakMap<Decision, readonly Charge[]>();
 
   async function askAndRemember(
     units: readonly GroupUnit[],
@@ -84,14 +77,16 @@ export function createRemoteDecider(
     cost: number,
     charge: boolean,
   ): Promise<Decision> {
-    if (!(error instanceof HeadgateError) || !NOT_DECIDED.includes(error.code)) throw error;
-    if (NEVER_BY_ITSELF.includes(error.code)) watch.tellOnce(error);
+    const code = codeOf(error);
+    if (code === undefined || !NOT_DECIDED.includes(code)) throw error;
+    const reason = error as HeadgateError;
+    if (code !== "HEADGATE_STORE_UNAVAILABLE") watch.tellOnce(reason);
     const decision = await withoutStore.decide(units, cost, charge);
     if (degradedDecisions.hasSubscribers) {
       degradedDecisions.publish({
         limiter: name,
         decision,
-        reason: error,
+        reason,
       } satisfies DegradedDecision);
     }
     return decision;
@@ -148,8 +143,7 @@ export function createRemoteDecider(
     },
 
     async giveBack(decision) {
-      const charges = unsent.get(decision) ?? takeCharges(decision, counters);
-      unsent.delete(decision);
+      const charges = takeCharges(decision, counters);
       const receipts = (isLocal: boolean): Receipt[] =>
         charges.filter((charge) => charge.isLocal === isLocal).map(({ receipt }) => receipt);
       const remotely = receipts(false);
@@ -159,7 +153,7 @@ export function createRemoteDecider(
         .find((reason) => reason !== undefined);
       if (down !== undefined) {
         // Nothing was done, so it can be asked for again.
-        unsent.set(decision, charges);
+        returnCharges(decision);
         throw down;
       }
       const isGivenHere = await withoutStore.giveBack(receipts(true));

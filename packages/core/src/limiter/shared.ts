@@ -5,7 +5,7 @@ type Shared = { [registry: symbol]: WeakMap<object, unknown> | undefined };
  * take the same counters for different ones. Made when it is first asked for.
  */
 export function sharedBy<T>(owner: object, what: string, make: () => T): T {
-  const registry = Symbol.for(`@headgate/core.${what}`);
+  const registry = Symbol.for(`@headgate/core/1.${what}`);
   const shared = globalThis as Shared;
   shared[registry] ??= new WeakMap();
   const known = shared[registry].get(owner) as T | undefined;

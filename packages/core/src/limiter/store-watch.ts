@@ -2,7 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { CHANNELS } from "../channels.ts";
 import type { HeadgateErrorCode } from "../errors.ts";
-import { HeadgateError } from "../errors.ts";
+import { codeOf, HeadgateError } from "../errors.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
 import type { Remote, Step, Store } from "../store/store.ts";
 import { NodeWatch } from "./node-watch.ts";
@@ -57,6 +57,7 @@ const storeUp = channel(CHANNELS.storeUp);
 
 const TELL_AGAIN_MS = 3_600_000;
 
+/** Words without end, each different, are no use to anybody. */
 const MANY_WORDS = 100;
 
 /** So many servers are kept in mind before those that are fine are forgotten. */
@@ -74,7 +75,7 @@ export function watchStore(client: object, remote: Remote, timeoutMs: number): S
 
 /** Whether an error means that the store could not answer now, so that asking again later may help. */
 function isUnavailable(error: unknown): error is HeadgateError {
-  return error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE";
+  return codeOf(error) === "HEADGATE_STORE_UNAVAILABLE";
 }
 
 function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
@@ -85,7 +86,28 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
 
   function tell(code: HeadgateErrorCode, message: string, error?: Error): void {
     if (tellers.size === 0) warn(code, message);
-    for (const teller of tellers) teller(code, message, error);
+    for (const teller of tellers) {
+      try {
+        teller(code, message, error);
+      } catch {
+        // A log that fails must not fail requests, nor hide what it was told.
+        warn(code, message);
+      }
+    }
+  }
+
+  function tellOnce(error: HeadgateError): void {
+    // What the server says, and not whose keys it is about.
+    const words = `${error.code} ${error.cause instanceof Error ? error.cause.message : ""}`;
+    const now = performance.now();
+    for (const [before, at] of told) if (now - at >= TELL_AGAIN_MS) told.delete(before);
+    if (told.has(words) || told.size >= MANY_WORDS) return;
+    told.set(words, now);
+    tell(
+      error.code,
+      `${explain(error)}; limits are decided without it, as onUnavailable says`,
+      error,
+    );
   }
 
   function late(): HeadgateError {
@@ -105,7 +127,10 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       timeoutMs,
       isUnavailable,
       late,
-      onSilence: () => remote.refresh(node),
+      onSilence: () => remote.refresh(downNodes()),
+      onProbeFailure(error) {
+        if (!isUnavailable(error)) tellOnce(error);
+      },
       onDown(reason) {
         storeDown.publish({ node, reason } satisfies StoreDown);
         tell(
@@ -126,6 +151,11 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
     return watch;
   }
 
+  function downNodes(): ReadonlySet<string> {
+    const down = [...nodes].filter(([, watch]) => watch.downReason !== undefined);
+    return new Set(down.map(([node]) => node));
+  }
+
   function forgetIdle(): void {
     for (const [node, watch] of nodes) if (watch.isIdle) nodes.delete(node);
   }
@@ -142,15 +172,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
 
     downReason: (unitKey) => nodes.get(remote.nodeOf(unitKey))?.downReason,
 
-    tellOnce(error) {
-      const explained = explain(error);
-      const now = performance.now();
-      if (now - (told.get(explained) ?? Number.NEGATIVE_INFINITY) < TELL_AGAIN_MS) return;
-      // Different words without end are no use to anybody.
-      if (told.size >= MANY_WORDS) told.clear();
-      told.set(explained, now);
-      tell(error.code, `${explained}; limits are decided without it, as onUnavailable says`, error);
-    },
+    tellOnce,
 
     addTeller(teller) {
       tellers.add(teller);

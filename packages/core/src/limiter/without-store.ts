@@ -26,16 +26,14 @@ export function prepareWithoutStore(counters: Counters, failure: FailurePolicy):
   const { onUnavailable } = failure;
   // Limiters that share a budget on the store share it here.
   const local = sharedBy(counters.store.owner, "local-counts", () => memoryStore());
-  const share = shareLimits(counters.groups, failure.localShare);
+  const shareOf = shareLimits(counters.groups, failure.localShare);
 
   async function countLocally(
     units: readonly GroupUnit[],
     cost: number,
     charge: boolean,
   ): Promise<Decision> {
-    const localUnits = units.map(share.unitOf);
-    const localCost = share.costFor(units, cost);
-    const answer = await decideOn(local, counters, localUnits, localCost, charge);
+    const answer = await decideOn(local, counters, units.map(shareOf), cost, charge);
     const { allowed, limits, receipts } = answer;
     const charges = receipts.map((receipt) => ({ receipt, isLocal: true }));
     return new CountedDecision(counters, { allowed, limits, cost, source: "local", charges });
@@ -54,6 +52,6 @@ export function prepareWithoutStore(counters: Counters, failure: FailurePolicy):
       });
     },
     giveBack: (receipts) => giveBackOn(local, receipts),
-    forget: (units) => forgetOn(local, units.map(share.unitOf)),
+    forget: (units) => forgetOn(local, units.map(shareOf)),
   };
 }

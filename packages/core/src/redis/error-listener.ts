@@ -1,3 +1,5 @@
+import { withoutCommand } from "./store-error.ts";
+
 interface Emitter {
   on(event: "error", listener: (error: unknown) => void): unknown;
   listenerCount(event: "error"): number;
@@ -24,7 +26,7 @@ export function listenForErrors(client: object): ClientErrors {
   if (!isEmitter(client)) return errors;
   let isTold = client.listenerCount("error") > 0;
   client.on("error", (error) => {
-    if (error instanceof Error) errors.last = error;
+    errors.last = withoutCommand(error);
     if (!isTold) warn(error);
     isTold = true;
   });

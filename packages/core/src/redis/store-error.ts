@@ -1,5 +1,5 @@
 import type { HeadgateErrorCode } from "../errors.ts";
-import { HeadgateError } from "../errors.ts";
+import { codeOf, HeadgateError } from "../errors.ts";
 
 /**
  * Codes of servers that say how a server, a user or a client is set up, and that no waiting mends. All others, and every
@@ -25,16 +25,18 @@ const WRAPPED = /^ERR Error running script .*: -?([A-Z]+) /;
  * they stand in the cause. Errors of Headgate's own stay what they are.
  */
 export function toStoreError(error: unknown): HeadgateError {
-  if (error instanceof HeadgateError) return error;
+  if (codeOf(error) !== undefined) return error as HeadgateError;
   const reason = reasonOf(error);
   const [code, message] = meaningOf(reason);
-  const cause = error instanceof Error && error.message !== "" ? error : new Error(reason);
-  return new HeadgateError(code, message, { cause });
+  return new HeadgateError(code, message, { cause: withoutCommand(error, reason) });
 }
 
 function meaningOf(reason: string): [code: HeadgateErrorCode, message: string] {
   if (reason.startsWith("TRYAGAIN")) {
-    return ["HEADGATE_SLOT_MOVING", "the keys of this subject are being moved to another server"];
+    return ["HEADGATE_SLOT_UNAVAILABLE", "the keys of this subject are being moved"];
+  }
+  if (reason.startsWith("CLUSTERDOWN Hash slot not served")) {
+    return ["HEADGATE_SLOT_UNAVAILABLE", "no server has the slot of this subject"];
   }
   if (isMisconfigured(reason)) {
     return ["HEADGATE_STORE_MISCONFIGURED", "the store refuses to take decisions as it is set up"];
@@ -51,6 +53,17 @@ function isMisconfigured(reason: string): boolean {
   if (PASSING.test(reason)) return false;
   const code = WRAPPED.exec(reason)?.[1] ?? /^-?([A-Z]+)(?: |$)/.exec(reason)?.[1];
   return code !== undefined && MISCONFIGURED.includes(code);
+}
+
+/**
+ * A client's error as it can be handed on: ioredis hangs the command on it, with all its arguments, and a password is one
+ * of those.
+ */
+export function withoutCommand(error: unknown, reason: string = reasonOf(error)): Error {
+  const clean = new Error(reason);
+  if (!(error instanceof Error)) return clean;
+  const { name, stack, code } = error as NodeJS.ErrnoException;
+  return Object.assign(clean, { name, stack }, code === undefined ? {} : { code });
 }
 
 /** An error's words; those of the first of several where it has none, as when no address of a host could be reached. */

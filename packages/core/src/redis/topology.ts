@@ -42,7 +42,7 @@ export function topologyOf(client: object): Topology {
   return {
     slotOf,
     nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
-    refresh: (silent) => void refreshFrom(client, silent).catch(() => {}),
+    refresh: oneAtATime((down) => refreshFrom(client, down)),
   };
 }
 
@@ -50,12 +50,27 @@ export function topologyOf(client: object): Topology {
  * Lets a client read its table anew. Clients do so by themselves when a connection breaks or a server says MOVED; a server
  * that is frozen does neither, even when another one has long taken its place. What fails is tried again later.
  */
-async function refreshFrom(client: ClusterLike, silent: string): Promise<void> {
+async function refreshFrom(client: ClusterLike, down: ReadonlySet<string>): Promise<void> {
   client.refreshSlotsCache?.(() => {});
-  // Never from the silent server: node-redis would wait for it, and for nothing else after that.
-  const other = client.masters?.find(({ address }) => address !== silent);
+  // Never from a silent server: node-redis would wait for it, and for nothing else after that.
+  const other = client.masters?.find(({ address }) => !down.has(address));
   if (other === undefined || client.nodeClient === undefined) return;
   await client._slots?.rediscover(await client.nodeClient(other));
+}
+
+/** Starts nothing while the last one runs, and hears no errors: it will be tried again. */
+function oneAtATime(
+  refresh: (down: ReadonlySet<string>) => Promise<void>,
+): (down: ReadonlySet<string>) => void {
+  let isRunning = false;
+  return (down) => {
+    if (isRunning) return;
+    isRunning = true;
+    const end = (): void => {
+      isRunning = false;
+    };
+    void refresh(down).then(end, end);
+  };
 }
 
 /**

@@ -32,8 +32,8 @@ export interface Remote {
   slotOf(key: string): number;
   /** The server that answers for a key, as the client knows it now; empty where there is one only, or none is known yet. */
   nodeOf(key: string): string;
-  /** Asks the client to find out anew which server has which keys, away from a server that does not answer. */
-  refresh(silent: string): void;
+  /** Asks the client to find out anew which server has which keys, and not to ask those that are down. */
+  refresh(down: ReadonlySet<string>): void;
   /** Microseconds on a clock that runs while a call is under way, and that follows a clock given to the store. */
   now(): number;
   /** What the client last said was wrong, for the operator. */
@@ -51,7 +51,7 @@ export interface Store {
   readonly owner: object;
   /** What every key begins with. */
   readonly prefix: string;
-  /** Where the counts are outside this process; undefined where they are in it, and always answer. */
+  /** Where the counts are outside this process; undefined where they are in it, and always answer: `run` is waited for then. */
   readonly remote?: Remote | undefined;
   run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
 }
