@@ -7,12 +7,12 @@ export { CHANNELS } from "./channels.ts";
 export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
-export type { Subjects } from "./limiter/counters.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export type { FailureOptions, OnUnavailable } from "./limiter/failure-options.ts";
 export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
 export type { DegradedDecision } from "./limiter/remote-decider.ts";
 export type { StoreDown, StoreUp } from "./limiter/store-watch.ts";
+export type { Subjects } from "./limiter/units.ts";
 export type {
   FixedWindowLimit,
   GcraLimit,

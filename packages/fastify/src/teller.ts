@@ -21,7 +21,7 @@ export function tellThroughLog(app: FastifyInstance): Teller {
     listen(limiters) {
       for (const limiter of limiters.all) {
         const { watch } = partsOf(limiter);
-        if (watch !== undefined) stops.push(watch.addTeller(tell));
+        if (watch !== undefined) stops.push(watch.notices.addTeller(tell));
       }
     },
     stop() {

@@ -1,8 +1,8 @@
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
-import type { Subjects } from "../limiter/counters.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
+import type { Subjects } from "../limiter/units.ts";
 import type { HeaderOptions } from "./headers.ts";
 
 /** What has been decided of one request so far, by all limiters on its way. */

@@ -3,10 +3,12 @@ import type { DecideMode } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
+import type { Unit } from "../store/unit.ts";
 import { AcrossSlots } from "./across-slots.ts";
-import type { Counters, GroupUnit } from "./counters.ts";
+import type { Counters } from "./counters.ts";
 import { present, readReply } from "./read-reply.ts";
 import type { StoreWatch } from "./store-watch.ts";
+import type { GroupUnit } from "./units.ts";
 
 /** What a store answered. */
 export interface Answer {
@@ -46,8 +48,8 @@ export function askStore(
 }
 
 /** Units that can go in one call, together. */
-export function bySlot(units: readonly GroupUnit[], remote: Remote): readonly GroupUnit[][] {
-  const slots = new Map<number, GroupUnit[]>();
+export function bySlot<U extends Unit>(units: readonly U[], remote: Remote): readonly U[][] {
+  const slots = new Map<number, U[]>();
   for (const unit of units) {
     const slot = remote.slotOf(unit.key);
     const together = slots.get(slot);

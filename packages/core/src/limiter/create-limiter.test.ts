@@ -10,10 +10,10 @@ import type { HeadgateError } from "../errors.ts";
 import { formatKind, formatNumber, formatReceived } from "../errors.ts";
 import type { Limit, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Subjects } from "./counters.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
+import type { Subjects } from "./units.ts";
 
 const START = 1_800_000_000_000;
 

@@ -1,6 +1,6 @@
 import type { Decision } from "../decision.ts";
-import type { GroupUnit } from "./counters.ts";
 import type { StoreWatch } from "./store-watch.ts";
+import type { GroupUnit } from "./units.ts";
 
 /** Decides requests on one store, and gives back what they charged. */
 export interface Decider {

@@ -3,9 +3,9 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import type { UnitsReply } from "./ask-store.ts";
-import type { GroupUnit } from "./counters.ts";
 import { LIMIT_NUMBERS, present, REPLY_HEAD, readState, UNIT_HEAD } from "./read-reply.ts";
 import { sharedBy } from "./shared.ts";
+import type { GroupUnit } from "./units.ts";
 
 /** A denial is believed for at most so many microseconds, because units may be given back elsewhere. */
 const LONGEST = 1_000_000;

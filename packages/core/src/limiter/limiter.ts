@@ -3,9 +3,10 @@ import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
-import type { Counters, Subjects } from "./counters.ts";
+import type { Counters } from "./counters.ts";
 import type { FailureOptions } from "./failure-options.ts";
 import type { StoreWatch } from "./store-watch.ts";
+import type { Subjects } from "./units.ts";
 
 /** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;

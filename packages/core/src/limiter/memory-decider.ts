@@ -6,9 +6,10 @@ import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/unit.ts";
 import type { Answer } from "./ask-store.ts";
 import { CountedDecision, takeCharges } from "./counted-decision.ts";
-import type { Counters, GroupUnit } from "./counters.ts";
+import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { present, readReply, rejectForeign } from "./read-reply.ts";
+import type { GroupUnit } from "./units.ts";
 
 /** Decides in this process, which always answers. */
 export function createMemoryDecider(counters: Counters): Decider {

@@ -5,7 +5,8 @@ import { HeadgateError } from "../errors.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Unit } from "../store/unit.ts";
 import { toMilliseconds } from "../time.ts";
-import type { Counters, GroupUnit } from "./counters.ts";
+import type { Counters } from "./counters.ts";
+import type { GroupUnit } from "./units.ts";
 
 /** Numbers in a reply of decide.lua: in front of the units, in front of a unit's limits, and for each limit. */
 export const REPLY_HEAD = 2;

@@ -3,19 +3,17 @@ import { CHANNELS } from "../channels.ts";
 import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
 import { codeOf } from "../errors.ts";
-import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
-import { refund } from "../store/refund.ts";
-import type { Remote, Step } from "../store/store.ts";
-import type { Unit } from "../store/unit.ts";
-import { askStore, bySlot } from "./ask-store.ts";
+import type { Remote } from "../store/store.ts";
+import { askStore } from "./ask-store.ts";
 import { CountedDecision, returnCharges, takeCharges } from "./counted-decision.ts";
-import type { Counters, GroupUnit } from "./counters.ts";
+import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import type { FailurePolicy } from "./failure-options.ts";
-import { rejectForeign } from "./read-reply.ts";
+import { createStoreReturns } from "./store-returns.ts";
 import { watchStore } from "./store-watch.ts";
+import type { GroupUnit } from "./units.ts";
 import { prepareWithoutStore } from "./without-store.ts";
 
 /** Published on `headgate:decision:degraded`. */
@@ -53,7 +51,8 @@ export function createRemoteDecider(
   const release = watch.use();
   const denials = denyCacheOf(store.owner);
   const withoutStore = prepareWithoutStore(counters, failure);
-  const asked = { counters, watch, remote, giveBack: giveBackInStore };
+  const returns = createStoreReturns(store, remote, watch, denials);
+  const asked = { counters, watch, remote, giveBack: returns.refund };
 
   async function askAndRemember(
     units: readonly GroupUnit[],
@@ -80,7 +79,7 @@ export function createRemoteDecider(
     const code = codeOf(error);
     if (code === undefined || !NOT_DECIDED.includes(code)) throw error;
     const reason = error as HeadgateError;
-    if (code !== "HEADGATE_STORE_UNAVAILABLE") watch.tellOnce(reason);
+    if (code !== "HEADGATE_STORE_UNAVAILABLE") watch.notices.tellOnce(reason);
     const decision = await withoutStore.decide(units, cost, charge);
     if (degradedDecisions.hasSubscribers) {
       degradedDecisions.publish({
@@ -90,34 +89,6 @@ export function createRemoteDecider(
       } satisfies DegradedDecision);
     }
     return decision;
-  }
-
-  /** Runs a step once for each slot; true if any of the replies says 1. */
-  async function runInSlots<Call>(
-    step: Step<Call>,
-    calls: readonly { readonly call: Call; readonly units: readonly Unit[] }[],
-  ): Promise<boolean> {
-    const replies = await Promise.all(
-      calls.map(async ({ call, units }) => {
-        const reply = await watch.run(store, step, call, (units[0] as Unit).key);
-        rejectForeign(reply, units);
-        return reply[0] === 1;
-      }),
-    );
-    return replies.includes(true);
-  }
-
-  async function giveBackInStore(receipts: readonly Receipt[]): Promise<boolean> {
-    const units = receipts.flatMap((receipt) => receipt.units);
-    denials.forget(units, remote.now());
-    try {
-      return await runInSlots(
-        refund,
-        receipts.map((receipt) => ({ call: receipt, units: receipt.units })),
-      );
-    } finally {
-      denials.forget(units, remote.now());
-    }
   }
 
   return {
@@ -157,23 +128,14 @@ export function createRemoteDecider(
         throw down;
       }
       const isGivenHere = await withoutStore.giveBack(receipts(true));
-      const isGivenThere = await giveBackInStore(remotely);
+      const isGivenThere = await returns.refund(remotely);
       return isGivenHere || isGivenThere;
     },
 
     async forget(units) {
       const isForgottenHere = await withoutStore.forget(units);
-      denials.forget(units, remote.now());
-      try {
-        const slots = bySlot(units, remote);
-        const isForgottenThere = await runInSlots(
-          forget,
-          slots.map((together) => ({ call: together, units: together })),
-        );
-        return isForgottenHere || isForgottenThere;
-      } finally {
-        denials.forget(units, remote.now());
-      }
+      const isForgottenThere = await returns.forget(units);
+      return isForgottenHere || isForgottenThere;
     },
 
     close: release,

@@ -1,11 +1,11 @@
 import { channel } from "node:diagnostics_channel";
-import { inspect } from "node:util";
 import { CHANNELS } from "../channels.ts";
-import type { HeadgateErrorCode } from "../errors.ts";
 import { codeOf, HeadgateError } from "../errors.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
 import type { Remote, Step, Store } from "../store/store.ts";
 import { NodeWatch } from "./node-watch.ts";
+import type { Notices } from "./notices.ts";
+import { createNotices, explain } from "./notices.ts";
 import { sharedBy } from "./shared.ts";
 
 /** Published on `headgate:store:down`. */
@@ -25,9 +25,6 @@ export interface StoreUp {
   readonly refused: number;
 }
 
-/** Tells the operator something. */
-export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => void;
-
 /** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
 export interface StoreWatch {
   /** The longest wait for a decision. */
@@ -44,21 +41,14 @@ export interface StoreWatch {
   ): Promise<readonly number[]>;
   /** Why the server of a unit's key is known to be down; undefined when it is not. */
   downReason(unitKey: string): HeadgateError | undefined;
-  /** Tells the operator of an error that no waiting mends; each at most once an hour. */
-  tellOnce(error: HeadgateError): void;
-  /** Tells changes through `tell` in place of process warnings, until the function that is returned is called. */
-  addTeller(tell: Tell): () => void;
+  /** What the operator is told of this client. */
+  readonly notices: Notices;
   /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
   use(): () => void;
 }
 
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);
-
-const TELL_AGAIN_MS = 3_600_000;
-
-/** Words without end, each different, are no use to anybody. */
-const MANY_WORDS = 100;
 
 /** So many servers are kept in mind before those that are fine are forgotten. */
 const MANY_NODES = 64;
@@ -80,35 +70,8 @@ function isUnavailable(error: unknown): error is HeadgateError {
 
 function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
   const nodes = new Map<string, NodeWatch>();
-  const tellers = new Set<Tell>();
-  const told = new Map<string, number>();
+  const notices = createNotices();
   let users = 0;
-
-  function tell(code: HeadgateErrorCode, message: string, error?: Error): void {
-    if (tellers.size === 0) warn(code, message);
-    for (const teller of tellers) {
-      try {
-        teller(code, message, error);
-      } catch {
-        // A log that fails must not fail requests, nor hide what it was told.
-        warn(code, message);
-      }
-    }
-  }
-
-  function tellOnce(error: HeadgateError): void {
-    // What the server says, and not whose keys it is about.
-    const words = `${error.code} ${error.cause instanceof Error ? error.cause.message : ""}`;
-    const now = performance.now();
-    for (const [before, at] of told) if (now - at >= TELL_AGAIN_MS) told.delete(before);
-    if (told.has(words) || told.size >= MANY_WORDS) return;
-    told.set(words, now);
-    tell(
-      error.code,
-      `${explain(error)}; limits are decided without it, as onUnavailable says`,
-      error,
-    );
-  }
 
   function late(): HeadgateError {
     return new HeadgateError(
@@ -129,11 +92,11 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       late,
       onSilence: () => remote.refresh(downNodes()),
       onProbeFailure(error) {
-        if (!isUnavailable(error)) tellOnce(error);
+        if (!isUnavailable(error)) notices.tellOnce(error);
       },
       onDown(reason) {
         storeDown.publish({ node, reason } satisfies StoreDown);
-        tell(
+        notices.tell(
           "HEADGATE_STORE_DOWN",
           `${where} is down: ${explain(reason)}; limits are decided without it, as onUnavailable says, until it answers`,
           reason,
@@ -141,7 +104,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       },
       onUp(downMs, refused) {
         storeUp.publish({ node, downMs, refused } satisfies StoreUp);
-        tell(
+        notices.tell(
           "HEADGATE_STORE_UP",
           `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,
         );
@@ -172,12 +135,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
 
     downReason: (unitKey) => nodes.get(remote.nodeOf(unitKey))?.downReason,
 
-    tellOnce,
-
-    addTeller(teller) {
-      tellers.add(teller);
-      return () => tellers.delete(teller);
-    },
+    notices,
 
     use() {
       users += 1;
@@ -192,14 +150,4 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       };
     },
   };
-}
-
-/** An error with its cause's words, for the operator only. */
-function explain({ message, cause }: HeadgateError): string {
-  if (cause === undefined) return message;
-  return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
-}
-
-function warn(code: HeadgateErrorCode, message: string): void {
-  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
 }

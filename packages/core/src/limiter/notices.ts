@@ -1,0 +1,67 @@
+import { inspect } from "node:util";
+import type { HeadgateError, HeadgateErrorCode } from "../errors.ts";
+
+/** Tells the operator something. */
+export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => void;
+
+/** What an operator is told: as process warnings, or through those who asked to tell it. */
+export interface Notices {
+  readonly tell: Tell;
+  /** Tells of an error that no waiting mends; the same words at most once an hour. */
+  tellOnce(error: HeadgateError): void;
+  /** Tells through `tell` in place of process warnings, until the function that is returned is called. */
+  addTeller(tell: Tell): () => void;
+}
+
+const TELL_AGAIN_MS = 3_600_000;
+
+/** Words without end, each different, are no use to anybody. */
+const MANY_WORDS = 100;
+
+export function createNotices(): Notices {
+  const tellers = new Set<Tell>();
+  /** When words were told. */
+  const told = new Map<string, number>();
+
+  function tell(code: HeadgateErrorCode, message: string, error?: Error): void {
+    if (tellers.size === 0) warn(code, message);
+    for (const teller of tellers) {
+      try {
+        teller(code, message, error);
+      } catch {
+        // A log that fails must not fail requests, nor hide what it was told.
+        warn(code, message);
+      }
+    }
+  }
+
+  return {
+    tell,
+
+    tellOnce(error) {
+      // What the server says, and not whose keys it is about.
+      const words = `${error.code} ${error.cause instanceof Error ? error.cause.message : ""}`;
+      const now = performance.now();
+      for (const [before, at] of told) if (now - at >= TELL_AGAIN_MS) told.delete(before);
+      if (told.has(words) || told.size >= MANY_WORDS) return;
+      told.set(words, now);
+      const what = "limits are decided without it, as onUnavailable says";
+      tell(error.code, `${explain(error)}; ${what}`, error);
+    },
+
+    addTeller(teller) {
+      tellers.add(teller);
+      return () => tellers.delete(teller);
+    },
+  };
+}
+
+/** An error with its cause's words, for the operator only. */
+export function explain({ message, cause }: HeadgateError): string {
+  if (cause === undefined) return message;
+  return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
+}
+
+function warn(code: HeadgateErrorCode, message: string): void {
+  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
+}
