@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { stat } from "node:fs";
 import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HeadgateError } from "../errors.ts";
 import { NodeWatch } from "./node-watch.ts";
@@ -12,21 +14,22 @@ const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no righ
 /** A server of which each call ends as the test says. */
 function start() {
   const events: string[] = [];
-  const probes: { resolve(): void; reject(error: Error): void }[] = [];
+  const probes: { readonly of: string; resolve(): void; reject(error: Error): void }[] = [];
   const watch = new NodeWatch({
     timeoutMs: 100,
     isUnavailable: (error): error is HeadgateError =>
       error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE",
     late: () => new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "late"),
     onSilence: () => events.push("silence"),
+    onProbeFailure: (error) => events.push(`probe: ${error.message}`),
     onDown: (reason) => events.push(`down: ${reason.message}`),
     onUp: (downMs, refused) => events.push(`up after ${Math.round(downMs)}, ${refused} refused`),
   });
-  const probe = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      probes.push({ resolve, reject });
-    });
-  function call() {
+  function call(of = "any") {
+    const probe = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        probes.push({ of, resolve, reject });
+      });
     const outcome = { state: "waiting", at: Number.NaN };
     let end = { resolve: (_: string) => {}, reject: (_: Error) => {} };
     const sent = vi.fn(
@@ -77,7 +80,7 @@ describe("a server that answers", () => {
 
   test("needs one timer, however many calls there are, and none when there is none", async () => {
     const { call } = start();
-    const calls = Array.from({ length: 1_000 }, call);
+    const calls = Array.from({ length: 1_000 }, () => call());
     expect(vi.getTimerCount()).toBe(1);
     for (const one of calls) one.resolve("yes");
     await pass(101);
@@ -222,6 +225,140 @@ describe("a server of which calls fail", () => {
     expect(events).toHaveLength(12);
     expect(waits[4]).toBeGreaterThanOrEqual(160);
     expect(waits[5]).toBeLessThanOrEqual(21);
+  });
+});
+
+describe("a probe", () => {
+  /** Time for the next one, whatever failed before it. */
+  const NEXT_MS = 501;
+  /** For the first, which comes early enough to be answered in time. */
+  const SOON_MS = 21;
+
+  test("is the last refused call's and the first failed call's in turn", async () => {
+    const { call, probes } = start();
+    call("first").reject(unavailable);
+    await pass(0);
+    call("second");
+    for (const next of ["third", "fourth", "fifth"]) {
+      await pass(NEXT_MS);
+      call(next);
+      probes.at(-1)?.reject(unavailable);
+    }
+    await pass(NEXT_MS);
+    expect(probes.map(({ of }) => of)).toEqual(["second", "first", "fourth", "first"]);
+  });
+
+  test("is the failed call's where none was refused", async () => {
+    const { call, probes } = start();
+    call("only").reject(unavailable);
+    for (let i = 0; i < 2; i += 1) {
+      await pass(NEXT_MS);
+      probes.at(-1)?.reject(unavailable);
+    }
+    expect(probes.map(({ of }) => of)).toEqual(["only", "only"]);
+  });
+
+  test("that is answered for one of the two ends the outage", async () => {
+    const { call, events, probes } = start();
+    call("lost slot").reject(unavailable);
+    await pass(0);
+    call("fine");
+    await pass(SOON_MS);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+  });
+
+  test("tells why the server does not answer now, which is the reason from then on", async () => {
+    const { call, events, probes, watch } = start();
+    call().reject(unavailable);
+    await pass(SOON_MS);
+    probes[0]?.reject(misconfigured);
+    await pass(0);
+    expect(watch.downReason).toBe(misconfigured);
+    const refused = call();
+    await pass(0);
+    expect(refused.outcome.state).toBe("no right");
+    expect(events).toEqual(["down: gone", "probe: no right"]);
+    await pass(2 * SOON_MS);
+    probes[1]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+    expect(watch.downReason).toBeUndefined();
+  });
+
+  test("tells nothing by an error that is not Headgate's", async () => {
+    const { call, events, probes, watch } = start();
+    call().reject(unavailable);
+    await pass(NEXT_MS);
+    probes[0]?.reject(new TypeError("no such method"));
+    await pass(0);
+    expect(watch.downReason).toBe(unavailable);
+    expect(events).toEqual(["down: gone"]);
+  });
+});
+
+describe("the process is kept alive", () => {
+  let timers: MockInstance<typeof setTimeout>;
+  beforeEach(() => {
+    vi.useRealTimers();
+    timers = vi.spyOn(globalThis, "setTimeout");
+  });
+  afterEach(() => {
+    timers.mockRestore();
+  });
+
+  /** How many timers of the watch Node waits for before it ends the process. */
+  const awaited = (): number =>
+    timers.mock.results.filter(({ value }) => (value as NodeJS.Timeout).hasRef()).length;
+
+  /** Lets replies be handled, and no timer run. */
+  async function settle(): Promise<void> {
+    for (let i = 0; i < 20; i += 1) await Promise.resolve();
+  }
+
+  test("by calls that are waited for, and no longer than that", async () => {
+    const { call } = start();
+    const [first, second] = [call(), call()];
+    expect(awaited()).toBe(1);
+    first.resolve("yes");
+    await settle();
+    expect(awaited()).toBe(1);
+    second.reject(misconfigured);
+    await settle();
+    expect(awaited()).toBe(0);
+    // The timer is still there, and is taken up again.
+    const third = call();
+    expect(awaited()).toBe(1);
+    third.resolve("yes");
+    await settle();
+    expect(awaited()).toBe(0);
+  });
+
+  test("until a call that was made after another one was answered is given up", async () => {
+    const { call, watch } = start();
+    call().resolve("yes");
+    await delay(60);
+    const later = call();
+    // The first one's timer runs out in between.
+    await delay(60);
+    expect(later.outcome.state).toBe("waiting");
+    expect(awaited()).toBe(1);
+    await delay(60);
+    expect(later.outcome.state).toBe("late");
+    expect(awaited()).toBe(0);
+    watch.stop();
+  });
+
+  test("by no server that is down", async () => {
+    const { call, watch } = start();
+    call().reject(unavailable);
+    await settle();
+    expect(watch.downReason).toBe(unavailable);
+    call();
+    await settle();
+    expect(awaited()).toBe(0);
+    watch.stop();
   });
 });
 

@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { topologyOf } from "./topology.ts";
+
+/** Of the key "foo" in the specification: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
+const FOO = 12_182;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A table of slots in which one is served, and all others are holes. */
+function tableWith<Owner>(slot: number, owner: Owner): (Owner | undefined)[] {
+  const slots: (Owner | undefined)[] = [];
+  slots[slot] = owner;
+  return slots;
+}
+
+test("a client of one server has one slot and one nameless node, and nothing to find out", () => {
+  const topology = topologyOf({ status: "ready", options: {} });
+  expect([topology.slotOf("foo"), topology.nodeOf("foo")]).toEqual([0, ""]);
+  topology.refresh(new Set([""]));
+});
+
+describe.each([
+  ["ioredis", ["10.0.0.1:7000", "10.0.0.2:7000"]],
+  ["node-redis", { master: { address: "10.0.0.1:7000" }, replicas: [] }],
+])("the table of slots of %s", (_, owner) => {
+  test("tells a key's slot, by its hash tag, and the primary that has it", () => {
+    const { slotOf, nodeOf } = topologyOf({ slots: tableWith(FOO, owner) });
+    expect(slotOf("hg:{foo}:api")).toBe(FOO);
+    expect(nodeOf("hg:{foo}:api")).toBe("10.0.0.1:7000");
+  });
+
+  test("has holes, which are nobody's", () => {
+    const { nodeOf } = topologyOf({ slots: tableWith(FOO, owner) });
+    expect(nodeOf("bar")).toBe("");
+  });
+
+  test("is read anew for each key", () => {
+    const slots = tableWith<unknown>(FOO, undefined);
+    const { nodeOf } = topologyOf({ slots });
+    expect(nodeOf("foo")).toBe("");
+    slots[FOO] = owner;
+    expect(nodeOf("foo")).toBe("10.0.0.1:7000");
+  });
+});
+
+test("an empty list of addresses is nobody's", () => {
+  expect(topologyOf({ slots: tableWith(FOO, []) }).nodeOf("foo")).toBe("");
+});
+
+test("what ioredis puts in front of a key counts, and its hash tag comes first", () => {
+  const slots = tableWith(FOO, ["10.0.0.1:7000"]);
+  const { slotOf, nodeOf } = topologyOf({ slots, options: { keyPrefix: "{foo}:" } });
+  expect(slotOf("hg:{somebody}:api")).toBe(FOO);
+  expect(nodeOf("hg:{somebody}:api")).toBe("10.0.0.1:7000");
+  const other = topologyOf({ slots, options: { keyPrefix: "app:" } });
+  expect(other.slotOf("hg:{foo}:api")).toBe(FOO);
+});
+
+describe("a refresh of node-redis", () => {
+  /** A client of five primaries, of which the test says when one has told its table. */
+  function startClient() {
+    const asked: unknown[] = [];
+    let end = { resolve: () => {}, reject: (_: Error) => {} };
+    const masters = [1, 2, 3, 4, 5].map((n) => ({ address: `10.0.0.${n}:7000` }));
+    const client = {
+      slots: [],
+      masters,
+      nodeClient: async (master: object) => master,
+      _slots: {
+        rediscover(other: unknown) {
+          asked.push((other as { readonly address: string }).address);
+          return new Promise<void>((resolve, reject) => {
+            end = { resolve, reject };
+          });
+        },
+      },
+    };
+    const { refresh } = topologyOf(client);
+    return {
+      asked,
+      end: () => end,
+      masters,
+      async refresh(...down: number[]) {
+        refresh(new Set(down.map((n) => `10.0.0.${n}:7000`)));
+        await vi.advanceTimersByTimeAsync(0);
+      },
+    };
+  }
+
+  test("asks none of the servers that are down", async () => {
+    const { asked, refresh } = startClient();
+    await refresh(1, 2, 4);
+    expect(asked).toEqual(["10.0.0.3:7000"]);
+  });
+
+  test("asks nobody when all are down", async () => {
+    const { asked, refresh } = startClient();
+    await refresh(1, 2, 3, 4, 5);
+    expect(asked).toEqual([]);
+    // Nor is that one under way.
+    await refresh(1);
+    expect(asked).toEqual(["10.0.0.2:7000"]);
+  });
+
+  test("is not asked for again while it is under way, and is after it, good or bad", async () => {
+    const { asked, end, refresh } = startClient();
+    for (let i = 0; i < 3; i += 1) await refresh(1);
+    expect(asked).toHaveLength(1);
+    end().reject(new Error("that one is silent too"));
+    await refresh(1, 2);
+    expect(asked).toHaveLength(1);
+    await refresh(1, 2);
+    expect(asked).toEqual(["10.0.0.2:7000", "10.0.0.3:7000"]);
+    end().resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    await refresh(1, 2);
+    expect(asked).toHaveLength(3);
+  });
+
+  test("does not fail where the client has no such methods", async () => {
+    topologyOf({ slots: [] }).refresh(new Set());
+    topologyOf({ slots: [], masters: [{ address: "one" }] }).refresh(new Set());
+    await vi.advanceTimersByTimeAsync(0);
+  });
+});
+
+test("a refresh of ioredis is its own", () => {
+  const refreshSlotsCache = vi.fn();
+  topologyOf({ slots: [], refreshSlotsCache }).refresh(new Set(["10.0.0.1:7000"]));
+  expect(refreshSlotsCache).toHaveBeenCalledTimes(1);
+});
+
+describe("a client that asks Sentinels", () => {
+  function startClient() {
+    const disconnect = vi.fn();
+    const client = { status: "ready", options: { sentinels: [{}] }, disconnect };
+    const { refresh } = topologyOf(client);
+    return { client, disconnect, refresh: () => refresh(new Set([""])) };
+  }
+
+  test("connects anew, at most each five seconds", async () => {
+    const { disconnect, refresh } = startClient();
+    for (let second = 0; second <= 10; second += 1) {
+      refresh();
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(disconnect.mock.calls).toEqual([[true], [true], [true]]);
+  });
+
+  test.each(["connecting", "reconnecting", "wait", "close", "end"])(
+    "is left alone while it is %s, and that does not count",
+    (status) => {
+      const { client, disconnect, refresh } = startClient();
+      client.status = status;
+      refresh();
+      expect(disconnect).not.toHaveBeenCalled();
+      client.status = "connect";
+      refresh();
+      expect(disconnect).toHaveBeenCalledTimes(1);
+    },
+  );
+});
