@@ -1,0 +1,94 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { DegradedDecision, Limiter } from "@headgate/core";
+import { createLimiter, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
+import { degradedDuring } from "../redis/degraded-decisions.ts";
+import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
+import { startCluster } from "../support/redis-cluster.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { connectCluster, currentClusterClients } from "./cluster-clients.ts";
+import { subjectsOf } from "./subjects-of.ts";
+
+/** Little traffic: nothing else tells meanwhile that the server is well. */
+const PAUSE_MS = 100;
+
+let cluster: RedisCluster;
+beforeAll(async () => {
+  cluster = await startCluster();
+});
+afterAll(() => cluster?.stop());
+beforeEach(() => void watchWarnings());
+
+/** Takes a slot from its owner, and lets nobody think that anybody has it. */
+async function loseSlot(slot: number, owner: ClusterNode): Promise<void> {
+  const others = cluster.nodes.filter((node) => node !== owner);
+  await waitUntil("nobody has the slot", 5_000, async () => {
+    for (const node of [owner, ...others]) {
+      // Those that know already say that it is unassigned.
+      await node.admin.ask("CLUSTER", "DELSLOTS", slot).catch(() => {});
+    }
+    for (const node of cluster.nodes) await checkLost(slot, node);
+    return true;
+  });
+}
+
+async function checkLost(slot: number, { admin, port }: ClusterNode): Promise<void> {
+  const ranges = (await admin.ask("CLUSTER", "SLOTS")) as [first: number, last: number][];
+  if (ranges.some(([first, last]) => first <= slot && slot <= last)) {
+    throw new Error(`port ${port} knows an owner of slot ${slot}`);
+  }
+}
+
+describe.each(currentClusterClients)("a slot that nobody has, through %s", (library) => {
+  async function start() {
+    const { client, close } = await connectCluster[library](cluster.addresses);
+    const limiter = createLimiter({
+      name: library,
+      limits: gcra({ limit: 1_000, window: "1h" }),
+      store: redisStore(client),
+      denyCache: false,
+    }) as Limiter;
+    onTestFinished(async () => {
+      await limiter.close();
+      await close();
+    });
+    const node = cluster.nodes[0] as ClusterNode;
+    const [lost, ...fine] = (await subjectsOf(cluster, node, 4)) as [string, ...string[]];
+    for (const subject of [lost, ...fine]) {
+      expect(await limiter.consume(subject)).toMatchObject({ source: "store" });
+    }
+    await loseSlot(await cluster.slotOf(lost), node);
+    return { limiter, lost, fine };
+  }
+
+  test("degrades its own subjects only: the others of its server are served again within a second", async () => {
+    const { limiter, lost, fine } = await start();
+    const askLost = async (): Promise<DegradedDecision> => {
+      const [degraded] = await degradedDuring(() => limiter.consume(lost));
+      if (degraded === undefined) throw new Error("a slot that nobody has was served");
+      return degraded;
+    };
+    const { decision, reason } = await askLost();
+    expect(decision).toMatchObject({ allowed: true, source: "local" });
+    if (library === "node-redis 6") {
+      expect(reason.code).toBe("HEADGATE_SLOT_UNAVAILABLE");
+      expect(reason.message).not.toContain(lost);
+    }
+    // ioredis tries again until it is late, and its server is taken to be down for a moment.
+    const since = performance.now();
+    const asked: { readonly at: number; readonly source: string }[] = [];
+    while (performance.now() - since < 1_500) {
+      for (const subject of fine) {
+        const { source } = await limiter.consume(subject);
+        asked.push({ at: performance.now() - since, source });
+      }
+      await delay(PAUSE_MS);
+    }
+    const last = asked.findLast(({ source }) => source !== "store");
+    if (library === "node-redis 6") expect(last).toBeUndefined();
+    expect(last?.at ?? 0).toBeLessThan(1_000);
+    expect((await askLost()).decision.source).toBe("local");
+  });
+});
