@@ -309,7 +309,7 @@ describe("the process is kept alive", () => {
   });
 
   /** Whether Node waits for the timer that was made last before it ends the process. */
-  const isAwaited = (): boolean => (timers.mock.results.at(-1)?.value as NodeJS.Timeout).hasRef();
+  const isAwaited = (): boolean | undefined => timers.mock.results.at(-1)?.value.hasRef();
 
   /** Lets replies be handled, and no timer run. */
   async function settle(): Promise<void> {
