@@ -21,6 +21,7 @@ const isDuplicate = (error) =>
   error.code === "HEADGATE_DUPLICATE_NAME" && !(error instanceof esm.HeadgateError);
 const two = esm.slidingLog({ limit: 2, window: "1h" });
 const three = cjs.slidingLog({ limit: 3, window: "1h" });
+const five = { limit: 5, window: "1h" };
 
 // One registry of names for a store in memory, whichever copy made it ...
 const store = esm.memoryStore();
@@ -104,3 +105,42 @@ fastify.get("/", async () => "");
 assert.equal((await fastify.inject("/")).statusCode, 200);
 assert.equal((await fastify.inject("/")).statusCode, 429);
 await fastify.close();
+
+// An outage over a client that both share is one outage: whichever copy finds out, both decide locally, at once.
+const unhandled = [];
+process.on("unhandledRejection", (error) => unhandled.push(error));
+const reject = async () => {
+  throw new Error("connect ECONNREFUSED 127.0.0.1:6379");
+};
+for (const makers of [
+  [esm, cjs],
+  [cjs, esm],
+]) {
+  const away = { evalsha: reject, eval: reject };
+  const limiters = makers.map((maker, i) => {
+    const { redisStore } = maker === esm ? esmRedis : cjsRedis;
+    return maker.createLimiter({
+      name: `away-${i}`,
+      limits: maker.gcra(five),
+      store: redisStore(away),
+    });
+  });
+  // A store of one copy in the hands of the other, too.
+  const [first, second] = makers;
+  const { redisStore } = first === esm ? esmRedis : cjsRedis;
+  limiters.push(
+    second.createLimiter({ name: "mixed", limits: second.gcra(five), store: redisStore(away) }),
+  );
+  for (let round = 0; round < 2; round += 1) {
+    for (const limiter of limiters) {
+      const decision = await limiter.consume("somebody");
+      assert.equal(decision.source, "local");
+      assert.equal(decision.remaining, 4 - round);
+    }
+  }
+  for (const limiter of limiters) {
+    await assert.rejects(limiter.reset("somebody"), { code: "HEADGATE_STORE_UNAVAILABLE" });
+    await limiter.close();
+  }
+}
+assert.deepEqual(unhandled, []);
