@@ -64,6 +64,21 @@ describe("a refund", () => {
     expect(await limiter.peek("u")).toMatchObject({ remaining: 9 });
   });
 
+  test("that is not sent can be asked for through another limiter of the same name, and works once", async () => {
+    const store = await redis.openStore();
+    const [one, other] = [await start({ store }), await start({ store })];
+    const decision = await one.consume("u", { cost: 4 });
+    redis.lose();
+    expect(await one.consume("v")).toMatchObject({ degraded: true });
+    await expectRefused(() => one.refund(decision));
+    await expectRefused(() => other.refund(decision));
+    await redis.giveBack();
+    expect(await other.refund(decision)).toBe(true);
+    expect(await one.refund(decision)).toBe(false);
+    expect(await other.refund(decision)).toBe(false);
+    expect(await one.peek("u")).toMatchObject({ source: "store", remaining: 9 });
+  });
+
   test("that was sent and not answered is refused in time, and gives back at most once", async () => {
     const limiter = await start();
     const decision = await limiter.consume("u", { cost: 4 });
