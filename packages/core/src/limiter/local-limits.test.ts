@@ -128,6 +128,19 @@ describe("a cost above the share", () => {
     expect(await remaining()).toEqual([25, 100]);
   });
 
+  test.each([
+    gcra({ limit: 100, window: "1h" }),
+    tokenBucket({ capacity: 100, refill: 100, every: "1h" }),
+  ])("is given back as far as the share has not come back: $algorithm", async (limit) => {
+    const { consume, giveBack, remaining, pass } = countShare(limit, 0.25);
+    const answer = await consume(80);
+    pass(HOUR_MS / 2);
+    expect(await consume(10)).toMatchObject({ allowed: true, limits: [{ remaining: 2 }] });
+    expect(await giveBack(answer)).toBe(true);
+    // What was charged since stays charged.
+    expect(await remaining()).toEqual([15]);
+  });
+
   test("and above any whole limit is denied for ever, and counts nothing", async () => {
     const { consume, remaining, pass } = countShare(
       [hourly(100), fixedWindow({ limit: 400, window: "1d" })],
