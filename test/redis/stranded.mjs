@@ -12,10 +12,12 @@ const limiter = createLimiter({
 });
 await limiter.consume("u");
 process.send("connected");
-process.once("message", async () => {
+async function strand() {
   const { source } = await limiter.consume("u");
   await limiter.close();
   client.disconnect();
   process.send(source);
   process.disconnect();
-});
+}
+// A failure ends this process, which its parent sees.
+process.once("message", () => void strand());
