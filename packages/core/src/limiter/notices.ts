@@ -15,13 +15,13 @@ export interface Notices {
 
 const TELL_AGAIN_MS = 3_600_000;
 
-/** Words without end, each different, are no use to anybody. */
-const MANY_WORDS = 100;
+/** Words of one code without end, each different, are no use to anybody. */
+const MANY_WORDS = 20;
 
 export function createNotices(): Notices {
   const tellers = new Set<Tell>();
-  /** When words were told. */
-  const told = new Map<string, number>();
+  /** When words were told, by code. */
+  const told = new Map<HeadgateErrorCode, Map<string, number>>();
 
   function tell(code: HeadgateErrorCode, message: string, error?: Error): void {
     if (tellers.size === 0) warn(code, message);
@@ -40,11 +40,13 @@ export function createNotices(): Notices {
 
     tellOnce(error) {
       // What the server says, and not whose keys it is about.
-      const words = `${error.code} ${error.cause instanceof Error ? error.cause.message : ""}`;
+      const words = error.cause instanceof Error ? error.cause.message : "";
       const now = performance.now();
-      for (const [before, at] of told) if (now - at >= TELL_AGAIN_MS) told.delete(before);
-      if (told.has(words) || told.size >= MANY_WORDS) return;
-      told.set(words, now);
+      const before = told.get(error.code) ?? new Map<string, number>();
+      told.set(error.code, before);
+      for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
+      if (before.has(words) || before.size >= MANY_WORDS) return;
+      before.set(words, now);
       const what = "limits are decided without it, as onUnavailable says";
       tell(error.code, `${explain(error)}; ${what}`, error);
     },

@@ -62,29 +62,36 @@ test("what ioredis puts in front of a key counts, and its hash tag comes first",
 });
 
 describe("a refresh of node-redis", () => {
-  /** A client of five primaries, of which the test says when one has told its table. */
-  function startClient() {
-    const asked: unknown[] = [];
-    let end = { resolve: () => {}, reject: (_: Error) => {} };
-    const masters = [1, 2, 3, 4, 5].map((n) => ({ address: `10.0.0.${n}:7000` }));
+  /** A client of five primaries, some of which are frozen: they answer nothing, as long as they are. */
+  function startClient(...frozen: number[]) {
+    const rediscovered: string[] = [];
+    const pings: string[] = [];
+    const thaws: (() => void)[] = [];
+    const masters = [1, 2, 3, 4, 5].map((n) => ({ address: `10.0.0.${n}:7000`, n }));
     const client = {
       slots: [],
       masters,
-      nodeClient: async (master: object) => master,
-      _slots: {
-        rediscover(other: unknown) {
-          asked.push((other as { readonly address: string }).address);
-          return new Promise<void>((resolve, reject) => {
-            end = { resolve, reject };
+      nodeClient: async ({ address, n }: (typeof masters)[number]) => ({
+        address,
+        ping() {
+          pings.push(address);
+          if (!frozen.includes(n)) return Promise.resolve();
+          return new Promise<void>((resolve) => {
+            thaws.push(resolve);
           });
+        },
+      }),
+      _slots: {
+        rediscover: async (other: unknown) => {
+          rediscovered.push((other as { readonly address: string }).address);
         },
       },
     };
     const { refresh } = topologyOf(client);
     return {
-      asked,
-      end: () => end,
-      masters,
+      rediscovered,
+      pings,
+      thaws,
       async refresh(...down: number[]) {
         refresh(new Set(down.map((n) => `10.0.0.${n}:7000`)));
         await vi.advanceTimersByTimeAsync(0);
@@ -93,33 +100,34 @@ describe("a refresh of node-redis", () => {
   }
 
   test("asks none of the servers that are down", async () => {
-    const { asked, refresh } = startClient();
+    const { pings, rediscovered, refresh } = startClient();
     await refresh(1, 2, 4);
-    expect(asked).toEqual(["10.0.0.3:7000"]);
+    expect(pings).toEqual(["10.0.0.3:7000", "10.0.0.5:7000"]);
+    expect(rediscovered).toEqual(["10.0.0.3:7000"]);
   });
 
-  test("asks nobody when all are down", async () => {
-    const { asked, refresh } = startClient();
-    await refresh(1, 2, 3, 4, 5);
-    expect(asked).toEqual([]);
-    // Nor is that one under way.
-    await refresh(1);
-    expect(asked).toEqual(["10.0.0.2:7000"]);
-  });
-
-  test("is not asked for again while it is under way, and is after it, good or bad", async () => {
-    const { asked, end, refresh } = startClient();
-    for (let i = 0; i < 3; i += 1) await refresh(1);
-    expect(asked).toHaveLength(1);
-    end().reject(new Error("that one is silent too"));
-    await refresh(1, 2);
-    expect(asked).toHaveLength(1);
-    await refresh(1, 2);
-    expect(asked).toEqual(["10.0.0.2:7000", "10.0.0.3:7000"]);
-    end().resolve();
+  test("takes one that answers, though nobody knows yet that another is frozen, which is asked no more", async () => {
+    const { pings, rediscovered, thaws, refresh } = startClient(1, 2);
+    await refresh(2);
+    expect(rediscovered).toEqual(["10.0.0.3:7000"]);
+    await refresh(2);
+    expect(rediscovered).toHaveLength(2);
+    expect(pings.filter((address) => address === "10.0.0.1:7000")).toHaveLength(1);
+    thaws[0]?.();
     await vi.advanceTimersByTimeAsync(0);
-    await refresh(1, 2);
-    expect(asked).toHaveLength(3);
+    await refresh(2);
+    expect(pings.filter((address) => address === "10.0.0.1:7000")).toHaveLength(2);
+  });
+
+  test("asks nobody when all are down or silent, and goes on when one answers", async () => {
+    const { rediscovered, thaws, refresh } = startClient(1, 2, 3, 4, 5);
+    await refresh(1, 2, 3, 4, 5);
+    await refresh(1);
+    await refresh(1);
+    expect(rediscovered).toEqual([]);
+    thaws[2]?.();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(rediscovered).toEqual(["10.0.0.4:7000"]);
   });
 
   test("does not fail where the client has no such methods", async () => {

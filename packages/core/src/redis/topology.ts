@@ -4,6 +4,10 @@ import type { Remote } from "../store/store.ts";
 /** Who has a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
 type SlotOwner = readonly string[] | { readonly master: { readonly address: string } } | undefined;
 
+interface Master {
+  readonly address: string;
+}
+
 /** How the client of a cluster shows where slots are. */
 interface ClusterLike {
   readonly slots: readonly SlotOwner[];
@@ -12,8 +16,8 @@ interface ClusterLike {
   refreshSlotsCache?(callback: () => void): void;
   /** node-redis: reads it anew from the server of a client. */
   readonly _slots?: { rediscover(client: unknown): Promise<unknown> };
-  readonly masters?: ReadonlyArray<{ readonly address: string }>;
-  nodeClient?(master: object): Promise<unknown>;
+  readonly masters?: readonly Master[];
+  nodeClient?(master: Master): Promise<unknown>;
 }
 
 /** Which server answers for a key. */
@@ -42,7 +46,7 @@ export function topologyOf(client: object): Topology {
   return {
     slotOf,
     nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
-    refresh: oneAtATime((down) => refreshFrom(client, down)),
+    refresh: refreshes(client),
   };
 }
 
@@ -50,26 +54,32 @@ export function topologyOf(client: object): Topology {
  * Lets a client read its table anew. Clients do so by themselves when a connection breaks or a server says MOVED; a server
  * that is frozen does neither, even when another one has long taken its place. What fails is tried again later.
  */
-async function refreshFrom(client: ClusterLike, down: ReadonlySet<string>): Promise<void> {
-  client.refreshSlotsCache?.(() => {});
-  // Never from a silent server: node-redis would wait for it, and for nothing else after that.
-  const other = client.masters?.find(({ address }) => !down.has(address));
-  if (other === undefined || client.nodeClient === undefined) return;
-  await client._slots?.rediscover(await client.nodeClient(other));
-}
+function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
+  /** Servers that have not answered yet: no more is sent to them. */
+  const pinged = new Set<string>();
 
-/** Starts nothing while the last one runs, and hears no errors: it will be tried again. */
-function oneAtATime(
-  refresh: (down: ReadonlySet<string>) => Promise<void>,
-): (down: ReadonlySet<string>) => void {
-  let isRunning = false;
+  async function ping(master: Master): Promise<object> {
+    pinged.add(master.address);
+    try {
+      const node = (await client.nodeClient?.(master)) as { ping(): Promise<unknown> };
+      await node.ping();
+      return node;
+    } finally {
+      pinged.delete(master.address);
+    }
+  }
+
+  /** Only from a server that answers: node-redis would wait for another one, and for nothing else after that. */
+  async function rediscover(masters: readonly Master[]): Promise<void> {
+    await client._slots?.rediscover(await Promise.any(masters.map(ping)));
+  }
+
   return (down) => {
-    if (isRunning) return;
-    isRunning = true;
-    const end = (): void => {
-      isRunning = false;
-    };
-    void refresh(down).then(end, end);
+    client.refreshSlotsCache?.(() => {});
+    const others = client.masters?.filter(
+      ({ address }) => !down.has(address) && !pinged.has(address),
+    );
+    if (others !== undefined) void rediscover(others).catch(() => {});
   };
 }
 
