@@ -20,7 +20,7 @@ import { randomStart, randomSubjects } from "./random-steps.ts";
  * TypeScript give the same numbers, they are those that the limits have now, and nothing changes.
  */
 
-const HISTORIES = 300 * SCALE;
+const HISTORIES = 150 * SCALE;
 const LENGTH = 20;
 
 /** Numbers of a reply that tell of the decision, before those of the units; and of a limit. */

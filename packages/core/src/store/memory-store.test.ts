@@ -142,13 +142,13 @@ describe("when more clients come than it may hold", () => {
     expect(fresh.map(({ remaining }) => remaining)).toEqual(new Array(50).fill(3));
   });
 
-  test("a million clients take bounded memory, and none of them waits for a sweep", async () => {
+  test("more clients than it holds take bounded memory, and none of them waits for a sweep", async () => {
     const limiter = limiterWith(gcra({ limit: 100, window: "1h" }), { maxKeys: 10_000 });
     collectGarbage();
     const before = process.memoryUsage().heapUsed;
     let longest = 0;
     let last = performance.now();
-    for (let i = 0; i < 1_000_000; i += 1) {
+    for (let i = 0; i < 200_000; i += 1) {
       await limiter.consume(`198.51.${i >> 8}.${i & 255}`);
       const now = performance.now();
       longest = Math.max(longest, now - last);
