@@ -5,10 +5,13 @@ interface Emitter {
   listenerCount(event: "error"): number;
 }
 
-/** What a client last said was wrong. */
+/** What a client says is wrong. */
 export interface ClientErrors {
-  last: Error | undefined;
+  /** The last error of the last minute: an older one is no reason for what happens now. */
+  recent(): Error | undefined;
 }
+
+const RECENT_MS = 60_000;
 
 /** One listener for each client, however many stores are made on it. */
 const listening = new WeakMap<object, ClientErrors>();
@@ -21,12 +24,15 @@ const listening = new WeakMap<object, ClientErrors>();
 export function listenForErrors(client: object): ClientErrors {
   const known = listening.get(client);
   if (known !== undefined) return known;
-  const errors: ClientErrors = { last: undefined };
+  let last: Error | undefined;
+  let at = Number.NEGATIVE_INFINITY;
+  const errors = { recent: () => (performance.now() - at < RECENT_MS ? last : undefined) };
   listening.set(client, errors);
   if (!isEmitter(client)) return errors;
   let isTold = client.listenerCount("error") > 0;
   client.on("error", (error) => {
-    errors.last = withoutCommand(error);
+    last = withoutCommand(error);
+    at = performance.now();
     if (!isTold) warn(error);
     isTold = true;
   });

@@ -54,7 +54,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     remote: {
       ...topology,
       now: clock === undefined ? monotonicClock : () => readClock(clock),
-      lastError: () => errors.last,
+      lastError: errors.recent,
     },
     async run<Call>(step: Step<Call>, call: Call) {
       const keys = step.keys(call);

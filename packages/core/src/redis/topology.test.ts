@@ -48,8 +48,9 @@ describe.each([
   });
 });
 
-test("an empty list of addresses is nobody's", () => {
+test("an empty list of addresses is nobody's, and so is a shard without a primary", () => {
   expect(topologyOf({ slots: tableWith(FOO, []) }).nodeOf("foo")).toBe("");
+  expect(topologyOf({ slots: tableWith(FOO, { replicas: [] }) }).nodeOf("foo")).toBe("");
 });
 
 test("what ioredis puts in front of a key counts, and its hash tag comes first", () => {

@@ -2,7 +2,7 @@ import calculateSlot from "cluster-key-slot";
 import type { Remote } from "../store/store.ts";
 
 /** Who has a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
-type SlotOwner = readonly string[] | { readonly master: { readonly address: string } } | undefined;
+type SlotOwner = readonly string[] | { readonly master?: Master } | undefined;
 
 interface Master {
   readonly address: string;
@@ -99,7 +99,7 @@ function reconnects(client: SentinelLike): () => void {
 
 function addressOf(owner: SlotOwner): string {
   if (owner === undefined) return "";
-  return ("master" in owner ? owner.master.address : owner[0]) ?? "";
+  return ("master" in owner ? owner.master?.address : (owner as readonly string[])[0]) ?? "";
 }
 
 function isSentinel(client: object): client is SentinelLike {

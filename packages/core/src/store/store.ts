@@ -36,7 +36,7 @@ export interface Remote {
   refresh(down: ReadonlySet<string>): void;
   /** Microseconds on a clock that runs while a call is under way, and that follows a clock given to the store. */
   now(): number;
-  /** What the client last said was wrong, for the operator. */
+  /** What the client said was wrong of late, for the operator. */
   lastError(): Error | undefined;
 }
 
