@@ -1,3 +1,4 @@
+import { warn } from "@headgate/core/http";
 import type { FastifyInstance } from "fastify";
 
 /** Something an operator should know; `error` is why. */
@@ -13,7 +14,7 @@ export function writeNotice({ log }: FastifyInstance, notice: Notice): void {
   const { level, code, message, error } = notice;
   // Without a logger all of Fastify's methods are one function that does nothing.
   if (log.error === log.info) {
-    process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
+    warn(code, message);
   } else {
     log[level]({ code, err: error }, message);
   }

@@ -2,6 +2,7 @@ export { formatReceived } from "../errors.ts";
 export { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/failure-options.ts";
 export { partsOf } from "../limiter/limiter.ts";
 export type { Tell } from "../limiter/notices.ts";
+export { warn } from "../limiter/notices.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";
 export { HeadgateDenied } from "./denied.ts";

@@ -64,6 +64,7 @@ export function explain({ message, cause }: HeadgateError): string {
   return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
 }
 
-function warn(code: HeadgateErrorCode, message: string): void {
+/** Tells where there is no log. */
+export function warn(code: string, message: string): void {
   process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
 }
