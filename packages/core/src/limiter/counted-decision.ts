@@ -4,18 +4,11 @@ import { formatKind, HeadgateError } from "../errors.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Counters } from "./counters.ts";
 
-/** How every copy of Headgate asks a decision for its charges, which only the decision itself can read. */
-const TAKE_CHARGES = Symbol.for("@headgate/core.take-charges");
+/** How every copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
+const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
 /** How it is told that what was taken was not used. */
-const RETURN_CHARGES = Symbol.for("@headgate/core.return-charges");
-
-/** What a decision charged in one place. */
-export interface Charge {
-  readonly receipt: Receipt;
-  /** Whether it was charged in this process, because the store could not answer. */
-  readonly isLocal: boolean;
-}
+const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
 /** What is known of a decision when it has been taken. */
 export interface Outcome {
@@ -24,13 +17,14 @@ export interface Outcome {
   readonly limits: readonly LimitState[];
   readonly cost: number;
   readonly source: DecisionSource;
-  readonly charges: readonly Charge[];
+  /** Of what was charged where the decision was taken, as `source` says. */
+  readonly receipts: readonly Receipt[];
   /** How long a denial lasts for which no limit was asked. Default 0. */
   readonly retryAfterMs?: number;
 }
 
 /** What a decision tells that asked no limit. */
-const NOTHING_COUNTED = { limit: 0, remaining: 0, retryAfterMs: 0, resetAfterMs: 0 };
+const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
 const DEGRADED: readonly DecisionSource[] = ["local", "allow", "deny"];
 
@@ -48,11 +42,11 @@ export class CountedDecision implements Decision {
   /** The counters that were asked. */
   readonly #counters: Counters;
   /** Private, so that nobody can make one up; gone once they were used. */
-  #charges: readonly Charge[];
-  #taken: readonly Charge[] = [];
+  #receipts: readonly Receipt[];
+  #taken: readonly Receipt[] = [];
 
   constructor(counters: Counters, outcome: Outcome) {
-    const { allowed, limits, cost, source, charges, retryAfterMs = 0 } = outcome;
+    const { allowed, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed;
@@ -65,52 +59,52 @@ export class CountedDecision implements Decision {
     this.source = source;
     this.degraded = DEGRADED.includes(source);
     this.#counters = counters;
-    this.#charges = charges;
+    this.#receipts = receipts;
   }
 
-  /** Takes the charges out: they can be used once. `false` when other counters were charged. */
-  static takeCharges(decision: CountedDecision, counters: Counters): readonly Charge[] | false {
-    // What only inherits from a decision, or stands in for one, has no charges of its own.
+  /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
+  static takeReceipts(decision: CountedDecision, counters: Counters): readonly Receipt[] | false {
+    // What only inherits from a decision, or stands in for one, has no receipts of its own.
     if (!(#counters in decision) || !isPartOf(decision.#counters, counters)) return false;
-    decision.#taken = decision.#charges;
-    decision.#charges = [];
+    decision.#taken = decision.#receipts;
+    decision.#receipts = [];
     return decision.#taken;
   }
 
-  static returnCharges(decision: CountedDecision): void {
-    decision.#charges = decision.#taken;
+  static returnReceipts(decision: CountedDecision): void {
+    decision.#receipts = decision.#taken;
     decision.#taken = [];
   }
 }
 
-Object.defineProperty(CountedDecision.prototype, TAKE_CHARGES, {
+Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPTS, {
   value(this: CountedDecision, counters: Counters) {
-    return CountedDecision.takeCharges(this, counters);
+    return CountedDecision.takeReceipts(this, counters);
   },
 });
 
-Object.defineProperty(CountedDecision.prototype, RETURN_CHARGES, {
+Object.defineProperty(CountedDecision.prototype, RETURN_RECEIPTS, {
   value(this: CountedDecision) {
-    CountedDecision.returnCharges(this);
+    CountedDecision.returnReceipts(this);
   },
 });
 
 /** Puts back what was taken of a decision and not used, so that it can be taken again. */
-export function returnCharges(decision: Decision): void {
-  (decision as unknown as Record<symbol, () => void>)[RETURN_CHARGES]?.();
+export function returnReceipts(decision: Decision): void {
+  (decision as unknown as Record<symbol, () => void>)[RETURN_RECEIPTS]?.();
 }
 
-/** The charges of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
-export function takeCharges(decision: unknown, counters: Counters): readonly Charge[] {
+/** The receipts of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
+export function takeReceipts(decision: unknown, counters: Counters): readonly Receipt[] {
   const take: unknown =
     typeof decision === "object" && decision !== null
-      ? (decision as Record<symbol, unknown>)[TAKE_CHARGES]
+      ? (decision as Record<symbol, unknown>)[TAKE_RECEIPTS]
       : undefined;
-  const charges =
+  const receipts =
     typeof take === "function"
-      ? (take.call(decision, counters) as readonly Charge[] | false)
+      ? (take.call(decision, counters) as readonly Receipt[] | false)
       : false;
-  if (charges !== false) return charges;
+  if (receipts !== false) return receipts;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
     `refund takes a decision that this limiter made, got ${formatKind(decision)}`,

@@ -45,21 +45,20 @@ export class DenyCache {
    * decision which was denied then are not known.
    */
   find(units: readonly GroupUnit[], cost: number, now: number): LimitState[] | undefined {
-    const denials = units.flatMap(({ key }) => this.#denial(key, cost, now) ?? []);
-    if (denials.length === 0) return undefined;
+    const denials = units.map(({ key }) => this.#denial(key, cost, now));
+    const known = denials.filter((denial) => denial !== undefined);
+    if (known.length === 0) return undefined;
     const states: LimitState[] = [];
-    for (const unit of units) {
-      const denial =
-        this.#denial(unit.key, cost, now) ??
-        denials.find((beside) => this.#wouldAllow(unit.key, beside));
+    units.forEach((unit, u) => {
+      const denial = denials[u] ?? known.find((beside) => this.#wouldAllow(unit.key, beside));
       const numbers = denial?.told.get(unit.key);
-      if (denial === undefined || numbers === undefined) continue;
+      if (denial === undefined || numbers === undefined) return;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < unit.limits.length; i += 1) {
         const limit = unit.limits[i] as CompiledLimit;
         states[unit.group.positions[i] as number] = stateAfter(limit, numbers, i, elapsed);
       }
-    }
+    });
     return present(states);
   }
 

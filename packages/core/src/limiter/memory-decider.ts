@@ -5,7 +5,7 @@ import { refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/unit.ts";
 import type { Answer } from "./ask-store.ts";
-import { CountedDecision, takeCharges } from "./counted-decision.ts";
+import { CountedDecision, takeReceipts } from "./counted-decision.ts";
 import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { present, readReply, rejectForeign } from "./read-reply.ts";
@@ -19,16 +19,11 @@ export function createMemoryDecider(counters: Counters): Decider {
 
     async decide(units, cost, charge) {
       const { allowed, limits, receipts } = await decideOn(store, counters, units, cost, charge);
-      const charges = receipts.map((receipt) => ({ receipt, isLocal: false }));
-      return new CountedDecision(counters, { allowed, limits, cost, source: "store", charges });
+      return new CountedDecision(counters, { allowed, limits, cost, source: "store", receipts });
     },
 
     async giveBack(decision) {
-      const charges = takeCharges(decision, counters);
-      return giveBackOn(
-        store,
-        charges.map(({ receipt }) => receipt),
-      );
+      return giveBackOn(store, takeReceipts(decision, counters));
     },
 
     forget: (units) => forgetOn(store, units),

@@ -3,10 +3,9 @@ import { CHANNELS } from "../channels.ts";
 import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
 import { codeOf } from "../errors.ts";
-import type { Receipt } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
 import { askStore } from "./ask-store.ts";
-import { CountedDecision, returnCharges, takeCharges } from "./counted-decision.ts";
+import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
@@ -58,16 +57,15 @@ export function createRemoteDecider(
     units: readonly GroupUnit[],
     cost: number,
     charge: boolean,
+    sent: number,
   ): Promise<Decision> {
-    const sent = remote.now();
     const answer = await askStore(asked, units, cost, charge);
     const { allowed, limits, receipts } = answer;
     if (allowed && charge) denials.forgetKnown(units, remote.now());
     if (failure.denyCache && answer.lasting.length > 0) {
       denials.remember(answer.lasting, cost, sent, remote.now());
     }
-    const charges = receipts.map((receipt) => ({ receipt, isLocal: false }));
-    return new CountedDecision(counters, { allowed, limits, cost, source: "store", charges });
+    return new CountedDecision(counters, { allowed, limits, cost, source: "store", receipts });
   }
 
   async function decideWithout(
@@ -95,41 +93,37 @@ export function createRemoteDecider(
     watch,
 
     async decide(units, cost, charge) {
-      const known =
-        charge && failure.denyCache ? denials.find(units, cost, remote.now()) : undefined;
+      const now = remote.now();
+      const known = charge && failure.denyCache ? denials.find(units, cost, now) : undefined;
       if (known !== undefined) {
         return new CountedDecision(counters, {
           allowed: false,
           limits: known,
           cost,
           source: "deny-cache",
-          charges: [],
+          receipts: [],
         });
       }
       try {
-        return await askAndRemember(units, cost, charge);
+        return await askAndRemember(units, cost, charge, now);
       } catch (error) {
         return decideWithout(error, units, cost, charge);
       }
     },
 
     async giveBack(decision) {
-      const charges = takeCharges(decision, counters);
-      const receipts = (isLocal: boolean): Receipt[] =>
-        charges.filter((charge) => charge.isLocal === isLocal).map(({ receipt }) => receipt);
-      const remotely = receipts(false);
-      const down = remotely
+      const receipts = takeReceipts(decision, counters);
+      if (decision.source === "local") return withoutStore.giveBack(receipts);
+      const down = receipts
         .flatMap((receipt) => receipt.units)
         .map(({ key }) => watch.downReason(key))
         .find((reason) => reason !== undefined);
       if (down !== undefined) {
         // Nothing was done, so it can be asked for again.
-        returnCharges(decision);
+        returnReceipts(decision);
         throw down;
       }
-      const isGivenHere = await withoutStore.giveBack(receipts(true));
-      const isGivenThere = await returns.refund(remotely);
-      return isGivenHere || isGivenThere;
+      return returns.refund(receipts);
     },
 
     async forget(units) {

@@ -36,8 +36,7 @@ export function prepareWithoutStore(counters: Counters, failure: FailurePolicy):
   ): Promise<Decision> {
     const answer = await decideOn(local, counters, units.map(shareOf), cost, charge);
     const { allowed, limits, receipts } = answer;
-    const charges = receipts.map((receipt) => ({ receipt, isLocal: true }));
-    return new CountedDecision(counters, { allowed, limits, cost, source: "local", charges });
+    return new CountedDecision(counters, { allowed, limits, cost, source: "local", receipts });
   }
 
   return {
@@ -48,7 +47,7 @@ export function prepareWithoutStore(counters: Counters, failure: FailurePolicy):
         limits: [],
         cost,
         source: onUnavailable,
-        charges: [],
+        receipts: [],
         retryAfterMs: DENY_RETRY_MS,
       });
     },
