@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Limiter } from "@headgate/core";
+import { createLimiter, slidingLog } from "@headgate/core";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { expect } from "vitest";
+import type { LostPrimary } from "../support/lost-primaries.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import type { Asked } from "./callers.ts";
+import { admittedBy, percentile, startCallers } from "./callers.ts";
+
+const STORE_TIMEOUT_MS = 100;
+/** What a busy machine adds to a timer. */
+const NOISE_MS = 50;
+/** Few enough that all of them are asked for on each side of a failover. */
+const LIMIT = 60;
+
+export interface Failover {
+  readonly client: RedisClient;
+  /** Whose counts the primary has that is lost. */
+  readonly subjects: readonly string[];
+  /** Who is asked for as well. */
+  readonly others?: readonly string[];
+  readonly fault: LostPrimary<string>["fault"];
+  /** The primary that will be lost. */
+  readonly primary: RedisProcess;
+  /** Resolves when somebody else has its place. */
+  takenOver(): Promise<unknown>;
+  /** From then to the first undegraded decision of every subject; clients have a backoff of their own. */
+  readonly recoveryMs: number;
+}
+
+/** What was answered, and when. */
+export interface Outlasted {
+  /** Until the loss. */
+  readonly before: readonly Asked[];
+  /** Asked from the loss on. */
+  readonly since: readonly Asked[];
+  /** In words: the times of the failover and of the answers. */
+  readonly told: string;
+}
+
+/** Loses a primary under load: answers come in time, no more than the bound is admitted, and the store decides again. */
+export async function outlastFailover(failover: Failover): Promise<Outlasted> {
+  const { client, subjects, others = [], fault, primary, takenOver, recoveryMs } = failover;
+  const limits = [slidingLog({ limit: LIMIT, window: "7d" })];
+  const store = redisStore(client);
+  const limiter = createLimiter({ name: "api", limits, store, denyCache: false }) as Limiter;
+  const callers = startCallers(limiter, [...subjects, ...others], 10);
+  await delay(300);
+  const before = [...callers.asked];
+
+  const lostAt = performance.now();
+  if (fault === "killed") await primary.kill();
+  else primary.freeze();
+  await takenOver();
+  const takenOverAt = performance.now();
+  let backAt: number;
+  try {
+    backAt = await waitUntil("every subject is counted by the store again", recoveryMs, () =>
+      subjects.every((subject) => {
+        const last = callers.asked.findLast((one) => one.subject === subject);
+        return last !== undefined && last.at > lostAt && !last.decision.degraded;
+      })
+        ? performance.now()
+        : undefined,
+    );
+  } finally {
+    await callers.stop();
+  }
+  await limiter.close();
+
+  const since = callers.asked.filter(({ at }) => at >= lostAt);
+  expect(percentile(since, 1)).toBeLessThanOrEqual(STORE_TIMEOUT_MS + NOISE_MS);
+  for (const subject of subjects) {
+    const asked = callers.asked.filter((one) => one.subject === subject);
+    // Once more than the policy, where the replica had not heard of the last writes; and once in this process.
+    expect(admittedBy(asked, "store")).toBeLessThanOrEqual(2 * LIMIT);
+    expect(admittedBy(asked, "local")).toBeLessThanOrEqual(LIMIT);
+  }
+  const told =
+    `taken over after ${(takenOverAt - lostAt).toFixed(0)} ms, undegraded ${(backAt - takenOverAt).toFixed(0)} ms later; ` +
+    `longest answer ${percentile(since, 1).toFixed(0)} ms, half of ${since.length} within ${percentile(since, 0.5).toFixed(2)} ms`;
+  return { before, since, told };
+}
