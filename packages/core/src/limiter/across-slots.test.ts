@@ -1,51 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { HeldCall, HeldStore } from "../../../../test/support/held-store.ts";
+import { holdStore, letRun } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import type { Decision } from "../decision.ts";
-import { memoryStore } from "../store/memory-store.ts";
-import type { Step, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter } from "./limiter.ts";
 
-/** A call that has been made and is not carried out yet. */
-interface Held {
-  readonly name: string;
-  carryOut(): Promise<void>;
-}
-
-/** A cluster of one process: each dimension is a slot of its own, and each call is carried out when the test says so. */
-function startCluster() {
-  let now = 1_800_000_000_000;
-  const memory = memoryStore({ clock: () => now });
-  const held: Held[] = [];
-  const store: Store = {
-    owner: {},
-    prefix: "hg",
-    remote: {
-      slotOf: (key) => (key.includes(":tenant:") ? 1 : 2),
-      nodeOf: (key) => (key.includes(":tenant:") ? "one" : "two"),
-      refresh() {},
-      now: () => now * 1_000,
-      lastError: () => undefined,
-    },
-    run<Call>(step: Step<Call>, call: Call) {
-      return new Promise<readonly number[]>((resolve, reject) => {
-        held.push({
-          name: step.name,
-          async carryOut() {
-            await memory.run(step, call).then(resolve, reject);
-            // All that follows from the reply has been asked before the next one is carried out.
-            for (let i = 0; i < 20; i += 1) await Promise.resolve();
-          },
-        });
-      });
-    },
-  };
-  const pass = (ms: number): void => {
-    now += ms;
-  };
-  return { store, held, pass };
-}
+/** Each dimension is a slot of its own. */
+const startCluster = (): HeldStore => holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
 
 const limits = [
   fixedWindow({ limit: 2, window: "1h", name: "user" }),
@@ -60,12 +24,12 @@ function open(store: Store): Open {
 }
 
 /** Carries out everything that is asked, in the order it was asked. */
-async function settle(held: Held[]): Promise<void> {
+async function settle(held: HeldCall[]): Promise<void> {
   for (let next = held.shift(); next !== undefined; next = held.shift()) await next.carryOut();
 }
 
-async function answerOf<T>(held: Held[], asked: Promise<T>): Promise<T> {
-  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+async function answerOf<T>(held: HeldCall[], asked: Promise<T>): Promise<T> {
+  await letRun();
   await settle(held);
   return asked;
 }
@@ -99,7 +63,7 @@ describe("a decision over two slots", () => {
     const { store, held } = startCluster();
     const limiter = open(store);
     const asked = limiter.consume(subject);
-    for (let i = 0; i < 20; i += 1) await Promise.resolve();
+    await letRun();
     expect(held).toHaveLength(2);
     const decision = await answerOf(held, asked);
     expect(decision).toMatchObject({ allowed: true, source: "store", degraded: false });
@@ -148,7 +112,7 @@ describe("a decision over two slots", () => {
       const options = { name: "api", limits: tight, store, denyCache: false } as const;
       const limiter = createLimiter({ ...options, storeTimeout: "1m" });
       const asked = Array.from({ length: deciders }, () => limiter.consume(subject));
-      for (let i = 0; i < 20; i += 1) await Promise.resolve();
+      await letRun();
       while (held.length > 0) await held.splice(choose(held.length), 1)[0]?.carryOut();
       const decisions = await Promise.all(asked);
       for (const { degraded, limits: told } of decisions) {
@@ -202,7 +166,7 @@ describe("a decision over two slots", () => {
     const two = createLimiter({ ...options, name: "api" });
     const first = one.consume(subject, { cost: 1 });
     const second = two.consume(subject, { cost: 1 });
-    for (let i = 0; i < 20; i += 1) await Promise.resolve();
+    await letRun();
     // Both look; the second takes the tenant, then the first takes its user and is denied.
     const looks = held.splice(0);
     for (const look of looks) await look.carryOut();
