@@ -1,26 +1,49 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
+import type { Server } from "node:net";
 
 /** Below the ports that systems give to outgoing connections, which could take the place of a server that is to come back. */
 const FIRST = 16_384;
 const LAST = 32_767;
+const RANGE_LENGTH = 128;
 
-/** A port on 127.0.0.1 where nobody listens. Random, since test files that run at once look for theirs too. */
+/** Ports of this process alone, as long as it listens on the first of them: other test files look for theirs at the same time. */
+let range: { next: number; readonly last: number } | undefined;
+
+/** A port on 127.0.0.1 where nobody listens, and which no other caller is given. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST + 1));
+    if (range === undefined || range.next > range.last) range = await claimRange();
+    const port = range.next;
+    range.next += 1;
     if (await isFree(port)) return port;
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const probe = createServer().listen(port, "127.0.0.1");
-  try {
-    await once(probe, "listening");
-  } catch {
-    return false;
+async function claimRange(): Promise<{ next: number; readonly last: number }> {
+  for (;;) {
+    const first = FIRST + RANGE_LENGTH * Math.floor((Math.random() * (LAST - FIRST)) / RANGE_LENGTH);
+    const claim = await listen(first);
+    if (claim === undefined) continue;
+    claim.unref();
+    return { next: first + 1, last: first + RANGE_LENGTH - 1 };
   }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = await listen(port);
+  if (probe === undefined) return false;
   probe.close();
   await once(probe, "close");
   return true;
+}
+
+async function listen(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+    return server;
+  } catch {
+    return undefined;
+  }
 }
