@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
 import type { Server } from "node:net";
+import { createServer } from "node:net";
 
 /** Below the ports that systems give to outgoing connections, which could take the place of a server that is to come back. */
 const FIRST = 16_384;
@@ -22,7 +22,8 @@ export async function freePort(): Promise<number> {
 
 async function claimRange(): Promise<{ next: number; readonly last: number }> {
   for (;;) {
-    const first = FIRST + RANGE_LENGTH * Math.floor((Math.random() * (LAST - FIRST)) / RANGE_LENGTH);
+    const first =
+      FIRST + RANGE_LENGTH * Math.floor((Math.random() * (LAST - FIRST)) / RANGE_LENGTH);
     const claim = await listen(first);
     if (claim === undefined) continue;
     claim.unref();

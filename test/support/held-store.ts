@@ -37,9 +37,9 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
       slotOf,
       nodeOf: (key) => `${slotOf(key)}`,
       refresh() {},
-      now: () => now * 1_000,
       lastError: () => undefined,
     },
+    now: () => now * 1_000,
     run<Call>(step: Step<Call>, call: Call) {
       return new Promise<readonly number[]>((resolve, reject) => {
         let answer = (): void => {};

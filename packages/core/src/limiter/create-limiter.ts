@@ -3,6 +3,7 @@ import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
+import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import type { Counters } from "./counters.ts";
 import { compileCounters, joinCounters } from "./counters.ts";
@@ -149,23 +150,12 @@ function limiterOn(
 
 /** The name and the store of a limiter's counters. */
 function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
-  if (store !== undefined && !isStore(store)) {
-    throw invalidKind("store must be made by memoryStore or redisStore", store);
-  }
+  if (store !== undefined) requireStore(store);
   const place = store ?? (parent === undefined ? undefined : partsOf(parent).counters.store);
   // Counters that nobody else can reach need no name to be told apart by.
   const named = name === undefined && place === undefined ? "limiter" : name;
   requireName(named);
   return { name: named, store: place ?? memoryStore() };
-}
-
-function isStore(store: unknown): store is Store {
-  const { owner, prefix, run } = (store ?? {}) as Partial<Store>;
-  return (
-    ((typeof owner === "object" && owner !== null) || typeof owner === "function") &&
-    typeof prefix === "string" &&
-    typeof run === "function"
-  );
 }
 
 function readCost(options: CostOptions | undefined): number {

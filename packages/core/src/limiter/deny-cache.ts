@@ -16,7 +16,7 @@ const MAX_UNITS = 10_000;
 /** So many costs of one subject. */
 const MAX_COSTS = 8;
 
-/** What the store said when it denied one cost to one unit. Times are of the store's `remote.now()`. */
+/** What the store said when it denied one cost to one unit. Times are of the store's `store.now()`. */
 interface Denial {
   /** When the asking call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
   readonly sent: number;

@@ -127,7 +127,7 @@ describe("a name", () => {
   test("is registered where every copy of this package in the process finds it", () => {
     const store = memoryStore();
     createLimiter({ name: "api", limits: perMinute, store });
-    const registry = (globalThis as never)[Symbol.for("@headgate/core/1.names")] as WeakMap<
+    const registry = (globalThis as never)[Symbol.for("@headgate/core/1.limiter-names")] as WeakMap<
       object,
       Map<string, unknown>
     >;

@@ -2,7 +2,7 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import { sharedBy } from "./shared.ts";
 
-/** One limiter's counters, known by owner, prefix and name: limiters that share this object share a budget. */
+/** What counts under a name, known by owner, prefix and name: those that share this object share their counts. */
 export interface NameClaim {
   readonly identity: object;
   /** Gives the name back; the last one to do so frees it. */
@@ -25,17 +25,18 @@ export function requireName(name: unknown): asserts name is string {
 }
 
 /**
- * Claims a name on a store for a policy. The same name with the same policy is the same limiter.
+ * Claims a name on a store for a policy. The same name with the same policy is the same limiter; a breaker's name is of
+ * another kind.
  * Throws `HEADGATE_DUPLICATE_NAME` for another policy.
  */
-export function claimName(store: Store, name: string, policy: string): NameClaim {
-  const names = namesOf(store.owner);
+export function claimName(store: Store, name: string, policy: string, kind = "limiter"): NameClaim {
+  const names = sharedBy<Map<string, NameEntry>>(store.owner, `${kind}-names`, () => new Map());
   const id = `${store.prefix}:${name}`;
   const entry = names.get(id) ?? { policy, users: 0 };
   if (entry.policy !== policy) {
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a limiter named ${formatReceived(name)} with another policy exists on this store: ${entry.policy} is not ${policy}; give one of them another name, or close it first`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${entry.policy} is not ${policy}; give one of them another name, or close it first`,
     );
   }
   entry.users += 1;
@@ -50,8 +51,4 @@ export function claimName(store: Store, name: string, policy: string): NameClaim
       if (entry.users === 0) names.delete(id);
     },
   };
-}
-
-function namesOf(owner: object): Map<string, NameEntry> {
-  return sharedBy(owner, "names", () => new Map());
 }

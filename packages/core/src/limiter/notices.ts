@@ -47,7 +47,7 @@ export function createNotices(): Notices {
       for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
       if (before.has(words) || before.size >= MANY_WORDS) return;
       before.set(words, now);
-      const what = "limits are decided without it, as onUnavailable says";
+      const what = "limits and breakers do without it";
       tell(error.code, `${explain(error)}; ${what}`, error);
     },
 

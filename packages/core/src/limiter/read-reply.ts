@@ -80,7 +80,7 @@ export function readState(
 }
 
 /** Throws `HEADGATE_FOREIGN_KEY` when a step found something in a key that Headgate did not put there. */
-export function rejectForeign(reply: readonly number[], units: readonly Unit[]): void {
+export function rejectForeign(reply: readonly number[], units: readonly Pick<Unit, "key">[]): void {
   if (reply[0] !== -1) return;
   throw new HeadgateError(
     "HEADGATE_FOREIGN_KEY",

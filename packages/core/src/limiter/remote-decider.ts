@@ -2,7 +2,6 @@ import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
-import { codeOf } from "../errors.ts";
 import type { Remote } from "../store/store.ts";
 import { askStore } from "./ask-store.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
@@ -10,6 +9,7 @@ import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import type { FailurePolicy } from "./failure-options.ts";
+import { storeFailure } from "./store-failure.ts";
 import { createStoreReturns } from "./store-returns.ts";
 import { watchStore } from "./store-watch.ts";
 import type { GroupUnit } from "./units.ts";
@@ -23,15 +23,6 @@ export interface DegradedDecision {
   /** Why the store did not decide, known by its `code`. */
   readonly reason: HeadgateError;
 }
-
-/** What a store says when it did not decide. All other errors are the caller's. */
-const NOT_DECIDED: readonly string[] = [
-  "HEADGATE_STORE_UNAVAILABLE",
-  "HEADGATE_STORE_MISCONFIGURED",
-  "HEADGATE_SLOT_UNAVAILABLE",
-  "HEADGATE_FOREIGN_KEY",
-  "HEADGATE_BAD_REPLY",
-];
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
@@ -61,9 +52,9 @@ export function createRemoteDecider(
   ): Promise<Decision> {
     const answer = await askStore(asked, units, cost, charge);
     const { allowed, limits, receipts } = answer;
-    if (allowed && charge) denials.forgetKnown(units, remote.now());
+    if (allowed && charge) denials.forgetKnown(units, store.now());
     if (failure.denyCache && answer.lasting.length > 0) {
-      denials.remember(answer.lasting, cost, sent, remote.now());
+      denials.remember(answer.lasting, cost, sent, store.now());
     }
     return new CountedDecision(counters, { allowed, limits, cost, source: "store", receipts });
   }
@@ -74,10 +65,7 @@ export function createRemoteDecider(
     cost: number,
     charge: boolean,
   ): Promise<Decision> {
-    const code = codeOf(error);
-    if (code === undefined || !NOT_DECIDED.includes(code)) throw error;
-    const reason = error as HeadgateError;
-    if (code !== "HEADGATE_STORE_UNAVAILABLE") watch.notices.tellOnce(reason);
+    const reason = storeFailure(error, watch.notices);
     const decision = await withoutStore.decide(units, cost, charge);
     if (degradedDecisions.hasSubscribers) {
       degradedDecisions.publish({
@@ -93,7 +81,7 @@ export function createRemoteDecider(
     watch,
 
     async decide(units, cost, charge) {
-      const now = remote.now();
+      const now = store.now();
       const known = charge && failure.denyCache ? denials.find(units, cost, now) : undefined;
       if (known !== undefined) {
         return new CountedDecision(counters, {

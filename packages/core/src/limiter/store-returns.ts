@@ -27,7 +27,7 @@ export function createStoreReturns(
     calls: readonly { readonly call: Call; readonly units: readonly Unit[] }[],
   ): Promise<boolean> {
     const units = calls.flatMap((one) => one.units);
-    denials.forget(units, remote.now());
+    denials.forget(units, store.now());
     try {
       const replies = calls.map(async ({ call, units: [first, ...others] }) => {
         if (first === undefined) return false;
@@ -37,7 +37,7 @@ export function createStoreReturns(
       });
       return (await Promise.all(replies)).includes(true);
     } finally {
-      denials.forget(units, remote.now());
+      denials.forget(units, store.now());
     }
   }
 

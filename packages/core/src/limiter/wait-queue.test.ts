@@ -29,6 +29,7 @@ function start(limits: Policy, maxQueue?: number) {
   const store: Store = {
     owner: memory.owner,
     prefix: memory.prefix,
+    now: memory.now,
     async run(step, call) {
       asked.push(step.name);
       const reply = await memory.run(step, call);
@@ -321,6 +322,7 @@ describe("wait", () => {
     const store: Store = {
       owner: memory.owner,
       prefix: memory.prefix,
+      now: memory.now,
       run: async (step, call) => {
         if (failures > 0) {
           failures -= 1;

@@ -51,11 +51,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return {
     owner: client,
     prefix,
-    remote: {
-      ...topology,
-      now: clock === undefined ? monotonicClock : () => readClock(clock),
-      lastError: errors.recent,
-    },
+    remote: { ...topology, lastError: errors.recent },
+    now: clock === undefined ? monotonicClock : () => readClock(clock),
     async run<Call>(step: Step<Call>, call: Call) {
       const keys = step.keys(call);
       const args = [

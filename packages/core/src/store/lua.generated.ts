@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "deeb21d0269d5e8334cd347770be64cc468e09dc",
+  sha1: "abffef649c34cd513a8b40be39eda574db5b3d7f",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -529,6 +529,23 @@ now = time[1] * 1000000 + time[2]
 else
 now = tonumber(clock)
 end
+local function readString(command, key)
+local reply = redis.pcall(command, key)
+if type(reply) ~= "table" then
+return reply, false
+end
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key), false
+end
+local function expiryAfter(microseconds)
+local milliseconds = math.ceil(microseconds / 1000) + 1
+if clock ~= "" then
+milliseconds = math.max(milliseconds, DAY)
+end
+return string.format("%d", milliseconds)
+end
 local loaded, described, units, opened = {}, {}, {}, {}
 local function limitsOf(description)
 local limits = described[description]
@@ -550,16 +567,6 @@ limits.hasLog = limits.hasLog or name == "log"
 end
 described[description] = limits
 return limits
-end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
-return reply, false
-end
-if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
-return nil, true
-end
-return redis.call(command, key), false
 end
 local function attachLogs(unit)
 local isWhole, states = true, unit.states
@@ -642,11 +649,7 @@ end
 local function writeChanged()
 for _, unit in ipairs(opened) do
 if unit.dirty then
-local milliseconds = math.ceil(unit.reset / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
-end
-milliseconds = string.format("%d", milliseconds)
+local milliseconds = expiryAfter(unit.reset)
 local bytes = struct.pack(">I7I6", now, unit.birth)
 for i, limit in ipairs(unit.limits) do
 local state = unit.states[i]
@@ -739,7 +742,7 @@ return replies`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "24de6d88ce1dbefa143ba97e36b665efe62cc9c6",
+  sha1: "0ae0bcec9d80a42bf9213fe19836c86060ae1841",
   source: `local algorithms = {}
 local SLOT = 13
 local function defineEntries()
@@ -1266,6 +1269,23 @@ now = time[1] * 1000000 + time[2]
 else
 now = tonumber(clock)
 end
+local function readString(command, key)
+local reply = redis.pcall(command, key)
+if type(reply) ~= "table" then
+return reply, false
+end
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key), false
+end
+local function expiryAfter(microseconds)
+local milliseconds = math.ceil(microseconds / 1000) + 1
+if clock ~= "" then
+milliseconds = math.max(milliseconds, DAY)
+end
+return string.format("%d", milliseconds)
+end
 local loaded, described, units, opened = {}, {}, {}, {}
 local function limitsOf(description)
 local limits = described[description]
@@ -1287,16 +1307,6 @@ limits.hasLog = limits.hasLog or name == "log"
 end
 described[description] = limits
 return limits
-end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
-return reply, false
-end
-if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
-return nil, true
-end
-return redis.call(command, key), false
 end
 local function attachLogs(unit)
 local isWhole, states = true, unit.states
@@ -1379,11 +1389,7 @@ end
 local function writeChanged()
 for _, unit in ipairs(opened) do
 if unit.dirty then
-local milliseconds = math.ceil(unit.reset / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
-end
-milliseconds = string.format("%d", milliseconds)
+local milliseconds = expiryAfter(unit.reset)
 local bytes = struct.pack(">I7I6", now, unit.birth)
 for i, limit in ipairs(unit.limits) do
 local state = unit.states[i]

@@ -33,6 +33,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return {
     owner: table,
     prefix: "memory",
+    now: () => readClock(clock),
     run: async <Call>(step: Step<Call>, call: Call) => step.twin(call, table, moments()),
   };
 }

@@ -1,4 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
+import { formatKind, HeadgateError } from "../errors.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
 /** The moment of a call, and a number for what it creates. */
@@ -34,8 +35,6 @@ export interface Remote {
   nodeOf(key: string): string;
   /** Asks the client to find out anew which server has which keys, and not to ask those that are down. */
   refresh(down: ReadonlySet<string>): void;
-  /** Microseconds on a clock that runs while a call is under way, and that follows a clock given to the store. */
-  now(): number;
   /** What the client said was wrong of late, for the operator. */
   lastError(): Error | undefined;
 }
@@ -53,5 +52,22 @@ export interface Store {
   readonly prefix: string;
   /** Where the counts are outside this process; undefined where they are in it, and always answer: `run` is waited for then. */
   readonly remote?: Remote | undefined;
+  /** Microseconds on a clock of this process that runs while a call is under way, and that follows a clock given to the store. */
+  now(): number;
   run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a value that is no store. */
+export function requireStore(store: unknown): asserts store is Store {
+  const { owner, prefix, now, run } = (store ?? {}) as Partial<Store>;
+  const isStore =
+    ((typeof owner === "object" && owner !== null) || typeof owner === "function") &&
+    typeof prefix === "string" &&
+    typeof now === "function" &&
+    typeof run === "function";
+  if (isStore) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `store must be made by memoryStore or redisStore, got ${formatKind(store)}`,
+  );
 }

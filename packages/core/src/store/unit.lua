@@ -8,17 +8,7 @@ Whatever does not fit (another length, numbers out of range) is garbage and coun
 A unit's limits come as a description: each limit's algorithm and parameters, separated by spaces.
 ]]
 local HEADER = 13
-local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0 -- what was read last
-
--- The server's clock in microseconds, or the one given to tests and replays.
-if clock == "" then
-  local time = redis.call("TIME")
-  now = time[1] * 1000000 + time[2]
-else
-  now = tonumber(clock)
-end
+--- @include "call"
 
 local loaded, described, units, opened = {}, {}, {}, {}
 
@@ -43,18 +33,6 @@ local function limitsOf(description)
   end
   described[description] = limits
   return limits
-end
-
--- Runs a command that reads a string. Returns its reply, or nil and true when the key holds something else.
-local function readString(command, key)
-  local reply = redis.pcall(command, key)
-  if type(reply) ~= "table" then
-    return reply, false
-  end
-  if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
-    return nil, true
-  end
-  return redis.call(command, key), false -- any other error ends the script, in the server's own words
 end
 
 -- Ties the logs of a unit to their keys. Returns whether they are as long as they should be, then whether one is foreign.
@@ -146,16 +124,12 @@ local function nextUnit()
   return unit
 end
 
--- Writes the units that changed. Expiry is garbage collection only: a key outlives the last moment, `reset` microseconds
--- from now, at which it differs from an absent one.
+-- Writes the units that changed. A key outlives the last moment, `reset` microseconds from now, at which it differs from an
+-- absent one.
 local function writeChanged()
   for _, unit in ipairs(opened) do
     if unit.dirty then
-      local milliseconds = math.ceil(unit.reset / 1000) + 1
-      if clock ~= "" then
-        milliseconds = math.max(milliseconds, DAY)
-      end
-      milliseconds = string.format("%d", milliseconds)
+      local milliseconds = expiryAfter(unit.reset)
       local bytes = struct.pack(">I7I6", now, unit.birth)
       for i, limit in ipairs(unit.limits) do
         local state = unit.states[i]

@@ -1,0 +1,75 @@
+import { channel } from "node:diagnostics_channel";
+import type { HeadgateError } from "@headgate/core";
+import type { BreakerState } from "./machine/period.ts";
+
+/**
+ * The names under which breakers publish on `node:diagnostics_channel`. The messages are `BreakerStateChange`,
+ * `RejectedCall` and `DegradedBreaker`.
+ */
+export const BREAKER_CHANNELS = {
+  /** This process learned that a target is in another state. */
+  state: "headgate:breaker:state",
+  /** A call was not let through. */
+  rejected: "headgate:breaker:rejected",
+  /** The store did not answer: this process goes on by itself, until it does. */
+  degraded: "headgate:breaker:degraded",
+} as const;
+
+/** Published on `headgate:breaker:state`, in each process of the fleet once. */
+export interface BreakerStateChange {
+  /** The breaker's name. */
+  readonly breaker: string;
+  readonly target: string;
+  readonly from: BreakerState;
+  readonly to: BreakerState;
+  /** Whether a call of this process caused it: true in one process of the fleet. */
+  readonly here: boolean;
+  /** The calls that caused it: those of the window, or the trial calls; failures and slow ones are some of them. */
+  readonly calls: number;
+  readonly failures: number;
+  readonly slow: number;
+  /** The share of successes among them, 0 to 1; null without calls. */
+  readonly successRate: number | null;
+  /** The share of slow calls among them, 0 to 1; null without calls. */
+  readonly slowRate: number | null;
+  /** How often it opened in a row. */
+  readonly opened: number;
+  /** For how long it will be open: milliseconds, rounded up; 0 where it is not, or where nobody knows. */
+  readonly openForMs: number;
+  /** True when it is the state of this process only, because the store is away. */
+  readonly degraded: boolean;
+}
+
+/** Published on `headgate:breaker:rejected`. */
+export interface RejectedCall {
+  readonly breaker: string;
+  readonly target: string;
+  readonly state: BreakerState;
+  readonly retryAfterMs: number;
+  readonly degraded: boolean;
+}
+
+/** Published on `headgate:breaker:degraded`, once for each target and outage. */
+export interface DegradedBreaker {
+  readonly breaker: string;
+  readonly target: string;
+  /** Why the store did not answer, known by its `code`. */
+  readonly reason: HeadgateError;
+}
+
+const stateChanges = channel(BREAKER_CHANNELS.state);
+const rejectedCalls = channel(BREAKER_CHANNELS.rejected);
+const degradedBreakers = channel(BREAKER_CHANNELS.degraded);
+
+export function publishStateChange(change: BreakerStateChange): void {
+  stateChanges.publish(change);
+}
+
+export function publishDegraded(degraded: DegradedBreaker): void {
+  degradedBreakers.publish(degraded);
+}
+
+/** Makes the message only where somebody listens: there may be many. */
+export function publishRejected(describe: () => RejectedCall): void {
+  if (rejectedCalls.hasSubscribers) rejectedCalls.publish(describe());
+}

@@ -1,0 +1,143 @@
+import type { Store } from "@headgate/core";
+import { HeadgateError, memoryStore } from "@headgate/core";
+import {
+  claimName,
+  escapePart,
+  escapeSubject,
+  fingerprint,
+  formatKind,
+  formatReceived,
+  requireName,
+  requireStore,
+  sharedBy,
+} from "@headgate/core/floors";
+import { LRUCache } from "lru-cache";
+import type { Breaker } from "./breaker.ts";
+import type { BreakerOptions, Settings } from "./breaker-options.ts";
+import { readBreakerOptions } from "./breaker-options.ts";
+import { guardTarget } from "./guarded-target.ts";
+import type { TargetKeys } from "./machine/target.ts";
+import { accessStore } from "./store-access.ts";
+import { TargetLink } from "./target-link.ts";
+
+/** The links of a name on a store: breakers that share it know, and tell, the same. */
+interface Links {
+  of(target: string): TargetLink;
+  users: number;
+  /** Sends what was collected. */
+  flush(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Makes a circuit breaker. The same name on the same store, with the same options, is the same breaker, in all processes.
+ * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export function createBreaker<Result = unknown>(
+  options: BreakerOptions<Result> = {},
+): Breaker<Result> {
+  const settings = readBreakerOptions(options);
+  const { name, store } = placeOf(options);
+  const claim = claimName(store, name, settings.canonical, "breaker");
+  const links = sharedBy(claim.identity, "breaker-links", () => linkTargets(name, store, settings));
+  links.users += 1;
+  let isClosed = false;
+  const guard = {
+    breaker: name,
+    settings,
+    now: store.now,
+    requireOpen() {
+      if (isClosed) throw closed(name);
+    },
+  };
+
+  return {
+    name,
+    ...guardTarget(links.of("default"), guard),
+
+    for(target) {
+      guard.requireOpen();
+      return guardTarget(links.of(checkTarget(target)), guard);
+    },
+
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      claim.release();
+      links.users -= 1;
+      await links.flush();
+      if (links.users === 0) links.close();
+    },
+  };
+}
+
+function linkTargets(name: string, store: Store, settings: Settings<never>): Links {
+  const { policy, storeTimeoutMs, flushInterval } = settings;
+  const access = accessStore(store, storeTimeoutMs);
+  const unsent = new Set<TargetLink>();
+  const context = {
+    breaker: name,
+    access,
+    local: access.isShared ? memoryStore({ clock: () => store.now() / 1_000 }) : undefined,
+    flushInterval,
+    freshFor: freshFor(access.isShared, settings),
+    unsent,
+  };
+  const known = new LRUCache<string, TargetLink>({ max: settings.maxTargets });
+  const suffix = `:breaker/${escapePart(name)}`;
+  const shape = fingerprint(`${policy.window.kind} ${policy.size}`);
+
+  function keysOf(target: string): TargetKeys {
+    const periodKey = `${store.prefix}:{${escapeSubject(target)}}${suffix}`;
+    return { periodKey, windowKey: `${periodKey}:${shape}`, policy };
+  }
+
+  return {
+    users: 0,
+    of(target) {
+      const link = known.get(target) ?? new TargetLink(target, keysOf(target), context);
+      known.set(target, link);
+      return link;
+    },
+    async flush() {
+      await Promise.all([...unsent].map((link) => link.flush()));
+    },
+    close: access.close,
+  };
+}
+
+/** Where nobody else counts nothing grows old; where each call is reported each call asks. */
+function freshFor(isShared: boolean, { flushInterval, storeTimeoutMs }: Settings<never>): number {
+  if (!isShared) return Number.POSITIVE_INFINITY;
+  return flushInterval === 0 ? 0 : flushInterval + storeTimeoutMs * 1_000;
+}
+
+/** The name and the store of a breaker's counts. */
+function placeOf({ name, store }: BreakerOptions<never>): { name: string; store: Store } {
+  if (store !== undefined) requireStore(store);
+  // Counts that nobody else can reach need no name to be told apart by.
+  const named = name === undefined && store === undefined ? "breaker" : name;
+  requireName(named);
+  return { name: named, store: store ?? memoryStore() };
+}
+
+function checkTarget(target: unknown): string {
+  if (target === undefined || target === "") {
+    throw new HeadgateError(
+      "HEADGATE_EMPTY_KEY",
+      `a target must not be empty, got ${formatReceived(target)}`,
+    );
+  }
+  if (typeof target === "string") return target;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_KEY",
+    `a target must be a string, got ${formatKind(target)}`,
+  );
+}
+
+function closed(name: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_CLOSED",
+    `the breaker ${formatReceived(name)} has been closed`,
+  );
+}

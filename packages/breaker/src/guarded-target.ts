@@ -1,0 +1,172 @@
+import { toMilliseconds } from "@headgate/core/floors";
+import type { Admission } from "./admission.ts";
+import { admitCall, admitTrial, codeOfOutcome, toPermit } from "./admission.ts";
+import type { CallContext, Refusal, RunOptions, Target } from "./breaker.ts";
+import { HeadgateBreakerOpen } from "./breaker-open.ts";
+import type { Settings } from "./breaker-options.ts";
+import type { RejectedCall } from "./channels.ts";
+import { publishRejected } from "./channels.ts";
+import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "./machine/period.ts";
+import type { OutcomeCode } from "./machine/window.ts";
+import type { Ending } from "./made-call.ts";
+import { makeCall } from "./made-call.ts";
+import { NO_OPTIONS, readRunOptions } from "./run-options.ts";
+import type { TargetLink } from "./target-link.ts";
+import type { View } from "./view.ts";
+import { stateOf, toSnapshot } from "./view.ts";
+
+/** What all targets of a breaker share. */
+export interface Guard<Result> {
+  readonly breaker: string;
+  readonly settings: Settings<Result>;
+  now(): number;
+  /** Throws `HEADGATE_CLOSED`. */
+  requireOpen(): void;
+}
+
+/** A ramp may let the next call through already: what asks again need not wait long. */
+const RAMP_RETRY_MS = 1_000;
+
+/** One target of a breaker, over what this process knows of it. */
+export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Target<Result> {
+  const { settings, requireOpen } = guard;
+  const { slowCallMs } = settings;
+  const isTimed = slowCallMs !== Number.POSITIVE_INFINITY;
+
+  /** How a call counts; -1 when it says nothing of the target. */
+  function judge<T extends Result>(ending: Ending<T>): 0 | 1 | -1 {
+    if (ending.how === "timeout") return 1;
+    if (ending.how === "aborted") return ABORTED[settings.aborted];
+    const { isFailure } = settings;
+    if (isFailure === undefined) return ending.how === "threw" ? 1 : 0;
+    const settled: PromiseSettledResult<T> =
+      ending.how === "threw"
+        ? { status: "rejected", reason: ending.error }
+        : { status: "fulfilled", value: ending.result };
+    return isFailure(settled) ? 1 : 0;
+  }
+
+  function rejected(): RejectedCall {
+    const { view } = link;
+    return {
+      breaker: guard.breaker,
+      target: link.name,
+      state: stateOf(view),
+      retryAfterMs: retryAfter(view, guard.now()),
+      degraded: view.degraded,
+    };
+  }
+
+  function reject(): HeadgateBreakerOpen {
+    publishRejected(rejected);
+    return new HeadgateBreakerOpen(rejected());
+  }
+
+  /** Tells how a call ended that was admitted, and settles it for its caller. */
+  async function conclude<T extends Result>(
+    ending: Ending<T>,
+    admission: Admission,
+    started: number,
+    fallback: RunOptions<T>["fallback"],
+  ): Promise<T> {
+    let outcome: 0 | 1 | -1 = 1;
+    try {
+      outcome = judge(ending);
+    } finally {
+      const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
+      const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
+      // Nobody waits until the store has counted it; what fails there is told where it is learned.
+      admission.end(code)?.catch(() => {});
+    }
+    const isRefused = outcome === 1 && fallback !== undefined && ending.how !== "aborted";
+    if (isRefused) return fallback(refusalOf(ending));
+    if (ending.how === "returned") return ending.result;
+    throw ending.error;
+  }
+
+  return {
+    target: link.name,
+
+    async run<T extends Result>(
+      call: (context: CallContext) => T | Promise<T>,
+      options: RunOptions<T> = NO_OPTIONS,
+    ) {
+      requireOpen();
+      const timeoutMs = readRunOptions(call, options);
+      const { fallback, signal } = options;
+      signal?.throwIfAborted();
+      const answer = link.answer() ?? (await link.ask());
+      if (answer === 0) {
+        const error = reject();
+        if (fallback === undefined) throw error;
+        return fallback({ because: "open", error });
+      }
+      const admission = admit(answer);
+      if (signal?.aborted) {
+        admission.end(-1)?.catch(() => {});
+        throw signal.reason;
+      }
+      const started = isTimed ? performance.now() : 0;
+      return conclude(await makeCall(call, signal, timeoutMs), admission, started, fallback);
+    },
+
+    async admit() {
+      requireOpen();
+      const answer = link.answer() ?? (await link.ask());
+      const { state, degraded, retryAfterMs } = rejected();
+      if (answer !== 0)
+        return toPermit(admit(answer), { state, degraded, retryAfterMs: 0 }, slowCallMs);
+      publishRejected(rejected);
+      return toPermit(undefined, { state, degraded, retryAfterMs }, slowCallMs);
+    },
+
+    async record(outcome, durationMs) {
+      requireOpen();
+      await link.note(codeOfOutcome(outcome, durationMs, slowCallMs), -1);
+    },
+
+    async snapshot() {
+      requireOpen();
+      await link.look();
+      return toSnapshot(link.view);
+    },
+
+    async forceOpen() {
+      requireOpen();
+      await link.order(FORCED_OPEN, false);
+    },
+
+    async disable() {
+      requireOpen();
+      await link.order(DISABLED, false);
+    },
+
+    async metricsOnly() {
+      requireOpen();
+      await link.order(METRICS_ONLY, false);
+    },
+
+    async reset() {
+      requireOpen();
+      await link.order(CLOSED, true);
+    },
+  };
+
+  function admit(answer: number): Admission {
+    return answer === -1 ? admitCall(link) : admitTrial(link, answer, settings.probeTimeoutMs);
+  }
+}
+
+const ABORTED = { ignore: -1, success: 0, failure: 1 } as const;
+
+function retryAfter({ kind, ends, learned }: View, now: number): number {
+  if (kind === FORCED_OPEN) return Number.POSITIVE_INFINITY;
+  const left = Math.max(toMilliseconds(ends - Math.max(now, learned)), 1);
+  return kind === CLOSED ? Math.min(left, RAMP_RETRY_MS) : left;
+}
+
+function refusalOf<T>(ending: Ending<T>): Refusal<T> {
+  if (ending.how === "returned") return { because: "result", result: ending.result };
+  if (ending.how === "timeout") return { because: "timeout", error: ending.error };
+  return { because: "error", error: ending.error };
+}

@@ -1,0 +1,43 @@
+import type { Store } from "@headgate/core/floors";
+import type { Contact } from "./machine/contact.ts";
+import { contact } from "./machine/contact.ts";
+import { order } from "./machine/order.ts";
+import { CLOSED, METRICS_ONLY } from "./machine/period.ts";
+import type { TargetKeys } from "./machine/target.ts";
+import type { View } from "./view.ts";
+
+/**
+ * A target as this process alone knows it, for the time when the store is away. Memory does at once what it is asked, so
+ * calls take effect in their order, whether or not they are awaited.
+ */
+export interface LocalTarget {
+  /** Counts outcomes, and decides nothing. */
+  count(outcomes: string): Promise<unknown>;
+  /** Forgets what was counted. */
+  empty(): Promise<unknown>;
+  /** Decides from now on, beginning with what is known of the fleet. */
+  takeOver(view: View | undefined): Promise<unknown>;
+  /** Only counts again. */
+  handBack(): Promise<unknown>;
+  contact(call: Contact): Promise<readonly number[]>;
+}
+
+/** `store` is memory of this process, on the clock of the shared one. */
+export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget {
+  function onlyCount(empties: boolean): Promise<unknown> {
+    return store.run(order, { target, kind: METRICS_ONLY, lasts: 0, opened: 0, empties });
+  }
+
+  void onlyCount(true);
+  return {
+    count: (outcomes) =>
+      store.run(contact, { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: false }),
+    empty: () => onlyCount(true),
+    takeOver({ kind, ends, opened } = { kind: CLOSED, ends: 0, opened: 0 } as View) {
+      const lasts = Math.max(ends - store.now(), 0);
+      return store.run(order, { target, kind, lasts, opened, empties: false });
+    },
+    handBack: () => onlyCount(false),
+    contact: (call) => store.run(contact, call),
+  };
+}

@@ -1,0 +1,32 @@
+import type { Window } from "./window.ts";
+
+/** When a breaker opens and closes, as both twins are told. Times are microseconds. */
+export interface BreakerPolicy {
+  readonly window: Window;
+  /** The window's length, or how many calls it holds. */
+  readonly size: number;
+  readonly minimumCalls: number;
+  readonly minimumSuccessRate: number;
+  /** Above 1 where calls are never slow. */
+  readonly slowCallRate: number;
+  readonly probes: number;
+  /** How long a trial call's lease lasts. */
+  readonly lease: number;
+  readonly ramp: number;
+  /** For how long it opens the first, the second, ... time in a row; the last from then on. */
+  readonly openFor: readonly number[];
+  /** The same, as the Lua twin is told. */
+  readonly description: string;
+}
+
+/** Whether so many calls are worse than the policy wants. */
+export function isBad(
+  policy: BreakerPolicy,
+  calls: number,
+  failures: number,
+  slow: number,
+): boolean {
+  return (
+    (calls - failures) / calls < policy.minimumSuccessRate || slow / calls >= policy.slowCallRate
+  );
+}

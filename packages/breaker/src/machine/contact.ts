@@ -1,0 +1,52 @@
+import type { Step } from "@headgate/core/floors";
+import { contactLua } from "./lua.generated.ts";
+import { ask, isCounted, judge, settle } from "./period.ts";
+import type { TargetKeys } from "./target.ts";
+import { closeTarget, emptyWindow, openTarget } from "./target.ts";
+
+export interface Contact {
+  readonly target: TargetKeys;
+  /** The period in which the calls were admitted; -1 for any. */
+  readonly admitted: number;
+  /** How they ended, as a batch of the window writes it; empty for none. */
+  readonly outcomes: string;
+  /** The lease of a trial call; 0 for none. */
+  readonly lease: number;
+  /** How that ended: an outcome's code, or -1 for a call that says nothing. */
+  readonly outcome: number;
+  /** Whether one more call is asked for. */
+  readonly asks: boolean;
+}
+
+/** Contacts a target: tells how calls ended, asks for one more, and learns how it is doing. contact.lua documents the reply. */
+export const contact: Step<Contact> = {
+  name: "contact",
+  script: contactLua,
+  keys: ({ target }) => [target.periodKey, target.windowKey],
+
+  parameters: ({ target, admitted, outcomes, lease, outcome, asks }) => [
+    target.policy.description,
+    admitted,
+    outcomes,
+    lease,
+    outcome,
+    asks ? 1 : 0,
+  ],
+
+  twin({ target, admitted, outcomes, lease, outcome, asks }, memory, moment) {
+    const { policy } = target;
+    const { now } = moment;
+    const open = openTarget(target, memory, moment);
+    const { period, id } = open;
+    if (outcomes !== "" && isCounted(period, admitted)) {
+      policy.window.add(open.window, outcomes, now, policy.size);
+      open.windowIsDirty = true;
+      judge(period, policy, id, now, open.window);
+    }
+    if (lease !== 0 && settle(period, policy, id, now, lease, outcome)) {
+      emptyWindow(open, policy, now);
+    }
+    const permit = asks ? ask(period, policy, id, now) : 0;
+    return closeTarget(target, open, memory, now, permit);
+  },
+};

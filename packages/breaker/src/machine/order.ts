@@ -1,0 +1,54 @@
+import type { Step } from "@headgate/core/floors";
+import { orderLua } from "./lua.generated.ts";
+import {
+  beginByHand,
+  beginClosed,
+  beginHalfOpen,
+  beginOpenFor,
+  CLOSED,
+  HALF_OPEN,
+  OPEN,
+} from "./period.ts";
+import type { TargetKeys } from "./target.ts";
+import { closeTarget, emptyWindow, openTarget } from "./target.ts";
+
+export interface Order {
+  readonly target: TargetKeys;
+  /** The period to begin, by its number in `STATES`. */
+  readonly kind: number;
+  /** Microseconds that an open period lasts, or the ramp of a closed one. */
+  readonly lasts: number;
+  /** How often it has opened in a row. */
+  readonly opened: number;
+  /** Whether the window is emptied. */
+  readonly empties: boolean;
+}
+
+/** Sets how a target is doing, by hand. The reply is that of a contact. */
+export const order: Step<Order> = {
+  name: "order",
+  script: orderLua,
+  keys: ({ target }) => [target.periodKey, target.windowKey],
+
+  parameters: ({ target, kind, lasts, opened, empties }) => [
+    target.policy.description,
+    kind,
+    lasts,
+    opened,
+    empties ? 1 : 0,
+  ],
+
+  twin({ target, kind, lasts, opened, empties }, memory, moment) {
+    const { policy } = target;
+    const { now } = moment;
+    const open = openTarget(target, memory, moment);
+    const { period, id, window } = open;
+    if (kind === CLOSED) beginClosed(period, policy, id, now, window, lasts);
+    else if (kind === OPEN) beginOpenFor(period, policy, id, now, window, lasts);
+    else if (kind === HALF_OPEN) beginHalfOpen(period, id, now);
+    else beginByHand(period, kind, id, now, window);
+    period.opened = opened;
+    if (empties) emptyWindow(open, policy, now);
+    return closeTarget(target, open, memory, now, 0);
+  },
+};

@@ -1,0 +1,246 @@
+import type { BreakerPolicy } from "./breaker-policy.ts";
+import { isBad } from "./breaker-policy.ts";
+import type { Counts } from "./window.ts";
+
+/** The kinds of periods, by their number in period.lua. */
+export const STATES = [
+  "closed",
+  "open",
+  "half-open",
+  "forced-open",
+  "disabled",
+  "metrics-only",
+] as const;
+
+export type BreakerState = (typeof STATES)[number];
+
+export const CLOSED = 0;
+export const OPEN = 1;
+export const HALF_OPEN = 2;
+export const FORCED_OPEN = 3;
+export const DISABLED = 4;
+export const METRICS_ONLY = 5;
+
+const A_DAY = 86_400_000_000;
+const MOST_OPENED = 65_535;
+
+/** A trial call under way. */
+interface Lease {
+  readonly id: number;
+  ends: number;
+}
+
+/** How a target is doing. Twin of the record that period.lua describes; changed in place. */
+export interface Period {
+  kind: number;
+  id: number;
+  since: number;
+  ends: number;
+  expires: number;
+  opened: number;
+  calls: number;
+  failures: number;
+  slow: number;
+  done: number;
+  doneFailures: number;
+  doneSlow: number;
+  leases: Lease[];
+  /** Whether it is to be kept. */
+  dirty: boolean;
+  /** Whether it began now. */
+  changed: boolean;
+}
+
+/** What a target without a record is: closed. */
+export function absentPeriod(now: number): Period {
+  return {
+    kind: CLOSED,
+    id: 0,
+    since: now,
+    ends: 0,
+    expires: 0,
+    opened: 0,
+    calls: 0,
+    failures: 0,
+    slow: 0,
+    done: 0,
+    doneFailures: 0,
+    doneSlow: 0,
+    leases: [],
+    dirty: false,
+    changed: false,
+  };
+}
+
+/** Begins a period in place of another; `counts` are the numbers that caused it. */
+function begin(period: Period, kind: number, id: number, now: number, counts: Counts): void {
+  const { calls, failures, slow } = counts;
+  const { expires, opened } = period;
+  Object.assign(period, absentPeriod(now), { kind, id, expires, opened, calls, failures, slow });
+  period.dirty = true;
+  period.changed = true;
+}
+
+export function beginOpen(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+  counts: Counts,
+): void {
+  begin(period, OPEN, id, now, counts);
+  period.opened = Math.min(period.opened + 1, MOST_OPENED);
+  const { openFor } = policy;
+  period.ends = now + (openFor[Math.min(period.opened, openFor.length) - 1] as number);
+  period.expires = period.ends + A_DAY;
+}
+
+/** Opens for a time that is given. */
+export function beginOpenFor(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+  counts: Counts,
+  lasts: number,
+): void {
+  beginOpen(period, policy, id, now, counts);
+  period.ends = now + lasts;
+  period.expires = period.ends + A_DAY;
+}
+
+export function beginHalfOpen(period: Period, id: number, now: number): void {
+  begin(period, HALF_OPEN, id, now, period);
+  period.expires = now + A_DAY;
+}
+
+/** What was admitted before must not count after: the record stays for as long as the window, and the ramp. */
+export function beginClosed(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+  counts: Counts,
+  ramp: number,
+): void {
+  begin(period, CLOSED, id, now, counts);
+  period.opened = 0;
+  period.ends = now + ramp;
+  period.expires = now + Math.max(policy.window.expiry(policy.size), ramp);
+}
+
+/** A state set by hand stays for as long as somebody asks for it once in a week. */
+export function beginByHand(
+  period: Period,
+  kind: number,
+  id: number,
+  now: number,
+  counts: Counts,
+): void {
+  begin(period, kind, id, now, counts);
+  period.expires = now + 7 * A_DAY;
+}
+
+/** The clock stepped back. What is left of a period is no longer than before the step. */
+function stepBack(period: Period, policy: BreakerPolicy, now: number): void {
+  if (period.since > now) {
+    const step = period.since - now;
+    period.since = now;
+    period.ends = Math.max(period.ends - step, 0);
+    period.expires -= step;
+    period.dirty = true;
+  }
+  for (const lease of period.leases) {
+    if (lease.ends <= now + policy.lease) continue;
+    lease.ends = now + policy.lease;
+    period.dirty = true;
+  }
+}
+
+/** Brings a period to the present; returns it, or the one that came after it. */
+export function advancePeriod(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+): Period {
+  if (period.id === 0) return period;
+  stepBack(period, policy, now);
+  if (period.expires <= now) return absentPeriod(now);
+  if (period.kind === OPEN && period.ends <= now) beginHalfOpen(period, id, now);
+  else if (period.kind >= FORCED_OPEN && period.expires < now + 6 * A_DAY) {
+    period.expires = now + 7 * A_DAY;
+    period.dirty = true;
+  }
+  return period;
+}
+
+/** Whether outcomes of calls that were admitted in the period `admitted`, -1 for any, are counted now. */
+export function isCounted(period: Period, admitted: number): boolean {
+  if (period.kind !== CLOSED && period.kind !== METRICS_ONLY) return false;
+  return period.id === 0 || admitted === -1 || admitted === period.id;
+}
+
+/** Opens when the window holds enough calls, and they are bad. */
+export function judge(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+  window: Counts,
+): void {
+  const { calls, failures, slow } = window;
+  if (period.kind !== CLOSED || calls < policy.minimumCalls) return;
+  if (isBad(policy, calls, failures, slow)) beginOpen(period, policy, id, now, window);
+}
+
+/**
+ * Ends a trial call: with 0, and 1 more for a failure, 2 more for a slow call, or with -1 for one that says nothing. Returns
+ * whether the window is to be emptied.
+ */
+export function settle(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+  lease: number,
+  outcome: number,
+): boolean {
+  const found = period.leases.findIndex((other) => other.id === lease && other.ends > now);
+  if (found === -1) return false;
+  period.leases.splice(found, 1);
+  period.dirty = true;
+  period.expires = now + A_DAY;
+  if (outcome < 0) return false;
+  period.done += 1;
+  period.doneFailures += outcome % 2;
+  period.doneSlow += Math.floor(outcome / 2);
+  if (period.done < policy.probes) return false;
+  const counts = { calls: period.done, failures: period.doneFailures, slow: period.doneSlow };
+  if (isBad(policy, counts.calls, counts.failures, counts.slow)) {
+    beginOpen(period, policy, id, now, counts);
+    return false;
+  }
+  beginClosed(period, policy, id, now, counts, policy.ramp);
+  return true;
+}
+
+/** Asks for a call: 0 no, -1 yes, or the lease of a trial call. */
+export function ask(period: Period, policy: BreakerPolicy, id: number, now: number): number {
+  if (period.kind === OPEN || period.kind === FORCED_OPEN) return 0;
+  if (period.kind !== HALF_OPEN) return -1;
+  period.leases = period.leases.filter((lease) => lease.ends > now);
+  if (period.done + period.leases.length >= policy.probes) return 0;
+  period.leases.push({ id, ends: now + policy.lease });
+  period.dirty = true;
+  period.expires = now + A_DAY;
+  return id;
+}
+
+/** Microseconds until the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
+export function leftOf(period: Period, policy: BreakerPolicy, now: number): number {
+  if (period.kind !== HALF_OPEN) return Math.max(period.ends - now, 0);
+  const held = period.leases.filter((lease) => lease.ends > now);
+  if (period.done + held.length < policy.probes) return 0;
+  return Math.min(policy.lease, ...held.map((lease) => lease.ends - now));
+}

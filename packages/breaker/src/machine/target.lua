@@ -1,0 +1,90 @@
+--[[
+A target: the key of its period and the key of its window, and the policy that a call comes with, separated by spaces:
+  the kind of its window and its size, calls at least, the success rate at least, the rate of slow calls at which it opens,
+  trial calls, microseconds that a lease and the ramp last, then for how long it opens the first, the second, ... time
+]]
+--- @include "../../../core/src/store/call"
+local windows = {}
+--- @include "time-window"
+--- @include "call-window"
+--- @include "period"
+
+local policies, calls = {}, 0
+
+local function policyOf(description)
+  local policy = policies[description]
+  if policy then
+    return policy
+  end
+  local words = string.gmatch(description, "%S+")
+  local function number()
+    return tonumber(words())
+  end
+  policy = {
+    window = windows[words()](),
+    size = number(),
+    minimumCalls = number(),
+    minimumSuccessRate = number(),
+    slowCallRate = number(),
+    probes = number(),
+    lease = number(),
+    ramp = number(),
+    openFor = {},
+  }
+  for word in words do
+    policy.openFor[#policy.openFor + 1] = tonumber(word)
+  end
+  policies[description] = policy
+  return policy
+end
+
+-- What a key holds: its bytes, or nil; then whether it holds something foreign.
+local function readKey(key)
+  local bytes, isForeign = readString("GET", key)
+  return bytes or nil, isForeign
+end
+
+-- The target that the next two keys and the next argument name, brought to the present; nil when a key of it is foreign.
+local function nextTarget()
+  keyAt, argumentAt, calls = keyAt + 2, argumentAt + 1, calls + 1
+  local policy = policyOf(ARGV[argumentAt])
+  local target = {
+    policy = policy,
+    periodKey = KEYS[keyAt - 1],
+    windowKey = KEYS[keyAt],
+    id = (birth + calls) % (2 ^ 48 - 1) + 1, -- of what begins with this call
+  }
+  local periodBytes, isForeign = readKey(target.periodKey)
+  local windowBytes, isForeignToo = readKey(target.windowKey)
+  if isForeign or isForeignToo then
+    return nil
+  end
+  local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
+  target.period = advancePeriod(period, policy, target.id)
+  local window = windowBytes and policy.window.unpack(windowBytes, policy.size) or policy.window.fresh(now, policy.size)
+  window.dirty = policy.window.advance(window, now, policy.size)
+  target.window = window
+  return target
+end
+
+local function emptyWindow(target)
+  target.window = target.policy.window.fresh(now, target.policy.size)
+  target.window.dirty = true
+end
+
+-- Writes what has changed, and says how the target is doing, with the answer to what was asked.
+local function closeTarget(target, permit)
+  local period, window, policy = target.period, target.window, target.policy
+  if period.dirty then
+    redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))
+  end
+  if window.dirty then
+    redis.call("SET", target.windowKey, policy.window.pack(window), "PX", expiryAfter(policy.window.expiry(policy.size)))
+  end
+  return {
+    period.kind, period.id, leftOf(period, policy), period.opened,
+    period.calls, period.failures, period.slow,
+    window.calls, window.failures, window.slow,
+    permit, period.changed and 1 or 0,
+  }
+end

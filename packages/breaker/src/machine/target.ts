@@ -1,0 +1,82 @@
+import type { MemoryTable, Moment } from "@headgate/core/floors";
+import type { BreakerPolicy } from "./breaker-policy.ts";
+import type { Period } from "./period.ts";
+import { absentPeriod, advancePeriod, leftOf } from "./period.ts";
+import type { Counts } from "./window.ts";
+
+/** Where a target's counts are, and when it opens. Both keys are in one cluster slot. */
+export interface TargetKeys {
+  readonly periodKey: string;
+  readonly windowKey: string;
+  readonly policy: BreakerPolicy;
+}
+
+/** A target as this process keeps it, brought to the present. Twin of the one in target.lua. */
+export interface OpenTarget {
+  readonly id: number;
+  readonly period: Period;
+  window: Counts;
+  windowIsDirty: boolean;
+}
+
+export function openTarget(
+  { periodKey, windowKey, policy }: TargetKeys,
+  memory: MemoryTable,
+  { now, birth }: Moment,
+): OpenTarget {
+  const id = ((birth + 1) % (2 ** 48 - 1)) + 1;
+  const known = memory.get(periodKey) as Period | undefined;
+  if (known !== undefined) {
+    known.dirty = false;
+    known.changed = false;
+  }
+  const { window, size } = policy;
+  const counts = (memory.get(windowKey) as Counts | undefined) ?? window.fresh(now, size);
+  return {
+    id,
+    period: advancePeriod(known ?? absentPeriod(now), policy, id, now),
+    window: counts,
+    windowIsDirty: window.advance(counts, now, size),
+  };
+}
+
+export function emptyWindow(
+  target: OpenTarget,
+  { window, size }: BreakerPolicy,
+  now: number,
+): void {
+  target.window = window.fresh(now, size);
+  target.windowIsDirty = true;
+}
+
+/** Keeps what has changed, and says how the target is doing, with the answer to what was asked. */
+export function closeTarget(
+  { periodKey, windowKey, policy }: TargetKeys,
+  { period, window, windowIsDirty }: OpenTarget,
+  memory: MemoryTable,
+  now: number,
+  permit: number,
+): number[] {
+  if (period.dirty) {
+    // What a breaker knows is dearer than a limit that is hardly used.
+    memory.set(periodKey, period, { share: 1, expires: period.expires, entries: 0 }, now);
+  }
+  if (windowIsDirty) {
+    const expires = now + policy.window.expiry(policy.size);
+    memory.set(windowKey, window, { share: 1, expires, entries: 0 }, now);
+  }
+  return [
+    period.kind,
+    period.id,
+    leftOf(period, policy, now),
+    period.opened,
+    period.calls,
+    period.failures,
+    period.slow,
+    window.calls,
+    window.failures,
+    window.slow,
+    permit,
+    period.changed ? 1 : 0,
+  ];
+}

@@ -1,0 +1,63 @@
+import { HeadgateError } from "@headgate/core";
+import type { CallContext } from "./breaker.ts";
+
+/** How a call ended, as its caller sees it. */
+export type Ending<Result> =
+  | { readonly how: "returned"; readonly result: Result }
+  | { readonly how: "threw"; readonly error: unknown }
+  | { readonly how: "timeout"; readonly error: HeadgateError }
+  | { readonly how: "aborted"; readonly error: unknown };
+
+/** Makes a call, and gives it up when its signal aborts or its time is over, whether or not it listens. */
+export async function makeCall<Result>(
+  call: (context: CallContext) => Result | Promise<Result>,
+  signal: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+): Promise<Ending<Result>> {
+  if (signal === undefined && timeoutMs === undefined) return endingOf(call, new LazyContext());
+  const controller = new AbortController();
+  let giveUp: (ending: Ending<Result>) => void = () => {};
+  const givenUp = new Promise<Ending<Result>>((resolve) => {
+    giveUp = (ending) => {
+      resolve(ending);
+      controller.abort((ending as { readonly error?: unknown }).error);
+    };
+  });
+  const onAbort = (): void => giveUp({ how: "aborted", error: signal?.reason });
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => giveUp({ how: "timeout", error: late(timeoutMs) }), timeoutMs);
+  try {
+    return await Promise.race([givenUp, endingOf(call, controller)]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+async function endingOf<Result>(
+  call: (context: CallContext) => Result | Promise<Result>,
+  context: CallContext,
+): Promise<Ending<Result>> {
+  try {
+    return { how: "returned", result: await call(context) };
+  } catch (error) {
+    return { how: "threw", error };
+  }
+}
+
+function late(timeoutMs: number): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_BREAKER_TIMEOUT",
+    `the call took longer than its timeout of ${timeoutMs} ms`,
+  );
+}
+
+/** Makes a signal, which nothing aborts, only for calls that read it. */
+class LazyContext implements CallContext {
+  get signal(): AbortSignal {
+    return new AbortController().signal;
+  }
+}

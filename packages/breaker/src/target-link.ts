@@ -1,0 +1,292 @@
+import type { Store } from "@headgate/core/floors";
+import { codeOf, toMilliseconds, warn } from "@headgate/core/floors";
+import { publishDegraded, publishStateChange } from "./channels.ts";
+import type { LocalTarget } from "./local-target.ts";
+import { createLocalTarget } from "./local-target.ts";
+import type { Contact } from "./machine/contact.ts";
+import { contact } from "./machine/contact.ts";
+import { order } from "./machine/order.ts";
+import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "./machine/period.ts";
+import type { TargetKeys } from "./machine/target.ts";
+import type { OutcomeBatch, OutcomeCode } from "./machine/window.ts";
+import { Ramp } from "./ramp.ts";
+import type { StoreAccess } from "./store-access.ts";
+import type { View } from "./view.ts";
+import { ratesOf, readPermit, readView, stateOf } from "./view.ts";
+
+/** So many outcomes are sent without waiting for more. */
+const MANY = 1_000;
+
+/** An open breaker looks so often, in microseconds, whether somebody has closed it by hand. */
+const LOOK_AGAIN = 1_000_000;
+
+/** What all links of a breaker share. */
+export interface LinkContext {
+  readonly breaker: string;
+  readonly access: StoreAccess;
+  /** Memory of this process; undefined where the store itself is. */
+  readonly local: Store | undefined;
+  /** Microseconds; 0 sends each outcome by itself. */
+  readonly flushInterval: number;
+  /** For how many microseconds a view may be used. */
+  readonly freshFor: number;
+  /** Links that have something to send. */
+  readonly unsent: Set<TargetLink>;
+}
+
+type Question = Pick<Contact, "lease" | "outcome" | "asks">;
+
+const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
+
+/**
+ * What this process knows of a target, and what it has to tell of it. Outcomes are collected and sent together, and each
+ * contact brings news; a call is let through by what is known, as long as that is fresh.
+ */
+export class TargetLink {
+  readonly name: string;
+  readonly #keys: TargetKeys;
+  readonly #context: LinkContext;
+  readonly #local: LocalTarget | undefined;
+  readonly #ramp: Ramp;
+  #view: View | undefined;
+  /** Increases with each change after which earlier calls say nothing of the present. */
+  #era = 0;
+  #batch: OutcomeBatch;
+  /** The period in which calls of the batch were admitted; -1 for any. */
+  #admitted = -1;
+  #timer: NodeJS.Timeout | undefined;
+  /** The report under way; there is one at most, where outcomes are collected. */
+  #sending: Promise<void> | undefined;
+  #looking: Promise<unknown> | undefined;
+  #contacts = 0;
+  #learned = 0;
+  #isDegraded = false;
+
+  constructor(name: string, keys: TargetKeys, context: LinkContext) {
+    this.name = name;
+    this.#keys = keys;
+    this.#context = context;
+    this.#local = context.local && createLocalTarget(context.local, keys);
+    this.#ramp = new Ramp(keys.policy.ramp);
+    this.#batch = this.#newBatch();
+  }
+
+  /** The last that was learned: something, once a call was answered. */
+  get view(): View {
+    return this.#view as View;
+  }
+
+  /** What calls that are let through now are to say of their time. */
+  get era(): number {
+    return this.#era;
+  }
+
+  /** The answer to a call by what is known: 0 no, -1 yes; undefined where the store is to be asked. */
+  answer(): number | undefined {
+    const view = this.#view;
+    if (view === undefined) return undefined;
+    if (view.kind === OPEN) return this.#answerOpen(view);
+    const { freshFor, access } = this.#context;
+    if (
+      freshFor === Number.POSITIVE_INFINITY &&
+      view.kind === CLOSED &&
+      view.ends <= view.learned
+    ) {
+      return -1;
+    }
+    const now = access.now();
+    const isFresh = now >= view.learned && now - view.learned < freshFor;
+    if (!isFresh) return undefined;
+    if (view.kind === HALF_OPEN) return now < view.ends ? 0 : undefined;
+    return this.#answerKnown(view, now);
+  }
+
+  /** Asks the store: 0 no, -1 yes, or the lease of a trial call. */
+  async ask(): Promise<number> {
+    const view = this.#view;
+    const mayBeTrial = view?.kind === HALF_OPEN || view?.kind === OPEN;
+    if (!mayBeTrial && this.#context.freshFor > 0) {
+      // Many calls that find the view too old ask once.
+      this.#looking ??= this.look().finally(() => {
+        this.#looking = undefined;
+      });
+      await this.#looking;
+      const { kind } = this.view;
+      if (kind !== HALF_OPEN) return this.#answerKnown(this.view, this.#context.access.now());
+    }
+    const permit = await this.#contact({ ...NO_QUESTION, asks: true });
+    return permit === -1 ? this.#answerKnown(this.view, this.#context.access.now()) : permit;
+  }
+
+  /** Notes the outcome of a call that was let through in an era, -1 for any; resolves once the store counted it, where each is sent. */
+  note(outcome: OutcomeCode, era: number): Promise<void> | undefined {
+    if (era !== -1 && era !== this.#era) return undefined;
+    this.#batch.add(outcome);
+    if (era !== -1 && this.#admitted === -1) this.#admitted = this.view.period;
+    const { access, flushInterval, unsent } = this.#context;
+    if (!access.isShared || flushInterval === 0) return this.#report();
+    unsent.add(this);
+    if (this.#batch.size >= MANY) void this.flush();
+    else this.#timer ??= setTimeout(() => void this.flush(), flushInterval / 1_000).unref();
+    return undefined;
+  }
+
+  /** Ends a trial call; -1 for one that says nothing of the target. */
+  async settle(lease: number, outcome: OutcomeCode | -1): Promise<void> {
+    await this.#contact({ lease, outcome, asks: false });
+  }
+
+  /** Learns how the target is doing, and tells what there is to tell. */
+  look(): Promise<unknown> {
+    return this.#contact(NO_QUESTION);
+  }
+
+  /** Sends what was collected. */
+  flush(): Promise<void> {
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined;
+    });
+    return this.#sending;
+  }
+
+  /** Sets the state by hand, for the whole fleet. Rejects as the store does. */
+  async order(kind: number, empties: boolean): Promise<void> {
+    const { access } = this.#context;
+    this.#contacts += 1;
+    const contacts = this.#contacts;
+    const call = { target: this.#keys, kind, lasts: 0, opened: 0, empties };
+    const reply = await access.run(order, call);
+    this.#learn(readView(reply, access.now(), false), contacts);
+  }
+
+  #answerOpen(view: View): number | undefined {
+    const now = this.#context.access.now();
+    if (now < view.learned || now >= view.ends) return undefined;
+    if (now - view.learned >= LOOK_AGAIN && this.#looking === undefined) {
+      this.#looking = this.look()
+        .catch(() => {})
+        .finally(() => {
+          this.#looking = undefined;
+        });
+    }
+    return 0;
+  }
+
+  /** The answer where nothing more is to be asked. */
+  #answerKnown(view: View, now: number): number {
+    if (view.kind === OPEN || view.kind === FORCED_OPEN) return 0;
+    if (view.kind !== CLOSED || now >= view.ends) return -1;
+    return this.#ramp.admits(view.ends - now) ? -1 : 0;
+  }
+
+  async #send(): Promise<void> {
+    try {
+      await this.#report();
+    } catch (error) {
+      // Such as a clock that was given, and tells no time: calls say so too.
+      warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);
+    }
+  }
+
+  async #report(): Promise<void> {
+    await this.#contact(NO_QUESTION);
+  }
+
+  /** One contact, with all that was collected until now. Resolves with the answer to a call that was asked for. */
+  async #contact(question: Question): Promise<number> {
+    const { access } = this.#context;
+    const call = { target: this.#keys, ...this.#takeBatch(), ...question };
+    this.#contacts += 1;
+    const contacts = this.#contacts;
+    let reply: readonly number[];
+    try {
+      reply = await access.run(contact, call);
+      const view = readView(reply, access.now(), false);
+      this.#handBack(call.outcomes);
+      this.#learn(view, contacts);
+    } catch (error) {
+      reply = await this.#contactAlone(error, call);
+      this.#learn(readView(reply, access.now(), true), contacts);
+    }
+    return readPermit(reply);
+  }
+
+  #handBack(outcomes: string): void {
+    if (this.#isDegraded) void this.#local?.handBack();
+    this.#isDegraded = false;
+    if (outcomes !== "") void this.#local?.count(outcomes);
+  }
+
+  /** The store did not answer: this process goes on by itself. */
+  #contactAlone(error: unknown, call: Contact): Promise<readonly number[]> {
+    const { access, breaker } = this.#context;
+    const reason = access.readFailure(error);
+    const local = this.#local as LocalTarget;
+    if (!this.#isDegraded) {
+      this.#isDegraded = true;
+      void local.takeOver(this.#view);
+      publishDegraded({ breaker, target: this.name, reason });
+    }
+    return local.contact({ ...call, admitted: -1 });
+  }
+
+  #takeBatch(): Pick<Contact, "admitted" | "outcomes"> {
+    if (this.#batch.size === 0) return { admitted: -1, outcomes: "" };
+    // Periods of a time when the store was away are unknown to it.
+    const admitted = this.#isDegraded ? -1 : this.#admitted;
+    const taken = { admitted, outcomes: String(this.#batch) };
+    this.#dropBatch();
+    return taken;
+  }
+
+  #dropBatch(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#context.unsent.delete(this);
+    this.#batch = this.#newBatch();
+    this.#admitted = -1;
+  }
+
+  #newBatch(): OutcomeBatch {
+    const { window, size } = this.#keys.policy;
+    return window.batch(size);
+  }
+
+  #learn(view: View, contacts: number): void {
+    // An answer to an earlier contact that came later is no news.
+    if (contacts < this.#learned) return;
+    this.#learned = contacts;
+    const before = this.#view;
+    this.#view = view;
+    if (before !== undefined && isAnotherEra(before, view)) this.#beginEra(view);
+    this.#tell(before?.kind ?? CLOSED, view);
+  }
+
+  #beginEra(view: View): void {
+    this.#era += 1;
+    if (this.#admitted !== -1) this.#dropBatch();
+    if (view.kind === CLOSED && !view.degraded) void this.#local?.empty();
+  }
+
+  #tell(before: number, view: View): void {
+    if (before === view.kind) return;
+    publishStateChange({
+      breaker: this.#context.breaker,
+      target: this.name,
+      from: STATES[before] as (typeof STATES)[number],
+      to: stateOf(view),
+      here: view.isNew,
+      ...view.cause,
+      ...ratesOf(view.cause),
+      opened: view.opened,
+      openForMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
+      degraded: view.degraded,
+    });
+  }
+}
+
+/** Whether calls that were let through before say nothing of the present; of a change of who counts they do. */
+function isAnotherEra(before: View, view: View): boolean {
+  if (before.kind !== view.kind) return true;
+  return before.period !== view.period && before.degraded === view.degraded && view.period !== 0;
+}

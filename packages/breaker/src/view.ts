@@ -1,0 +1,87 @@
+import { HeadgateError } from "@headgate/core";
+import { toMilliseconds } from "@headgate/core/floors";
+import type { Snapshot } from "./breaker.ts";
+import type { BreakerState } from "./machine/period.ts";
+import { OPEN, STATES } from "./machine/period.ts";
+import type { Counts } from "./machine/window.ts";
+
+/** What a contact told of a target. Times are the store's microseconds, as this process reads them. */
+export interface View {
+  readonly kind: number;
+  /** The period's number; 0 for a target that has no record. */
+  readonly period: number;
+  /** When it was learned. */
+  readonly learned: number;
+  /** When the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
+  readonly ends: number;
+  readonly opened: number;
+  /** The calls that caused the period. */
+  readonly cause: Counts;
+  /** The calls in the window. */
+  readonly counts: Counts;
+  /** Whether the contact began the period. */
+  readonly isNew: boolean;
+  readonly degraded: boolean;
+}
+
+const NUMBERS = 12;
+const PERMIT = 10;
+
+/** Reads a reply of contact.lua or order.lua. Throws `HEADGATE_BAD_REPLY`. */
+export function readView(reply: readonly number[], now: number, degraded: boolean): View {
+  if (reply.length !== NUMBERS || STATES[reply[0] as number] === undefined) {
+    throw new HeadgateError("HEADGATE_BAD_REPLY", `contact returned ${JSON.stringify(reply)}`);
+  }
+  return {
+    kind: reply[0] as number,
+    period: reply[1] as number,
+    learned: now,
+    ends: now + (reply[2] as number),
+    opened: reply[3] as number,
+    cause: countsAt(reply, 4),
+    counts: countsAt(reply, 7),
+    isNew: reply[11] === 1,
+    degraded,
+  };
+}
+
+/** The answer to what was asked: 0 no, -1 yes, or the lease of a trial call. */
+export function readPermit(reply: readonly number[]): number {
+  return reply[PERMIT] as number;
+}
+
+export function stateOf({ kind }: View): BreakerState {
+  return STATES[kind] as BreakerState;
+}
+
+/** Shares of calls, 0 to 1; null without calls. */
+export function ratesOf({ calls, failures, slow }: Counts): {
+  readonly successRate: number | null;
+  readonly slowRate: number | null;
+} {
+  if (calls === 0) return { successRate: null, slowRate: null };
+  return { successRate: (calls - failures) / calls, slowRate: slow / calls };
+}
+
+export function toSnapshot(view: View): Snapshot {
+  const { calls, failures, slow } = view.counts;
+  return {
+    state: stateOf(view),
+    calls,
+    successes: calls - failures,
+    failures,
+    slow,
+    ...ratesOf(view.counts),
+    opened: view.opened,
+    retryAfterMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
+    degraded: view.degraded,
+  };
+}
+
+function countsAt(reply: readonly number[], at: number): Counts {
+  return {
+    calls: reply[at] as number,
+    failures: reply[at + 1] as number,
+    slow: reply[at + 2] as number,
+  };
+}
