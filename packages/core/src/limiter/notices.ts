@@ -47,7 +47,7 @@ export function createNotices(): Notices {
       for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
       if (before.has(words) || before.size >= MANY_WORDS) return;
       before.set(words, now);
-      const what = "limits and breakers do without it";
+      const what = "limits are decided as onUnavailable says, and breakers go on by themselves";
       tell(error.code, `${explain(error)}; ${what}`, error);
     },
 

@@ -98,7 +98,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
         storeDown.publish({ node, reason } satisfies StoreDown);
         notices.tell(
           "HEADGATE_STORE_DOWN",
-          `${where} is down: ${explain(reason)}; limits and breakers do without it until it answers`,
+          `${where} is down: ${explain(reason)}; until it answers, limits are decided as onUnavailable says, and breakers go on by themselves`,
           reason,
         );
       },
