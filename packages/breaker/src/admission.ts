@@ -8,7 +8,7 @@ import type { TargetLink } from "./target-link.ts";
 /** A call that was let through, in one era of a target: how it ended is told once. */
 export interface Admission {
   /** Ends it; -1 says nothing of the target. */
-  end(outcome: OutcomeCode | -1): Promise<void> | undefined;
+  end(outcome: OutcomeCode | -1): Promise<unknown> | undefined;
 }
 
 /** A call that is counted in the window. */

@@ -14,6 +14,8 @@ import { timeWindow } from "./machine/time-window.ts";
 /** How a call counts that its caller gave up. */
 export type Aborted = "ignore" | "success" | "failure";
 
+export type IsFailure<Result> = (call: PromiseSettledResult<Result>) => boolean | "ignore";
+
 export interface BreakerOptions<Result = unknown> {
   /** The identity of the counts, for all processes that share the store; required with a store. */
   readonly name?: string | undefined;
@@ -41,8 +43,11 @@ export interface BreakerOptions<Result = unknown> {
   readonly ramp?: Duration | undefined;
   /** The longest that outcomes are collected before they are sent, up to 1 minute; 0 sends each by itself. Default 250 ms. */
   readonly flushInterval?: Duration | 0 | undefined;
-  /** Whether a call that returned or threw is a failure of the target. Default: when it threw. */
-  readonly isFailure?: ((call: PromiseSettledResult<Result>) => boolean) | undefined;
+  /**
+   * Whether a call that returned or threw is a failure of the target, or says nothing of it, as a request that was wrong.
+   * Default: when it threw. What it throws itself goes to the caller, and the call is a failure.
+   */
+  readonly isFailure?: IsFailure<Result> | undefined;
   /** How a call counts that its caller gave up. Default `"ignore"`. */
   readonly aborted?: Aborted | undefined;
   /** How many targets this process keeps in mind, from 1. Default 1,000. */
@@ -56,7 +61,7 @@ export interface Settings<Result> {
   readonly slowCallMs: number;
   readonly probeTimeoutMs: number;
   readonly flushInterval: number;
-  readonly isFailure: ((call: PromiseSettledResult<Result>) => boolean) | undefined;
+  readonly isFailure: IsFailure<Result> | undefined;
   readonly aborted: Aborted;
   readonly maxTargets: number;
   /** Equal exactly when two breakers decide the same. */

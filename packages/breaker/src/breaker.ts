@@ -51,7 +51,12 @@ export interface CallContext {
 /** Why a fallback is asked. */
 export type Refusal<Result> =
   /** The call was not let through. */
-  | { readonly because: "open"; readonly error: HeadgateBreakerOpen }
+  | {
+      readonly because: "open";
+      readonly error: HeadgateBreakerOpen;
+      /** As in the error, which costs something to make. */
+      readonly retryAfterMs: number;
+    }
   /** It threw what is a failure. */
   | { readonly because: "error"; readonly error: unknown }
   /** It took longer than its timeout. */

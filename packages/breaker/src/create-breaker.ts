@@ -26,7 +26,7 @@ interface Links {
   users: number;
   /** Sends what was collected. */
   flush(): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /**
@@ -66,7 +66,7 @@ export function createBreaker<Result = unknown>(
       claim.release();
       links.users -= 1;
       await links.flush();
-      if (links.users === 0) links.close();
+      if (links.users === 0) await links.close();
     },
   };
 }
@@ -80,6 +80,7 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
     access,
     local: access.isShared ? memoryStore({ clock: () => store.now() / 1_000 }) : undefined,
     flushInterval,
+    isEachSent: !access.isShared || flushInterval === 0,
     freshFor: freshFor(access.isShared, settings),
     unsent,
   };

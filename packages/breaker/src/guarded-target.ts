@@ -1,4 +1,5 @@
-import { toMilliseconds } from "@headgate/core/floors";
+import { HeadgateError } from "@headgate/core";
+import { formatKind, toMilliseconds } from "@headgate/core/floors";
 import type { Admission } from "./admission.ts";
 import { admitCall, admitTrial, codeOfOutcome, toPermit } from "./admission.ts";
 import type { CallContext, Refusal, RunOptions, Target } from "./breaker.ts";
@@ -43,7 +44,14 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       ending.how === "threw"
         ? { status: "rejected", reason: ending.error }
         : { status: "fulfilled", value: ending.result };
-    return isFailure(settled) ? 1 : 0;
+    const verdict: unknown = isFailure(settled);
+    // A promise, as an async function returns, would make a failure of every call.
+    if (verdict === "ignore") return -1;
+    if (typeof verdict === "boolean") return verdict ? 1 : 0;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `isFailure must return true, false or "ignore", got ${formatKind(verdict)}`,
+    );
   }
 
   function rejected(): RejectedCall {
@@ -57,18 +65,13 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     };
   }
 
-  function reject(): HeadgateBreakerOpen {
-    publishRejected(rejected);
-    return new HeadgateBreakerOpen(rejected());
-  }
-
   /** Tells how a call ended that was admitted, and settles it for its caller. */
-  async function conclude<T extends Result>(
+  function conclude<T extends Result>(
     ending: Ending<T>,
     admission: Admission,
     started: number,
     fallback: RunOptions<T>["fallback"],
-  ): Promise<T> {
+  ): T | Promise<T> {
     let outcome: 0 | 1 | -1 = 1;
     try {
       outcome = judge(ending);
@@ -97,9 +100,9 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       signal?.throwIfAborted();
       const answer = link.answer() ?? (await link.ask());
       if (answer === 0) {
-        const error = reject();
-        if (fallback === undefined) throw error;
-        return fallback({ because: "open", error });
+        publishRejected(rejected);
+        if (fallback === undefined) throw new HeadgateBreakerOpen(rejected());
+        return fallback(new OpenRefusal(rejected()));
       }
       const admission = admit(answer);
       if (signal?.aborted) {
@@ -154,6 +157,24 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
 
   function admit(answer: number): Admission {
     return answer === -1 ? admitCall(link) : admitTrial(link, answer, settings.probeTimeoutMs);
+  }
+}
+
+/** Makes the error, which costs more than all the rest, only for fallbacks that read it. */
+class OpenRefusal {
+  readonly because = "open";
+  readonly #rejected: RejectedCall;
+
+  constructor(rejected: RejectedCall) {
+    this.#rejected = rejected;
+  }
+
+  get retryAfterMs(): number {
+    return this.#rejected.retryAfterMs;
+  }
+
+  get error(): HeadgateBreakerOpen {
+    return new HeadgateBreakerOpen(this.#rejected);
   }
 }
 

@@ -9,7 +9,7 @@ export type {
   Target,
 } from "./breaker.ts";
 export { HeadgateBreakerOpen } from "./breaker-open.ts";
-export type { Aborted, BreakerOptions } from "./breaker-options.ts";
+export type { Aborted, BreakerOptions, IsFailure } from "./breaker-options.ts";
 export type { BreakerStateChange, DegradedBreaker, RejectedCall } from "./channels.ts";
 export { BREAKER_CHANNELS } from "./channels.ts";
 export { createBreaker } from "./create-breaker.ts";

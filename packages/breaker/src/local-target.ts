@@ -4,6 +4,7 @@ import { contact } from "./machine/contact.ts";
 import { order } from "./machine/order.ts";
 import { CLOSED, METRICS_ONLY } from "./machine/period.ts";
 import type { TargetKeys } from "./machine/target.ts";
+import type { OutcomeBatch } from "./machine/window.ts";
 import type { View } from "./view.ts";
 
 /**
@@ -12,7 +13,7 @@ import type { View } from "./view.ts";
  */
 export interface LocalTarget {
   /** Counts outcomes, and decides nothing. */
-  count(outcomes: string): Promise<unknown>;
+  count(outcomes: OutcomeBatch): Promise<unknown>;
   /** Forgets what was counted. */
   empty(): Promise<unknown>;
   /** Decides from now on, beginning with what is known of the fleet. */

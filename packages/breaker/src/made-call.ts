@@ -9,12 +9,20 @@ export type Ending<Result> =
   | { readonly how: "aborted"; readonly error: unknown };
 
 /** Makes a call, and gives it up when its signal aborts or its time is over, whether or not it listens. */
-export async function makeCall<Result>(
+export function makeCall<Result>(
   call: (context: CallContext) => Result | Promise<Result>,
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,
 ): Promise<Ending<Result>> {
-  if (signal === undefined && timeoutMs === undefined) return endingOf(call, new LazyContext());
+  const isBounded = signal !== undefined || timeoutMs !== undefined;
+  return isBounded ? makeBounded(call, signal, timeoutMs) : endingOf(call, new LazyContext());
+}
+
+async function makeBounded<Result>(
+  call: (context: CallContext) => Result | Promise<Result>,
+  signal: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+): Promise<Ending<Result>> {
   const controller = new AbortController();
   let giveUp: (ending: Ending<Result>) => void = () => {};
   const givenUp = new Promise<Ending<Result>>((resolve) => {

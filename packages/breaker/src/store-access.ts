@@ -12,8 +12,8 @@ export interface StoreAccess {
   run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
   /** Why the store did not answer; throws every other error. */
   readFailure(error: unknown): HeadgateError;
-  /** Stops trying to reach a store that is away. */
-  close(): void;
+  /** Waits for what is under way, and stops trying to reach a store that is away. */
+  close(): Promise<void>;
 }
 
 export function accessStore(store: Store, timeoutMs: number): StoreAccess {
@@ -26,17 +26,28 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
       readFailure(error) {
         throw error;
       },
-      close() {},
+      async close() {},
     };
   }
   const watch = watchStore(store.owner, remote, timeoutMs);
   const release = watch.use();
+  const underway = new Set<Promise<unknown>>();
+
+  async function waitFor<T>(reply: Promise<T>): Promise<T> {
+    underway.add(reply);
+    try {
+      return await reply;
+    } finally {
+      underway.delete(reply);
+    }
+  }
+
   return {
     now,
     isShared: true,
     async run(step, call) {
       const keys = step.keys(call);
-      const reply = await watch.run(store, step, call, keys[0] as string);
+      const reply = await waitFor(watch.run(store, step, call, keys[0] as string));
       rejectForeign(
         reply,
         keys.map((key) => ({ key })),
@@ -44,6 +55,9 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
       return reply;
     },
     readFailure: (error) => storeFailure(error, watch.notices),
-    close: release,
+    async close() {
+      await Promise.allSettled(underway);
+      release();
+    },
   };
 }

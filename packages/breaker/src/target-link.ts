@@ -9,13 +9,11 @@ import { order } from "./machine/order.ts";
 import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "./machine/period.ts";
 import type { TargetKeys } from "./machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "./machine/window.ts";
+import { Outbox } from "./outbox.ts";
 import { Ramp } from "./ramp.ts";
 import type { StoreAccess } from "./store-access.ts";
 import type { View } from "./view.ts";
-import { ratesOf, readPermit, readView, stateOf } from "./view.ts";
-
-/** So many outcomes are sent without waiting for more. */
-const MANY = 1_000;
+import { causeOf, isNew, ratesOf, readPermit, readView, stateOf } from "./view.ts";
 
 /** An open breaker looks so often, in microseconds, whether somebody has closed it by hand. */
 const LOOK_AGAIN = 1_000_000;
@@ -26,14 +24,17 @@ export interface LinkContext {
   readonly access: StoreAccess;
   /** Memory of this process; undefined where the store itself is. */
   readonly local: Store | undefined;
-  /** Microseconds; 0 sends each outcome by itself. */
+  /** Microseconds that outcomes are collected for. */
   readonly flushInterval: number;
+  /** Whether each outcome is sent by itself instead. */
+  readonly isEachSent: boolean;
   /** For how many microseconds a view may be used. */
   readonly freshFor: number;
   /** Links that have something to send. */
   readonly unsent: Set<TargetLink>;
 }
 
+type Told = Pick<Contact, "admitted" | "outcomes">;
 type Question = Pick<Contact, "lease" | "outcome" | "asks">;
 
 const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
@@ -48,13 +49,10 @@ export class TargetLink {
   readonly #context: LinkContext;
   readonly #local: LocalTarget | undefined;
   readonly #ramp: Ramp;
+  readonly #outbox: Outbox;
   #view: View | undefined;
   /** Increases with each change after which earlier calls say nothing of the present. */
   #era = 0;
-  #batch: OutcomeBatch;
-  /** The period in which calls of the batch were admitted; -1 for any. */
-  #admitted = -1;
-  #timer: NodeJS.Timeout | undefined;
   /** The report under way; there is one at most, where outcomes are collected. */
   #sending: Promise<void> | undefined;
   #looking: Promise<unknown> | undefined;
@@ -68,7 +66,11 @@ export class TargetLink {
     this.#context = context;
     this.#local = context.local && createLocalTarget(context.local, keys);
     this.#ramp = new Ramp(keys.policy.ramp);
-    this.#batch = this.#newBatch();
+    this.#outbox = new Outbox({
+      newBatch: () => this.#newBatch(),
+      longestMs: context.flushInterval / 1_000,
+      onDue: () => void this.flush(),
+    });
   }
 
   /** The last that was learned: something, once a call was answered. */
@@ -114,31 +116,33 @@ export class TargetLink {
       const { kind } = this.view;
       if (kind !== HALF_OPEN) return this.#answerKnown(this.view, this.#context.access.now());
     }
-    const permit = await this.#contact({ ...NO_QUESTION, asks: true });
+    const permit = await this.#contact(this.#takeAll(), { ...NO_QUESTION, asks: true });
     return permit === -1 ? this.#answerKnown(this.view, this.#context.access.now()) : permit;
   }
 
-  /** Notes the outcome of a call that was let through in an era, -1 for any; resolves once the store counted it, where each is sent. */
-  note(outcome: OutcomeCode, era: number): Promise<void> | undefined {
+  /** Notes the outcome of a call that was let through in an era, -1 for any; where each is sent, resolves when it is counted. */
+  note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
     if (era !== -1 && era !== this.#era) return undefined;
-    this.#batch.add(outcome);
-    if (era !== -1 && this.#admitted === -1) this.#admitted = this.view.period;
-    const { access, flushInterval, unsent } = this.#context;
-    if (!access.isShared || flushInterval === 0) return this.#report();
-    unsent.add(this);
-    if (this.#batch.size >= MANY) void this.flush();
-    else this.#timer ??= setTimeout(() => void this.flush(), flushInterval / 1_000).unref();
-    return undefined;
+    const period = era === -1 ? -1 : this.view.period;
+    const { isEachSent, unsent } = this.#context;
+    if (!isEachSent) {
+      unsent.add(this);
+      this.#outbox.add(outcome, period);
+      return undefined;
+    }
+    const outcomes = this.#newBatch();
+    outcomes.add(outcome);
+    return this.#contact({ admitted: period, outcomes }, NO_QUESTION);
   }
 
   /** Ends a trial call; -1 for one that says nothing of the target. */
   async settle(lease: number, outcome: OutcomeCode | -1): Promise<void> {
-    await this.#contact({ lease, outcome, asks: false });
+    await this.#contact(this.#takeAll(), { lease, outcome, asks: false });
   }
 
   /** Learns how the target is doing, and tells what there is to tell. */
   look(): Promise<unknown> {
-    return this.#contact(NO_QUESTION);
+    return this.#contact(this.#takeAll(), NO_QUESTION);
   }
 
   /** Sends what was collected. */
@@ -152,6 +156,8 @@ export class TargetLink {
   /** Sets the state by hand, for the whole fleet. Rejects as the store does. */
   async order(kind: number, empties: boolean): Promise<void> {
     const { access } = this.#context;
+    // What happened before the order is told before it.
+    if (!this.#outbox.isEmpty) await this.look();
     this.#contacts += 1;
     const contacts = this.#contacts;
     const call = { target: this.#keys, kind, lasts: 0, opened: 0, empties };
@@ -181,28 +187,32 @@ export class TargetLink {
 
   async #send(): Promise<void> {
     try {
-      await this.#report();
+      await this.look();
     } catch (error) {
       // Such as a clock that was given, and tells no time: calls say so too.
       warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);
     }
   }
 
-  async #report(): Promise<void> {
-    await this.#contact(NO_QUESTION);
-  }
-
-  /** One contact, with all that was collected until now. Resolves with the answer to a call that was asked for. */
-  async #contact(question: Question): Promise<number> {
+  /** One contact. Resolves with the answer to a call that was asked for. */
+  async #contact(told: Told, question: Question): Promise<number> {
     const { access } = this.#context;
-    const call = { target: this.#keys, ...this.#takeBatch(), ...question };
+    const call = {
+      target: this.#keys,
+      // Periods of a time when the store was away are unknown to it.
+      admitted: this.#isDegraded ? -1 : told.admitted,
+      outcomes: told.outcomes,
+      lease: question.lease,
+      outcome: question.outcome,
+      asks: question.asks,
+    };
     this.#contacts += 1;
     const contacts = this.#contacts;
     let reply: readonly number[];
     try {
       reply = await access.run(contact, call);
       const view = readView(reply, access.now(), false);
-      this.#handBack(call.outcomes);
+      this.#handBack(told.outcomes);
       this.#learn(view, contacts);
     } catch (error) {
       reply = await this.#contactAlone(error, call);
@@ -211,10 +221,16 @@ export class TargetLink {
     return readPermit(reply);
   }
 
-  #handBack(outcomes: string): void {
+  /** All that waits to be told. */
+  #takeAll(): Told {
+    this.#context.unsent.delete(this);
+    return this.#outbox.take();
+  }
+
+  #handBack(outcomes: OutcomeBatch | undefined): void {
     if (this.#isDegraded) void this.#local?.handBack();
     this.#isDegraded = false;
-    if (outcomes !== "") void this.#local?.count(outcomes);
+    if (outcomes !== undefined) void this.#local?.count(outcomes);
   }
 
   /** The store did not answer: this process goes on by itself. */
@@ -228,23 +244,6 @@ export class TargetLink {
       publishDegraded({ breaker, target: this.name, reason });
     }
     return local.contact({ ...call, admitted: -1 });
-  }
-
-  #takeBatch(): Pick<Contact, "admitted" | "outcomes"> {
-    if (this.#batch.size === 0) return { admitted: -1, outcomes: "" };
-    // Periods of a time when the store was away are unknown to it.
-    const admitted = this.#isDegraded ? -1 : this.#admitted;
-    const taken = { admitted, outcomes: String(this.#batch) };
-    this.#dropBatch();
-    return taken;
-  }
-
-  #dropBatch(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#context.unsent.delete(this);
-    this.#batch = this.#newBatch();
-    this.#admitted = -1;
   }
 
   #newBatch(): OutcomeBatch {
@@ -264,20 +263,21 @@ export class TargetLink {
 
   #beginEra(view: View): void {
     this.#era += 1;
-    if (this.#admitted !== -1) this.#dropBatch();
+    this.#outbox.forgetAdmitted();
     if (view.kind === CLOSED && !view.degraded) void this.#local?.empty();
   }
 
   #tell(before: number, view: View): void {
     if (before === view.kind) return;
+    const cause = causeOf(view);
     publishStateChange({
       breaker: this.#context.breaker,
       target: this.name,
       from: STATES[before] as (typeof STATES)[number],
       to: stateOf(view),
-      here: view.isNew,
-      ...view.cause,
-      ...ratesOf(view.cause),
+      here: isNew(view),
+      ...cause,
+      ...ratesOf(cause),
       opened: view.opened,
       openForMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
       degraded: view.degraded,

@@ -15,17 +15,17 @@ export interface View {
   /** When the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
   readonly ends: number;
   readonly opened: number;
-  /** The calls that caused the period. */
-  readonly cause: Counts;
-  /** The calls in the window. */
-  readonly counts: Counts;
-  /** Whether the contact began the period. */
-  readonly isNew: boolean;
   readonly degraded: boolean;
+  /** All that was told. */
+  readonly reply: readonly number[];
 }
 
-const NUMBERS = 12;
+/** Where the numbers of a reply of contact.lua are. */
+const CAUSE = 4;
+const COUNTS = 7;
 const PERMIT = 10;
+const IS_NEW = 11;
+const NUMBERS = 12;
 
 /** Reads a reply of contact.lua or order.lua. Throws `HEADGATE_BAD_REPLY`. */
 export function readView(reply: readonly number[], now: number, degraded: boolean): View {
@@ -38,16 +38,24 @@ export function readView(reply: readonly number[], now: number, degraded: boolea
     learned: now,
     ends: now + (reply[2] as number),
     opened: reply[3] as number,
-    cause: countsAt(reply, 4),
-    counts: countsAt(reply, 7),
-    isNew: reply[11] === 1,
     degraded,
+    reply,
   };
 }
 
 /** The answer to what was asked: 0 no, -1 yes, or the lease of a trial call. */
 export function readPermit(reply: readonly number[]): number {
   return reply[PERMIT] as number;
+}
+
+/** Whether the contact began the period. */
+export function isNew({ reply }: View): boolean {
+  return reply[IS_NEW] === 1;
+}
+
+/** The calls that caused the period. */
+export function causeOf({ reply }: View): Counts {
+  return countsAt(reply, CAUSE);
 }
 
 export function stateOf({ kind }: View): BreakerState {
@@ -64,14 +72,15 @@ export function ratesOf({ calls, failures, slow }: Counts): {
 }
 
 export function toSnapshot(view: View): Snapshot {
-  const { calls, failures, slow } = view.counts;
+  const counts = countsAt(view.reply, COUNTS);
+  const { calls, failures, slow } = counts;
   return {
     state: stateOf(view),
     calls,
     successes: calls - failures,
     failures,
     slow,
-    ...ratesOf(view.counts),
+    ...ratesOf(counts),
     opened: view.opened,
     retryAfterMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
     degraded: view.degraded,

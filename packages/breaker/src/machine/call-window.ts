@@ -1,4 +1,4 @@
-import type { Counts, OutcomeCode, Window } from "./window.ts";
+import type { Counts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
 
 /** Twin of the state in call-window.lua. */
 export interface CallWindowState extends Counts {
@@ -13,8 +13,36 @@ export interface CallWindowState extends Counts {
 /** A day: a window that nothing was added to for so long is forgotten. */
 const FORGOTTEN = 86_400_000_000;
 
+/** Outcomes one after the other, no more than a window holds. */
+class OrderedOutcomes implements OutcomeBatch {
+  readonly #most: number;
+  #digits = "";
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#digits.length;
+  }
+
+  get digits(): string {
+    return this.#digits.slice(-this.#most);
+  }
+
+  add(outcome: OutcomeCode): void {
+    // Cut rarely: cutting copies what is kept.
+    if (this.#digits.length >= 2 * this.#most) this.#digits = this.digits;
+    this.#digits += outcome;
+  }
+
+  toString(): string {
+    return this.digits;
+  }
+}
+
 /** The last `size` outcomes. Twin of call-window.lua. */
-export const callWindow: Window<CallWindowState> = {
+export const callWindow: Window<CallWindowState, OrderedOutcomes> = {
   kind: "calls",
 
   fresh: (now) => ({ stamp: now, calls: 0, failures: 0, slow: 0, digits: "" }),
@@ -26,10 +54,10 @@ export const callWindow: Window<CallWindowState> = {
     return steppedBack;
   },
 
-  add(state, outcomes, now, size) {
-    const all = state.digits + outcomes;
+  add(state, { digits }, now, size) {
+    const all = state.digits + digits;
     const kept = all.slice(-size);
-    const added = count(outcomes);
+    const added = count(digits);
     const left = count(all.slice(0, all.length - kept.length));
     state.stamp = now;
     state.digits = kept;
@@ -40,20 +68,7 @@ export const callWindow: Window<CallWindowState> = {
 
   expiry: () => FORGOTTEN,
 
-  batch(size) {
-    let digits = "";
-    return {
-      get size() {
-        return digits.length;
-      },
-      add(outcome) {
-        // Cut rarely: cutting copies what is kept.
-        if (digits.length >= 2 * size) digits = digits.slice(-size);
-        digits += outcome;
-      },
-      toString: () => digits.slice(-size),
-    };
-  },
+  batch: (size) => new OrderedOutcomes(size),
 };
 
 function count(digits: string): { readonly failures: number; readonly slow: number } {

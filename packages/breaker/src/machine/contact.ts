@@ -3,13 +3,14 @@ import { contactLua } from "./lua.generated.ts";
 import { ask, isCounted, judge, settle } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
 import { closeTarget, emptyWindow, openTarget } from "./target.ts";
+import type { OutcomeBatch } from "./window.ts";
 
 export interface Contact {
   readonly target: TargetKeys;
   /** The period in which the calls were admitted; -1 for any. */
   readonly admitted: number;
-  /** How they ended, as a batch of the window writes it; empty for none. */
-  readonly outcomes: string;
+  /** How they ended, in a batch of the policy's window; undefined for none. */
+  readonly outcomes: OutcomeBatch | undefined;
   /** The lease of a trial call; 0 for none. */
   readonly lease: number;
   /** How that ended: an outcome's code, or -1 for a call that says nothing. */
@@ -27,7 +28,7 @@ export const contact: Step<Contact> = {
   parameters: ({ target, admitted, outcomes, lease, outcome, asks }) => [
     target.policy.description,
     admitted,
-    outcomes,
+    String(outcomes ?? ""),
     lease,
     outcome,
     asks ? 1 : 0,
@@ -38,7 +39,7 @@ export const contact: Step<Contact> = {
     const { now } = moment;
     const open = openTarget(target, memory, moment);
     const { period, id } = open;
-    if (outcomes !== "" && isCounted(period, admitted)) {
+    if (outcomes !== undefined && isCounted(period, admitted)) {
       policy.window.add(open.window, outcomes, now, policy.size);
       open.windowIsDirty = true;
       judge(period, policy, id, now, open.window);

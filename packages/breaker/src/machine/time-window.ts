@@ -1,4 +1,4 @@
-import type { Counts, Window } from "./window.ts";
+import type { Counts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
 
 /** Twin of the state in time-window.lua: `counts` holds the three numbers of each sub-window, number n at place n % SUB_WINDOWS. */
 export interface TimeWindowState extends Counts {
@@ -14,8 +14,25 @@ export const SUB_WINDOWS = 50;
 const WIDTH = 3;
 const MOST = 2 ** 32 - 1;
 
+/** Outcomes that are as good as simultaneous. */
+class CountedOutcomes implements OutcomeBatch {
+  size = 0;
+  failures = 0;
+  slow = 0;
+
+  add(outcome: OutcomeCode): void {
+    this.size += 1;
+    this.failures += outcome & 1;
+    this.slow += outcome >> 1;
+  }
+
+  toString(): string {
+    return `${this.size} ${this.failures} ${this.slow}`;
+  }
+}
+
 /** Outcomes of the last `length` microseconds, in sub-windows aligned to the epoch. Twin of time-window.lua. */
-export const timeWindow: Window<TimeWindowState> = {
+export const timeWindow: Window<TimeWindowState, CountedOutcomes> = {
   kind: "time",
 
   fresh: (now, length) => ({
@@ -52,36 +69,25 @@ export const timeWindow: Window<TimeWindowState> = {
     return steppedBack;
   },
 
-  add(state, outcomes) {
+  add(state, { size, failures, slow }) {
     const position = positionOf(state.newest);
-    const [calls = 0, failures = 0, slow = 0] = outcomes
-      .split(" ")
-      .map((count, i) => Math.min(Number(count), MOST - (state.counts[position + i] as number)));
-    (state.counts[position] as number) += calls;
-    (state.counts[position + 1] as number) += failures;
-    (state.counts[position + 2] as number) += slow;
-    state.calls += calls;
-    state.failures += failures;
-    state.slow += slow;
+    state.calls += addTo(state.counts, position, size);
+    state.failures += addTo(state.counts, position + 1, failures);
+    state.slow += addTo(state.counts, position + 2, slow);
   },
 
   expiry: (length) => length,
 
-  batch() {
-    let [calls, failures, slow] = [0, 0, 0];
-    return {
-      get size() {
-        return calls;
-      },
-      add(outcome) {
-        calls += 1;
-        failures += outcome & 1;
-        slow += outcome >> 1;
-      },
-      toString: () => `${calls} ${failures} ${slow}`,
-    };
-  },
+  batch: () => new CountedOutcomes(),
 };
+
+/** Adds to a count that can hold so much; returns what was added. */
+function addTo(counts: number[], position: number, more: number): number {
+  const before = counts[position] as number;
+  const added = Math.min(more, MOST - before);
+  counts[position] = before + added;
+  return added;
+}
 
 function positionOf(index: number): number {
   return (((index % SUB_WINDOWS) + SUB_WINDOWS) % SUB_WINDOWS) * WIDTH;

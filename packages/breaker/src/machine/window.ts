@@ -8,7 +8,7 @@ export interface Counts {
 /** How a call ended: 0, and 1 more for a failure, 2 more for a slow one. */
 export type OutcomeCode = 0 | 1 | 2 | 3;
 
-/** Outcomes on their way to a window. */
+/** Outcomes on their way to a window, as it counts them. */
 export interface OutcomeBatch {
   readonly size: number;
   add(outcome: OutcomeCode): void;
@@ -20,15 +20,15 @@ export interface OutcomeBatch {
  * Which outcomes count. Times are microseconds since the epoch, `size` is the window's length in microseconds or in calls.
  * The state is changed in place.
  */
-export interface Window<State extends Counts = Counts> {
+export interface Window<State extends Counts = Counts, Batch extends OutcomeBatch = OutcomeBatch> {
   readonly kind: "time" | "calls";
   fresh(now: number, size: number): State;
   /** Forgets what does not count any more. Returns whether the clock stepped back. */
   advance(state: State, now: number, size: number): boolean;
-  /** Counts outcomes, as a batch writes them. */
-  add(state: State, outcomes: string, now: number, size: number): void;
+  /** Counts outcomes. */
+  add(state: State, outcomes: Batch, now: number, size: number): void;
   /** Microseconds after which a window that nothing is added to is as good as absent. */
   expiry(size: number): number;
-  /** Outcomes to come, of which no more are kept than can count. */
-  batch(size: number): OutcomeBatch;
+  /** A place for outcomes to come, of which no more are kept than can count. */
+  batch(size: number): Batch;
 }
