@@ -1,3 +1,4 @@
+// What packages of Headgate that count something else build on; it changes with them, and is no interface for applications.
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { codeOf, formatKind, formatNumber, formatReceived } from "./errors.ts";
 export { escapePart, escapeSubject, fingerprint } from "./key.ts";

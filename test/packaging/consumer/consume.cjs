@@ -3,8 +3,16 @@ const assert = require("node:assert/strict");
 const { once } = require("node:events");
 const createFastify = require("fastify");
 
-/** Fails unless each package admits two requests of three. */
-module.exports = async function consume({ core, redis, http, headgate, rateLimit, express }) {
+/** Fails unless each package admits two requests of three; a breaker, two calls that fail. */
+module.exports = async function consume({
+  core,
+  redis,
+  http,
+  breaker,
+  headgate,
+  rateLimit,
+  express,
+}) {
   const limits = core.slidingLog({ limit: 2, window: "1h" });
 
   const limiter = core.createLimiter({ limits });
@@ -14,6 +22,14 @@ module.exports = async function consume({ core, redis, http, headgate, rateLimit
   assert.deepEqual(verdicts, [true, true, false]);
   assert.equal(typeof redis.redisStore, "function");
   assert.equal(http.toProblem(decisions[2]).status, 429);
+
+  const guarded = breaker.createBreaker({ minimumCalls: 2 });
+  const refusals = [];
+  for (let i = 0; i < 3; i++) {
+    const call = () => Promise.reject(new Error("upstream"));
+    refusals.push(await guarded.run(call, { fallback: ({ because }) => because }));
+  }
+  assert.deepEqual(refusals, ["error", "error", "open"]);
 
   const fastify = createFastify();
   fastify.register(headgate, { limits });

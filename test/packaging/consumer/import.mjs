@@ -1,3 +1,4 @@
+import * as breaker from "@headgate/breaker";
 import * as core from "@headgate/core";
 import * as http from "@headgate/core/http";
 import * as redis from "@headgate/core/redis";
@@ -6,4 +7,4 @@ import headgate from "@headgate/fastify";
 import express from "express";
 import consume from "./consume.cjs";
 
-await consume({ core, redis, http, headgate, rateLimit, express });
+await consume({ core, redis, http, breaker, headgate, rateLimit, express });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createRequire } from "node:module";
+import * as esmBreaker from "@headgate/breaker";
 import * as esm from "@headgate/core";
 import { HeadgateDenied } from "@headgate/core/http";
 import * as esmRedis from "@headgate/core/redis";
@@ -14,6 +15,7 @@ import { Redis } from "ioredis";
 const require = createRequire(import.meta.url);
 const cjs = require("@headgate/core");
 const cjsRedis = require("@headgate/core/redis");
+const cjsBreaker = require("@headgate/breaker");
 const cjsExpress = require("@headgate/express");
 assert.notEqual(esm.createLimiter, cjs.createLimiter);
 
@@ -105,6 +107,28 @@ fastify.get("/", async () => "");
 assert.equal((await fastify.inject("/")).statusCode, 200);
 assert.equal((await fastify.inject("/")).statusCode, 429);
 await fastify.close();
+
+// A breaker is one, whichever copies made it and its store; a limiter may have its name.
+for (const [maker, other, { memoryStore }] of [
+  [esmBreaker, cjsBreaker, esm],
+  [cjsBreaker, esmBreaker, esm],
+]) {
+  const shared = memoryStore();
+  const guarded = maker.createBreaker({ name: "api", store: shared, minimumCalls: 2 });
+  const twinned = other.createBreaker({ name: "api", store: shared, minimumCalls: 2 });
+  const otherwise = { name: "api", store: shared, minimumCalls: 3 };
+  assert.throws(() => other.createBreaker(otherwise), { code: "HEADGATE_DUPLICATE_NAME" });
+  await cjs.createLimiter({ name: "api", limits: three, store: shared }).close();
+  await guarded.record("failure");
+  await twinned.record("failure");
+  for (const one of [guarded, twinned]) {
+    await assert.rejects(
+      one.run(() => "called"),
+      { code: "HEADGATE_BREAKER_OPEN" },
+    );
+    await one.close();
+  }
+}
 
 // An outage over a client that both share is one outage: whichever copy finds out, both decide locally, at once.
 const unhandled = [];
