@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { expect, inject, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { runExample, withServer } from "./run-example.ts";
 
 /** Sends requests one after another; resolves with how many were answered with each status. */
@@ -94,6 +94,50 @@ test("several-processes", async () => {
   expect(output).toMatch(/^each process: \d+ \d+ \d+ \d+ of 100\ntogether: 100\n$/);
 });
 
+describe.each([
+  { example: "fastify-upstream", fallback: { last: { price: 3 } } },
+  { example: "express-upstream", fallback: { price: 4 } },
+])("$example", ({ example, fallback }) => {
+  test.each(["in memory", "on Redis"])("%s", async (where) => {
+    const environment = where === "on Redis" ? { REDIS_URL: inject("redisSocket") } : {};
+    const run = async (url: string, printed: readonly string[]): Promise<void> => {
+      const upstream = /the upstream is (\S+)/.exec(printed.join("\n"))?.[1];
+      const price = async () => (await fetch(`${url}/prices/tea`)).json();
+      expect(await price()).toEqual({ price: 3 });
+      await fetch(`${upstream}/fail`, { method: "PUT" });
+      expect((await fetch(`${url}/orders/tea`)).status).toBe(500);
+      const refusals = ["error", "result"].map((because) => ({ ...fallback, because }));
+      expect(refusals).toContainEqual(await price());
+      // Outcomes are sent a quarter of a second late, or, in memory, at once.
+      await expect.poll(price).toEqual({ ...fallback, because: "open" });
+      const refused = await fetch(`${url}/orders/tea`);
+      expect(refused.status).toBe(503);
+      expect(["1", "2"]).toContain(refused.headers.get("retry-after"));
+      await fetch(`${upstream}/work`, { method: "PUT" });
+      // Two trial calls, then it is closed. Each change is told, in the order of the states' diagram.
+      const told = async () => {
+        await price();
+        return [...printed.join("\n").matchAll(/\bto"?: ?["']([\w-]+)/g)].map(([, to]) => to);
+      };
+      await expect.poll(told, { timeout: 10_000 }).toEqual(["open", "half-open", "closed"]);
+      expect(await price()).toEqual({ price: 3 });
+    };
+    await withServer(`${example}/server.mjs`, run, environment);
+  });
+});
+
+test("upstream-fleet", async () => {
+  const output = await runExample("upstream-fleet/main.mjs", { REDIS_URL: inject("redisSocket") });
+  const [, first = "", ...others] = output.split("\n").slice(0, 5);
+  const made = Number(/^process 1 made (\d+) calls, .* its own among them$/.exec(first)?.[1]);
+  expect(made).toBeGreaterThanOrEqual(20);
+  expect(others).toHaveLength(3);
+  for (const line of others)
+    expect(line).toMatch(/^process . made 0 calls, .* none of them its own$/);
+  expect(output).toContain(`The upstream was asked ${made} times.\n`);
+  expect(output).toMatch(/\ntogether 5, and it was closed in all\n$/);
+});
+
 test("shaping", async () => {
   const output = await runExample("shaping/main.mjs");
   const left = [...output.matchAll(/^order (\d) leaves after (\d+) ms$/gm)].map(
@@ -114,11 +158,14 @@ test("no example is without a test", () => {
   expect(folders.sort()).toEqual([
     "access-log",
     "express-quickstart",
+    "express-upstream",
     "fastify-quickstart",
+    "fastify-upstream",
     "plans-by-api-key",
     "several-limits",
     "several-processes",
     "shaping",
+    "upstream-fleet",
     "without-http",
   ]);
 });

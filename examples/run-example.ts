@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Interface } from "node:readline";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -22,12 +23,18 @@ export async function runExample(path: string, environment: Environment = {}): P
   return output;
 }
 
-/** Runs a server that an example is, on a free port, as long as `use` takes. */
-export async function withServer(path: string, use: (url: string) => Promise<void>): Promise<void> {
-  const example = spawnExample(path, { PORT: "0" });
+/** Runs a server that an example is, on a free port, as long as `use` takes, which gets all lines it has printed so far. */
+export async function withServer(
+  path: string,
+  use: (url: string, printed: readonly string[]) => Promise<void>,
+  environment: Environment = {},
+): Promise<void> {
+  const example = spawnExample(path, { ...environment, PORT: "0" });
   const exited = once(example, "exit");
+  const printed: string[] = [];
   try {
-    await use(await listeningUrl(createInterface(example.stdout), path));
+    const lines = createInterface(example.stdout).on("line", (line) => printed.push(line));
+    await use(await listeningUrl(lines, path), printed);
   } finally {
     example.kill();
     await exited;
@@ -35,10 +42,12 @@ export async function withServer(path: string, use: (url: string) => Promise<voi
 }
 
 /** What a server prints when it is ready: `listening on http://...`. */
-async function listeningUrl(lines: AsyncIterable<string>, path: string): Promise<string> {
-  for await (const line of lines) {
-    const url = /^listening on (http:\S+)$/.exec(line)?.[1];
-    if (url !== undefined) return url;
-  }
-  throw new Error(`${path} ended before it was listening`);
+async function listeningUrl(lines: Interface, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    lines.on("line", (line) => {
+      const url = /^listening on (http:\S+)$/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    lines.on("close", () => reject(new Error(`${path} ended before it was listening`)));
+  });
 }
