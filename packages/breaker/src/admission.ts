@@ -17,8 +17,9 @@ export function admitCall(link: TargetLink): Admission {
   let hasEnded = false;
   return {
     end(outcome) {
-      if (hasEnded || outcome === -1) return undefined;
+      if (hasEnded) return undefined;
       hasEnded = true;
+      if (outcome === -1) return undefined;
       return link.note(outcome, era);
     },
   };

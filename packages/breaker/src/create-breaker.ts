@@ -101,7 +101,7 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
       return link;
     },
     async flush() {
-      await Promise.all([...unsent].map((link) => link.flush()));
+      await Promise.all([...unsent].map((link) => link.drain()));
     },
     close: access.close,
   };

@@ -99,16 +99,16 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       const { fallback, signal } = options;
       signal?.throwIfAborted();
       const answer = link.answer() ?? (await link.ask());
+      if (signal?.aborted) {
+        if (answer > 0) link.settle(answer, -1).catch(() => {});
+        throw signal.reason;
+      }
       if (answer === 0) {
         publishRejected(rejected);
         if (fallback === undefined) throw new HeadgateBreakerOpen(rejected());
         return fallback(new OpenRefusal(rejected()));
       }
       const admission = admit(answer);
-      if (signal?.aborted) {
-        admission.end(-1)?.catch(() => {});
-        throw signal.reason;
-      }
       const started = isTimed ? performance.now() : 0;
       return conclude(await makeCall(call, signal, timeoutMs), admission, started, fallback);
     },

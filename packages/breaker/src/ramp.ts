@@ -1,5 +1,6 @@
-/** The share of calls that is let through when a ramp begins. */
-const FIRST_SHARE = 0.1;
+/** The credit of a call, and what one gets at the beginning of a ramp: whole numbers, which add up exactly. */
+const CALL = 1_000_000;
+const FIRST = 100_000;
 
 /** Lets through a growing share of calls, evenly spread: one in ten at first, all of them at the end. */
 export class Ramp {
@@ -14,9 +15,9 @@ export class Ramp {
   /** Whether one more call is let through, when so much of the ramp is left. */
   admits(left: number): boolean {
     const passed = 1 - left / this.#length;
-    this.#credit += FIRST_SHARE + (1 - FIRST_SHARE) * passed;
-    if (this.#credit < 1) return false;
-    this.#credit -= 1;
+    this.#credit += FIRST + Math.round((CALL - FIRST) * passed);
+    if (this.#credit < CALL) return false;
+    this.#credit -= CALL;
     return true;
   }
 }

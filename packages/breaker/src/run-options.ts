@@ -30,10 +30,12 @@ export function readRunOptions<T>(call: unknown, options: RunOptions<T>): number
 function readTimeout(timeout: unknown): number {
   const time = parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber);
   const timeoutMs = toMilliseconds(time);
-  if (timeoutMs > MAX_TIMEOUT_MS) throw invalid("timeout must be at most 1 day", timeout);
+  if (timeoutMs > MAX_TIMEOUT_MS) {
+    throw invalid("timeout must be at most 1 day", timeout, formatNumber);
+  }
   return timeoutMs;
 }
 
-function invalid(rule: string, received: unknown): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", `run: ${rule}, got ${formatKind(received)}`);
+function invalid(rule: string, received: unknown, format = formatKind): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `run: ${rule}, got ${format(received)}`);
 }

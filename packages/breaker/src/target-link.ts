@@ -15,7 +15,7 @@ import type { StoreAccess } from "./store-access.ts";
 import type { View } from "./view.ts";
 import { causeOf, isNew, ratesOf, readPermit, readView, stateOf } from "./view.ts";
 
-/** An open breaker looks so often, in microseconds, whether somebody has closed it by hand. */
+/** Microseconds after which a target that is not closed is looked at again: somebody may have closed it by hand. */
 const LOOK_AGAIN = 1_000_000;
 
 /** What all links of a breaker share. */
@@ -55,7 +55,10 @@ export class TargetLink {
   #era = 0;
   /** The report under way; there is one at most, where outcomes are collected. */
   #sending: Promise<void> | undefined;
-  #looking: Promise<unknown> | undefined;
+  /** Whether it is time to send what came while a report was under way. */
+  #isDue = false;
+  #asking: Promise<number> | undefined;
+  #isLooking = false;
   #contacts = 0;
   #learned = 0;
   #isDegraded = false;
@@ -69,7 +72,10 @@ export class TargetLink {
     this.#outbox = new Outbox({
       newBatch: () => this.#newBatch(),
       longestMs: context.flushInterval / 1_000,
-      onDue: () => void this.flush(),
+      onDue: () => {
+        this.#isDue = true;
+        void this.flush();
+      },
     });
   }
 
@@ -97,27 +103,24 @@ export class TargetLink {
       return -1;
     }
     const now = access.now();
-    const isFresh = now >= view.learned && now - view.learned < freshFor;
+    const longest = view.kind === CLOSED ? freshFor : Math.min(freshFor, LOOK_AGAIN);
+    const isFresh = now >= view.learned && now - view.learned < longest;
     if (!isFresh) return undefined;
     if (view.kind === HALF_OPEN) return now < view.ends ? 0 : undefined;
     return this.#answerKnown(view, now);
   }
 
   /** Asks the store: 0 no, -1 yes, or the lease of a trial call. */
-  async ask(): Promise<number> {
+  ask(): Promise<number> {
     const view = this.#view;
     const mayBeTrial = view?.kind === HALF_OPEN || view?.kind === OPEN;
-    if (!mayBeTrial && this.#context.freshFor > 0) {
-      // Many calls that find the view too old ask once.
-      this.#looking ??= this.look().finally(() => {
-        this.#looking = undefined;
-      });
-      await this.#looking;
-      const { kind } = this.view;
-      if (kind !== HALF_OPEN) return this.#answerKnown(this.view, this.#context.access.now());
-    }
-    const permit = await this.#contact(this.#takeAll(), { ...NO_QUESTION, asks: true });
-    return permit === -1 ? this.#answerKnown(this.view, this.#context.access.now()) : permit;
+    if (mayBeTrial || this.#context.freshFor === 0) return this.#askStore();
+    if (this.#asking !== undefined) return this.#askWithOthers(this.#asking);
+    const asking = this.#askStore().finally(() => {
+      this.#asking = undefined;
+    });
+    this.#asking = asking;
+    return asking;
   }
 
   /** Notes the outcome of a call that was let through in an era, -1 for any; where each is sent, resolves when it is counted. */
@@ -145,12 +148,18 @@ export class TargetLink {
     return this.#contact(this.#takeAll(), NO_QUESTION);
   }
 
-  /** Sends what was collected. */
+  /** Sends what was collected, after the report that is under way. */
   flush(): Promise<void> {
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
     });
     return this.#sending;
+  }
+
+  /** Sends all there is. */
+  async drain(): Promise<void> {
+    await this.#sending;
+    if (!this.#outbox.isEmpty) await this.flush();
   }
 
   /** Sets the state by hand, for the whole fleet. Rejects as the store does. */
@@ -162,32 +171,46 @@ export class TargetLink {
     const contacts = this.#contacts;
     const call = { target: this.#keys, kind, lasts: 0, opened: 0, empties };
     const reply = await access.run(order, call);
+    this.#handBack(undefined);
     this.#learn(readView(reply, access.now(), false), contacts);
   }
 
   #answerOpen(view: View): number | undefined {
     const now = this.#context.access.now();
     if (now < view.learned || now >= view.ends) return undefined;
-    if (now - view.learned >= LOOK_AGAIN && this.#looking === undefined) {
-      this.#looking = this.look()
-        .catch(() => {})
-        .finally(() => {
-          this.#looking = undefined;
-        });
+    if (now - view.learned >= LOOK_AGAIN && !this.#isLooking) {
+      this.#isLooking = true;
+      void this.flush().finally(() => {
+        this.#isLooking = false;
+      });
     }
     return 0;
   }
 
-  /** The answer where nothing more is to be asked. */
+  async #askStore(): Promise<number> {
+    const permit = await this.#contact(this.#takeAll(), { ...NO_QUESTION, asks: true });
+    return permit === -1 ? this.#answerKnown(this.view, this.#context.access.now()) : permit;
+  }
+
+  /** Many calls that find the view too old ask once; if that made a trial call, the next ones may make the others. */
+  async #askWithOthers(asking: Promise<number>): Promise<number> {
+    await asking;
+    return this.#answerKnown(this.view, this.#context.access.now());
+  }
+
+  /** The answer where nothing more is asked. */
   #answerKnown(view: View, now: number): number {
-    if (view.kind === OPEN || view.kind === FORCED_OPEN) return 0;
+    if (view.kind === OPEN || view.kind === FORCED_OPEN || view.kind === HALF_OPEN) return 0;
     if (view.kind !== CLOSED || now >= view.ends) return -1;
     return this.#ramp.admits(view.ends - now) ? -1 : 0;
   }
 
   async #send(): Promise<void> {
     try {
-      await this.look();
+      do {
+        this.#isDue = false;
+        await this.look();
+      } while (this.#isDue && !this.#outbox.isEmpty);
     } catch (error) {
       // Such as a clock that was given, and tells no time: calls say so too.
       warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);
