@@ -50,7 +50,7 @@ export interface BreakerOptions<Result = unknown> {
   readonly isFailure?: IsFailure<Result> | undefined;
   /** How a call counts that its caller gave up. Default `"ignore"`. */
   readonly aborted?: Aborted | undefined;
-  /** How many targets this process keeps in mind, from 1. Default 1,000. */
+  /** How many targets this process keeps in mind: 1 to 100,000. Default 1,000. */
   readonly maxTargets?: number | undefined;
 }
 
@@ -149,7 +149,7 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     flushInterval,
     isFailure,
     aborted,
-    maxTargets: wholeOf("maxTargets", options.maxTargets ?? 1_000, 2 ** 24),
+    maxTargets: wholeOf("maxTargets", options.maxTargets ?? 1_000, 100_000),
     canonical: `${policy.description} slow ${slowCall} flush ${flushInterval} timeout ${timeoutMs}`,
   };
 }

@@ -1,19 +1,18 @@
 import type { Store } from "@headgate/core/floors";
 import { codeOf, toMilliseconds, warn } from "@headgate/core/floors";
-import { publishDegraded, publishStateChange } from "./channels.ts";
+import { publishStateChange } from "./channels.ts";
 import type { LocalTarget } from "./local-target.ts";
 import { createLocalTarget } from "./local-target.ts";
-import type { Contact } from "./machine/contact.ts";
-import { contact } from "./machine/contact.ts";
-import { order } from "./machine/order.ts";
 import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "./machine/period.ts";
 import type { TargetKeys } from "./machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "./machine/window.ts";
 import { Outbox } from "./outbox.ts";
 import { Ramp } from "./ramp.ts";
 import type { StoreAccess } from "./store-access.ts";
+import type { Heard, Question, Told } from "./target-contacts.ts";
+import { TargetContacts } from "./target-contacts.ts";
 import type { View } from "./view.ts";
-import { causeOf, isNew, ratesOf, readPermit, readView, stateOf } from "./view.ts";
+import { causeOf, isNew, ratesOf, stateOf } from "./view.ts";
 
 /** Microseconds after which a target that is not closed is looked at again: somebody may have closed it by hand. */
 const LOOK_AGAIN = 1_000_000;
@@ -34,9 +33,6 @@ export interface LinkContext {
   readonly unsent: Set<TargetLink>;
 }
 
-type Told = Pick<Contact, "admitted" | "outcomes">;
-type Question = Pick<Contact, "lease" | "outcome" | "asks">;
-
 const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
 
 /**
@@ -48,6 +44,7 @@ export class TargetLink {
   readonly #keys: TargetKeys;
   readonly #context: LinkContext;
   readonly #local: LocalTarget | undefined;
+  readonly #contacts: TargetContacts;
   readonly #ramp: Ramp;
   readonly #outbox: Outbox;
   #view: View | undefined;
@@ -58,16 +55,16 @@ export class TargetLink {
   /** Whether it is time to send what came while a report was under way. */
   #isDue = false;
   #asking: Promise<number> | undefined;
-  #isLooking = false;
-  #contacts = 0;
+  /** The number of the contact by which the view was learned. */
   #learned = 0;
-  #isDegraded = false;
 
   constructor(name: string, keys: TargetKeys, context: LinkContext) {
     this.name = name;
     this.#keys = keys;
     this.#context = context;
     this.#local = context.local && createLocalTarget(context.local, keys);
+    const { breaker, access } = context;
+    this.#contacts = new TargetContacts({ breaker, name, keys, access, local: this.#local });
     this.#ramp = new Ramp(keys.policy.ramp);
     this.#outbox = new Outbox({
       newBatch: () => this.#newBatch(),
@@ -95,6 +92,7 @@ export class TargetLink {
     if (view === undefined) return undefined;
     if (view.kind === OPEN) return this.#answerOpen(view);
     const { freshFor, access } = this.#context;
+    // Nothing changes without this process: no clock need be read.
     if (
       freshFor === Number.POSITIVE_INFINITY &&
       view.kind === CLOSED &&
@@ -148,7 +146,7 @@ export class TargetLink {
     return this.#contact(this.#takeAll(), NO_QUESTION);
   }
 
-  /** Sends what was collected, after the report that is under way. */
+  /** Sends what was collected, if anything, and learns how the target is doing; waits for the report under way, if there is one. */
   flush(): Promise<void> {
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
@@ -164,26 +162,15 @@ export class TargetLink {
 
   /** Sets the state by hand, for the whole fleet. Rejects as the store does. */
   async order(kind: number, empties: boolean): Promise<void> {
-    const { access } = this.#context;
     // What happened before the order is told before it.
     if (!this.#outbox.isEmpty) await this.look();
-    this.#contacts += 1;
-    const contacts = this.#contacts;
-    const call = { target: this.#keys, kind, lasts: 0, opened: 0, empties };
-    const reply = await access.run(order, call);
-    this.#handBack(undefined);
-    this.#learn(readView(reply, access.now(), false), contacts);
+    this.#learn(await this.#contacts.order(kind, empties));
   }
 
   #answerOpen(view: View): number | undefined {
     const now = this.#context.access.now();
     if (now < view.learned || now >= view.ends) return undefined;
-    if (now - view.learned >= LOOK_AGAIN && !this.#isLooking) {
-      this.#isLooking = true;
-      void this.flush().finally(() => {
-        this.#isLooking = false;
-      });
-    }
+    if (now - view.learned >= LOOK_AGAIN) void this.flush();
     return 0;
   }
 
@@ -219,29 +206,9 @@ export class TargetLink {
 
   /** One contact. Resolves with the answer to a call that was asked for. */
   async #contact(told: Told, question: Question): Promise<number> {
-    const { access } = this.#context;
-    const call = {
-      target: this.#keys,
-      // Periods of a time when the store was away are unknown to it.
-      admitted: this.#isDegraded ? -1 : told.admitted,
-      outcomes: told.outcomes,
-      lease: question.lease,
-      outcome: question.outcome,
-      asks: question.asks,
-    };
-    this.#contacts += 1;
-    const contacts = this.#contacts;
-    let reply: readonly number[];
-    try {
-      reply = await access.run(contact, call);
-      const view = readView(reply, access.now(), false);
-      this.#handBack(told.outcomes);
-      this.#learn(view, contacts);
-    } catch (error) {
-      reply = await this.#contactAlone(error, call);
-      this.#learn(readView(reply, access.now(), true), contacts);
-    }
-    return readPermit(reply);
+    const heard = await this.#contacts.contact(told, question);
+    this.#learn(heard);
+    return heard.permit;
   }
 
   /** All that waits to be told. */
@@ -250,34 +217,15 @@ export class TargetLink {
     return this.#outbox.take();
   }
 
-  #handBack(outcomes: OutcomeBatch | undefined): void {
-    if (this.#isDegraded) void this.#local?.handBack();
-    this.#isDegraded = false;
-    if (outcomes !== undefined) void this.#local?.count(outcomes);
-  }
-
-  /** The store did not answer: this process goes on by itself. */
-  #contactAlone(error: unknown, call: Contact): Promise<readonly number[]> {
-    const { access, breaker } = this.#context;
-    const reason = access.readFailure(error);
-    const local = this.#local as LocalTarget;
-    if (!this.#isDegraded) {
-      this.#isDegraded = true;
-      void local.takeOver(this.#view);
-      publishDegraded({ breaker, target: this.name, reason });
-    }
-    return local.contact({ ...call, admitted: -1 });
-  }
-
   #newBatch(): OutcomeBatch {
     const { window, size } = this.#keys.policy;
     return window.batch(size);
   }
 
-  #learn(view: View, contacts: number): void {
+  #learn({ view, number }: Heard): void {
     // An answer to an earlier contact that came later is no news.
-    if (contacts < this.#learned) return;
-    this.#learned = contacts;
+    if (number < this.#learned) return;
+    this.#learned = number;
     const before = this.#view;
     this.#view = view;
     if (before !== undefined && isAnotherEra(before, view)) this.#beginEra(view);
@@ -287,6 +235,7 @@ export class TargetLink {
   #beginEra(view: View): void {
     this.#era += 1;
     this.#outbox.forgetAdmitted();
+    if (this.#outbox.isEmpty) this.#context.unsent.delete(this);
     if (view.kind === CLOSED && !view.degraded) void this.#local?.empty();
   }
 
