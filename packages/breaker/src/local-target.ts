@@ -1,4 +1,4 @@
-import type { Store } from "@headgate/core/floors";
+import type { Step, Store } from "@headgate/core/floors";
 import type { Contact } from "./machine/contact.ts";
 import { contact } from "./machine/contact.ts";
 import { order } from "./machine/order.ts";
@@ -13,30 +13,36 @@ import type { View } from "./view.ts";
  */
 export interface LocalTarget {
   /** Counts outcomes, and decides nothing. */
-  count(outcomes: OutcomeBatch): Promise<unknown>;
+  count(outcomes: OutcomeBatch): void;
   /** Forgets what was counted. */
-  empty(): Promise<unknown>;
+  empty(): void;
   /** Decides from now on, beginning with what is known of the fleet. */
-  takeOver(view: View | undefined): Promise<unknown>;
+  takeOver(view: View | undefined): void;
   /** Only counts again. */
-  handBack(): Promise<unknown>;
+  handBack(): void;
   contact(call: Contact): Promise<readonly number[]>;
 }
 
 /** `store` is memory of this process, on the clock of the shared one. */
 export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget {
-  function onlyCount(empties: boolean): Promise<unknown> {
-    return store.run(order, { target, kind: METRICS_ONLY, lasts: 0, opened: 0, empties });
+  /** A clock that tells no time is told of where the store is asked, which is each time before. */
+  function run<Call>(step: Step<Call>, call: Call): void {
+    store.run(step, call).catch(() => {});
   }
 
-  void onlyCount(true);
+  function onlyCount(empties: boolean): void {
+    run(order, { target, kind: METRICS_ONLY, lasts: 0, opened: 0, empties });
+  }
+
+  onlyCount(true);
   return {
-    count: (outcomes) =>
-      store.run(contact, { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: false }),
+    count(outcomes) {
+      run(contact, { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: false });
+    },
     empty: () => onlyCount(true),
     takeOver({ kind, ends, opened } = { kind: CLOSED, ends: 0, opened: 0 } as View) {
       const lasts = Math.max(ends - store.now(), 0);
-      return store.run(order, { target, kind, lasts, opened, empties: false });
+      run(order, { target, kind, lasts, opened, empties: false });
     },
     handBack: () => onlyCount(false),
     contact: (call) => store.run(contact, call),

@@ -84,9 +84,9 @@ export class TargetContacts {
   #handBack(view: View, outcomes: OutcomeBatch | undefined): void {
     const { local } = this.#options;
     this.#known = view;
-    if (this.#isDegraded) void local?.handBack();
+    if (this.#isDegraded) local?.handBack();
     this.#isDegraded = false;
-    if (outcomes !== undefined) void local?.count(outcomes);
+    if (outcomes !== undefined) local?.count(outcomes);
   }
 
   /** The store did not answer: this process goes on by itself. */
@@ -96,7 +96,7 @@ export class TargetContacts {
     const local = this.#options.local as LocalTarget;
     if (!this.#isDegraded) {
       this.#isDegraded = true;
-      void local.takeOver(this.#known);
+      local.takeOver(this.#known);
       publishDegraded({ breaker, target: name, reason });
     }
     return local.contact({ ...call, admitted: -1 });

@@ -236,7 +236,7 @@ export class TargetLink {
     this.#era += 1;
     this.#outbox.forgetAdmitted();
     if (this.#outbox.isEmpty) this.#context.unsent.delete(this);
-    if (view.kind === CLOSED && !view.degraded) void this.#local?.empty();
+    if (view.kind === CLOSED && !view.degraded) this.#local?.empty();
   }
 
   #tell(before: number, view: View): void {
