@@ -218,9 +218,7 @@ for (const state of ["closed", "fallback", "thrown"]) {
 
 const paced = [];
 for (const { name, calls } of subjects.filter((subject) => subject.name.includes("Redis"))) {
-  const from = performance.now();
-  const commands = await countCommands(calls.paced, 64);
-  paced.push({ name, seconds: (performance.now() - from) / 1_000, commands });
+  paced.push({ name, commands: await countCommands(calls.paced, 64) });
 }
 
 const info = await control.info("server");
@@ -267,8 +265,8 @@ if (values.json) {
     }
   }
   console.log(`\n${CALLS} calls of an upstream that takes 5 ms, 64 in flight, closed`);
-  for (const { name, seconds, commands } of paced) {
-    console.log(`${name.padEnd(38)}${seconds.toFixed(1)} s, ${commands} commands`);
+  for (const { name, commands } of paced) {
+    console.log(`${name.padEnd(38)}${commands} commands`);
   }
 }
 process.exit();
