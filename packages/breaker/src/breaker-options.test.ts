@@ -1,0 +1,308 @@
+import { memoryStore } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import type { BreakerOptions } from "./breaker-options.ts";
+import { readBreakerOptions } from "./breaker-options.ts";
+import { createBreaker } from "./create-breaker.ts";
+import { callWindow } from "./machine/call-window.ts";
+import { timeWindow } from "./machine/time-window.ts";
+
+const A_DAY_MS = 86_400_000;
+
+/** Makes a breaker of options as a caller without types may give them. */
+const make = (options: unknown) => () => createBreaker(options as BreakerOptions);
+
+function refusal(message: string) {
+  return expect.objectContaining({ code: "HEADGATE_INVALID_OPTION", message });
+}
+
+function noDuration(option: string, received: string) {
+  return refusal(
+    `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d"; got ${received}`,
+  );
+}
+
+test("by itself it decides as the documentation says", () => {
+  expect(readBreakerOptions({})).toMatchObject({
+    policy: {
+      window: timeWindow,
+      size: 300_000_000,
+      minimumCalls: 20,
+      minimumSuccessRate: 0.5,
+      probes: 5,
+      lease: 31_000_000,
+      ramp: 0,
+      openFor: [30_000_000],
+    },
+    storeTimeoutMs: 100,
+    slowCallMs: Number.POSITIVE_INFINITY,
+    probeTimeoutMs: 30_000,
+    flushInterval: 250_000,
+    isFailure: undefined,
+    aborted: "ignore",
+    maxTargets: 1_000,
+  });
+});
+
+test("undefined is the default of each option", () => {
+  const { window, name, store, ...others } = Object.fromEntries(
+    Object.keys(everything).map((option) => [option, undefined]),
+  );
+  expect(readBreakerOptions(others)).toEqual(readBreakerOptions({}));
+  expect(make({ window, name, store })).not.toThrow();
+});
+
+test("each option says what it says", () => {
+  expect(readBreakerOptions(everything)).toMatchObject({
+    policy: {
+      window: callWindow,
+      size: 70,
+      minimumCalls: 9,
+      minimumSuccessRate: 0.25,
+      slowCallRate: 0.75,
+      probes: 3,
+      lease: 5_000_000,
+      ramp: 60_000_000,
+      openFor: [7_000_000],
+    },
+    storeTimeoutMs: 30,
+    slowCallMs: 2_000,
+    probeTimeoutMs: 4_000,
+    flushInterval: 10_000,
+    isFailure: everything.isFailure,
+    aborted: "failure",
+    maxTargets: 12,
+  });
+});
+
+const everything = {
+  name: "payments",
+  store: memoryStore(),
+  storeTimeout: 30,
+  window: { calls: 70 },
+  minimumSuccessRate: 0.25,
+  minimumCalls: 9,
+  slowCall: "2s",
+  slowCallRate: 0.75,
+  openFor: "7s",
+  probes: 3,
+  probeTimeout: "4s",
+  ramp: "1m",
+  flushInterval: 10,
+  isFailure: () => false,
+  aborted: "failure",
+  maxTargets: 12,
+} as const satisfies BreakerOptions;
+
+describe("times", () => {
+  test.each([
+    ["window", "1d", "1 day"],
+    ["slowCall", "1d", "1 day"],
+    ["probeTimeout", "1d", "1 day"],
+    ["ramp", "1d", "1 day"],
+    ["flushInterval", "1m", "1 minute"],
+  ])("%s is from 1 ms to %s", (option, longest, told) => {
+    expect(make({ [option]: 1 })).not.toThrow();
+    expect(make({ [option]: longest })).not.toThrow();
+    const more = told === "1 day" ? A_DAY_MS + 1 : 60_001;
+    expect(make({ [option]: more })).toThrow(
+      refusal(`createBreaker: ${option} must be at most ${told}, got ${more}`),
+    );
+  });
+
+  test("openFor is from 1 ms to what a duration can be", () => {
+    expect(make({ openFor: 1 })).not.toThrow();
+    expect(make({ openFor: "366d" })).not.toThrow();
+    expect(make({ openFor: "367d" })).toThrow(noDuration("openFor", '"367d"'));
+  });
+
+  test("storeTimeout is from 1 ms to 1 minute", () => {
+    expect(make({ storeTimeout: 1 })).not.toThrow();
+    expect(make({ storeTimeout: "1m" })).not.toThrow();
+    expect(make({ storeTimeout: 60_001 })).toThrow(
+      refusal("storeTimeout must be from 1 ms to 1 minute, got 60001"),
+    );
+  });
+
+  test.each([
+    "storeTimeout",
+    "window",
+    "slowCall",
+    "openFor",
+    "probeTimeout",
+    "ramp",
+    "flushInterval",
+  ])("%s is a duration", (option) => {
+    expect(make({ [option]: 0.5 })).toThrow(noDuration(option, "0.5"));
+    expect(make({ [option]: -1 })).toThrow(noDuration(option, "-1"));
+    expect(make({ [option]: "soon" })).toThrow(noDuration(option, '"soon"'));
+    expect(make({ [option]: Number.NaN })).toThrow(noDuration(option, "NaN"));
+    expect(make({ [option]: 10n })).toThrow(noDuration(option, "10n"));
+  });
+
+  test.each(["storeTimeout", "window", "slowCall", "openFor", "probeTimeout", "ramp"])(
+    "%s is not 0, which only flushInterval may be",
+    (option) => {
+      expect(make({ [option]: 0 })).toThrow(noDuration(option, "0"));
+      expect(readBreakerOptions({ flushInterval: 0 }).flushInterval).toBe(0);
+      expect(make({ flushInterval: "0ms" })).toThrow(noDuration("flushInterval", '"0ms"'));
+    },
+  );
+});
+
+describe("a window of calls", () => {
+  test("is from 1 to 10,000 calls", () => {
+    expect(make({ window: { calls: 1 } })).not.toThrow();
+    expect(make({ window: { calls: 10_000 } })).not.toThrow();
+  });
+
+  test.each([
+    [0, "0"],
+    [10_001, "10001"],
+    [1.5, "1.5"],
+    ["100", '"100"'],
+    [undefined, "undefined"],
+  ])("is not of %s", (calls, received) => {
+    expect(make({ window: { calls } })).toThrow(
+      refusal(
+        `createBreaker: window.calls must be a whole number from 1 to 10000, got ${received}`,
+      ),
+    );
+  });
+
+  test("is nothing else", () => {
+    expect(make({ window: { calls: 5, time: "1m" } })).toThrow(
+      refusal('window: unknown option "time"; it takes calls'),
+    );
+    expect(make({ window: [5] })).toThrow(refusal("window: options must be an object, got [5]"));
+    expect(make({ window: () => "5m" })).toThrow(noDuration("window", "a function"));
+  });
+
+  test("asks for all of its calls, up to 20, before it opens", () => {
+    const callsFor = (calls: number) =>
+      readBreakerOptions({ window: { calls } }).policy.minimumCalls;
+    expect([1, 19, 20, 21].map(callsFor)).toEqual([1, 19, 20, 20]);
+    expect(make({ window: { calls: 9 }, minimumCalls: 9 })).not.toThrow();
+    expect(make({ window: { calls: 9 }, minimumCalls: 10 })).toThrow(
+      refusal("createBreaker: minimumCalls must be a whole number from 1 to 9, got 10"),
+    );
+  });
+});
+
+describe("whole numbers", () => {
+  test.each([
+    ["minimumCalls", 2 ** 32],
+    ["probes", 100],
+    ["maxTargets", 100_000],
+  ])("%s is from 1 to %i", (option, most) => {
+    for (const number of [1, most]) {
+      expect(() => readBreakerOptions({ [option]: number })).not.toThrow();
+    }
+    const rule = `createBreaker: ${option} must be a whole number from 1 to ${most}`;
+    for (const number of [0, -1, 1.5, most + 1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(make({ [option]: number })).toThrow(refusal(`${rule}, got ${number}`));
+    }
+    expect(make({ [option]: "5" })).toThrow(refusal(`${rule}, got "5"`));
+    expect(make({ [option]: 5n })).toThrow(refusal(`${rule}, got 5n`));
+  });
+});
+
+describe("shares", () => {
+  test("minimumSuccessRate is from 0 to 1", () => {
+    expect(make({ minimumSuccessRate: 0 })).not.toThrow();
+    expect(make({ minimumSuccessRate: 1 })).not.toThrow();
+    const rule = "createBreaker: minimumSuccessRate must be from 0 to 1";
+    for (const share of [-0.01, 1.01, 50, Number.NaN]) {
+      expect(make({ minimumSuccessRate: share })).toThrow(refusal(`${rule}, got ${share}`));
+    }
+    expect(make({ minimumSuccessRate: "0.5" })).toThrow(refusal(`${rule}, got "0.5"`));
+    expect(make({ minimumSuccessRate: null })).toThrow(refusal(`${rule}, got null`));
+  });
+
+  test("slowCallRate is above 0, up to 1", () => {
+    expect(make({ slowCall: "1s", slowCallRate: 0.001 })).not.toThrow();
+    expect(make({ slowCall: "1s", slowCallRate: 1 })).not.toThrow();
+    const rule = "createBreaker: slowCallRate must be above 0, up to 1";
+    for (const share of [0, -0.5, 1.01, 80, Number.NaN]) {
+      expect(make({ slowCall: "1s", slowCallRate: share })).toThrow(
+        refusal(`${rule}, got ${share}`),
+      );
+    }
+    expect(make({ slowCall: "1s", slowCallRate: "1" })).toThrow(refusal(`${rule}, got "1"`));
+  });
+
+  test("slowCallRate is all calls where only slowCall is given, and nothing without it", () => {
+    expect(readBreakerOptions({ slowCall: "1s" }).policy.slowCallRate).toBe(1);
+    // No share of calls reaches it.
+    expect(readBreakerOptions({}).policy.slowCallRate).toBeGreaterThan(1);
+    expect(make({ slowCallRate: 0.5 })).toThrow(
+      refusal("createBreaker: slowCallRate needs slowCall, which says what is slow, got 0.5"),
+    );
+  });
+});
+
+test.each([null, "yes", 5, {}])("isFailure is a function, not %s", (isFailure) => {
+  expect(make({ isFailure })).toThrow(
+    refusal(`createBreaker: isFailure must be a function, got ${JSON.stringify(isFailure)}`),
+  );
+});
+
+test("aborted is one of three words", () => {
+  for (const aborted of ["ignore", "success", "failure"]) {
+    expect(make({ aborted })).not.toThrow();
+  }
+  const rule = 'createBreaker: aborted must be "ignore", "success" or "failure"';
+  expect(make({ aborted: "maybe" })).toThrow(refusal(`${rule}, got "maybe"`));
+  expect(make({ aborted: false })).toThrow(refusal(`${rule}, got false`));
+  expect(make({ aborted: null })).toThrow(refusal(`${rule}, got null`));
+});
+
+test("a store is a store", () => {
+  expect(make({ name: "a", store: {} })).toThrow(
+    refusal("store must be made by memoryStore or redisStore, got an object"),
+  );
+  expect(make({ name: "a", store: null })).toThrow(
+    refusal("store must be made by memoryStore or redisStore, got null"),
+  );
+});
+
+describe("an option that nobody reads", () => {
+  test("is told, with all there are", () => {
+    expect(make({ Window: "1m" })).toThrow(
+      refusal(
+        'createBreaker: unknown option "Window"; it takes name, store, storeTimeout, window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes, probeTimeout, ramp, flushInterval, isFailure, aborted, maxTargets',
+      ),
+    );
+  });
+
+  /** Of opossum 9, cockatiel 3 and resilience4j 2. */
+  test.each([
+    ["errorThresholdPercentage", "minimumSuccessRate, 0 to 1"],
+    ["failureRateThreshold", "minimumSuccessRate, 0 to 1"],
+    ["threshold", "minimumSuccessRate, 0 to 1"],
+    ["volumeThreshold", "minimumCalls"],
+    ["minimumNumberOfCalls", "minimumCalls"],
+    ["minimumRps", "minimumCalls"],
+    ["resetTimeout", "openFor"],
+    ["halfOpenAfter", "openFor"],
+    ["waitDurationInOpenState", "openFor"],
+    ["permittedNumberOfCallsInHalfOpenState", "probes"],
+    ["rollingCountTimeout", "window"],
+    ["slidingWindowSize", "window"],
+    ["duration", "window"],
+    ["slowCallDurationThreshold", "slowCall"],
+    ["slowCallRateThreshold", "slowCallRate, 0 to 1"],
+    ["errorFilter", "isFailure"],
+    ["timeout", "run(fn, { timeout })"],
+    ["fallback", "run(fn, { fallback })"],
+  ])("is told by what it is called here, where it is another breaker's: %s", (option, ours) => {
+    expect(make({ [option]: 1 })).toThrow(
+      refusal(`createBreaker: unknown option "${option}"; Headgate's way is ${ours}`),
+    );
+  });
+
+  test.each([null, 5, "payments", []])("cannot be in %s, which is no options", (options) => {
+    expect(make(options)).toThrow(
+      refusal(`createBreaker: options must be an object, got ${JSON.stringify(options)}`),
+    );
+  });
+});

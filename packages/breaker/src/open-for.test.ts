@@ -1,0 +1,105 @@
+import { describe, expect, test, vi } from "vitest";
+import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import type { BreakerOptions } from "./breaker-options.ts";
+import { readBreakerOptions } from "./breaker-options.ts";
+import { createBreaker } from "./create-breaker.ts";
+import { exponentialBackoff } from "./exponential-backoff.ts";
+
+/** Opens it, and lets the trial calls fail, so often; for how many milliseconds it was open each time. */
+async function openAgainAndAgain(
+  times: number,
+  openFor: BreakerOptions["openFor"],
+): Promise<number[]> {
+  const { breaker, count, pass } = breakerOnClock({ openFor, probes: 1 });
+  await count(0, 4);
+  const waits: number[] = [];
+  for (let i = 1; i <= times; i += 1) {
+    const { state, opened, retryAfterMs } = await breaker.snapshot();
+    expect([state, opened]).toEqual(["open", i]);
+    waits.push(retryAfterMs);
+    pass(retryAfterMs - 1);
+    expect((await breaker.admit()).allowed).toBe(false);
+    pass(1);
+    const trial = await breaker.admit();
+    expect(trial).toMatchObject({ allowed: true, state: "half-open" });
+    await trial.record("failure");
+  }
+  return waits;
+}
+
+describe("openFor as a function", () => {
+  test("is asked for 1 to 20 when the breaker is made, and never again", async () => {
+    const openFor = vi.fn((opened: number) => opened * 1_000);
+    const { count } = breakerOnClock({ openFor });
+    const asked = Array.from({ length: 20 }, (_, i) => [i + 1]);
+    expect(openFor.mock.calls).toEqual(asked);
+    await count(0, 4);
+    expect(openFor.mock.calls).toEqual(asked);
+  });
+
+  test("says for how long, the oftener it opens in a row; the 20th from then on", async () => {
+    const waits = await openAgainAndAgain(23, (opened) => `${opened}s`);
+    const seconds = Array.from({ length: 20 }, (_, i) => (i + 1) * 1_000);
+    expect(waits).toEqual([...seconds, 20_000, 20_000, 20_000]);
+  });
+
+  test("begins anew once it closed in between", async () => {
+    const { breaker, count, pass } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
+    await count(0, 4);
+    pass(1_000);
+    for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ opened: 2, retryAfterMs: 2_000 });
+    pass(2_000);
+    for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", opened: 0 });
+    await count(0, 4);
+    expect(await breaker.snapshot()).toMatchObject({ opened: 1, retryAfterMs: 1_000 });
+  });
+
+  test("tells equal times at its end once, so that the policy stays short", () => {
+    const timesOf = (openFor: (opened: number) => number) =>
+      readBreakerOptions({ openFor }).policy.openFor;
+    expect(timesOf(() => 5)).toEqual([5_000]);
+    expect(timesOf((opened) => Math.min(opened, 3))).toEqual([1_000, 2_000, 3_000]);
+    // Equal ones in between say when the next begins.
+    expect(timesOf((opened) => (opened < 3 ? 1 : 2))).toEqual([1_000, 1_000, 2_000]);
+  });
+
+  test("is the same policy as the time that it always gives", () => {
+    const { canonical } = readBreakerOptions({ openFor: () => "30s" });
+    expect(canonical).toBe(readBreakerOptions({}).canonical);
+  });
+
+  test.each([
+    [(opened: number) => (opened === 3 ? 0 : 1), "openFor(3)", "0"],
+    [(opened: number) => (opened === 20 ? "soon" : 1), "openFor(20)", '"soon"'],
+    [() => undefined, "openFor(1)", "undefined"],
+    [async () => 5, "openFor(1)", "{}"],
+    [(opened: number) => 10 ** opened, "openFor(11)", "100000000000"],
+  ])("gives durations only", (openFor, option, received) => {
+    expect(() => createBreaker({ openFor } as BreakerOptions)).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringMatching(`^${option.replace(/[()]/g, "\\$&")} must be a duration`),
+      }),
+    );
+    expect(() => createBreaker({ openFor } as BreakerOptions)).toThrow(`; got ${received}`);
+  });
+
+  test("may throw, and then there is no breaker", () => {
+    const error = new Error("no idea");
+    const openFor = () => {
+      throw error;
+    };
+    expect(() => createBreaker({ openFor })).toThrow(error);
+  });
+});
+
+test("openFor as a time says the same each time", async () => {
+  expect(await openAgainAndAgain(3, "7s")).toEqual([7_000, 7_000, 7_000]);
+});
+
+test("openFor as a backoff grows up to its longest", async () => {
+  const backoff = exponentialBackoff({ first: "10s", longest: "1m" });
+  expect(await openAgainAndAgain(5, backoff)).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
+});
