@@ -1,7 +1,6 @@
 import { HeadgateError } from "@headgate/core";
 import { formatReceived } from "@headgate/core/floors";
 import type { Outcome, Permit } from "./breaker.ts";
-import type { BreakerState } from "./machine/period.ts";
 import type { OutcomeCode } from "./machine/window.ts";
 import type { TargetLink } from "./target-link.ts";
 
@@ -65,16 +64,14 @@ export function codeOfOutcome(
 /** What `admit` answers. */
 export function toPermit(
   admission: Admission | undefined,
-  answer: {
-    readonly state: BreakerState;
-    readonly retryAfterMs: number;
-    readonly degraded: boolean;
-  },
+  { state, retryAfterMs, degraded }: Pick<Permit, "state" | "retryAfterMs" | "degraded">,
   slowCallMs: number,
 ): Permit {
   return {
     allowed: admission !== undefined,
-    ...answer,
+    state,
+    retryAfterMs,
+    degraded,
     async record(outcome, durationMs) {
       await admission?.end(codeOfOutcome(outcome, durationMs, slowCallMs));
     },

@@ -1,4 +1,5 @@
 import { HeadgateError } from "@headgate/core";
+import type { RejectedCall } from "./channels.ts";
 import type { BreakerState } from "./machine/period.ts";
 
 /** A call was not let through. Known by its code, `HEADGATE_BREAKER_OPEN`. */
@@ -12,13 +13,7 @@ export class HeadgateBreakerOpen extends HeadgateError {
   readonly retryAfterMs: number;
   readonly degraded: boolean;
 
-  constructor(rejected: {
-    readonly breaker: string;
-    readonly target: string;
-    readonly state: BreakerState;
-    readonly retryAfterMs: number;
-    readonly degraded: boolean;
-  }) {
+  constructor(rejected: RejectedCall) {
     super("HEADGATE_BREAKER_OPEN", `the breaker lets no call through: it is ${rejected.state}`);
     this.breaker = rejected.breaker;
     this.target = rejected.target;

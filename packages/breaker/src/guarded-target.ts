@@ -1,20 +1,19 @@
-import { HeadgateError } from "@headgate/core";
-import { formatKind, toMilliseconds } from "@headgate/core/floors";
 import type { Admission } from "./admission.ts";
 import { admitCall, admitTrial, codeOfOutcome, toPermit } from "./admission.ts";
-import type { CallContext, Refusal, RunOptions, Target } from "./breaker.ts";
+import type { CallContext, RunOptions, Target } from "./breaker.ts";
 import { HeadgateBreakerOpen } from "./breaker-open.ts";
 import type { Settings } from "./breaker-options.ts";
 import type { RejectedCall } from "./channels.ts";
 import { publishRejected } from "./channels.ts";
+import { judgeCall } from "./judge-call.ts";
 import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "./machine/period.ts";
 import type { OutcomeCode } from "./machine/window.ts";
 import type { Ending } from "./made-call.ts";
 import { makeCall } from "./made-call.ts";
+import { OpenRefusal, refusalOf } from "./refusal.ts";
 import { NO_OPTIONS, readRunOptions } from "./run-options.ts";
 import type { TargetLink } from "./target-link.ts";
-import type { View } from "./view.ts";
-import { stateOf, toSnapshot } from "./view.ts";
+import { retryAfterMs, stateOf, toSnapshot } from "./view.ts";
 
 /** What all targets of a breaker share. */
 export interface Guard<Result> {
@@ -25,42 +24,20 @@ export interface Guard<Result> {
   requireOpen(): void;
 }
 
-/** A ramp may let the next call through already: what asks again need not wait long. */
-const RAMP_RETRY_MS = 1_000;
-
 /** One target of a breaker, over what this process knows of it. */
 export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Target<Result> {
   const { settings, requireOpen } = guard;
   const { slowCallMs } = settings;
   const isTimed = slowCallMs !== Number.POSITIVE_INFINITY;
 
-  /** How a call counts; -1 when it says nothing of the target. */
-  function judge<T extends Result>(ending: Ending<T>): 0 | 1 | -1 {
-    if (ending.how === "timeout") return 1;
-    if (ending.how === "aborted") return ABORTED[settings.aborted];
-    const { isFailure } = settings;
-    if (isFailure === undefined) return ending.how === "threw" ? 1 : 0;
-    const settled: PromiseSettledResult<T> =
-      ending.how === "threw"
-        ? { status: "rejected", reason: ending.error }
-        : { status: "fulfilled", value: ending.result };
-    const verdict: unknown = isFailure(settled);
-    // A promise, as an async function returns, would make a failure of every call.
-    if (verdict === "ignore") return -1;
-    if (typeof verdict === "boolean") return verdict ? 1 : 0;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `isFailure must return true, false or "ignore", got ${formatKind(verdict)}`,
-    );
-  }
-
+  /** A call that is not let through now, as everybody is told of it. */
   function rejected(): RejectedCall {
     const { view } = link;
     return {
       breaker: guard.breaker,
       target: link.name,
       state: stateOf(view),
-      retryAfterMs: retryAfter(view, guard.now()),
+      retryAfterMs: retryAfterMs(view, guard.now()),
       degraded: view.degraded,
     };
   }
@@ -74,7 +51,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
   ): T | Promise<T> {
     let outcome: 0 | 1 | -1 = 1;
     try {
-      outcome = judge(ending);
+      outcome = judgeCall(ending, settings);
     } finally {
       const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
       const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
@@ -116,11 +93,11 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     async admit() {
       requireOpen();
       const answer = link.answer() ?? (await link.ask());
-      const { state, degraded, retryAfterMs } = rejected();
-      if (answer !== 0)
-        return toPermit(admit(answer), { state, degraded, retryAfterMs: 0 }, slowCallMs);
+      if (answer !== 0) {
+        return toPermit(admit(answer), { ...rejected(), retryAfterMs: 0 }, slowCallMs);
+      }
       publishRejected(rejected);
-      return toPermit(undefined, { state, degraded, retryAfterMs }, slowCallMs);
+      return toPermit(undefined, rejected(), slowCallMs);
     },
 
     async record(outcome, durationMs) {
@@ -158,36 +135,4 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
   function admit(answer: number): Admission {
     return answer === -1 ? admitCall(link) : admitTrial(link, answer, settings.probeTimeoutMs);
   }
-}
-
-/** Makes the error, which costs more than all the rest, only for fallbacks that read it. */
-class OpenRefusal {
-  readonly because = "open";
-  readonly #rejected: RejectedCall;
-
-  constructor(rejected: RejectedCall) {
-    this.#rejected = rejected;
-  }
-
-  get retryAfterMs(): number {
-    return this.#rejected.retryAfterMs;
-  }
-
-  get error(): HeadgateBreakerOpen {
-    return new HeadgateBreakerOpen(this.#rejected);
-  }
-}
-
-const ABORTED = { ignore: -1, success: 0, failure: 1 } as const;
-
-function retryAfter({ kind, ends, learned }: View, now: number): number {
-  if (kind === FORCED_OPEN) return Number.POSITIVE_INFINITY;
-  const left = Math.max(toMilliseconds(ends - Math.max(now, learned)), 1);
-  return kind === CLOSED ? Math.min(left, RAMP_RETRY_MS) : left;
-}
-
-function refusalOf<T>(ending: Ending<T>): Refusal<T> {
-  if (ending.how === "returned") return { because: "result", result: ending.result };
-  if (ending.how === "timeout") return { because: "timeout", error: ending.error };
-  return { because: "error", error: ending.error };
 }
