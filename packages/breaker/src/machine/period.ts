@@ -81,7 +81,7 @@ function begin(period: Period, kind: number, id: number, now: number, counts: Co
   period.changed = true;
 }
 
-export function beginOpen(
+function beginOpen(
   period: Period,
   policy: BreakerPolicy,
   id: number,

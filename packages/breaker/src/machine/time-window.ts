@@ -10,7 +10,7 @@ export interface TimeWindowState extends Counts {
 }
 
 /** An outcome counts for at least 49/50 of the window, and never for longer than the window. */
-export const SUB_WINDOWS = 50;
+const SUB_WINDOWS = 50;
 const WIDTH = 3;
 const MOST = 2 ** 32 - 1;
 
