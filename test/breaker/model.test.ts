@@ -1,0 +1,111 @@
+import { createBreaker } from "@headgate/breaker";
+import type { Store } from "@headgate/core";
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { runHistories, SCALE } from "../conformance/histories.ts";
+import { MicroClock } from "../conformance/micro-clock.ts";
+import type { Random } from "../conformance/random.ts";
+import { STORE_ALONE } from "../redis/store-alone.ts";
+import { ModelFleet } from "./model-fleet.ts";
+import { randomBreaker } from "./random-breaker.ts";
+import { command } from "./random-commands.ts";
+
+const LENGTH = 100;
+const LANES = 64;
+
+/** Microseconds. */
+const START = 1_800_000_000_000_000n;
+
+const { storeTimeout } = STORE_ALONE;
+
+/** One for each process of a fleet: what shares a connection shares what it knows. */
+const clients = [0, 1, 2].map(() => new Redis(inject("redisSocket"), { db: 3 }));
+beforeAll(() => clients[0]?.flushdb());
+afterAll(async () => {
+  await clients[0]?.flushdb();
+  await Promise.all(clients.map((client) => client.quit()));
+});
+
+const STATES = ["closed", "open", "half-open", "forced-open", "disabled", "metrics-only"];
+
+describe("random commands do what the model says", () => {
+  test("in memory", async () => {
+    const seen = new Map<string, number>();
+    await runHistories(600 * SCALE, async (random, history) => {
+      const time = new MicroClock(START);
+      const store = memoryStore({ clock: time.clock });
+      await follow(random, `memory-${history}`, [store], time, seen);
+    });
+    expectSeen(seen);
+  });
+
+  test("in memory, where time goes on when the clock steps back", async () => {
+    const seen = new Map<string, number>();
+    await runHistories(300 * SCALE, async (random, history) => {
+      const time = new MicroClock(START);
+      let behind = 0n;
+      const store = memoryStore({ clock: () => new MicroClock(time.now - behind).clock() });
+      await follow(random, `memory-steps-${history}`, [store], time, seen, (microseconds) => {
+        if (time.now - behind > microseconds) behind += microseconds;
+      });
+    });
+    expectSeen(seen);
+  });
+
+  test("in a fleet on Redis", async () => {
+    const seen = new Map<string, number>();
+    await runHistories(
+      200 * SCALE,
+      async (random, history) => {
+        const time = new MicroClock(START);
+        await follow(random, `fleet-${history}`, fleetOn(time), time, seen);
+      },
+      LANES,
+    );
+    expectSeen(seen);
+  });
+
+  test("in a fleet on Redis, whose clock steps back", async () => {
+    const seen = new Map<string, number>();
+    await runHistories(
+      150 * SCALE,
+      async (random, history) => {
+        const time = new MicroClock(START);
+        await follow(random, `steps-${history}`, fleetOn(time), time, seen, (microseconds) => {
+          time.now -= microseconds;
+        });
+      },
+      LANES,
+    );
+    expectSeen(seen);
+  });
+});
+
+function fleetOn(time: MicroClock): Store[] {
+  return clients.map((client) => redisStore(client, { clock: time.clock }));
+}
+
+async function follow(
+  random: Random,
+  name: string,
+  stores: readonly Store[],
+  time: MicroClock,
+  seen: Map<string, number>,
+  stepBack?: (microseconds: bigint) => void,
+): Promise<void> {
+  const { options, rules } = randomBreaker(random);
+  const breakers = stores.map((store) =>
+    createBreaker({ ...options, name, store, storeTimeout, flushInterval: 0 }),
+  );
+  const fleet = new ModelFleet(breakers, rules, time);
+  const visits = await command(fleet, rules, time, random, { count: LENGTH, stepBack });
+  for (const [state, times] of visits) seen.set(state, (seen.get(state) ?? 0) + times);
+  await Promise.all(breakers.map((breaker) => breaker.close()));
+}
+
+/** A suite that hardly gets into a state says little of it. */
+function expectSeen(seen: ReadonlyMap<string, number>): void {
+  for (const state of STATES) expect(seen.get(state), state).toBeGreaterThan(100);
+}
