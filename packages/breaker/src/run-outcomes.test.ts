@@ -138,6 +138,49 @@ describe("isFailure", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
   });
 
+  test("can say that a call tells nothing of its target", async () => {
+    const badRequest = new Error("bad request");
+    const fallback = vi.fn(() => "cached");
+    const { breaker } = breakerOnClock<string>({
+      isFailure: (call) => (call.status === "rejected" ? "ignore" : call.value === "broken"),
+    });
+    await expect(breaker.run(() => Promise.reject(badRequest), { fallback })).rejects.toBe(
+      badRequest,
+    );
+    expect(fallback).not.toHaveBeenCalled();
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+    expect(await breaker.run(() => "fine", { fallback })).toBe("fine");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 0 });
+  });
+
+  test("that ignores a trial call leaves its place to another", async () => {
+    const { breaker, count, pass } = breakerOnClock<string>({
+      probes: 1,
+      isFailure: (call) => call.status === "fulfilled" && call.value === "unsure" && "ignore",
+    });
+    await count(0, 4);
+    pass(30_000);
+    expect(await breaker.run(() => "unsure")).toBe("unsure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
+    expect(await breaker.run(() => "sure")).toBe("sure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
+  });
+
+  test.each([
+    [async () => true, "an object"],
+    [() => undefined, "undefined"],
+    [() => 1, "a number"],
+    [() => "failure", "a string"],
+  ])("answers nothing else: %s", async (isFailure: unknown, received) => {
+    const { breaker } = breakerOnClock({ isFailure: isFailure as () => boolean });
+    await expect(breaker.run(() => "secret")).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: `isFailure must return true, false or "ignore", got ${received}`,
+    });
+    // Who cannot tell counts it as a failure, so that it shows.
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
+
   test("is not asked about calls that were not made", async () => {
     const isFailure = vi.fn(() => true);
     const { breaker } = breakerOnClock({ isFailure });

@@ -1,0 +1,216 @@
+import { describe, expect, test, vi } from "vitest";
+import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { hearBreakers } from "../../../test/support/hear-breakers.ts";
+import { BREAKER_CHANNELS, publishRejected } from "./channels.ts";
+import { createBreaker } from "./create-breaker.ts";
+
+test("the channels are called what they are documented to be", () => {
+  expect(BREAKER_CHANNELS).toEqual({
+    state: "headgate:breaker:state",
+    rejected: "headgate:breaker:rejected",
+    degraded: "headgate:breaker:degraded",
+  });
+});
+
+const payments = { breaker: "payments", target: "default", degraded: false };
+
+describe("a change of state is published with the numbers that caused it", () => {
+  test("once for each change, from opening to closing", async () => {
+    const { breaker, pass } = breakerOnClock({ slowCall: 10, openFor: (opened) => opened * 1_000 });
+    const heard = hearBreakers();
+    await breaker.record("success", 11);
+    for (let i = 0; i < 4; i += 1) await breaker.record("failure");
+    expect(heard).toEqual([
+      [
+        "state",
+        {
+          ...payments,
+          from: "closed",
+          to: "open",
+          here: true,
+          calls: 4,
+          failures: 3,
+          slow: 1,
+          successRate: 0.25,
+          slowRate: 0.25,
+          opened: 1,
+          openForMs: 1_000,
+        },
+      ],
+    ]);
+    heard.length = 0;
+    pass(1_000);
+    const trials = [await breaker.admit(), await breaker.admit()];
+    await trials[0]?.record("success", 11);
+    await trials[1]?.record("failure", 11);
+    expect(heard).toEqual([
+      [
+        "state",
+        {
+          ...payments,
+          from: "open",
+          to: "half-open",
+          here: true,
+          // What caused the opening caused the trial.
+          calls: 4,
+          failures: 3,
+          slow: 1,
+          successRate: 0.25,
+          slowRate: 0.25,
+          opened: 1,
+          openForMs: 0,
+        },
+      ],
+      [
+        "state",
+        {
+          ...payments,
+          from: "half-open",
+          to: "open",
+          here: true,
+          calls: 2,
+          failures: 1,
+          slow: 2,
+          successRate: 0.5,
+          slowRate: 1,
+          opened: 2,
+          openForMs: 2_000,
+        },
+      ],
+    ]);
+    heard.length = 0;
+    pass(2_000);
+    for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
+    expect(heard.map(([, message]) => message)).toMatchObject([
+      { from: "open", to: "half-open" },
+      {
+        ...payments,
+        from: "half-open",
+        to: "closed",
+        here: true,
+        calls: 2,
+        failures: 0,
+        slow: 0,
+        successRate: 1,
+        slowRate: 0,
+        opened: 0,
+        openForMs: 0,
+      },
+    ]);
+  });
+
+  test("for changes by hand, with the calls of the window", async () => {
+    const { breaker, count } = breakerOnClock();
+    await count(1, 2);
+    const heard = hearBreakers();
+    await breaker.forceOpen();
+    await breaker.forceOpen();
+    await breaker.metricsOnly();
+    await breaker.disable();
+    await breaker.reset();
+    await breaker.reset();
+    const window = { calls: 3, failures: 2, slow: 0, successRate: 1 / 3, slowRate: 0 };
+    const change = { ...payments, ...window, here: true, opened: 0, openForMs: 0 };
+    expect(heard).toEqual([
+      ["state", { ...change, from: "closed", to: "forced-open" }],
+      ["state", { ...change, from: "forced-open", to: "metrics-only" }],
+      ["state", { ...change, from: "metrics-only", to: "disabled" }],
+      ["state", { ...change, from: "disabled", to: "closed" }],
+    ]);
+  });
+
+  test("without calls there are no rates", async () => {
+    const { breaker } = breakerOnClock();
+    const heard = hearBreakers();
+    await breaker.for("eu").forceOpen();
+    expect(heard).toMatchObject([
+      ["state", { target: "eu", calls: 0, successRate: null, slowRate: null }],
+    ]);
+  });
+
+  test("once, where two breakers of the name share it", async () => {
+    const { breaker, store } = breakerOnClock();
+    const other = createBreaker({ name: "payments", store, minimumCalls: 4, probes: 2 });
+    const heard = hearBreakers();
+    await breaker.forceOpen();
+    await other.admit();
+    await other.snapshot();
+    expect(heard.filter(([what]) => what === "state")).toHaveLength(1);
+  });
+
+  test("for what was learned of a state that somebody else began, which is not here", async () => {
+    const { breaker: before, store } = breakerOnClock();
+    await before.forceOpen();
+    await before.close();
+    const heard = hearBreakers();
+    const after = createBreaker({ name: "payments", store, minimumCalls: 4, probes: 2 });
+    expect(heard).toEqual([]);
+    await after.snapshot();
+    expect(heard).toMatchObject([
+      ["state", { from: "closed", to: "forced-open", here: false, degraded: false }],
+    ]);
+  });
+
+  test("not for a target that is closed from the beginning", async () => {
+    const { breaker, count } = breakerOnClock();
+    const heard = hearBreakers();
+    await count(4, 0);
+    await breaker.run(() => 1);
+    await breaker.snapshot();
+    expect(heard).toEqual([]);
+  });
+});
+
+describe("a call that is refused is published", () => {
+  test("each time, by run with a fallback and without, and by admit", async () => {
+    const { breaker, count, pass } = breakerOnClock();
+    await count(0, 4);
+    pass(10_000);
+    const heard = hearBreakers();
+    await breaker.run(() => 1).catch(() => {});
+    await breaker.run(() => 1, { fallback: () => 2 });
+    await breaker.admit();
+    const rejected = ["rejected", { ...payments, state: "open", retryAfterMs: 20_000 }];
+    expect(heard).toEqual([rejected, rejected, rejected]);
+  });
+
+  test("with what the caller is told: never, where it was opened by hand", async () => {
+    const { breaker } = breakerOnClock();
+    const eu = breaker.for("eu");
+    await eu.forceOpen();
+    const heard = hearBreakers();
+    const error = await eu.run(() => 1).catch((thrown: object) => thrown);
+    expect(heard).toEqual([
+      [
+        "rejected",
+        {
+          breaker: "payments",
+          target: "eu",
+          state: "forced-open",
+          retryAfterMs: Number.POSITIVE_INFINITY,
+          degraded: false,
+        },
+      ],
+    ]);
+    expect(error).toMatchObject(heard[0]?.[1] as object);
+  });
+
+  test("not for calls that are let through, nor for those that were given up", async () => {
+    const { breaker } = breakerOnClock();
+    const heard = hearBreakers();
+    await breaker.run(() => 1);
+    await breaker.admit();
+    await breaker.run(() => 1, { signal: AbortSignal.abort() }).catch(() => {});
+    expect(heard).toEqual([]);
+  });
+
+  test("only where somebody listens: else the message is not even made", () => {
+    const describeCall = vi.fn(() => ({ ...payments, state: "open", retryAfterMs: 1 }) as const);
+    publishRejected(describeCall);
+    expect(describeCall).not.toHaveBeenCalled();
+    const heard = hearBreakers();
+    publishRejected(describeCall);
+    expect(describeCall).toHaveBeenCalledOnce();
+    expect(heard).toHaveLength(1);
+  });
+});

@@ -1,0 +1,148 @@
+import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import type { BreakerOptions } from "./breaker-options.ts";
+import { createBreaker } from "./create-breaker.ts";
+
+const store = () => memoryStore({ clock: () => 1_800_000_000_000 });
+
+describe("breakers of one name on one store", () => {
+  test("are one breaker", async () => {
+    const options = { name: "payments", store: store(), minimumCalls: 4, probes: 1 };
+    const [a, b] = [createBreaker(options), createBreaker(options)];
+    for (let i = 0; i < 2; i += 1) {
+      await a.record("failure");
+      await b.record("failure");
+    }
+    expect(await a.snapshot()).toMatchObject({ state: "open", calls: 4 });
+    expect(await b.snapshot()).toEqual(await a.snapshot());
+    await b.reset();
+    expect((await a.admit()).allowed).toBe(true);
+  });
+
+  test("judge by functions of their own", async () => {
+    const shared = { name: "payments", store: store() };
+    const strict = createBreaker<number>({
+      ...shared,
+      isFailure: (call) => call.status === "rejected" || call.value >= 400,
+    });
+    const mild = createBreaker<number>({ ...shared, isFailure: () => false, aborted: "failure" });
+    await strict.run(() => 404);
+    await mild.run(() => 404);
+    expect(await strict.snapshot()).toMatchObject({ calls: 2, failures: 1 });
+  });
+
+  test.each<[string, BreakerOptions]>([
+    ["window", { window: "6m" }],
+    ["a window of calls", { window: { calls: 300 } }],
+    ["minimumSuccessRate", { minimumSuccessRate: 0.6 }],
+    ["minimumCalls", { minimumCalls: 21 }],
+    ["slowCall", { slowCall: "1s" }],
+    ["openFor", { openFor: "31s" }],
+    ["a growing openFor", { openFor: (opened) => (opened === 20 ? "31s" : "30s") }],
+    ["probes", { probes: 6 }],
+    ["probeTimeout", { probeTimeout: "31s" }],
+    ["ramp", { ramp: "1m" }],
+    ["flushInterval", { flushInterval: 0 }],
+    ["storeTimeout", { storeTimeout: 99 }],
+  ])("must have the same options: %s", (_, options) => {
+    const shared = { name: "payments", store: store() };
+    createBreaker(shared);
+    expect(() => createBreaker({ ...shared, ...options })).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_DUPLICATE_NAME",
+        message: expect.stringContaining('a breaker named "payments" with another policy'),
+      }),
+    );
+  });
+
+  test.each<[string, BreakerOptions, BreakerOptions]>([
+    ["slowCall", { slowCall: "1s" }, { slowCall: "2s" }],
+    ["slowCallRate", { slowCall: "1s" }, { slowCall: "1s", slowCallRate: 0.5 }],
+    ["window.calls", { window: { calls: 30 } }, { window: { calls: 31 } }],
+  ])("must have the same %s, where both have it", (_, first, second) => {
+    const shared = { name: "payments", store: store() };
+    createBreaker({ ...shared, ...first });
+    expect(() => createBreaker({ ...shared, ...second })).toThrow(
+      expect.objectContaining({ code: "HEADGATE_DUPLICATE_NAME" }),
+    );
+  });
+
+  test("may tell the same times in other words", () => {
+    const shared = { name: "payments", store: store() };
+    createBreaker({ ...shared, window: "5m", openFor: 30_000, minimumCalls: 20 });
+    expect(() => createBreaker({ ...shared, window: 300_000, openFor: "30s" })).not.toThrow();
+  });
+});
+
+describe("a name", () => {
+  test("on another store is another breaker", async () => {
+    const [a, b] = [store(), store()].map((own) => createBreaker({ name: "payments", store: own }));
+    await a?.forceOpen();
+    expect((await b?.admit())?.allowed).toBe(true);
+  });
+
+  test("of its own on the same store is another breaker", async () => {
+    const shared = store();
+    const payments = createBreaker({ name: "payments", store: shared });
+    const mails = createBreaker({ name: "mails", store: shared, minimumCalls: 7 });
+    await payments.forceOpen();
+    expect((await mails.admit()).allowed).toBe(true);
+  });
+
+  test("may be that of a limiter, which counts by itself", async () => {
+    const shared = store();
+    const breaker = createBreaker({ name: "payments", store: shared });
+    const limiter = createLimiter({
+      name: "payments",
+      store: shared,
+      limits: gcra({ limit: 1, window: "1m" }),
+    });
+    await breaker.for("default").forceOpen();
+    expect((await limiter.consume("default")).allowed).toBe(true);
+    expect((await limiter.consume("default")).allowed).toBe(false);
+    await breaker.reset();
+    expect((await breaker.admit()).allowed).toBe(true);
+  });
+
+  test.each([undefined, "", null, 5, "x".repeat(513)])("is required with a store: %j", (name) => {
+    expect(() => createBreaker({ name, store: store() } as BreakerOptions)).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringMatching(/^name must be a text of 1 to 512 characters/),
+      }),
+    );
+  });
+
+  test.each(["", null, 5])("is a text without a store as well, not %j", (name) => {
+    expect(() => createBreaker({ name } as BreakerOptions)).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+  });
+
+  test("is not needed without a store, and two breakers without one share nothing", async () => {
+    const [a, b] = [createBreaker(), createBreaker({ minimumCalls: 5 })];
+    expect(a.name).toBe("breaker");
+    expect(createBreaker({ name: "payments" }).name).toBe("payments");
+    await a.forceOpen();
+    expect((await b.admit()).allowed).toBe(true);
+  });
+
+  test("is not kept by a breaker that could not be made", () => {
+    const shared = { name: "payments", store: store() };
+    expect(() => createBreaker({ ...shared, probes: 0 })).toThrow(/probes/);
+    expect(() => createBreaker({ ...shared, probes: 7 })).not.toThrow();
+  });
+
+  test.each(["__proto__", "constructor", "a:b", "{a}", "naïve 💧", "x".repeat(512)])(
+    "%s is one like any other",
+    async (name) => {
+      const shared = store();
+      const breaker = createBreaker({ name, store: shared });
+      const neighbour = createBreaker({ name: `${name.slice(1)}:`, store: shared });
+      expect(breaker.name).toBe(name);
+      await breaker.forceOpen();
+      expect((await breaker.admit()).allowed).toBe(false);
+      expect((await neighbour.admit()).allowed).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,169 @@
+import { describe, expect, test, vi } from "vitest";
+import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+
+const A_DAY_MS = 86_400_000;
+
+describe("forceOpen", () => {
+  test("lets nothing through, and counts nothing, however long it takes", async () => {
+    const { breaker, count, pass } = breakerOnClock();
+    await count(2, 0);
+    await breaker.forceOpen();
+    const call = vi.fn();
+    for (let day = 0; day < 30; day += 1) {
+      await expect(breaker.run(call)).rejects.toMatchObject({
+        code: "HEADGATE_BREAKER_OPEN",
+        state: "forced-open",
+        retryAfterMs: Number.POSITIVE_INFINITY,
+      });
+      pass(A_DAY_MS);
+    }
+    expect(call).not.toHaveBeenCalled();
+    await breaker.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({
+      state: "forced-open",
+      calls: 0,
+      opened: 0,
+      retryAfterMs: 0,
+    });
+  });
+
+  test("keeps what was counted", async () => {
+    const { breaker, count } = breakerOnClock();
+    await count(2, 1);
+    await breaker.forceOpen();
+    await count(0, 5);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 3, failures: 1 });
+  });
+
+  test("is over when nobody asked for a week", async () => {
+    const { breaker, pass } = breakerOnClock();
+    await breaker.forceOpen();
+    pass(7 * A_DAY_MS - 0.001);
+    expect((await breaker.admit()).allowed).toBe(false);
+    pass(7 * A_DAY_MS);
+    expect((await breaker.admit()).allowed).toBe(true);
+  });
+});
+
+describe("disable", () => {
+  test("lets everything through, and counts nothing", async () => {
+    const { breaker, count, pass } = breakerOnClock();
+    await count(0, 4);
+    await breaker.disable();
+    for (let i = 0; i < 20; i += 1) {
+      const permit = await breaker.admit();
+      expect(permit).toMatchObject({ allowed: true, state: "disabled", retryAfterMs: 0 });
+      await permit.record("failure");
+    }
+    await expect(breaker.run(() => Promise.reject("upstream"))).rejects.toBe("upstream");
+    expect(await breaker.snapshot()).toMatchObject({ state: "disabled", calls: 4, opened: 0 });
+    for (let day = 0; day < 30; day += 1) {
+      pass(A_DAY_MS);
+      expect((await breaker.admit()).state).toBe("disabled");
+    }
+  });
+
+  test("is over at reset, and not before", async () => {
+    const { breaker, count } = breakerOnClock();
+    await breaker.disable();
+    await breaker.reset();
+    await count(0, 4);
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4 });
+  });
+});
+
+describe("metricsOnly", () => {
+  test("lets everything through, counts it, and never opens", async () => {
+    const { breaker, count } = breakerOnClock();
+    await count(0, 3);
+    await breaker.metricsOnly();
+    for (let i = 0; i < 20; i += 1) {
+      const permit = await breaker.admit();
+      expect(permit).toMatchObject({ allowed: true, state: "metrics-only" });
+      await permit.record("failure");
+    }
+    await count(0, 1);
+    expect(await breaker.snapshot()).toMatchObject({
+      state: "metrics-only",
+      calls: 24,
+      successRate: 0,
+      opened: 0,
+    });
+  });
+});
+
+describe("reset", () => {
+  test.each(["forceOpen", "disable", "metricsOnly"] as const)(
+    "closes after %s, and forgets all calls",
+    async (order) => {
+      const { breaker, count } = breakerOnClock();
+      await count(1, 1);
+      await breaker[order]();
+      await breaker.reset();
+      expect(await breaker.snapshot()).toEqual({
+        state: "closed",
+        calls: 0,
+        successes: 0,
+        failures: 0,
+        slow: 0,
+        successRate: null,
+        slowRate: null,
+        opened: 0,
+        retryAfterMs: 0,
+        degraded: false,
+      });
+      expect(await breaker.run(() => "real")).toBe("real");
+    },
+  );
+
+  test("closes what opened by itself, which then opens as the first time", async () => {
+    const { breaker, count, pass } = breakerOnClock({ openFor: (opened) => opened * 1_000 });
+    await count(0, 4);
+    pass(1_000);
+    for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    await breaker.reset();
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0, opened: 0 });
+    await count(0, 4);
+    expect(await breaker.snapshot()).toMatchObject({ opened: 1, retryAfterMs: 1_000 });
+  });
+
+  test("closes in the middle of the trial calls, whose outcomes count nothing then", async () => {
+    const { breaker, count, pass } = breakerOnClock();
+    await count(0, 4);
+    pass(30_000);
+    const trials = [await breaker.admit(), await breaker.admit()];
+    await breaker.reset();
+    for (const trial of trials) await trial.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0 });
+  });
+
+  test("is known within a second to a target that was pushed out of mind", async () => {
+    const { breaker, pass } = breakerOnClock({ maxTargets: 1 });
+    const before = breaker.for("eu");
+    await before.forceOpen();
+    await breaker.for("us").record("success");
+    await breaker.for("eu").reset();
+    pass(1_000);
+    expect((await before.admit()).allowed).toBe(true);
+  });
+});
+
+test("by hand it goes from each state to each other", async () => {
+  const orders = [
+    ["forceOpen", "forced-open"],
+    ["disable", "disabled"],
+    ["metricsOnly", "metrics-only"],
+    ["reset", "closed"],
+  ] as const;
+  const { breaker } = breakerOnClock();
+  for (const [first, before] of orders) {
+    for (const [second, after] of orders) {
+      await breaker[first]();
+      expect((await breaker.snapshot()).state).toBe(before);
+      await breaker[second]();
+      expect((await breaker.snapshot()).state).toBe(after);
+      expect((await breaker.admit()).state).toBe(after);
+    }
+  }
+});
