@@ -1,0 +1,97 @@
+import type { Step } from "@headgate/core/floors";
+import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
+import type { Contact } from "../../packages/breaker/src/machine/contact.ts";
+import { contact } from "../../packages/breaker/src/machine/contact.ts";
+import type { Order } from "../../packages/breaker/src/machine/order.ts";
+import { order } from "../../packages/breaker/src/machine/order.ts";
+import { CLOSED, HALF_OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
+import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
+import type { OutcomeBatch, OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
+import type { Random } from "../conformance/random.ts";
+
+/** Places in the reply of a contact. */
+export const KIND = 0;
+export const PERIOD = 1;
+export const LEFT = 2;
+export const ANSWER = 10;
+
+/** A call of a step, where numbers stand for periods and leases that each store calls otherwise. */
+export interface RandomCall {
+  run(
+    run: <Call>(step: Step<Call>, call: Call) => Promise<readonly number[]>,
+    target: TargetKeys,
+    idOf: (number: number) => number,
+  ): Promise<readonly number[]>;
+  readonly text: string;
+}
+
+/** What replies told, the numbers of periods and leases as they came. */
+export interface Told {
+  readonly periods: readonly number[];
+  readonly leases: readonly number[];
+  readonly kind: number;
+}
+
+/** A call, near what makes a difference after what was told. */
+export function randomCall(random: Random, told: Told, target: TargetKeys): RandomCall {
+  return random.chance(0.06) ? randomOrder(random) : randomContact(random, told, target);
+}
+
+function randomContact(random: Random, told: Told, { policy }: TargetKeys): RandomCall {
+  const isTrying = told.kind === HALF_OPEN;
+  const admitted = random.pick([
+    -1,
+    0,
+    told.periods.at(-1) ?? 0,
+    random.pick([0, ...told.periods]),
+  ]);
+  const lease = random.chance(isTrying ? 0.5 : 0.1)
+    ? random.pick([told.leases.at(-1) ?? 1, random.pick([1, ...told.leases.slice(-6)])])
+    : 0;
+  const call = {
+    outcomes: random.chance(isTrying ? 0.2 : 0.6) ? randomBatch(random, policy) : undefined,
+    outcome: random.pick([-1, 0, 0, 1, 2, 3]) as OutcomeCode | -1,
+    asks: random.chance(0.5),
+  };
+  return {
+    text: `contact ${JSON.stringify({ admitted, lease, ...call, outcomes: String(call.outcomes) })}`,
+    run: (run, target, idOf) => {
+      const named = { admitted: admitted === -1 ? -1 : idOf(admitted), lease: idOf(lease) };
+      return run<Contact>(contact, { target, ...named, ...call });
+    },
+  };
+}
+
+function randomOrder(random: Random): RandomCall {
+  const call = {
+    kind: random.chance(0.3) ? CLOSED : random.whole(0, STATES.length - 1),
+    lasts: random.pick([0, random.magnitude(1, 10 ** 14)]),
+    opened: random.pick([0, random.whole(0, 25), 65_535]),
+    empties: random.chance(0.5),
+  };
+  return {
+    text: `order ${JSON.stringify(call)}`,
+    run: (run, target) => run<Order>(order, { target, ...call }),
+  };
+}
+
+/** Mostly a few outcomes; now and then more than a window of calls holds, or than a window of time can count. */
+function randomBatch(random: Random, { window, size }: BreakerPolicy): OutcomeBatch {
+  if (window.kind === "time" && random.chance(0.02)) {
+    const [most, few] = [2 ** 32 - 1, random.whole(0, 9)];
+    const [calls, failures, slow] = random.pick([
+      [most, most, most],
+      [most, few, 0],
+      [most - few, 0, few],
+    ]) as [number, number, number];
+    return Object.assign(window.batch(size), { size: calls, failures, slow });
+  }
+  const batch = window.batch(size);
+  const failing = random.fraction();
+  const holds = window.kind === "calls" ? size : 100;
+  for (let i = random.chance(0.05) ? holds + 3 : random.whole(1, 6); i > 0; i--) {
+    const slow = random.chance(failing) ? 2 : 0;
+    batch.add(((random.chance(failing) ? 1 : 0) + slow) as OutcomeCode);
+  }
+  return batch;
+}
