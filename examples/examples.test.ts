@@ -1,4 +1,5 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { runExample, withServer } from "./run-example.ts";
 
@@ -136,6 +137,11 @@ test("upstream-fleet", async () => {
     expect(line).toMatch(/^process . made 0 calls, .* none of them its own$/);
   expect(output).toContain(`The upstream was asked ${made} times.\n`);
   expect(output).toMatch(/\ntogether 5, and it was closed in all\n$/);
+  // The README of the breaker shows what it printed once.
+  const readme = readFileSync(join(import.meta.dirname, "../packages/breaker/README.md"), "utf8");
+  const [, shown = ""] = /```text\n(The upstream fails\.\n[^`]+)```/.exec(readme) ?? [];
+  const withoutNumbers = (text: string): string => text.replace(/\d+/g, "n");
+  expect(withoutNumbers(output)).toBe(withoutNumbers(shown));
 });
 
 test("shaping", async () => {

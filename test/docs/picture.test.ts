@@ -1,9 +1,22 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROOT } from "./markdown.ts";
+import { linksOf, PAGES, ROOT } from "./markdown.ts";
 
-test("the picture of the algorithms shows what they do", () => {
-  const script = join(ROOT, "scripts/draw-algorithms.mjs");
-  expect(() => execFileSync(process.execPath, [script, "--check"])).not.toThrow();
+test.each([
+  {
+    what: "the algorithms shows what they do",
+    script: "scripts/draw-algorithms.mjs",
+    picture: "docs/images/algorithms.svg",
+  },
+  {
+    what: "an outage shows the run that is kept with it",
+    script: "scripts/draw-outage.mjs",
+    picture: "docs/images/outage.svg",
+  },
+])("the picture of $what", ({ script, picture }) => {
+  const check = (): unknown =>
+    execFileSync(process.execPath, [join(ROOT, script), "--check"], { stdio: "pipe" });
+  expect(check).not.toThrow();
+  expect(PAGES.flatMap(linksOf).map(({ target }) => target)).toContain(picture);
 });

@@ -1,0 +1,69 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { BREAKER_CHANNELS, createBreaker } from "@headgate/breaker";
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
+
+const PAGE = page("packages/breaker/README.md");
+const rows = tablesOf(section(PAGE, "Events"))[0]?.rows ?? [];
+
+/** The first message on each channel, by the channel's name. */
+const published = new Map<string, object>();
+const stops: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  for (const name of Object.values(BREAKER_CHANNELS)) {
+    const listen = (message: unknown): void => {
+      if (!published.has(name)) published.set(name, message as object);
+    };
+    subscribe(name, listen);
+    stops.push(() => unsubscribe(name, listen));
+  }
+  // As the page's numbers have it: 21 calls, 11 failures, 7 of them slow, and a call 1.5 s later.
+  let now = 1_800_000_000_000;
+  const store = memoryStore({ clock: () => now });
+  const breaker = createBreaker({ name: "payments", store, slowCall: "2s", slowCallRate: 0.8 });
+  const bank = breaker.for("bank-eu");
+  for (let i = 0; i < 21; i += 1) {
+    await bank.record(i % 2 === 0 ? "failure" : "success", i % 3 === 0 ? 2_500 : 100);
+  }
+  now += 1_500;
+  await bank.admit();
+  // Nobody listens there.
+  const redis = new Redis("/nowhere/redis.sock");
+  redis.on("error", () => {});
+  const away = createBreaker({ name: "away", store: redisStore(redis) });
+  await away.admit();
+  stops.push(
+    () => breaker.close(),
+    () => away.close(),
+    () => redis.disconnect(),
+  );
+});
+
+afterAll(async () => {
+  for (const stop of stops) await stop();
+});
+
+test("the table of channels tells of all there are, and of no others", () => {
+  const told = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
+  expect(Object.fromEntries(told)).toEqual(BREAKER_CHANNELS);
+});
+
+test.each(Object.values(BREAKER_CHANNELS))(
+  "the fields of messages on %s are those that the page tells",
+  (name) => {
+    const fields = rows.find(([, channel = ""]) => codeIn(channel)[0] === name)?.[3] ?? "";
+    expect(codeIn(fields).sort()).toEqual(Object.keys(published.get(name) ?? {}).sort());
+  },
+);
+
+test("the messages that the page shows are real", () => {
+  const lines = blocksOf([PAGE], "json")[0]?.text.trim().split("\n") ?? [];
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    published.get(BREAKER_CHANNELS.state),
+    published.get(BREAKER_CHANNELS.rejected),
+  ]);
+});

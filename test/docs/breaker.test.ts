@@ -1,0 +1,153 @@
+import type { Breaker, Refusal, RunOptions } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import { memoryStore } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import { codeIn, page, section, tablesOf } from "./markdown.ts";
+
+const PAGE = page("packages/breaker/README.md");
+
+function rowsOf(heading: string, at = 0): readonly (readonly string[])[] {
+  return tablesOf(section(PAGE, heading))[at]?.rows ?? [];
+}
+
+/** What something says it takes, when it is given an option that it does not take. */
+async function optionsOf(give: (options: object) => unknown): Promise<string[]> {
+  const message = await Promise.resolve()
+    .then(() => give({ noSuchOption: 1 }))
+    .then(String, (error: Error) => error.message);
+  return /it takes (.+)$/.exec(message)?.[1]?.split(", ") ?? [message];
+}
+
+describe("the table of options", () => {
+  const rows = rowsOf("Options");
+
+  test("tells of all there are, and of no others", async () => {
+    expect(rows.map(([option = ""]) => codeIn(option)[0])).toEqual(await optionsOf(createBreaker));
+  });
+
+  test("tells the defaults: a breaker with all of them is the same as one without", () => {
+    const told = rows
+      .map(([option = "", value = ""]) => [codeIn(option)[0], /^`([\w".]+)`$/.exec(value)?.[1]])
+      .filter(([, value]) => value !== undefined)
+      .map(([option, value]) => [option, JSON.parse(value as string)]);
+    expect(told.map(([option]) => option)).toContain("flushInterval");
+    const store = memoryStore();
+    const name = "defaults";
+    createBreaker({ name, store });
+    const { slowCallRate, ...others } = Object.fromEntries(told);
+    expect(() => createBreaker({ name, store, ...others })).not.toThrow();
+    expect(() => createBreaker({ name, store, ...others, probes: 6 })).toThrow("another policy");
+    // It needs `slowCall`, which has no default.
+    createBreaker({ name: "slow", store, slowCall: "1s" });
+    expect(() =>
+      createBreaker({ name: "slow", store, slowCall: "1s", slowCallRate }),
+    ).not.toThrow();
+  });
+
+  test("and that of run tells of all that run takes", async () => {
+    const options = await optionsOf((given) => createBreaker().run(() => 1, given as never));
+    expect(rowsOf("Making calls").map(([option = ""]) => codeIn(option)[0])).toEqual(options);
+  });
+});
+
+describe("the reasons that a fallback is told", () => {
+  /** Makes a call that ends badly; resolves with what the fallback was told, as the table has it. */
+  async function told(
+    breaker: Breaker<string>,
+    call: () => string | Promise<string>,
+    options: RunOptions<string> = {},
+  ): Promise<string[]> {
+    let refusal: Refusal<string> | undefined;
+    await breaker.run(call, {
+      ...options,
+      fallback(given) {
+        refusal = given;
+        return "";
+      },
+    });
+    const names = ["error", "retryAfterMs", "result"].filter((name) => name in (refusal ?? {}));
+    return [`"${refusal?.because}"`, ...names];
+  }
+
+  test("are those of the table, with what comes along", async () => {
+    const breaker = createBreaker<string>({
+      isFailure: (call) => call.status === "rejected" || call.value === "bad",
+    });
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    const seen = [
+      await told(breaker, fail),
+      await told(breaker, () => new Promise(() => {}), { timeout: 1 }),
+      await told(breaker, () => "bad"),
+    ];
+    await breaker.forceOpen();
+    seen.unshift(await told(breaker, () => "never"));
+    const rows = rowsOf("Making calls", 1);
+    expect(rows.map(([because = "", also = ""]) => [...codeIn(because), ...codeIn(also)])).toEqual(
+      seen,
+    );
+  });
+});
+
+describe("the table of states", () => {
+  test("has each state that a breaker can have", async () => {
+    let now = 1_800_000_000_000;
+    const breaker = createBreaker({
+      name: "states",
+      store: memoryStore({ clock: () => now }),
+      minimumCalls: 1,
+    });
+    const seen: string[] = [];
+    const see = async (): Promise<void> => {
+      seen.push(JSON.stringify((await breaker.snapshot()).state));
+    };
+    await see();
+    await breaker.record("failure");
+    await see();
+    now += 30_000;
+    await see();
+    await breaker.forceOpen();
+    await see();
+    await breaker.disable();
+    await see();
+    await breaker.metricsOnly();
+    await see();
+    expect(rowsOf("States").map(([state = ""]) => codeIn(state)[0])).toEqual(seen);
+    // The diagram has no dash: the language of diagrams gives it another meaning.
+    for (const state of ["closed", "open", "half_open"]) {
+      expect(section(PAGE, "States")).toContain(`${state} --> `);
+    }
+  });
+});
+
+describe("coming from another breaker", () => {
+  test.each([
+    "errorThresholdPercentage",
+    "failureRateThreshold",
+    "threshold",
+    "volumeThreshold",
+    "minimumNumberOfCalls",
+    "minimumRps",
+    "resetTimeout",
+    "halfOpenAfter",
+    "waitDurationInOpenState",
+    "permittedNumberOfCallsInHalfOpenState",
+    "rollingCountTimeout",
+    "slidingWindowSize",
+    "duration",
+    "slowCallDurationThreshold",
+    "slowCallRateThreshold",
+    "errorFilter",
+    "timeout",
+  ])("%s is in the table, and the error names ours", (option) => {
+    const row = rowsOf("Coming from another breaker").find((cells) =>
+      cells.slice(0, 3).some((cell) => codeIn(cell).includes(option)),
+    );
+    const [ours] = codeIn(row?.[3] ?? "");
+    const refuse = (): unknown => createBreaker({ [option]: 1 } as never);
+    expect(ours).toBeDefined();
+    expect(refuse).toThrow("Headgate's way is");
+    expect(refuse).toThrow(option === "slowCallRateThreshold" ? "slowCallRate" : (ours as string));
+  });
+});
