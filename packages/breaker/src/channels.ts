@@ -22,7 +22,10 @@ export interface BreakerStateChange {
   readonly target: string;
   readonly from: BreakerState;
   readonly to: BreakerState;
-  /** Whether a call of this process caused it: true in one process of the fleet. */
+  /**
+   * Whether a contact of this process caused it: true in one process of the fleet at most. In none, where the reply that
+   * says so was overtaken by a later one, or came too late.
+   */
   readonly here: boolean;
   /** The calls that caused it: those of the window, or the trial calls; failures and slow ones are some of them. */
   readonly calls: number;
