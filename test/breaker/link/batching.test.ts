@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { HeldCall } from "./held-breaker.ts";
+import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_800_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Calls, failures and slow ones that a contact tells of, in a window by time. */
+const outcomesOf = ({ words }: HeldCall) => words[1];
+
+describe("outcomes", () => {
+  test("are sent together, flushInterval after the first, and not before", async () => {
+    const { breaker, held, take } = holdBreaker({ slowCall: 10 });
+    await breaker.record("success");
+    await pass(100);
+    await breaker.record("failure", 11);
+    await pass(149);
+    await breaker.record("success", 11);
+    expect(held).toEqual([]);
+    await pass(1);
+    const report = take();
+    expect(report).toMatchObject({ step: "contact", words: [-1, "3 1 2", 0, 0, 0] });
+    await report.carryOut();
+    const snapshot = breaker.snapshot();
+    await letRun();
+    await take().carryOut();
+    expect(await snapshot).toMatchObject({ calls: 3, failures: 1, slow: 2 });
+  });
+
+  test("are waited for as long as the option says", async () => {
+    const { breaker, held } = holdBreaker({ flushInterval: "1m" });
+    await breaker.record("success");
+    await pass(59_999);
+    expect(held).toEqual([]);
+    await pass(1);
+    expect(held.map(outcomesOf)).toEqual(["1 0 0"]);
+  });
+
+  test("are noted at once: nobody waits until they are sent", async () => {
+    const { breaker, held } = holdBreaker();
+    await breaker.record("success");
+    const running = breaker.run(() => "fine");
+    await letRun();
+    await held.shift()?.carryOut();
+    expect(await running).toBe("fine");
+    expect(held).toEqual([]);
+  });
+
+  test("are sent without waiting once there are 1,000", async () => {
+    const { breaker, held, take } = holdBreaker();
+    for (let i = 0; i < 999; i += 1) await breaker.record("success");
+    await letRun();
+    expect(held).toEqual([]);
+    await breaker.record("failure");
+    await letRun();
+    const report = take();
+    expect(outcomesOf(report)).toBe("1000 1 0");
+    await report.carryOut();
+    // Their timer goes off for nothing.
+    await pass(1_000);
+    expect(held).toEqual([]);
+  });
+
+  test("of a window of calls are told in their order, and no more than it holds", async () => {
+    const { breaker, take } = holdBreaker({ window: { calls: 6 }, slowCall: 10 });
+    for (let i = 0; i < 20; i += 1) await breaker.record("failure");
+    await breaker.record("success");
+    await breaker.record("success", 11);
+    await breaker.record("failure", 11);
+    await pass(250);
+    expect(outcomesOf(take())).toBe("111023");
+  });
+
+  test("of a window of calls keep the last, however many there are", async () => {
+    const { breaker, take } = holdBreaker({ window: { calls: 6 } });
+    for (let i = 0; i < 500; i += 1) await breaker.record(i % 7 === 0 ? "failure" : "success");
+    await pass(250);
+    // 490 and 497 are sevenths.
+    expect(outcomesOf(take())).toBe("000100");
+  });
+
+  test("of each target are sent by themselves", async () => {
+    const { breaker, held } = holdBreaker();
+    await breaker.for("eu").record("success");
+    await breaker.for("us").record("failure");
+    await breaker.for("eu").record("success");
+    await pass(250);
+    expect(held.map((call) => [call.key, outcomesOf(call)])).toEqual([
+      ["hg:{eu}:breaker/payments", "2 0 0"],
+      ["hg:{us}:breaker/payments", "1 1 0"],
+    ]);
+  });
+
+  test("that are none are not sent", async () => {
+    const { breaker, held } = holdBreaker();
+    const permit = breaker.admit();
+    await letRun();
+    await held.shift()?.carryOut();
+    await (await permit).release();
+    await pass(3_600_000);
+    expect(held).toEqual([]);
+  });
+
+  test("go along with whatever is asked next", async () => {
+    const { breaker, held, take } = holdBreaker();
+    await breaker.record("failure");
+    const permit = breaker.admit();
+    await letRun();
+    const asking = take();
+    expect(asking.words).toEqual([-1, "1 1 0", 0, 0, 1]);
+    await asking.carryOut();
+    await (await permit).record("success");
+    const snapshot = breaker.snapshot();
+    await letRun();
+    const looking = take();
+    expect(looking.words).toEqual([0, "1 0 0", 0, 0, 0]);
+    await looking.carryOut();
+    expect(await snapshot).toMatchObject({ calls: 2, failures: 1 });
+    await pass(349);
+    expect(held).toEqual([]);
+  });
+
+  test("go before an order, so that it is the last word", async () => {
+    const { breaker, take, peer } = holdBreaker();
+    for (let i = 0; i < 4; i += 1) await breaker.record("failure");
+    const reset = breaker.reset();
+    await letRun();
+    const report = take();
+    expect(outcomesOf(report)).toBe("4 4 0");
+    await report.carryOut();
+    const order = take();
+    expect(order.step).toBe("order");
+    await order.carryOut();
+    await reset;
+    expect(await peer.snapshot()).toMatchObject({ state: "closed", calls: 0 });
+  });
+});
+
+describe("while a report is under way", () => {
+  test("no other is sent; what comes meanwhile goes with the next, as soon as it is due", async () => {
+    const { breaker, held, take, peer } = holdBreaker({ storeTimeout: "1m" });
+    await breaker.record("failure");
+    await pass(250);
+    const first = take();
+    await breaker.record("success");
+    await pass(250);
+    await breaker.record("success");
+    await pass(5_000);
+    expect(held).toEqual([]);
+    await first.carryOut();
+    const second = take();
+    expect(outcomesOf(second)).toBe("2 0 0");
+    await second.carryOut();
+    await pass(1_000);
+    expect(held).toEqual([]);
+    expect(await peer.snapshot()).toMatchObject({ calls: 3, failures: 1 });
+  });
+
+  test("what comes meanwhile waits for its own time, where that is later", async () => {
+    const { breaker, held, take } = holdBreaker({ storeTimeout: "1m" });
+    await breaker.record("failure");
+    await pass(250);
+    await pass(100);
+    await breaker.record("success");
+    await pass(100);
+    await take().carryOut();
+    await pass(149);
+    expect(held).toEqual([]);
+    await pass(1);
+    expect(outcomesOf(take())).toBe("1 0 0");
+  });
+
+  test("1,000 that come meanwhile are sent when it is answered", async () => {
+    const { breaker, held, take } = holdBreaker({ storeTimeout: "1m" });
+    await breaker.record("failure");
+    await pass(250);
+    const first = take();
+    for (let i = 0; i < 1_500; i += 1) await breaker.record("success");
+    await letRun();
+    expect(held).toEqual([]);
+    await first.carryOut();
+    expect(outcomesOf(take())).toBe("1500 0 0");
+  });
+
+  test("reports go on one after the other, as long as outcomes come", async () => {
+    const { breaker, take, peer } = holdBreaker({ storeTimeout: "1m", minimumCalls: 1_000 });
+    await breaker.record("success");
+    await pass(250);
+    for (let i = 0; i < 10; i += 1) {
+      const report = take();
+      await breaker.record("failure");
+      await pass(300);
+      await report.carryOut();
+    }
+    await take().carryOut();
+    expect(await peer.snapshot()).toMatchObject({ calls: 11, failures: 10 });
+  });
+});
+
+describe("with flushInterval 0", () => {
+  test("each outcome is sent at once, by itself, and told when the store has it", async () => {
+    const { breaker, held, peer } = holdBreaker({ flushInterval: 0 });
+    const told: string[] = [];
+    const first = breaker.record("success").then(() => told.push("first"));
+    const second = breaker.record("failure").then(() => told.push("second"));
+    await letRun();
+    expect(held.map(outcomesOf)).toEqual(["1 0 0", "1 1 0"]);
+    expect(told).toEqual([]);
+    await held[1]?.carryOut();
+    expect(told).toEqual(["second"]);
+    await held[0]?.carryOut();
+    await Promise.all([first, second]);
+    expect(await peer.snapshot()).toMatchObject({ calls: 2, failures: 1 });
+  });
+
+  test("run does not wait until its outcome is counted, and a permit does", async () => {
+    const { breaker, held } = holdBreaker({ flushInterval: 0 });
+    const running = breaker.run(() => "fine");
+    await letRun();
+    await held.shift()?.carryOut();
+    expect(await running).toBe("fine");
+    expect(held.splice(0).map(outcomesOf)).toEqual(["1 0 0"]);
+    const admitting = breaker.admit();
+    await letRun();
+    await held.shift()?.carryOut();
+    const permit = await admitting;
+    let isRecorded = false;
+    const recording = permit.record("failure").then(() => {
+      isRecorded = true;
+    });
+    await letRun();
+    expect(isRecorded).toBe(false);
+    await held.shift()?.carryOut();
+    await recording;
+  });
+});

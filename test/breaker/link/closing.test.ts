@@ -1,0 +1,127 @@
+import { createBreaker } from "@headgate/breaker";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { hearWarnings } from "./hear-warnings.ts";
+import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_800_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Whether a promise is settled. */
+function watch(promise: Promise<unknown>) {
+  const watched = { isSettled: false };
+  const note = (): void => {
+    watched.isSettled = true;
+  };
+  promise.then(note, note);
+  return watched;
+}
+
+describe("close", () => {
+  test("sends what was collected, of each target, and waits until it is counted", async () => {
+    const { breaker, peer, held } = holdBreaker();
+    await breaker.record("failure");
+    await breaker.for("eu").record("success");
+    const closing = watch(breaker.close());
+    await letRun();
+    expect(held.map(({ words }) => words[1])).toEqual(["1 1 0", "1 0 0"]);
+    for (const call of held.splice(0)) {
+      expect(closing.isSettled).toBe(false);
+      await call.carryOut();
+    }
+    expect(closing.isSettled).toBe(true);
+    expect(await peer.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+    expect(await peer.for("eu").snapshot()).toMatchObject({ calls: 1, failures: 0 });
+    await pass(10_000);
+    expect(held).toEqual([]);
+  });
+
+  test("waits for the report under way, and sends what came after it", async () => {
+    const { breaker, peer, take, held } = holdBreaker({ storeTimeout: "1m" });
+    await breaker.record("failure");
+    await pass(250);
+    const first = take();
+    await breaker.record("failure");
+    const closing = watch(breaker.close());
+    await letRun();
+    expect(held).toEqual([]);
+    await first.carryOut();
+    expect(closing.isSettled).toBe(false);
+    await take().carryOut();
+    expect(closing.isSettled).toBe(true);
+    expect(await peer.snapshot()).toMatchObject({ calls: 2 });
+  });
+
+  test("waits for the report under way, where nothing came after it", async () => {
+    const { breaker, take } = holdBreaker({ storeTimeout: "1m" });
+    await breaker.record("failure");
+    await pass(250);
+    const report = take();
+    const closing = watch(breaker.close());
+    await letRun();
+    expect(closing.isSettled).toBe(false);
+    await report.carryOut();
+    expect(closing.isSettled).toBe(true);
+  });
+
+  test("with nothing to send asks nothing", async () => {
+    const { breaker, held } = holdBreaker();
+    await breaker.close();
+    expect(held).toEqual([]);
+  });
+
+  test("waits for a store that is away no longer than storeTimeout", async () => {
+    hearWarnings();
+    const { breaker, held } = holdBreaker({ storeTimeout: 100 });
+    await breaker.record("failure");
+    const closing = watch(breaker.close());
+    await pass(99);
+    expect(closing.isSettled).toBe(false);
+    await pass(10);
+    expect(closing.isSettled).toBe(true);
+    // It does not try to reach it any more.
+    held.length = 0;
+    await pass(60_000);
+    expect(held).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("of one breaker leaves another of the name as it is", async () => {
+    const { breaker, options, take, held } = holdBreaker();
+    const other = createBreaker(options);
+    await breaker.record("failure");
+    const closing = breaker.close();
+    await letRun();
+    await take().carryOut();
+    await closing;
+    await other.record("success");
+    await pass(250);
+    expect(take().words[1]).toBe("1 0 0");
+    expect(held).toEqual([]);
+  });
+
+  test("frees the name at once", async () => {
+    const { breaker, options, take } = holdBreaker();
+    await breaker.record("failure");
+    const closing = breaker.close();
+    expect(() => createBreaker({ ...options, probes: 9 })).not.toThrow();
+    await letRun();
+    await take().carryOut();
+    await closing;
+  });
+
+  test("lets outcomes through of calls that end later", async () => {
+    const { breaker, take } = holdBreaker();
+    const asking = breaker.admit();
+    await letRun();
+    await take().carryOut();
+    const permit = await asking;
+    await breaker.close();
+    await permit.record("failure");
+    await pass(250);
+    expect(take().words[1]).toBe("1 1 0");
+  });
+});

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_800_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A breaker that has learned that its target is closed. */
+async function learnClosed() {
+  const world = holdBreaker({ storeTimeout: "1m", probes: 1 });
+  const { breaker, held } = world;
+  /** Carries out all that is asked, and lets go on what waits for it. */
+  async function answer<T>(asking: Promise<T>): Promise<T> {
+    await letRun();
+    for (let call = held.shift(); call !== undefined; call = held.shift()) await call.carryOut();
+    return asking;
+  }
+  await answer(breaker.snapshot());
+  return { ...world, answer };
+}
+
+/** Opens and closes a target elsewhere. */
+async function openAndClose({ peer }: Pick<Awaited<ReturnType<typeof learnClosed>>, "peer">) {
+  for (let i = 0; i < 4; i += 1) await peer.record("failure");
+  await pass(30_000);
+  await (await peer.admit()).record("success");
+  expect(await peer.snapshot()).toMatchObject({ state: "closed", calls: 0 });
+}
+
+describe("outcomes of calls that were let through before it opened", () => {
+  test("are not counted after it closed, whenever they are sent", async () => {
+    const world = await learnClosed();
+    const { breaker, peer, answer } = world;
+    const [first, second] = [await breaker.admit(), await breaker.admit()];
+    await first.record("failure");
+    await openAndClose(world);
+    await second.record("failure");
+    expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 0 });
+    expect(await peer.snapshot()).toMatchObject({ calls: 0 });
+    // The next are of the new time.
+    await (await breaker.admit()).record("failure");
+    expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1 });
+  });
+
+  test("are not even sent, once it is known here that it opened", async () => {
+    const { breaker, peer, answer, take, held } = await learnClosed();
+    const [first, second] = [await breaker.admit(), await breaker.admit()];
+    const snapshot = breaker.snapshot();
+    await letRun();
+    const look = take();
+    await first.record("failure");
+    for (let i = 0; i < 4; i += 1) await peer.record("failure");
+    await look.carryOut();
+    expect(await snapshot).toMatchObject({ state: "open", calls: 4 });
+    await second.record("failure");
+    await pass(1_000);
+    expect(held).toEqual([]);
+    await answer(breaker.close());
+    expect(held).toEqual([]);
+  });
+
+  test("are not counted after a reset elsewhere", async () => {
+    const { breaker, peer, answer } = await learnClosed();
+    await (await breaker.admit()).record("failure");
+    await peer.reset();
+    expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 0 });
+  });
+
+  test("are counted where the target is as it was", async () => {
+    const { breaker, answer } = await learnClosed();
+    const permit = await breaker.admit();
+    await pass(3_600_000);
+    await permit.record("failure");
+    expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, failures: 1 });
+  });
+
+  test("say in which period they were let through", async () => {
+    const world = await learnClosed();
+    const { breaker, answer, take } = world;
+    await openAndClose(world);
+    await answer(breaker.snapshot());
+    await (await breaker.admit()).record("success");
+    await pass(250);
+    const [admitted, outcomes] = take().words;
+    expect(admitted).toBeGreaterThan(0);
+    expect(outcomes).toBe("1 0 0");
+  });
+});
+
+test("outcomes of calls that nobody let through are counted in the state that is then", async () => {
+  const world = await learnClosed();
+  const { breaker, answer, take } = world;
+  await breaker.record("failure");
+  await openAndClose(world);
+  await pass(250);
+  const report = take();
+  expect(report.words.slice(0, 2)).toEqual([-1, "1 1 0"]);
+  await report.carryOut();
+  expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 1 });
+});

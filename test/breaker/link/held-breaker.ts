@@ -1,0 +1,109 @@
+import type { Breaker, BreakerOptions } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import type { Step, Store } from "@headgate/core";
+import { memoryStore } from "@headgate/core";
+import { vi } from "vitest";
+
+/** A call of the store that was made, and is carried out when the test says so. */
+export interface HeldCall {
+  /** `contact`, `order`, or `probe` of a store that is away. */
+  readonly step: string;
+  readonly key: string;
+  /** What it says, in the words of contact.lua: the period, the outcomes, a lease and its outcome, whether a call is asked for. */
+  readonly words: readonly (string | number)[];
+  /** Does what was asked; nobody hears of it before `deliver`. */
+  execute(): Promise<void>;
+  deliver(): Promise<void>;
+  /** Both. */
+  carryOut(): Promise<void>;
+  fail(error: Error): Promise<void>;
+}
+
+export interface HeldBreaker<Result> {
+  readonly breaker: Breaker<Result>;
+  /** The breaker of another process, whose calls are carried out at once. */
+  readonly peer: Breaker<Result>;
+  readonly options: BreakerOptions<Result>;
+  /** In the order in which they were made. */
+  readonly held: HeldCall[];
+  /** Takes off the only call that is held. */
+  take(): HeldCall;
+}
+
+/** Lets everything run that waits for nothing but its turn. */
+export async function letRun(): Promise<void> {
+  for (let i = 0; i < 60; i += 1) await Promise.resolve();
+}
+
+/** A breaker on a server in this process, which the test holds. Time is that of vitest's timers, which have to be fake. */
+export function holdBreaker<Result = unknown>(
+  chosen: BreakerOptions<Result> = {},
+): HeldBreaker<Result> {
+  const memory = memoryStore({ clock: () => Date.now() });
+  const now = (): number => Date.now() * 1_000;
+  const held: HeldCall[] = [];
+  const store: Store = {
+    owner: {},
+    prefix: "hg",
+    remote: { slotOf: () => 0, nodeOf: () => "", refresh() {}, lastError: () => undefined },
+    now,
+    run: (step, call) =>
+      new Promise((resolve, reject) => {
+        held.push(holdCall(memory, step, call, resolve, reject));
+      }),
+  };
+  const options = { name: "payments", store, minimumCalls: 4, probes: 2, ...chosen };
+  const served: Store = { owner: {}, prefix: "hg", now, run: memory.run };
+  return {
+    breaker: createBreaker<Result>(options),
+    peer: createBreaker<Result>({ ...options, store: served }),
+    options,
+    held,
+    take() {
+      const [call, ...others] = held.splice(0);
+      if (call === undefined || others.length > 0) {
+        throw new Error(`${others.length + (call === undefined ? 0 : 1)} calls are held, not one`);
+      }
+      return call;
+    },
+  };
+}
+
+function holdCall<Call>(
+  memory: Store,
+  step: Step<Call>,
+  call: Call,
+  resolve: (reply: readonly number[]) => void,
+  reject: (error: Error) => void,
+): HeldCall {
+  let answer = (): void => {};
+  const execute = async (): Promise<void> => {
+    const reply = await memory.run(step, call);
+    answer = () => resolve(reply);
+  };
+  const deliver = (): Promise<void> => {
+    answer();
+    return letRun();
+  };
+  return {
+    step: step.name,
+    key: step.keys(call)[0] as string,
+    words: step.parameters(call).slice(1),
+    execute,
+    deliver,
+    async carryOut() {
+      await execute();
+      await deliver();
+    },
+    fail(error) {
+      reject(error);
+      return letRun();
+    },
+  };
+}
+
+/** Lets time pass, in milliseconds, with all that happens in it. */
+export async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  await letRun();
+}

@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+/** A process that leaves all there is to wait for behind: a report, a trial call, an open breaker that was never closed. */
+const SCRIPT = `
+import { createBreaker } from "@headgate/breaker";
+import { memoryStore } from "@headgate/core";
+
+const memory = memoryStore();
+const store = {
+  ...memory,
+  owner: {},
+  remote: { slotOf: () => 0, nodeOf: () => "", refresh() {}, lastError: () => undefined },
+};
+const options = { minimumCalls: 1, openFor: 1, probeTimeout: "1d" };
+const reporter = createBreaker({ ...options, name: "reporter", store, flushInterval: "1m" });
+await reporter.admit();
+await reporter.record("failure");
+for (const prober of [
+  createBreaker({ ...options, name: "prober", store, flushInterval: 0, storeTimeout: "1m" }),
+  createBreaker(options),
+]) {
+  await prober.record("failure");
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const permit = await prober.admit();
+  if (permit.state !== "half-open" || !permit.allowed) throw new Error("no trial call");
+}
+const bounded = createBreaker();
+await bounded.run(() => 1, { timeout: "1d", signal: new AbortController().signal });
+console.log("done");
+`;
+
+test("no breaker keeps a process alive", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", SCRIPT], {
+    cwd: join(import.meta.dirname, "../../.."),
+    stdio: ["ignore", "pipe", "inherit"],
+    // What is left to wait for takes a minute at least.
+    timeout: 30_000,
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  const [code, signal] = await once(child, "close");
+  expect({ output, code, signal }).toEqual({ output: "done\n", code: 0, signal: null });
+});

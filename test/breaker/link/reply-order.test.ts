@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { hearBreakers } from "../../support/hear-breakers.ts";
+import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_800_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A breaker with a report and a snapshot under way: both were carried out, the target opened between them. */
+async function openBetween() {
+  const world = holdBreaker({ storeTimeout: "1m" });
+  const { breaker, peer, held } = world;
+  await breaker.record("success");
+  await pass(250);
+  const snapshot = breaker.snapshot();
+  await letRun();
+  const [earlier, later] = held.splice(0);
+  if (earlier === undefined || later === undefined) throw new Error("two calls are not held");
+  await earlier.execute();
+  for (let i = 0; i < 4; i += 1) await peer.record("failure");
+  await later.execute();
+  return { ...world, earlier, later, snapshot };
+}
+
+describe("an answer to an earlier contact that comes later", () => {
+  test("does not turn back what is known", async () => {
+    const { breaker, earlier, later, snapshot } = await openBetween();
+    const heard = hearBreakers();
+    await later.deliver();
+    expect((await snapshot).state).toBe("open");
+    await earlier.deliver();
+    expect((await breaker.admit()).state).toBe("open");
+    expect(heard.filter(([what]) => what === "state")).toMatchObject([
+      ["state", { from: "closed", to: "open", here: false }],
+    ]);
+  });
+
+  test("and one that comes in its turn does", async () => {
+    const { breaker, earlier, later, snapshot, held } = await openBetween();
+    await earlier.deliver();
+    expect((await breaker.admit()).allowed).toBe(true);
+    await later.deliver();
+    await snapshot;
+    expect((await breaker.admit()).allowed).toBe(false);
+    expect(held).toEqual([]);
+  });
+
+  test("still answers who asked: a trial call keeps its place", async () => {
+    const { breaker, peer, held } = holdBreaker({ storeTimeout: "1m" });
+    for (let i = 0; i < 4; i += 1) await peer.record("failure");
+    const first = breaker.snapshot();
+    await letRun();
+    await held.shift()?.carryOut();
+    await first;
+    await pass(30_000);
+    const asking = [breaker.admit(), breaker.admit(), breaker.admit()];
+    await letRun();
+    const calls = held.splice(0);
+    for (const call of calls) await call.execute();
+    for (const call of calls.toReversed()) await call.deliver();
+    const permits = await Promise.all(asking);
+    expect(permits.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+    const recording = permits.slice(0, 2).map((permit) => permit.record("success"));
+    await letRun();
+    for (const call of held.splice(0)) await call.carryOut();
+    await Promise.all(recording);
+    expect((await peer.snapshot()).state).toBe("closed");
+  });
+
+  test("an order is news for those who asked before it", async () => {
+    const { breaker, held } = holdBreaker({ storeTimeout: "1m" });
+    const asking = breaker.admit();
+    await letRun();
+    const ordering = breaker.forceOpen();
+    await letRun();
+    const [ask, order] = held.splice(0);
+    await ask?.execute();
+    await order?.carryOut();
+    await ordering;
+    await ask?.deliver();
+    await asking;
+    expect((await breaker.admit()).state).toBe("forced-open");
+  });
+});
