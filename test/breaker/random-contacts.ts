@@ -9,12 +9,6 @@ import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
 import type { Random } from "../conformance/random.ts";
 
-/** Places in the reply of a contact. */
-export const KIND = 0;
-export const PERIOD = 1;
-export const LEFT = 2;
-export const ANSWER = 10;
-
 /** A call of a step, where numbers stand for periods and leases that each store calls otherwise. */
 export interface RandomCall {
   run(
@@ -22,6 +16,7 @@ export interface RandomCall {
     target: TargetKeys,
     idOf: (number: number) => number,
   ): Promise<readonly number[]>;
+  readonly step: typeof contact | typeof order;
   readonly text: string;
 }
 
@@ -54,6 +49,7 @@ function randomContact(random: Random, told: Told, { policy }: TargetKeys): Rand
     asks: random.chance(0.5),
   };
   return {
+    step: contact,
     text: `contact ${JSON.stringify({ admitted, lease, ...call, outcomes: String(call.outcomes) })}`,
     run: (run, target, idOf) => {
       const named = { admitted: admitted === -1 ? -1 : idOf(admitted), lease: idOf(lease) };
@@ -70,6 +66,7 @@ function randomOrder(random: Random): RandomCall {
     empties: random.chance(0.5),
   };
   return {
+    step: order,
     text: `order ${JSON.stringify(call)}`,
     run: (run, target) => run<Order>(order, { target, ...call }),
   };

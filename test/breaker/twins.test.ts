@@ -3,16 +3,14 @@ import type { MemoryTable, Step } from "@headgate/core/floors";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
 import { STATES } from "../../packages/breaker/src/machine/period.ts";
-import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
-import { claim } from "../conformance/claim.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
 import { randomStart } from "../conformance/random-steps.ts";
-import { randomBreaker } from "./random-breaker.ts";
-import { ANSWER, KIND, LEFT, PERIOD, randomCall } from "./random-contacts.ts";
+import type { RandomCall } from "./random-contacts.ts";
+import { randomCall } from "./random-contacts.ts";
+import { RandomTarget } from "./random-target.ts";
 import { randomStepBack, randomWait } from "./random-wait.ts";
 
 const HISTORIES = 500 * SCALE;
@@ -64,6 +62,59 @@ describe("a script and its twin give equal replies", () => {
   });
 });
 
+test("several calls of a script at once are as many calls one after the other", async () => {
+  await runHistories(
+    HISTORIES / 5,
+    async (random, history) => {
+      const time = new MicroClock(randomStart(random));
+      const store = redisStore(redis, { clock: time.clock });
+      const targets = [0, 1].map((i) => new RandomTarget(random, `several-${history}-${i}`));
+      for (let step = 0; step < LENGTH / 3; step++) {
+        time.advance(randomWait(random, random.pick(targets).moments));
+        const drawn = Array.from({ length: random.whole(1, 4) }, () => {
+          const target = random.pick(targets);
+          return { target, call: randomCall(random, target.told, target.keys[0]) };
+        });
+        const calls = drawn.filter(({ call }) => call.step === drawn[0]?.call.step);
+        const together = await runTogether(random, time, calls);
+        for (const [i, { target, call }] of calls.entries()) {
+          const alone = await call.run(store.run, target.keys[1], target.names[1].idOf);
+          const explain = () => `${call.text}, ${i + 1} of ${calls.length} at ${time.now}`;
+          target.learn([together[i] ?? [], alone], explain);
+        }
+      }
+    },
+    LANES,
+  );
+});
+
+interface Drawn {
+  readonly target: RandomTarget;
+  readonly call: RandomCall;
+}
+
+/** Runs calls of one script, each in the first place of its target, as one call of that script. */
+async function runTogether(
+  random: Random,
+  time: MicroClock,
+  calls: readonly Drawn[],
+): Promise<readonly (readonly number[])[]> {
+  const keys: string[] = [];
+  const args: (string | number)[] = [];
+  const collect: Run = async (step, call) => {
+    keys.push(...step.keys(call));
+    args.push(...step.parameters(call));
+    return [];
+  };
+  for (const { target, call } of calls) {
+    await call.run(collect, target.keys[0], target.names[0].idOf);
+  }
+  const source = calls[0]?.call.step.script.source ?? "";
+  const birth = random.whole(0, 2 ** 48 - 1);
+  const reply = await redis.eval(source, keys.length, ...keys, `${time.now}`, birth, ...args);
+  return reply as number[][];
+}
+
 /** Runs twins on a table that hands out copies, as Redis does, and on a clock that a store in memory would not follow. */
 function keepInTable(time: MicroClock): Run {
   const rows = new Map<string, object>();
@@ -88,56 +139,15 @@ async function compare(
   stepsBack = 0,
 ): Promise<void> {
   const runScript = redisStore(redis, { clock: time.clock }).run;
-  const { options } = randomBreaker(random);
-  const { policy } = readBreakerOptions(options);
-  const target: TargetKeys = { periodKey: `{${name}}`, windowKey: `{${name}}:window`, policy };
-  const [ofTwin, ofScript] = [new Names(), new Names()];
-  let told = { periods: [] as number[], leases: [] as number[], kind: 0 };
-  let left = 0n;
+  const target = new RandomTarget(random, name);
+  const { keys, names } = target;
   for (let step = 0; step < LENGTH; step++) {
-    const day = 86_400_000_000n;
-    const size = BigInt(policy.window.kind === "time" ? policy.size : day);
-    time.advance(
-      randomWait(random, [left, left, size, size / 50n, BigInt(policy.lease), day, 6n * day]),
-    );
+    time.advance(randomWait(random, target.moments));
     if (random.chance(stepsBack)) time.now -= randomStepBack(random, time.now);
-    const call = randomCall(random, told, target);
-    const replies = await Promise.all([
-      call.run(runTwin, target, ofTwin.idOf),
-      call.run(runScript, target, ofScript.idOf),
-    ]);
-    const [twin, script] = [ofTwin.rename(replies[0]), ofScript.rename(replies[1])];
-    claim(
-      twin.length === script.length && twin.every((number, i) => number === script[i]),
-      () => `${call.text} at ${time.now}: twin ${twin}, script ${script}, ${policy.description}`,
-    );
-    const period = twin[PERIOD] as number;
-    const answer = twin[ANSWER] as number;
-    told = {
-      kind: twin[KIND] as number,
-      periods: told.periods.includes(period) ? told.periods : [...told.periods, period],
-      leases: answer > 0 ? [...told.leases, answer] : told.leases,
-    };
-    left = BigInt(twin[LEFT] as number);
-    seen.add(told.kind);
-  }
-}
-
-/** Numbers for the periods and leases of one store, in the order in which it told of them. */
-class Names {
-  readonly #ids: number[] = [0];
-
-  /** The store's own number for one; one that no store knows for a number that was not told. */
-  readonly idOf = (number: number): number => this.#ids[number] ?? 12_345;
-
-  rename(reply: readonly number[]): number[] {
-    return reply.map((value, place) =>
-      place === PERIOD || (place === ANSWER && value > 0) ? this.#numberOf(value) : value,
-    );
-  }
-
-  #numberOf(id: number): number {
-    const known = this.#ids.indexOf(id);
-    return known === -1 ? this.#ids.push(id) - 1 : known;
+    const call = randomCall(random, target.told, keys[0]);
+    const twin = await call.run(runTwin, keys[0], names[0].idOf);
+    const script = await call.run(runScript, keys[1], names[1].idOf);
+    target.learn([twin, script], () => `by twin and by script ${call.text} at ${time.now}`);
+    seen.add(target.told.kind);
   }
 }

@@ -1,0 +1,76 @@
+import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
+import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
+import { claim } from "../conformance/claim.ts";
+import type { Random } from "../conformance/random.ts";
+import { randomBreaker } from "./random-breaker.ts";
+import type { Told } from "./random-contacts.ts";
+
+/** Places in the reply of a contact. */
+const KIND = 0;
+const PERIOD = 1;
+const LEFT = 2;
+const ANSWER = 10;
+
+/** Microseconds. */
+const DAY = 86_400_000_000n;
+
+/** A target with a random policy that is kept in two places, and what both told of it. */
+export class RandomTarget {
+  /** In each place. */
+  readonly keys: readonly [TargetKeys, TargetKeys];
+  readonly names = [new Names(), new Names()] as const;
+  told: Told = { periods: [], leases: [], kind: 0 };
+  #left = 0n;
+
+  constructor(random: Random, name: string) {
+    const { policy } = readBreakerOptions(randomBreaker(random).options);
+    this.keys = [keysOf(`${name}-0`, policy), keysOf(`${name}-1`, policy)];
+  }
+
+  /** Microseconds until something may change. */
+  get moments(): bigint[] {
+    const { window, size, lease } = this.keys[0].policy;
+    const length = window.kind === "time" ? BigInt(size) : DAY;
+    return [this.#left, this.#left, length, length / 50n, BigInt(lease), DAY, 6n * DAY];
+  }
+
+  /** Fails unless both places replied the same. */
+  learn(replies: readonly [readonly number[], readonly number[]], explain: () => string): void {
+    const [one, other] = [this.names[0].rename(replies[0]), this.names[1].rename(replies[1])];
+    claim(
+      one.length === other.length && one.every((number, i) => number === other[i]),
+      () => `${one} and ${other}: ${explain()}, ${this.keys[0].policy.description}`,
+    );
+    const [period, answer] = [one[PERIOD] as number, one[ANSWER] as number];
+    const { periods, leases } = this.told;
+    this.told = {
+      kind: one[KIND] as number,
+      periods: periods.includes(period) ? periods : [...periods, period],
+      leases: answer > 0 ? [...leases, answer] : leases,
+    };
+    this.#left = BigInt(one[LEFT] as number);
+  }
+}
+
+function keysOf(name: string, policy: TargetKeys["policy"]): TargetKeys {
+  return { periodKey: `{${name}}`, windowKey: `{${name}}:window`, policy };
+}
+
+/** Numbers for the periods and leases of one store, in the order in which it told of them. */
+class Names {
+  readonly #ids: number[] = [0];
+
+  /** The store's own number for one; one that no store knows for a number that was not told. */
+  readonly idOf = (number: number): number => this.#ids[number] ?? 12_345;
+
+  rename(reply: readonly number[]): number[] {
+    return reply.map((value, place) =>
+      place === PERIOD || (place === ANSWER && value > 0) ? this.#numberOf(value) : value,
+    );
+  }
+
+  #numberOf(id: number): number {
+    const known = this.#ids.indexOf(id);
+    return known === -1 ? this.#ids.push(id) - 1 : known;
+  }
+}
