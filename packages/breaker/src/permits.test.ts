@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { hearBreakers } from "../../../test/support/hear-breakers.ts";
 
 /** A breaker whose next calls are trial calls. */
 async function halfOpen(options = {}) {
@@ -163,11 +164,14 @@ describe("a trial call's permit", () => {
   });
 
   test("is slow, too, when it takes longer than probeTimeout", async () => {
-    const { breaker } = await halfOpen({ probes: 1, minimumSuccessRate: 0.4, slowCall: "1s" });
+    const { breaker } = await halfOpen({ probes: 1, slowCall: "1s" });
     const permit = await breaker.admit();
+    const heard = hearBreakers();
     await vi.advanceTimersByTimeAsync(10_000);
     await permit.record("success");
-    expect(await breaker.snapshot()).toMatchObject({ state: "open" });
+    expect(heard).toMatchObject([
+      ["state", { from: "half-open", to: "open", here: true, calls: 1, failures: 1, slow: 1 }],
+    ]);
   });
 
   test("leaves no timer behind, once it is told how the call ended", async () => {

@@ -1,4 +1,5 @@
 import { createBreaker } from "@headgate/breaker";
+import { HeadgateError } from "@headgate/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hearWarnings } from "./hear-warnings.ts";
 import { holdBreaker, letRun, pass } from "./held-breaker.ts";
@@ -100,6 +101,25 @@ describe("close", () => {
     await other.record("success");
     await pass(250);
     expect(take().words[1]).toBe("1 0 0");
+    expect(held).toEqual([]);
+  });
+
+  test("of one breaker, twice, is no close of another of the name", async () => {
+    hearWarnings();
+    const { breaker, options, take, held } = holdBreaker();
+    const other = createBreaker(options);
+    await breaker.close();
+    await breaker.close();
+    const asking = other.admit();
+    await letRun();
+    await take().fail(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"));
+    await asking;
+    // What is in use is tried again and again.
+    await pass(10_000);
+    expect(held.map(({ step }) => step)).toContain("probe");
+    await other.close();
+    held.length = 0;
+    await pass(60_000);
     expect(held).toEqual([]);
   });
 

@@ -250,4 +250,36 @@ describe("what is no answer", () => {
     await pass(250);
     expect(held).toHaveLength(1);
   });
+
+  test("nor does it end a process, where nobody waits for what was asked", async () => {
+    const fault = new TypeError("a bug");
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    const { breaker, peer, answer, held } = start({ probeTimeout: 50 });
+    for (let i = 0; i < 4; i += 1) await peer.record("failure");
+    await pass(30_000);
+    // A trial call that takes too long, and one that ends.
+    await answer(breaker.admit());
+    await answer(breaker.run(() => 1));
+    for (const call of held.splice(0)) await call.fail(fault);
+    await pass(50);
+    for (const call of held.splice(0)) await call.fail(fault);
+    // A trial call whose caller left while the store was asked.
+    await answer(breaker.reset());
+    for (let i = 0; i < 4; i += 1) await peer.record("failure");
+    await answer(breaker.snapshot());
+    await pass(30_000);
+    const controller = new AbortController();
+    const running = breaker.run(() => 1, { signal: controller.signal });
+    running.catch(() => {});
+    await letRun();
+    controller.abort();
+    await held.shift()?.carryOut();
+    expect(held).toHaveLength(1);
+    for (const call of held.splice(0)) await call.fail(fault);
+    vi.useRealTimers();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off("unhandledRejection", unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
 });
