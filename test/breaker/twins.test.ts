@@ -1,9 +1,14 @@
+import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
 import type { MemoryTable, Step } from "@headgate/core/floors";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { STATES } from "../../packages/breaker/src/machine/period.ts";
+import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
+import { contact } from "../../packages/breaker/src/machine/contact.ts";
+import { order } from "../../packages/breaker/src/machine/order.ts";
+import { OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
+import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
@@ -87,6 +92,59 @@ test("several calls of a script at once are as many calls one after the other", 
     LANES,
   );
 });
+
+const TIME_WINDOW = { window: 1_000 };
+const CALLS_WINDOW = { window: { calls: 3 } };
+
+test.each([
+  ["a period", "that is too short", TIME_WINDOW, "periodKey", bytesOf(1, 50)],
+  ["a period", "with half a lease", TIME_WINDOW, "periodKey", bytesOf(1, 51 + 12)],
+  ["a period", "of a kind that there is not", TIME_WINDOW, "periodKey", periodOfKind(6)],
+  ["a window of time", "that is too short", TIME_WINDOW, "windowKey", bytesOf(1, 623)],
+  ["a window of time", "that is too long", TIME_WINDOW, "windowKey", bytesOf(1, 625)],
+  ["a window of calls", "that is too short", CALLS_WINDOW, "windowKey", bytesOf(1, 10)],
+  ["a window of calls", "that is too long", CALLS_WINDOW, "windowKey", bytesOf(1, 15)],
+] as const)("bytes of %s %s are as good as none", async (_, what, options, key, bytes) => {
+  const target = targetOf(`bytes-${what}`, options);
+  const clock = () => 1_800_000_000_000;
+  const ask = { target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: true };
+  const expected = await memoryStore({ clock }).run(contact, ask);
+  await redis.set(target[key], bytes);
+  expect(await redisStore(redis, { clock }).run(contact, ask)).toEqual(expected);
+});
+
+test.each(["periodKey", "windowKey"] as const)(
+  "a foreign %s is told, and left as it is",
+  async (key) => {
+    const target = targetOf(`foreign-${key}`, TIME_WINDOW);
+    const outcomes = target.policy.window.batch(target.policy.size);
+    outcomes.add(1);
+    await redis.lpush(target[key], "foreign");
+    const call = { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: true };
+    const { run } = redisStore(redis);
+    expect(await run(contact, call)).toEqual([-1]);
+    expect(await run(order, { target, kind: OPEN, lasts: 1, opened: 1, empties: true })).toEqual([
+      -1,
+    ]);
+    expect(await redis.keys(`${target.periodKey}*`)).toEqual([target[key]]);
+    expect(await redis.lrange(target[key], 0, -1)).toEqual(["foreign"]);
+  },
+);
+
+function targetOf(name: string, options: BreakerOptions): TargetKeys {
+  const { policy } = readBreakerOptions(options);
+  return { periodKey: `{${name}}`, windowKey: `{${name}}:window`, policy };
+}
+
+function bytesOf(first: number, length: number): Buffer {
+  return Buffer.alloc(length, 1).fill(first, 0, 1);
+}
+
+/** A record that is valid but for its kind: of a period that goes on. */
+function periodOfKind(kind: number): Buffer {
+  const [expires, end] = [21, 28];
+  return bytesOf(kind, 51).fill(7, expires, end);
+}
 
 interface Drawn {
   readonly target: RandomTarget;
