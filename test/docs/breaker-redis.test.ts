@@ -67,9 +67,9 @@ describe("sizes", () => {
 
   test.for([
     { what: "a window by time", row: 0, window: "5m" as const, outcomes: 1, targets: 4_096 },
-    { what: "100 calls", row: 1, window: { calls: 100 }, outcomes: 100, targets: 4_096 },
-    { what: "1,000 calls", row: 2, window: { calls: 1_000 }, outcomes: 1_000, targets: 1_024 },
-    { what: "10,000 calls", row: 3, window: { calls: 10_000 }, outcomes: 10_000, targets: 128 },
+    { what: "100 calls", row: 1, window: { calls: 100 }, outcomes: 100, targets: 1_024 },
+    { what: "1,000 calls", row: 2, window: { calls: 1_000 }, outcomes: 1_000, targets: 128 },
+    { what: "10,000 calls", row: 3, window: { calls: 10_000 }, outcomes: 10_000, targets: 16 },
   ])(
     "what the page tells of $what is measured",
     async ({ row, window, outcomes, targets }, { skip }) => {
