@@ -43,11 +43,14 @@ async function callUntil(state) {
   process.send?.({ ...change, made });
 }
 
-process.on("message", async (/** @type {string} */ word) => {
-  if (word !== "end") return callUntil(word);
+async function end() {
   await breaker.close();
   await redis.quit();
   process.disconnect();
+}
+
+process.on("message", (/** @type {string} */ word) => {
+  void (word === "end" ? end() : callUntil(word));
 });
 
 await redis.ping();
