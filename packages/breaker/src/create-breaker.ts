@@ -11,11 +11,11 @@ import {
   requireStore,
   sharedBy,
 } from "@headgate/core/floors";
-import { LRUCache } from "lru-cache";
 import type { Breaker } from "./breaker.ts";
 import type { BreakerOptions, Settings } from "./breaker-options.ts";
 import { readBreakerOptions } from "./breaker-options.ts";
 import { guardTarget } from "./guarded-target.ts";
+import { LinkRegistry } from "./link-registry.ts";
 import type { TargetKeys } from "./machine/target.ts";
 import { accessStore } from "./store-access.ts";
 import { TargetLink } from "./target-link.ts";
@@ -78,13 +78,12 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
   const context = {
     breaker: name,
     access,
-    local: access.isShared ? memoryStore({ clock: () => store.now() / 1_000 }) : undefined,
+    local: access.isShared ? memoryOn(store, settings.maxTargets) : undefined,
     flushInterval,
     isEachSent: !access.isShared || flushInterval === 0,
     freshFor: freshFor(access.isShared, settings),
     unsent,
   };
-  const known = new LRUCache<string, TargetLink>({ max: settings.maxTargets });
   const suffix = `:breaker/${escapePart(name)}`;
   const shape = fingerprint(`${policy.window.kind} ${policy.size}`);
 
@@ -93,18 +92,23 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
     return { periodKey, windowKey: `${periodKey}:${shape}`, policy };
   }
 
+  const registry = new LinkRegistry(
+    settings.maxTargets,
+    (target) => new TargetLink(target, keysOf(target), context),
+  );
   return {
     users: 0,
-    of(target) {
-      const link = known.get(target) ?? new TargetLink(target, keysOf(target), context);
-      known.set(target, link);
-      return link;
-    },
+    of: (target) => registry.of(target),
     async flush() {
       await Promise.all([...unsent].map((link) => link.drain()));
     },
     close: access.close,
   };
+}
+
+/** Memory of this process on a store's clock: a target has a state there, and a window. */
+function memoryOn(store: Store, targets: number): Store {
+  return memoryStore({ maxKeys: 2 * targets, clock: () => store.now() / 1_000 });
 }
 
 /** Where nobody else counts nothing grows old; where each call is reported each call asks. */

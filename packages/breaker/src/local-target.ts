@@ -30,17 +30,28 @@ export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget
     store.run(step, call).catch(() => {});
   }
 
+  let hasBegun = false;
+
   function onlyCount(empties: boolean): void {
     run(order, { target, kind: METRICS_ONLY, lasts: 0, opened: 0, empties });
   }
 
-  onlyCount(true);
+  /** A target that nobody calls takes no memory. What an earlier link of it has left is no use. */
+  function begin(): void {
+    if (!hasBegun) onlyCount(true);
+    hasBegun = true;
+  }
+
   return {
     count(outcomes) {
+      begin();
       run(contact, { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: false });
     },
-    empty: () => onlyCount(true),
+    empty() {
+      if (hasBegun) onlyCount(true);
+    },
     takeOver({ kind, ends, opened } = { kind: CLOSED, ends: 0, opened: 0 } as View) {
+      begin();
       const lasts = Math.max(ends - store.now(), 0);
       run(order, { target, kind, lasts, opened, empties: false });
     },

@@ -14,7 +14,8 @@ export class Ramp {
 
   /** Whether one more call is let through, when so much of the ramp is left. */
   admits(left: number): boolean {
-    const passed = 1 - left / this.#length;
+    // During a deploy another policy's ramp may be longer, and this one of no length at all.
+    const passed = this.#length === 0 ? 1 : Math.max(1 - left / this.#length, 0);
     this.#credit += FIRST + Math.round((CALL - FIRST) * passed);
     if (this.#credit < CALL) return false;
     this.#credit -= CALL;

@@ -8,8 +8,12 @@ export interface StoreAccess {
   now(): number;
   /** Whether it can be away, and others count there as well. */
   readonly isShared: boolean;
-  /** Runs a step. Rejects as the store does, within its time. */
-  run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
+  /** Runs a step. Rejects as the store does, within its time; a reply that comes after that is handed to `onLate`. */
+  run<Call>(
+    step: Step<Call>,
+    call: Call,
+    onLate?: (reply: readonly number[]) => void,
+  ): Promise<readonly number[]>;
   /** Why the store did not answer; throws every other error. */
   readFailure(error: unknown): HeadgateError;
   /** Waits for what is under way, and stops trying to reach a store that is away. */
@@ -45,19 +49,47 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
   return {
     now,
     isShared: true,
-    async run(step, call) {
+    async run(step, call, onLate) {
       const keys = step.keys(call);
-      const reply = await waitFor(watch.run(store, step, call, keys[0] as string));
-      rejectForeign(
-        reply,
-        keys.map((key) => ({ key })),
-      );
-      return reply;
+      const late = onLate === undefined ? undefined : tellLate(store, step, onLate);
+      try {
+        const reply = await waitFor(watch.run(late?.store ?? store, step, call, keys[0] as string));
+        rejectForeign(
+          reply,
+          keys.map((key) => ({ key })),
+        );
+        return reply;
+      } catch (error) {
+        late?.giveUp();
+        throw error;
+      }
     },
     readFailure: (error) => storeFailure(error, watch.notices),
     async close() {
       await Promise.allSettled(underway);
       release();
+    },
+  };
+}
+
+/** The store, as it is asked once by somebody who wants its reply also after having given it up. */
+function tellLate(
+  store: Store,
+  step: Step<never>,
+  onLate: (reply: readonly number[]) => void,
+): { readonly store: Store; giveUp(): void } {
+  let isGivenUp = false;
+  return {
+    store: {
+      ...store,
+      async run(asked, call) {
+        const reply = await store.run(asked, call);
+        if (isGivenUp && (asked as unknown) === step) onLate(reply);
+        return reply;
+      },
+    },
+    giveUp() {
+      isGivenUp = true;
     },
   };
 }

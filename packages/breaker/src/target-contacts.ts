@@ -59,7 +59,10 @@ export class TargetContacts {
     this.#made += 1;
     const number = this.#made;
     try {
-      const reply = await access.run(contact, call);
+      const onLate = question.asks
+        ? (reply: readonly number[]) => this.#giveBack(reply)
+        : undefined;
+      const reply = await access.run(contact, call, onLate);
       const view = readView(reply, access.now(), false);
       this.#handBack(view, told.outcomes);
       return { view, permit: readPermit(reply), number };
@@ -78,6 +81,23 @@ export class TargetContacts {
     const view = readView(reply, access.now(), false);
     this.#handBack(view, undefined);
     return { view, permit: 0, number };
+  }
+
+  /** A place for a trial call that was given too late is held by nobody. */
+  #giveBack(reply: readonly number[]): void {
+    const { access, keys } = this.#options;
+    const lease = readPermit(reply);
+    if (!(lease > 0)) return;
+    const call = {
+      target: keys,
+      admitted: -1,
+      outcomes: undefined,
+      lease,
+      outcome: -1,
+      asks: false,
+    };
+    // Where it does not arrive the lease ends by itself.
+    access.run(contact, call).catch(() => {});
   }
 
   /** The store answers: this process only counts, for the next time that it is away. */

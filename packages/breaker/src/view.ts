@@ -2,7 +2,7 @@ import { HeadgateError } from "@headgate/core";
 import { toMilliseconds } from "@headgate/core/floors";
 import type { Snapshot } from "./breaker.ts";
 import type { BreakerState } from "./machine/period.ts";
-import { CLOSED, FORCED_OPEN, OPEN, STATES } from "./machine/period.ts";
+import { FORCED_OPEN, OPEN, STATES } from "./machine/period.ts";
 import type { Counts } from "./machine/window.ts";
 
 /** What a contact told of a target. Times are the store's microseconds, as this process reads them. */
@@ -71,14 +71,14 @@ export function ratesOf({ calls, failures, slow }: Counts): {
   return { successRate: (calls - failures) / calls, slowRate: slow / calls };
 }
 
-/** A ramp lets one of ten calls through at once: who asks again need not wait longer. */
-const RAMP_RETRY_MS = 1_000;
+/** A ramp lets one call of ten through, and trial calls are mostly over long before their leases: who asks again need not wait longer. */
+const SOON_MS = 1_000;
 
 /** When to ask again a target that lets no call through: milliseconds, rounded up; Infinity where it was opened by hand. */
 export function retryAfterMs({ kind, ends, learned }: View, now: number): number {
   if (kind === FORCED_OPEN) return Number.POSITIVE_INFINITY;
   const left = Math.max(toMilliseconds(ends - Math.max(now, learned)), 1);
-  return kind === CLOSED ? Math.min(left, RAMP_RETRY_MS) : left;
+  return kind === OPEN ? left : Math.min(left, SOON_MS);
 }
 
 export function toSnapshot(view: View): Snapshot {

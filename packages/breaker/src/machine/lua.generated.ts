@@ -2,7 +2,7 @@
 import type { LuaSource } from "@headgate/core/floors";
 
 export const contactLua: LuaSource = {
-  sha1: "ce68980d1476186d5b3c9ae95373fd99ac9ab3d6",
+  sha1: "0f30c3ae315847e8bb2a85bace8beaa398308da6",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
@@ -145,11 +145,11 @@ end
 return window
 end
 local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
-local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I2I5I5I5I2I2I2", 51, 13
+local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 13
 local A_DAY, MOST_OPENED = 86400000000, 65535
 local function absentPeriod()
 return {
-kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, opened = 0,
+kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, emptied = 0, opened = 0,
 calls = 0, failures = 0, slow = 0,
 done = 0, doneFailures = 0, doneSlow = 0, leases = {},
 }
@@ -159,7 +159,7 @@ if #bytes < RECORD_WIDTH or (#bytes - RECORD_WIDTH) % LEASE_WIDTH > 0 or string.
 return nil
 end
 local period = { leases = {} }
-period.kind, period.id, period.since, period.ends, period.expires, period.opened,
+period.kind, period.id, period.since, period.ends, period.expires, period.emptied, period.opened,
 period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow = struct.unpack(RECORD, bytes)
 for position = RECORD_WIDTH + 1, #bytes, LEASE_WIDTH do
@@ -170,7 +170,7 @@ return period
 end
 local function packPeriod(period)
 local bytes = struct.pack(
-RECORD, period.kind, period.id, period.since, period.ends, period.expires, period.opened,
+RECORD, period.kind, period.id, period.since, period.ends, period.expires, period.emptied, period.opened,
 period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow
 )
@@ -195,10 +195,9 @@ local function beginHalfOpen(period, id)
 begin(period, HALF_OPEN, id, period)
 period.expires = now + A_DAY
 end
-local function beginClosed(period, policy, id, counts, ramp)
+local function beginClosed(period, id, counts, ramp)
 begin(period, CLOSED, id, counts)
-period.opened, period.ends = 0, now + ramp
-period.expires = now + math.max(policy.window.expiry(policy.size), ramp)
+period.opened, period.ends, period.expires = 0, now + ramp, now + A_DAY
 end
 local function beginOpenFor(period, policy, id, counts, lasts)
 beginOpen(period, policy, id, counts)
@@ -213,6 +212,7 @@ local function stepBack(period, policy)
 if period.since > now then
 local step = period.since - now
 period.since, period.ends, period.expires = now, math.max(period.ends - step, 0), period.expires - step
+period.emptied = math.min(period.emptied, now)
 period.dirty = true
 end
 for _, lease in ipairs(period.leases) do
@@ -220,6 +220,22 @@ if lease.ends > now + policy.lease then
 lease.ends, period.dirty = now + policy.lease, true
 end
 end
+end
+local function isBad(policy, calls, failures, slow)
+return (calls - failures) / calls < policy.minimumSuccessRate or slow / calls >= policy.slowCallRate
+end
+local function decide(period, policy, id)
+if period.done < policy.probes then
+return false
+end
+local counts = { calls = period.done, failures = period.doneFailures, slow = period.doneSlow }
+if isBad(policy, counts.calls, counts.failures, counts.slow) then
+beginOpen(period, policy, id, counts)
+return false
+end
+beginClosed(period, id, counts, policy.ramp)
+period.emptied = now
+return true
 end
 local function advancePeriod(period, policy, id)
 if period.id == 0 then
@@ -231,13 +247,12 @@ return absentPeriod()
 end
 if period.kind == OPEN and period.ends <= now then
 beginHalfOpen(period, id)
+elseif period.kind == HALF_OPEN then
+decide(period, policy, id)
 elseif period.kind >= FORCED_OPEN and period.expires < now + 6 * A_DAY then
 period.expires, period.dirty = now + 7 * A_DAY, true
 end
 return period
-end
-local function isBad(policy, calls, failures, slow)
-return (calls - failures) / calls < policy.minimumSuccessRate or slow / calls >= policy.slowCallRate
 end
 local function isCounted(period, admitted)
 if period.kind ~= CLOSED and period.kind ~= METRICS_ONLY then
@@ -272,16 +287,7 @@ end
 period.done = period.done + 1
 period.doneFailures = period.doneFailures + outcome % 2
 period.doneSlow = period.doneSlow + math.floor(outcome / 2)
-if period.done < policy.probes then
-return false
-end
-local counts = { calls = period.done, failures = period.doneFailures, slow = period.doneSlow }
-if isBad(policy, counts.calls, counts.failures, counts.slow) then
-beginOpen(period, policy, id, counts)
-return false
-end
-beginClosed(period, policy, id, counts, policy.ramp)
-return true
+return decide(period, policy, id)
 end
 local function ask(period, policy, id)
 if period.kind == OPEN or period.kind == FORCED_OPEN then
@@ -316,6 +322,7 @@ end
 end
 return period.done + held >= policy.probes and left or 0
 end
+local BEGAN_WIDTH = 7
 local policies, calls = {}, 0
 local function policyOf(description)
 local policy = policies[description]
@@ -347,6 +354,20 @@ local function readKey(key)
 local bytes, isForeign = readString("GET", key)
 return bytes or nil, isForeign
 end
+local function emptyWindow(target)
+target.window = target.policy.window.fresh(now, target.policy.size)
+target.window.began, target.window.dirty = now, true
+end
+local function openWindow(target, bytes)
+local policy = target.policy
+local window = bytes and #bytes > BEGAN_WIDTH and policy.window.unpack(string.sub(bytes, BEGAN_WIDTH + 1), policy.size)
+local began = window and struct.unpack(">I7", bytes)
+if not window or began < target.period.emptied then
+window, began = policy.window.fresh(now, policy.size), now
+end
+window.began, window.dirty = began, policy.window.advance(window, now, policy.size)
+target.window = window
+end
 local function nextTarget()
 keyAt, argumentAt, calls = keyAt + 2, argumentAt + 1, calls + 1
 local policy = policyOf(ARGV[argumentAt])
@@ -363,14 +384,8 @@ return nil
 end
 local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
 target.period = advancePeriod(period, policy, target.id)
-local window = windowBytes and policy.window.unpack(windowBytes, policy.size) or policy.window.fresh(now, policy.size)
-window.dirty = policy.window.advance(window, now, policy.size)
-target.window = window
+openWindow(target, windowBytes)
 return target
-end
-local function emptyWindow(target)
-target.window = target.policy.window.fresh(now, target.policy.size)
-target.window.dirty = true
 end
 local function closeTarget(target, permit)
 local period, window, policy = target.period, target.window, target.policy
@@ -378,7 +393,8 @@ if period.dirty then
 redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))
 end
 if window.dirty then
-redis.call("SET", target.windowKey, policy.window.pack(window), "PX", expiryAfter(policy.window.expiry(policy.size)))
+local bytes = struct.pack(">I7", window.began) .. policy.window.pack(window)
+redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.expiry(policy.size)))
 end
 return {
 period.kind, period.id, leftOf(period, policy), period.opened,
@@ -414,7 +430,7 @@ return replies`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "9d0d3f547322be3109a5c691d906901b7d4b99e0",
+  sha1: "d45f14493abc0d8aa55938deee0e8e80ad7d890f",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
@@ -557,11 +573,11 @@ end
 return window
 end
 local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
-local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I2I5I5I5I2I2I2", 51, 13
+local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 13
 local A_DAY, MOST_OPENED = 86400000000, 65535
 local function absentPeriod()
 return {
-kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, opened = 0,
+kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, emptied = 0, opened = 0,
 calls = 0, failures = 0, slow = 0,
 done = 0, doneFailures = 0, doneSlow = 0, leases = {},
 }
@@ -571,7 +587,7 @@ if #bytes < RECORD_WIDTH or (#bytes - RECORD_WIDTH) % LEASE_WIDTH > 0 or string.
 return nil
 end
 local period = { leases = {} }
-period.kind, period.id, period.since, period.ends, period.expires, period.opened,
+period.kind, period.id, period.since, period.ends, period.expires, period.emptied, period.opened,
 period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow = struct.unpack(RECORD, bytes)
 for position = RECORD_WIDTH + 1, #bytes, LEASE_WIDTH do
@@ -582,7 +598,7 @@ return period
 end
 local function packPeriod(period)
 local bytes = struct.pack(
-RECORD, period.kind, period.id, period.since, period.ends, period.expires, period.opened,
+RECORD, period.kind, period.id, period.since, period.ends, period.expires, period.emptied, period.opened,
 period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow
 )
@@ -607,10 +623,9 @@ local function beginHalfOpen(period, id)
 begin(period, HALF_OPEN, id, period)
 period.expires = now + A_DAY
 end
-local function beginClosed(period, policy, id, counts, ramp)
+local function beginClosed(period, id, counts, ramp)
 begin(period, CLOSED, id, counts)
-period.opened, period.ends = 0, now + ramp
-period.expires = now + math.max(policy.window.expiry(policy.size), ramp)
+period.opened, period.ends, period.expires = 0, now + ramp, now + A_DAY
 end
 local function beginOpenFor(period, policy, id, counts, lasts)
 beginOpen(period, policy, id, counts)
@@ -625,6 +640,7 @@ local function stepBack(period, policy)
 if period.since > now then
 local step = period.since - now
 period.since, period.ends, period.expires = now, math.max(period.ends - step, 0), period.expires - step
+period.emptied = math.min(period.emptied, now)
 period.dirty = true
 end
 for _, lease in ipairs(period.leases) do
@@ -632,6 +648,22 @@ if lease.ends > now + policy.lease then
 lease.ends, period.dirty = now + policy.lease, true
 end
 end
+end
+local function isBad(policy, calls, failures, slow)
+return (calls - failures) / calls < policy.minimumSuccessRate or slow / calls >= policy.slowCallRate
+end
+local function decide(period, policy, id)
+if period.done < policy.probes then
+return false
+end
+local counts = { calls = period.done, failures = period.doneFailures, slow = period.doneSlow }
+if isBad(policy, counts.calls, counts.failures, counts.slow) then
+beginOpen(period, policy, id, counts)
+return false
+end
+beginClosed(period, id, counts, policy.ramp)
+period.emptied = now
+return true
 end
 local function advancePeriod(period, policy, id)
 if period.id == 0 then
@@ -643,13 +675,12 @@ return absentPeriod()
 end
 if period.kind == OPEN and period.ends <= now then
 beginHalfOpen(period, id)
+elseif period.kind == HALF_OPEN then
+decide(period, policy, id)
 elseif period.kind >= FORCED_OPEN and period.expires < now + 6 * A_DAY then
 period.expires, period.dirty = now + 7 * A_DAY, true
 end
 return period
-end
-local function isBad(policy, calls, failures, slow)
-return (calls - failures) / calls < policy.minimumSuccessRate or slow / calls >= policy.slowCallRate
 end
 local function isCounted(period, admitted)
 if period.kind ~= CLOSED and period.kind ~= METRICS_ONLY then
@@ -684,16 +715,7 @@ end
 period.done = period.done + 1
 period.doneFailures = period.doneFailures + outcome % 2
 period.doneSlow = period.doneSlow + math.floor(outcome / 2)
-if period.done < policy.probes then
-return false
-end
-local counts = { calls = period.done, failures = period.doneFailures, slow = period.doneSlow }
-if isBad(policy, counts.calls, counts.failures, counts.slow) then
-beginOpen(period, policy, id, counts)
-return false
-end
-beginClosed(period, policy, id, counts, policy.ramp)
-return true
+return decide(period, policy, id)
 end
 local function ask(period, policy, id)
 if period.kind == OPEN or period.kind == FORCED_OPEN then
@@ -728,6 +750,7 @@ end
 end
 return period.done + held >= policy.probes and left or 0
 end
+local BEGAN_WIDTH = 7
 local policies, calls = {}, 0
 local function policyOf(description)
 local policy = policies[description]
@@ -759,6 +782,20 @@ local function readKey(key)
 local bytes, isForeign = readString("GET", key)
 return bytes or nil, isForeign
 end
+local function emptyWindow(target)
+target.window = target.policy.window.fresh(now, target.policy.size)
+target.window.began, target.window.dirty = now, true
+end
+local function openWindow(target, bytes)
+local policy = target.policy
+local window = bytes and #bytes > BEGAN_WIDTH and policy.window.unpack(string.sub(bytes, BEGAN_WIDTH + 1), policy.size)
+local began = window and struct.unpack(">I7", bytes)
+if not window or began < target.period.emptied then
+window, began = policy.window.fresh(now, policy.size), now
+end
+window.began, window.dirty = began, policy.window.advance(window, now, policy.size)
+target.window = window
+end
 local function nextTarget()
 keyAt, argumentAt, calls = keyAt + 2, argumentAt + 1, calls + 1
 local policy = policyOf(ARGV[argumentAt])
@@ -775,14 +812,8 @@ return nil
 end
 local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
 target.period = advancePeriod(period, policy, target.id)
-local window = windowBytes and policy.window.unpack(windowBytes, policy.size) or policy.window.fresh(now, policy.size)
-window.dirty = policy.window.advance(window, now, policy.size)
-target.window = window
+openWindow(target, windowBytes)
 return target
-end
-local function emptyWindow(target)
-target.window = target.policy.window.fresh(now, target.policy.size)
-target.window.dirty = true
 end
 local function closeTarget(target, permit)
 local period, window, policy = target.period, target.window, target.policy
@@ -790,7 +821,8 @@ if period.dirty then
 redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))
 end
 if window.dirty then
-redis.call("SET", target.windowKey, policy.window.pack(window), "PX", expiryAfter(policy.window.expiry(policy.size)))
+local bytes = struct.pack(">I7", window.began) .. policy.window.pack(window)
+redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.expiry(policy.size)))
 end
 return {
 period.kind, period.id, leftOf(period, policy), period.opened,
@@ -805,7 +837,7 @@ return { -1 }
 end
 local period, policy, id, counts = target.period, target.policy, target.id, target.window
 if kind == CLOSED then
-beginClosed(period, policy, id, counts, lasts)
+beginClosed(period, id, counts, lasts)
 elseif kind == OPEN then
 beginOpenFor(period, policy, id, counts, lasts)
 elseif kind == HALF_OPEN then
@@ -815,6 +847,7 @@ beginByHand(period, kind, id, counts)
 end
 period.opened = opened
 if empties then
+period.emptied = now
 emptyWindow(target)
 end
 return closeTarget(target, 0)

@@ -16,7 +16,7 @@ local function order(target, kind, lasts, opened, empties)
   end
   local period, policy, id, counts = target.period, target.policy, target.id, target.window
   if kind == CLOSED then
-    beginClosed(period, policy, id, counts, lasts)
+    beginClosed(period, id, counts, lasts)
   elseif kind == OPEN then
     beginOpenFor(period, policy, id, counts, lasts)
   elseif kind == HALF_OPEN then
@@ -26,6 +26,7 @@ local function order(target, kind, lasts, opened, empties)
   end
   period.opened = opened
   if empties then
+    period.emptied = now
     emptyWindow(target)
   end
   return closeTarget(target, 0)

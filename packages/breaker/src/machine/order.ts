@@ -43,12 +43,15 @@ export const order: Step<Order> = {
     const { now } = moment;
     const open = openTarget(target, memory, moment);
     const { period, id, window } = open;
-    if (kind === CLOSED) beginClosed(period, policy, id, now, window, lasts);
+    if (kind === CLOSED) beginClosed(period, id, now, window, lasts);
     else if (kind === OPEN) beginOpenFor(period, policy, id, now, window, lasts);
     else if (kind === HALF_OPEN) beginHalfOpen(period, id, now);
     else beginByHand(period, kind, id, now, window);
     period.opened = opened;
-    if (empties) emptyWindow(open, policy, now);
+    if (empties) {
+      period.emptied = now;
+      emptyWindow(open, policy, now);
+    }
     return closeTarget(target, open, memory, now, 0);
   },
 };

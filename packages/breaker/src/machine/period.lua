@@ -5,6 +5,7 @@ How a target is doing: one period after the other, each of one kind. Twin of per
   6 bytes  a number that tells this period from every other
   7 bytes  since: the clock when it began; then 7 bytes when it ends (open), or when its ramp does (closed);
            then 7 bytes when the record is as good as absent
+  7 bytes  when the window was last emptied: a window of another policy that began before holds nothing that counts
   2 bytes  how often it opened in a row
   5 bytes  each: calls, failures and slow calls that caused it
   2 bytes  each, half-open: trial calls that have ended, failures and slow calls among them
@@ -12,12 +13,12 @@ How a target is doing: one period after the other, each of one kind. Twin of per
 A target without a record is closed, in period 0. All times are microseconds since the epoch.
 ]]
 local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
-local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I2I5I5I5I2I2I2", 51, 13
+local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 13
 local A_DAY, MOST_OPENED = 86400000000, 65535
 
 local function absentPeriod()
   return {
-    kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, opened = 0,
+    kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, emptied = 0, opened = 0,
     calls = 0, failures = 0, slow = 0,
     done = 0, doneFailures = 0, doneSlow = 0, leases = {},
   }
@@ -29,7 +30,7 @@ local function unpackPeriod(bytes)
     return nil
   end
   local period = { leases = {} }
-  period.kind, period.id, period.since, period.ends, period.expires, period.opened,
+  period.kind, period.id, period.since, period.ends, period.expires, period.emptied, period.opened,
     period.calls, period.failures, period.slow,
     period.done, period.doneFailures, period.doneSlow = struct.unpack(RECORD, bytes)
   for position = RECORD_WIDTH + 1, #bytes, LEASE_WIDTH do
@@ -41,7 +42,7 @@ end
 
 local function packPeriod(period)
   local bytes = struct.pack(
-    RECORD, period.kind, period.id, period.since, period.ends, period.expires, period.opened,
+    RECORD, period.kind, period.id, period.since, period.ends, period.expires, period.emptied, period.opened,
     period.calls, period.failures, period.slow,
     period.done, period.doneFailures, period.doneSlow
   )
@@ -71,11 +72,10 @@ local function beginHalfOpen(period, id)
   period.expires = now + A_DAY
 end
 
--- What was admitted before must not count after: the record stays for as long as the window, and the ramp.
-local function beginClosed(period, policy, id, counts, ramp)
+-- What was let through before must not count after: the record stays for a day, the longest window and ramp that there is.
+local function beginClosed(period, id, counts, ramp)
   begin(period, CLOSED, id, counts)
-  period.opened, period.ends = 0, now + ramp
-  period.expires = now + math.max(policy.window.expiry(policy.size), ramp)
+  period.opened, period.ends, period.expires = 0, now + ramp, now + A_DAY
 end
 
 -- Opens for a time that is given.
@@ -96,6 +96,7 @@ local function stepBack(period, policy)
   if period.since > now then
     local step = period.since - now
     period.since, period.ends, period.expires = now, math.max(period.ends - step, 0), period.expires - step
+    period.emptied = math.min(period.emptied, now)
     period.dirty = true
   end
   for _, lease in ipairs(period.leases) do
@@ -103,6 +104,26 @@ local function stepBack(period, policy)
       lease.ends, period.dirty = now + policy.lease, true
     end
   end
+end
+
+-- Whether so many calls are worse than the policy wants.
+local function isBad(policy, calls, failures, slow)
+  return (calls - failures) / calls < policy.minimumSuccessRate or slow / calls >= policy.slowCallRate
+end
+
+-- Ends a half-open period when it has all its trial calls. Returns whether it closed, and the window is to be emptied.
+local function decide(period, policy, id)
+  if period.done < policy.probes then
+    return false
+  end
+  local counts = { calls = period.done, failures = period.doneFailures, slow = period.doneSlow }
+  if isBad(policy, counts.calls, counts.failures, counts.slow) then
+    beginOpen(period, policy, id, counts)
+    return false
+  end
+  beginClosed(period, id, counts, policy.ramp)
+  period.emptied = now
+  return true
 end
 
 -- Brings a period to the present; returns it, or the one that came after it.
@@ -116,15 +137,12 @@ local function advancePeriod(period, policy, id)
   end
   if period.kind == OPEN and period.ends <= now then
     beginHalfOpen(period, id)
+  elseif period.kind == HALF_OPEN then
+    decide(period, policy, id) -- another policy may have wanted more trial calls
   elseif period.kind >= FORCED_OPEN and period.expires < now + 6 * A_DAY then
     period.expires, period.dirty = now + 7 * A_DAY, true
   end
   return period
-end
-
--- Whether so many calls are worse than the policy wants.
-local function isBad(policy, calls, failures, slow)
-  return (calls - failures) / calls < policy.minimumSuccessRate or slow / calls >= policy.slowCallRate
 end
 
 -- Whether outcomes of calls that were admitted in the period `admitted`, -1 for any, are counted now.
@@ -166,16 +184,7 @@ local function settle(period, policy, id, lease, outcome)
   period.done = period.done + 1
   period.doneFailures = period.doneFailures + outcome % 2
   period.doneSlow = period.doneSlow + math.floor(outcome / 2)
-  if period.done < policy.probes then
-    return false
-  end
-  local counts = { calls = period.done, failures = period.doneFailures, slow = period.doneSlow }
-  if isBad(policy, counts.calls, counts.failures, counts.slow) then
-    beginOpen(period, policy, id, counts)
-    return false
-  end
-  beginClosed(period, policy, id, counts, policy.ramp)
-  return true
+  return decide(period, policy, id)
 end
 
 -- Asks for a call: 0 no, -1 yes, or the lease of a trial call.

@@ -37,6 +37,7 @@ export interface Period {
   since: number;
   ends: number;
   expires: number;
+  emptied: number;
   opened: number;
   calls: number;
   failures: number;
@@ -59,6 +60,7 @@ export function absentPeriod(now: number): Period {
     since: now,
     ends: 0,
     expires: 0,
+    emptied: 0,
     opened: 0,
     calls: 0,
     failures: 0,
@@ -75,8 +77,9 @@ export function absentPeriod(now: number): Period {
 /** Begins a period in place of another; `counts` are the numbers that caused it. */
 function begin(period: Period, kind: number, id: number, now: number, counts: Counts): void {
   const { calls, failures, slow } = counts;
-  const { expires, opened } = period;
-  Object.assign(period, absentPeriod(now), { kind, id, expires, opened, calls, failures, slow });
+  const { expires, emptied, opened } = period;
+  Object.assign(period, absentPeriod(now), { kind, id, expires, emptied, opened });
+  Object.assign(period, { calls, failures, slow });
   period.dirty = true;
   period.changed = true;
 }
@@ -114,10 +117,9 @@ export function beginHalfOpen(period: Period, id: number, now: number): void {
   period.expires = now + A_DAY;
 }
 
-/** What was admitted before must not count after: the record stays for as long as the window, and the ramp. */
+/** What was let through before must not count after: the record stays for a day, the longest window and ramp that there is. */
 export function beginClosed(
   period: Period,
-  policy: BreakerPolicy,
   id: number,
   now: number,
   counts: Counts,
@@ -126,7 +128,7 @@ export function beginClosed(
   begin(period, CLOSED, id, now, counts);
   period.opened = 0;
   period.ends = now + ramp;
-  period.expires = now + Math.max(policy.window.expiry(policy.size), ramp);
+  period.expires = now + A_DAY;
 }
 
 /** A state set by hand stays for as long as somebody asks for it once in a week. */
@@ -148,6 +150,7 @@ function stepBack(period: Period, policy: BreakerPolicy, now: number): void {
     period.since = now;
     period.ends = Math.max(period.ends - step, 0);
     period.expires -= step;
+    period.emptied = Math.min(period.emptied, now);
     period.dirty = true;
   }
   for (const lease of period.leases) {
@@ -155,6 +158,19 @@ function stepBack(period: Period, policy: BreakerPolicy, now: number): void {
     lease.ends = now + policy.lease;
     period.dirty = true;
   }
+}
+
+/** Ends a half-open period when it has all its trial calls. Returns whether it closed, and the window is to be emptied. */
+function decide(period: Period, policy: BreakerPolicy, id: number, now: number): boolean {
+  if (period.done < policy.probes) return false;
+  const counts = { calls: period.done, failures: period.doneFailures, slow: period.doneSlow };
+  if (isBad(policy, counts.calls, counts.failures, counts.slow)) {
+    beginOpen(period, policy, id, now, counts);
+    return false;
+  }
+  beginClosed(period, id, now, counts, policy.ramp);
+  period.emptied = now;
+  return true;
 }
 
 /** Brings a period to the present; returns it, or the one that came after it. */
@@ -168,6 +184,8 @@ export function advancePeriod(
   stepBack(period, policy, now);
   if (period.expires <= now) return absentPeriod(now);
   if (period.kind === OPEN && period.ends <= now) beginHalfOpen(period, id, now);
+  // Another policy may have wanted more trial calls.
+  else if (period.kind === HALF_OPEN) decide(period, policy, id, now);
   else if (period.kind >= FORCED_OPEN && period.expires < now + 6 * A_DAY) {
     period.expires = now + 7 * A_DAY;
     period.dirty = true;
@@ -215,14 +233,7 @@ export function settle(
   period.done += 1;
   period.doneFailures += outcome % 2;
   period.doneSlow += Math.floor(outcome / 2);
-  if (period.done < policy.probes) return false;
-  const counts = { calls: period.done, failures: period.doneFailures, slow: period.doneSlow };
-  if (isBad(policy, counts.calls, counts.failures, counts.slow)) {
-    beginOpen(period, policy, id, now, counts);
-    return false;
-  }
-  beginClosed(period, policy, id, now, counts, policy.ramp);
-  return true;
+  return decide(period, policy, id, now);
 }
 
 /** Asks for a call: 0 no, -1 yes, or the lease of a trial call. */

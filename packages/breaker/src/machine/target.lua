@@ -9,6 +9,7 @@ local windows = {}
 --- @include "call-window"
 --- @include "period"
 
+local BEGAN_WIDTH = 7
 local policies, calls = {}, 0
 
 local function policyOf(description)
@@ -44,6 +45,23 @@ local function readKey(key)
   return bytes or nil, isForeign
 end
 
+local function emptyWindow(target)
+  target.window = target.policy.window.fresh(now, target.policy.size)
+  target.window.began, target.window.dirty = now, true
+end
+
+-- Reads the window behind the 7 bytes that say when it began, and brings it to the present.
+local function openWindow(target, bytes)
+  local policy = target.policy
+  local window = bytes and #bytes > BEGAN_WIDTH and policy.window.unpack(string.sub(bytes, BEGAN_WIDTH + 1), policy.size)
+  local began = window and struct.unpack(">I7", bytes)
+  if not window or began < target.period.emptied then
+    window, began = policy.window.fresh(now, policy.size), now
+  end
+  window.began, window.dirty = began, policy.window.advance(window, now, policy.size)
+  target.window = window
+end
+
 -- The target that the next two keys and the next argument name, brought to the present; nil when a key of it is foreign.
 local function nextTarget()
   keyAt, argumentAt, calls = keyAt + 2, argumentAt + 1, calls + 1
@@ -61,15 +79,8 @@ local function nextTarget()
   end
   local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
   target.period = advancePeriod(period, policy, target.id)
-  local window = windowBytes and policy.window.unpack(windowBytes, policy.size) or policy.window.fresh(now, policy.size)
-  window.dirty = policy.window.advance(window, now, policy.size)
-  target.window = window
+  openWindow(target, windowBytes)
   return target
-end
-
-local function emptyWindow(target)
-  target.window = target.policy.window.fresh(now, target.policy.size)
-  target.window.dirty = true
 end
 
 -- Writes what has changed, and says how the target is doing, with the answer to what was asked.
@@ -79,7 +90,8 @@ local function closeTarget(target, permit)
     redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))
   end
   if window.dirty then
-    redis.call("SET", target.windowKey, policy.window.pack(window), "PX", expiryAfter(policy.window.expiry(policy.size)))
+    local bytes = struct.pack(">I7", window.began) .. policy.window.pack(window)
+    redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.expiry(policy.size)))
   end
   return {
     period.kind, period.id, leftOf(period, policy), period.opened,

@@ -16,7 +16,15 @@ export interface OpenTarget {
   readonly id: number;
   readonly period: Period;
   window: Counts;
+  /** When the window began. */
+  began: number;
   windowIsDirty: boolean;
+}
+
+/** A window as it is kept. */
+interface KeptWindow {
+  readonly began: number;
+  readonly counts: Counts;
 }
 
 export function openTarget(
@@ -31,11 +39,15 @@ export function openTarget(
     known.changed = false;
   }
   const { window, size } = policy;
-  const counts = (memory.get(windowKey) as Counts | undefined) ?? window.fresh(now, size);
+  const period = advancePeriod(known ?? absentPeriod(now), policy, id, now);
+  const kept = memory.get(windowKey) as KeptWindow | undefined;
+  const isKept = kept !== undefined && kept.began >= period.emptied;
+  const counts = isKept ? kept.counts : window.fresh(now, size);
   return {
     id,
-    period: advancePeriod(known ?? absentPeriod(now), policy, id, now),
+    period,
     window: counts,
+    began: isKept ? kept.began : now,
     windowIsDirty: window.advance(counts, now, size),
   };
 }
@@ -46,13 +58,14 @@ export function emptyWindow(
   now: number,
 ): void {
   target.window = window.fresh(now, size);
+  target.began = now;
   target.windowIsDirty = true;
 }
 
 /** Keeps what has changed, and says how the target is doing, with the answer to what was asked. */
 export function closeTarget(
   { periodKey, windowKey, policy }: TargetKeys,
-  { period, window, windowIsDirty }: OpenTarget,
+  { period, window, began, windowIsDirty }: OpenTarget,
   memory: MemoryTable,
   now: number,
   permit: number,
@@ -63,7 +76,8 @@ export function closeTarget(
   }
   if (windowIsDirty) {
     const expires = now + policy.window.expiry(policy.size);
-    memory.set(windowKey, window, { share: 1, expires, entries: 0 }, now);
+    const kept: KeptWindow = { began, counts: window };
+    memory.set(windowKey, kept, { share: 1, expires, entries: 0 }, now);
   }
   return [
     period.kind,
