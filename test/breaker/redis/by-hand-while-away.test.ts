@@ -1,0 +1,138 @@
+import type { Breaker } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { watchStalls } from "../../faults/stalls.ts";
+import { watchWarnings } from "../../http/support/warnings.ts";
+import type { RedisProcess } from "../../support/redis-process.ts";
+import { startRedis } from "../../support/redis-process.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import type { BreakerEvents } from "./breaker-events.ts";
+import { listenToBreaker } from "./breaker-events.ts";
+
+/** Longer than the default, for a machine that does other things as well. */
+const STORE_TIMEOUT_MS = 250;
+/** What a busy machine adds to a timer. */
+const NOISE_MS = 50;
+
+let server: RedisProcess;
+let client: Redis;
+let breaker: Breaker<string>;
+let events: BreakerEvents;
+
+beforeEach(async () => {
+  watchWarnings();
+  server = await startRedis();
+  client = new Redis(server.socket);
+  client.on("error", () => {});
+  events = listenToBreaker("by-hand");
+  breaker = createBreaker<string>({
+    name: "by-hand",
+    store: redisStore(client),
+    storeTimeout: STORE_TIMEOUT_MS,
+    flushInterval: 0,
+    minimumCalls: 2,
+  });
+  await breaker.admit();
+});
+afterEach(async () => {
+  events.stop();
+  await breaker.close();
+  client.disconnect();
+  await server.stop();
+});
+
+async function waitUntilBack(): Promise<void> {
+  await waitUntil("the store is back", 10_000, async () => {
+    const { degraded } = await breaker.snapshot();
+    return degraded ? undefined : true;
+  });
+}
+
+test.each(["forceOpen", "disable", "metricsOnly", "reset"] as const)(
+  "%s rejects in time while the store is away, and changes nothing",
+  async (order) => {
+    server.freeze();
+    const stalls = watchStalls();
+    for (const withinMs of [STORE_TIMEOUT_MS, 0]) {
+      const before = performance.now();
+      await expect(breaker[order]()).rejects.toMatchObject({ code: "HEADGATE_STORE_UNAVAILABLE" });
+      const after = performance.now();
+      expect(after - before - stalls.within(before, after)).toBeLessThan(withinMs + NOISE_MS);
+    }
+    stalls.stop();
+    expect(await breaker.run(() => "upstream")).toBe("upstream");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", degraded: true });
+  },
+);
+
+test.each([
+  { order: "forceOpen", state: "forced-open" },
+  { order: "disable", state: "disabled" },
+  { order: "metricsOnly", state: "metrics-only" },
+] as const)("what $order set before an outage holds in it, and in the next", async (example) => {
+  const { order, state } = example;
+  await breaker[order]();
+  for (let outage = 1; outage <= 2; outage += 1) {
+    server.freeze();
+    const permit = await breaker.admit();
+    expect(permit).toMatchObject({ state, degraded: true, allowed: order !== "forceOpen" });
+    await breaker.record("failure");
+    await breaker.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ state, degraded: true });
+    expect(events.degraded).toHaveLength(outage);
+    server.thaw();
+    await waitUntilBack();
+    expect(await breaker.snapshot()).toMatchObject({ state, degraded: false });
+  }
+});
+
+test("what was set between two outages, before any call, holds in the second", async () => {
+  server.freeze();
+  expect(await breaker.admit()).toMatchObject({ state: "closed", degraded: true });
+  server.thaw();
+  await waitUntil("an order is taken again", 10_000, async () => {
+    await breaker.forceOpen();
+    return true;
+  });
+  server.freeze();
+  expect(await breaker.admit()).toMatchObject({ state: "forced-open", degraded: true });
+  expect(events.degraded).toHaveLength(2);
+});
+
+test("what opened before an outage stays open in it for what is left of its time, and trial calls of its own decide then", async () => {
+  await breaker.close();
+  breaker = createBreaker<string>({
+    name: "by-hand",
+    store: redisStore(client),
+    flushInterval: 0,
+    minimumCalls: 2,
+    openFor: 600,
+    probes: 2,
+  });
+  await breaker.record("failure");
+  await breaker.record("failure");
+  const { state, retryAfterMs } = await breaker.snapshot();
+  expect(state).toBe("open");
+  server.freeze();
+  const since = performance.now();
+  // It is answered without the store: nothing tells yet that it is away.
+  expect(await breaker.admit()).toMatchObject({ allowed: false, state: "open", degraded: false });
+  const look = await breaker.snapshot();
+  expect(look).toMatchObject({ state: "open", degraded: true, opened: 1 });
+  expect(look.retryAfterMs).toBeLessThanOrEqual(retryAfterMs);
+  const trial = await waitUntil("its time is up", 5_000, async () => {
+    const permit = await breaker.admit();
+    return permit.allowed ? permit : undefined;
+  });
+  expect(performance.now() - since).toBeGreaterThan(retryAfterMs - NOISE_MS);
+  const other = await breaker.admit();
+  expect([trial, other]).toMatchObject(
+    Array.from({ length: 2 }, () => ({ allowed: true, state: "half-open", degraded: true })),
+  );
+  expect(await breaker.admit()).toMatchObject({ allowed: false, state: "half-open" });
+  await trial.record("success");
+  await other.record("success");
+  expect(await breaker.snapshot()).toMatchObject({ state: "closed", degraded: true });
+});

@@ -1,0 +1,166 @@
+import type { Breaker, BreakerOptions } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { readCommandStats, resetCommandStats } from "../../redis/command-stats.ts";
+import type { RedisProcess } from "../../support/redis-process.ts";
+import { startRedis } from "../../support/redis-process.ts";
+
+const CALLS = 10_000;
+const FLUSH_INTERVAL_MS = 250;
+/** So many outcomes are sent without waiting for more. */
+const MANY = 1_000;
+
+let server: RedisProcess;
+let redis: Redis;
+let admin: Redis;
+let breaker: Breaker<string>;
+let now: number;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.socket);
+  admin = new Redis(server.socket);
+});
+afterAll(async () => {
+  redis.disconnect();
+  admin.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  now = 1_800_000_000_000;
+  await admin.flushall();
+});
+afterEach(() => breaker.close());
+
+function start(options: Partial<BreakerOptions<string>> = {}, isOnClock = false): Breaker<string> {
+  const store = redisStore(redis, isOnClock ? { clock: () => now } : {});
+  breaker = createBreaker({ name: "cheap", store, storeTimeout: "1m", ...options });
+  return breaker;
+}
+
+/** A breaker that is open, on the clock of the test. */
+async function startOpen(options: Partial<BreakerOptions<string>> = {}): Promise<Breaker<string>> {
+  start({ minimumCalls: 1, openFor: "30s", ...options }, true);
+  await breaker.record("failure");
+  expect((await breaker.snapshot()).state).toBe("open");
+  return breaker;
+}
+
+/** How many times the server was asked while something was done: each is one round trip. */
+async function roundTripsOf(work: () => Promise<unknown>): Promise<number> {
+  await resetCommandStats(admin);
+  await work();
+  // What was sent before this is done before it, on the same connection.
+  await redis.ping();
+  const info = await admin.info("commandstats");
+  const names = [...info.matchAll(/^cmdstat_([^:]+):/gm)].map(([, name]) => name as string);
+  const ours = names.filter((name) => !/^(config|ping|info|client|get|set|time)/.test(name));
+  expect(ours.filter((name) => name !== "evalsha" && name !== "eval")).toEqual([]);
+  const [digest, text] = [
+    await readCommandStats(admin, "evalsha"),
+    await readCommandStats(admin, "eval"),
+  ];
+  return digest.calls + text.calls;
+}
+
+const refused = { fallback: () => "fallback" };
+
+test("10,000 calls to an upstream that is well are a few reports", async () => {
+  start();
+  await breaker.run(() => "fine");
+  await breaker.snapshot();
+  const since = performance.now();
+  const trips = await roundTripsOf(async () => {
+    for (let i = 0; i < CALLS; i += 1) await breaker.run(async () => "fine");
+    // Nobody waits for reports: they are sent as soon as this process lets go.
+    await breaker.snapshot();
+  });
+  const tookMs = performance.now() - since;
+  expect(trips).toBeGreaterThan(0);
+  expect(trips).toBeLessThanOrEqual(CALLS / MANY + Math.ceil(tookMs / FLUSH_INTERVAL_MS) + 1);
+  const [get, set] = [await readCommandStats(admin, "get"), await readCommandStats(admin, "set")];
+  expect(get.calls).toBe(2 * trips);
+  expect(set.calls).toBeLessThanOrEqual(trips);
+  expect(await breaker.snapshot()).toMatchObject({ calls: CALLS + 1, failures: 0 });
+  console.log(`${CALLS} calls in ${tookMs.toFixed(0)} ms: ${trips} scripts, ${set.calls} writes`);
+});
+
+test("calls that come slowly are reported each interval, and each report brings the news", async () => {
+  start({ flushInterval: 100 });
+  await breaker.run(() => "fine");
+  const since = performance.now();
+  const trips = await roundTripsOf(async () => {
+    while (performance.now() - since < 1_000) {
+      await breaker.run(() => "fine");
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  });
+  const intervals = (performance.now() - since) / 100;
+  expect(trips).toBeLessThanOrEqual(intervals + 1);
+  expect(trips).toBeGreaterThan(intervals / 3);
+});
+
+test("while it is open nothing is asked, but a look a second for what is done by hand", async () => {
+  await startOpen();
+  const asked = await roundTripsOf(async () => {
+    for (let i = 0; i < CALLS; i += 1) {
+      expect(await breaker.run(() => "upstream", refused)).toBe("fallback");
+    }
+  });
+  expect(asked).toBe(0);
+  const looks = await roundTripsOf(async () => {
+    for (let i = 0; i < 299; i += 1) {
+      now += 100;
+      expect(await breaker.run(() => "upstream", refused)).toBe("fallback");
+      // Clocks that jump while a look is under way are not this test's.
+      await redis.ping();
+      await new Promise(setImmediate);
+    }
+  });
+  expect(looks).toBeLessThanOrEqual(29);
+  expect(looks).toBeGreaterThan(20);
+  now += 100;
+  const trial = await roundTripsOf(async () => {
+    expect(await breaker.run(() => "upstream", refused)).toBe("upstream");
+  });
+  // Its admission and its outcome.
+  expect(trial).toBe(2);
+});
+
+test("while half-open each trial call is two round trips, and who found no place does not ask again", async () => {
+  await startOpen({ probes: 2 });
+  now += 30_000;
+  const first = await roundTripsOf(() => breaker.admit());
+  expect(first).toBe(1);
+  const second = await breaker.admit();
+  expect(second.allowed).toBe(true);
+  const full = await roundTripsOf(async () => {
+    for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(false);
+  });
+  expect(full).toBe(0);
+  expect(await roundTripsOf(() => second.record("success"))).toBe(1);
+  expect(await roundTripsOf(() => second.record("success"))).toBe(0);
+});
+
+test("a look, and what is done by hand, is one round trip", async () => {
+  await startOpen();
+  // The server is told the script once.
+  await breaker.reset();
+  expect(await roundTripsOf(() => breaker.snapshot())).toBe(1);
+  for (const order of ["forceOpen", "disable", "metricsOnly", "reset"] as const) {
+    expect(await roundTripsOf(() => breaker[order]())).toBe(1);
+  }
+});
+
+test("with a flushInterval of 0 a call is two round trips, one before and one after it, and a record is one", async () => {
+  start({ flushInterval: 0 });
+  await breaker.run(() => "fine");
+  await breaker.snapshot();
+  const trips = await roundTripsOf(async () => {
+    for (let i = 0; i < 100; i += 1) await breaker.run(() => "fine");
+  });
+  expect(trips).toBe(200);
+  expect(await roundTripsOf(() => breaker.record("success"))).toBe(1);
+});

@@ -1,0 +1,136 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Redis } from "ioredis";
+import { Redis as Ioredis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { waitUntil } from "../../support/wait-until.ts";
+import type { Member, Traffic } from "./start-member.ts";
+import { startMember } from "./start-member.ts";
+import { readStoredPeriod } from "./stored-period.ts";
+
+const FLUSH_INTERVAL_MS = 250;
+const STORE_TIMEOUT_MS = 100;
+/** How long a process may go on with what it knows. */
+const STATED_MS = FLUSH_INTERVAL_MS + STORE_TIMEOUT_MS;
+/** A breaker that is open looks so often whether somebody has closed it by hand. */
+const LOOK_AGAIN_MS = 1_000;
+/** What a busy machine adds to timers and to the pauses between calls. */
+const NOISE_MS = 150;
+
+const options = { name: "fleet", minimumCalls: 20, openFor: "1m" } as const;
+const key = `hg:{default}:breaker/${options.name}`;
+
+let redis: Redis;
+let failing: Member;
+let others: Member[];
+
+beforeAll(async () => {
+  const socket = inject("redisSocket");
+  redis = new Ioredis(socket);
+  [failing, ...others] = (await Promise.all(
+    Array.from({ length: 4 }, () => startMember(socket, options)),
+  )) as [Member, ...Member[]];
+});
+afterAll(() => {
+  for (const member of [failing, ...others]) member?.kill();
+  redis.disconnect();
+});
+beforeEach(resetAll);
+
+async function resetAll(): Promise<void> {
+  await failing.reset();
+  await waitUntil("all of them call again", 5_000, async () => {
+    const answers = await Promise.all(others.map((member) => member.callOnce()));
+    return answers.every(({ reached }) => reached) || undefined;
+  });
+}
+
+/** When Redis opened or closed it, in milliseconds since the epoch. */
+async function changedAt(): Promise<number> {
+  const bytes = await redis.getBuffer(key);
+  return readStoredPeriod(bytes ?? Buffer.alloc(0)).since / 1_000;
+}
+
+/** Lets the others call while something is done, and for a while after it. */
+async function callMeanwhile(work: () => Promise<unknown>, whileMs: number): Promise<Traffic[]> {
+  await Promise.all(others.map((member) => member.start()));
+  await delay(50);
+  await work();
+  await delay(whileMs);
+  return Promise.all(others.map((member) => member.stop()));
+}
+
+/** The first moments of a list that are not before a time. */
+function since(time: number, moments: readonly number[]): readonly number[] {
+  return moments.filter((moment) => moment >= time);
+}
+
+test("what one process found out protects all of them within flushInterval and storeTimeout", async () => {
+  for (let round = 0; round < 2; round += 1) {
+    // Their successes of this round must not outweigh its failures.
+    const traffic = await callMeanwhile(async () => {
+      await failing.fail(500);
+      await waitUntil("it is open", 2_000, async () => {
+        const bytes = await redis.getBuffer(key);
+        return bytes !== null && readStoredPeriod(bytes).state === "open" ? true : undefined;
+      });
+    }, STATED_MS + NOISE_MS);
+    const opened = await changedAt();
+    for (const { calls, refusals } of traffic) {
+      const late = since(opened, calls).map((call) => call - opened);
+      expect(Math.max(0, ...late)).toBeLessThan(STATED_MS + NOISE_MS);
+      expect(since(opened, refusals).length).toBeGreaterThan(0);
+    }
+    console.log(
+      traffic
+        .map(({ calls }) => since(opened, calls))
+        .map(
+          (late) => `${late.length} calls up to ${Math.round((late.at(-1) ?? opened) - opened)} ms`,
+        )
+        .join(", "),
+    );
+    await resetAll();
+  }
+});
+
+test("a process that has just started asks before its first call", async () => {
+  const socket = inject("redisSocket");
+  const [before, after] = await Promise.all([
+    startMember(socket, options),
+    startMember(socket, options),
+  ]);
+  expect(await before.callOnce()).toEqual({ reached: true, answer: "upstream" });
+  await failing.forceOpen();
+  expect(await after.callOnce()).toEqual({ reached: false, answer: "fallback" });
+  before.kill();
+  after.kill();
+});
+
+test("what is set by hand in one process reaches the others within a second", async () => {
+  const traffic = await callMeanwhile(() => failing.forceOpen(), LOOK_AGAIN_MS);
+  const opened = await changedAt();
+  for (const { calls } of traffic) {
+    expect(Math.max(0, ...since(opened, calls)) - opened).toBeLessThan(STATED_MS + NOISE_MS);
+  }
+  const again = await callMeanwhile(() => failing.reset(), LOOK_AGAIN_MS);
+  const closed = await changedAt();
+  for (const { refusals, calls } of again) {
+    expect(Math.max(0, ...since(closed, refusals)) - closed).toBeLessThan(STATED_MS + NOISE_MS);
+    expect(since(closed, calls).length).toBeGreaterThan(0);
+  }
+});
+
+test("so does a reset of what opened by itself, which is answered without Redis otherwise", async () => {
+  await failing.fail(20);
+  await waitUntil("the others are refused", 5_000, async () => {
+    const answers = await Promise.all(others.map((member) => member.callOnce()));
+    return answers.every(({ reached }) => !reached) || undefined;
+  });
+  const traffic = await callMeanwhile(() => failing.reset(), LOOK_AGAIN_MS + NOISE_MS);
+  const closed = await changedAt();
+  for (const { calls, refusals } of traffic) {
+    expect(Math.max(closed, ...since(closed, refusals)) - closed).toBeLessThan(
+      LOOK_AGAIN_MS + NOISE_MS,
+    );
+    expect(since(closed, calls).length).toBeGreaterThan(0);
+  }
+});

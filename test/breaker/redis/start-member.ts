@@ -1,0 +1,59 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { BreakerOptions } from "@headgate/breaker";
+
+const script = fileURLToPath(new URL("member.mjs", import.meta.url));
+
+/** What a process saw while it called. Moments are milliseconds since the epoch, with their fractions. */
+export interface Traffic {
+  /** When calls reached the upstream. */
+  readonly calls: readonly number[];
+  /** When calls were answered by the fallback. */
+  readonly refusals: readonly number[];
+}
+
+/** A process of its own that calls through a breaker; member.mjs says how. */
+export interface Member {
+  fail(calls: number): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<Traffic>;
+  callOnce(): Promise<{ readonly reached: boolean; readonly answer: string }>;
+  forceOpen(): Promise<void>;
+  reset(): Promise<void>;
+  kill(): void;
+}
+
+export async function startMember(socket: string, options: BreakerOptions<never>): Promise<Member> {
+  const child = fork(script, [socket, JSON.stringify(options)], { execArgv: [] });
+  const gone = once(child, "exit").then(([code]): never => {
+    throw new Error(`a process ended with code ${code}`);
+  });
+  gone.catch(() => {});
+  await Promise.race([once(child, "message"), gone]);
+  let asked = 0;
+
+  async function ask<Result>(task: string, more: object = {}): Promise<Result> {
+    asked += 1;
+    const id = asked;
+    const answer = new Promise<Result>((resolve) => {
+      child.on("message", function listen(message: { id: number; result: Result }) {
+        if (message.id !== id) return;
+        child.off("message", listen);
+        resolve(message.result);
+      });
+    });
+    child.send({ id, task, ...more });
+    return Promise.race([answer, gone]);
+  }
+
+  return {
+    fail: (calls) => ask("fail", { calls }),
+    start: () => ask("start"),
+    stop: () => ask("stop"),
+    callOnce: () => ask("callOnce"),
+    forceOpen: () => ask("forceOpen"),
+    reset: () => ask("reset"),
+    kill: () => void child.kill("SIGKILL"),
+  };
+}
