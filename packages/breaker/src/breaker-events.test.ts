@@ -16,7 +16,11 @@ const payments = { breaker: "payments", target: "default", degraded: false };
 
 describe("a change of state is published with the numbers that caused it", () => {
   test("once for each change, from opening to closing", async () => {
-    const { breaker, pass } = breakerOnClock({ slowCall: 10, openFor: (opened) => opened * 1_000 });
+    const { breaker, pass } = breakerOnClock({
+      slowCall: 10,
+      openFor: (opened) => opened * 1_000,
+      ramp: "1m",
+    });
     const heard = hearBreakers();
     await breaker.record("success", 11);
     for (let i = 0; i < 4; i += 1) await breaker.record("failure");

@@ -77,6 +77,19 @@ describe("after close", () => {
     expect((await next.for("eu").snapshot()).state).toBe("forced-open");
   });
 
+  test("another window begins with nothing, and the same one goes on", async () => {
+    const { breaker, shared } = open({ window: "5m" });
+    await breaker.record("failure");
+    await breaker.close();
+    for (const window of ["6m", { calls: 10 }, { calls: 11 }] as const) {
+      const other = createBreaker({ ...shared, window });
+      expect(await other.snapshot()).toMatchObject({ calls: 0 });
+      await other.record("success");
+      await other.close();
+    }
+    expect(await createBreaker(shared).snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
+
   test("another breaker of the name goes on, and keeps it", async () => {
     const { breaker, shared } = open();
     const other = createBreaker(shared);

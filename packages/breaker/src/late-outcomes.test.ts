@@ -60,6 +60,16 @@ describe("a call that was let through before", () => {
     await permit.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
   });
+
+  test("is counted where nobody knows any more when it closed the last time", async () => {
+    const { breaker, pass } = breakerOnClock();
+    await breaker.reset();
+    const permit = await breaker.admit();
+    pass(2 * 86_400_000);
+    await breaker.snapshot();
+    await permit.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
 });
 
 test("a trial call that ends in the next round of trials decides nothing there", async () => {

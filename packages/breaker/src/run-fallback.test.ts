@@ -122,8 +122,11 @@ describe("the fallback is not asked", () => {
       const { asked, fallback } = cache();
       const controller = new AbortController();
       const { signal } = controller;
-      const answer = breaker.run(() => new Promise<string>(() => {}), { fallback, signal });
+      const call = vi.fn(() => new Promise<string>(() => {}));
+      const answer = breaker.run(call, { fallback, signal });
       const reason = new Error("gone");
+      await vi.advanceTimersByTimeAsync(0);
+      expect(call).toHaveBeenCalledOnce();
       controller.abort(reason);
       await expect(answer).rejects.toBe(reason);
       expect(asked).toEqual([]);

@@ -3,6 +3,8 @@ import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
+  // A process does not begin with the call.
+  vi.advanceTimersByTime(3_600_000);
 });
 afterEach(() => {
   vi.useRealTimers();

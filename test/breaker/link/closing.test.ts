@@ -56,6 +56,20 @@ describe("close", () => {
     expect(await peer.snapshot()).toMatchObject({ calls: 2 });
   });
 
+  test("sends once what was due already", async () => {
+    const { breaker, take, held } = holdBreaker({ storeTimeout: "1m" });
+    await breaker.record("failure");
+    await pass(250);
+    const first = take();
+    await breaker.record("failure");
+    await pass(250);
+    const closing = watch(breaker.close());
+    await first.carryOut();
+    await take().carryOut();
+    expect(held).toEqual([]);
+    expect(closing.isSettled).toBe(true);
+  });
+
   test("waits for the report under way, where nothing came after it", async () => {
     const { breaker, take } = holdBreaker({ storeTimeout: "1m" });
     await breaker.record("failure");

@@ -77,6 +77,17 @@ describe("outcomes of calls that were let through before it opened", () => {
     expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, failures: 1 });
   });
 
+  test("are counted whatever is looked at meanwhile", async () => {
+    const world = await learnClosed();
+    const { breaker, answer } = world;
+    await openAndClose(world);
+    await answer(breaker.snapshot());
+    const permit = await breaker.admit();
+    await answer(breaker.snapshot());
+    await permit.record("failure");
+    expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, failures: 1 });
+  });
+
   test("say in which period they were let through", async () => {
     const world = await learnClosed();
     const { breaker, answer, take } = world;
@@ -100,4 +111,27 @@ test("outcomes of calls that nobody let through are counted in the state that is
   expect(report.words.slice(0, 2)).toEqual([-1, "1 1 0"]);
   await report.carryOut();
   expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 1 });
+});
+
+test("and they are sent when it is closed, whatever was learned meanwhile", async () => {
+  const { breaker, peer, answer, take } = await learnClosed();
+  const snapshot = breaker.snapshot();
+  await letRun();
+  await breaker.record("failure");
+  await peer.reset();
+  await take().carryOut();
+  await snapshot;
+  await answer(breaker.close());
+  expect(await peer.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+});
+
+test("but none makes an earlier call count that was collected with it", async () => {
+  const world = await learnClosed();
+  const { breaker, answer } = world;
+  const permit = await breaker.admit();
+  await permit.record("failure");
+  await breaker.record("success");
+  await openAndClose(world);
+  const { failures } = await answer(breaker.snapshot());
+  expect(failures).toBe(0);
 });

@@ -60,6 +60,11 @@ describe("while closed", () => {
   test("with flushInterval 0 each call asks", async () => {
     const world = holdBreaker({ flushInterval: 0 });
     for (let i = 0; i < 3; i += 1) expect(await admit(world)).toMatchObject({ asked: 1 });
+    const together = Promise.all([world.breaker.admit(), world.breaker.admit()]);
+    await letRun();
+    expect(world.held).toHaveLength(2);
+    for (const call of world.held.splice(0)) await call.carryOut();
+    await together;
     await fail(world.peer, 4);
     expect((await admit(world)).permit.allowed).toBe(false);
   });
@@ -101,6 +106,20 @@ describe("while closed", () => {
     await pass(500);
     expect(await share()).toBe(100);
     expect(world.held).toEqual([]);
+  });
+
+  test("on a ramp, calls that ask the store are let through by its share as well", async () => {
+    const world = holdBreaker({ ramp: "1s", probes: 1, flushInterval: 0 });
+    await fail(world.peer, 4);
+    await pass(30_000);
+    await (await world.peer.admit()).record("success");
+    let through = 0;
+    for (let i = 0; i < 100; i += 1) {
+      const { asked, permit } = await admit(world);
+      expect([asked, permit.state]).toEqual([1, "closed"]);
+      if (permit.allowed) through += 1;
+    }
+    expect(through).toBe(10);
   });
 });
 

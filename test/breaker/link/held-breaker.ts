@@ -17,6 +17,8 @@ export interface HeldCall {
   /** Both. */
   carryOut(): Promise<void>;
   fail(error: Error): Promise<void>;
+  /** Answers something else. */
+  answer(reply: readonly number[]): Promise<void>;
 }
 
 export interface HeldBreaker<Result> {
@@ -97,6 +99,10 @@ function holdCall<Call>(
     },
     fail(error) {
       reject(error);
+      return letRun();
+    },
+    answer(reply) {
+      resolve(reply);
       return letRun();
     },
   };

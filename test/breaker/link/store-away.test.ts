@@ -1,3 +1,5 @@
+import { createBreaker } from "@headgate/breaker";
+import type { Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { hearBreakers } from "../../support/hear-breakers.ts";
@@ -76,7 +78,7 @@ describe("while the store is away", () => {
       degraded: true,
     });
     expect(heard.slice(1)).toMatchObject([
-      ["state", { from: "closed", to: "open", here: true, calls: 4, failures: 4, degraded: true }],
+      ["state", { from: "closed", to: "open", here: true, calls: 4, opened: 1, degraded: true }],
       ["rejected", { state: "open", degraded: true }],
     ]);
     const error = await answer(breaker.run(() => 1)).catch((thrown: unknown) => thrown);
@@ -156,6 +158,32 @@ describe("while the store is away", () => {
   });
 });
 
+test("a call that the fleet let through before is counted in an outage", async () => {
+  hearWarnings();
+  const { breaker, peer, answer, failWith } = start();
+  await peer.reset();
+  const permit = await answer(breaker.admit());
+  failWith(refused);
+  await answer(breaker.snapshot());
+  await answer(permit.record("failure"));
+  expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, degraded: true });
+});
+
+describe("a call that was let through by this process alone", () => {
+  test("is counted by the fleet, when the store is back", async () => {
+    hearWarnings();
+    const { breaker, peer, answer, failWith } = start({ flushInterval: 250 });
+    await peer.reset();
+    failWith(refused);
+    const permit = await answer(breaker.admit());
+    expect(permit).toMatchObject({ allowed: true, degraded: true });
+    await permit.record("failure");
+    failWith(undefined);
+    expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, degraded: false });
+    expect(await peer.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
+});
+
 describe("what this process counts by itself", () => {
   test("is emptied when the fleet closes the target", async () => {
     hearWarnings();
@@ -167,6 +195,44 @@ describe("what this process counts by itself", () => {
     await answer(breaker.snapshot());
     failWith(refused);
     expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 0 });
+  });
+
+  test("is all of it, though by itself it would have opened, from one outage to the next", async () => {
+    hearWarnings();
+    const { breaker, peer, answer, failWith } = start();
+    for (let i = 0; i < 10; i += 1) await peer.record("success");
+    for (let outages = 1; outages <= 2; outages += 1) {
+      for (let i = 0; i < 3; i += 1) await answer(breaker.record("failure"));
+      for (let i = 0; i < 3; i += 1) await answer(breaker.record("success"));
+      failWith(refused);
+      expect(await answer(breaker.snapshot())).toMatchObject({
+        calls: outages * 6,
+        failures: outages * 3,
+        degraded: true,
+      });
+      failWith(undefined);
+      await answer(breaker.snapshot());
+    }
+  });
+
+  test("is emptied by a reset elsewhere", async () => {
+    hearWarnings();
+    const { breaker, peer, answer, failWith } = start();
+    for (let i = 0; i < 3; i += 1) await answer(breaker.record("failure"));
+    await peer.reset();
+    await answer(breaker.snapshot());
+    failWith(refused);
+    expect(await answer(breaker.snapshot())).toMatchObject({ state: "closed", calls: 0 });
+  });
+
+  test("is kept when the fleet opens the target", async () => {
+    hearWarnings();
+    const { breaker, peer, answer, failWith } = start();
+    for (let i = 0; i < 3; i += 1) await answer(breaker.record("failure"));
+    await peer.record("failure");
+    await answer(breaker.snapshot());
+    failWith(refused);
+    expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", calls: 3 });
   });
 
   test("is kept through an outage, for the next one", async () => {
@@ -198,6 +264,23 @@ describe("what is no answer", () => {
       error.code === "HEADGATE_STORE_UNAVAILABLE" ? "HEADGATE_STORE_DOWN" : error.code,
     ]);
     await answer(breaker.close());
+  });
+
+  test.each([
+    ["of a foreign key", "HEADGATE_FOREIGN_KEY", [-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]],
+    ["that no script gives", "HEADGATE_BAD_REPLY", [0, 0]],
+  ])("but a reply %s, is the store's trouble", async (_, code, reply) => {
+    hearWarnings();
+    const { breaker, take } = holdBreaker();
+    const heard = hearBreakers();
+    const asking = breaker.admit();
+    await letRun();
+    await take().answer(reply);
+    expect(await asking).toMatchObject({ allowed: true, degraded: true });
+    expect(heard).toMatchObject([["degraded", { reason: { code } }]]);
+    const ordering = breaker.forceOpen();
+    await letRun();
+    await Promise.all([expect(ordering).rejects.toMatchObject({ code }), take().answer(reply)]);
   });
 
   test("in time is the store's trouble: it is waited for no longer than storeTimeout", async () => {
@@ -251,6 +334,19 @@ describe("what is no answer", () => {
     expect(held).toHaveLength(1);
   });
 
+  test("nor does a clock that tells no time end a process, before anybody is told of it", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    const { options } = holdBreaker();
+    const store = { ...(options.store as Store), owner: {}, now: () => Number.NaN };
+    const breaker = createBreaker({ ...options, store });
+    vi.useRealTimers();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off("unhandledRejection", unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+    await breaker.close();
+  });
+
   test("nor does it end a process, where nobody waits for what was asked", async () => {
     const fault = new TypeError("a bug");
     const unhandled = vi.fn();
@@ -260,7 +356,11 @@ describe("what is no answer", () => {
     await pass(30_000);
     // A trial call that takes too long, and one that ends.
     await answer(breaker.admit());
-    await answer(breaker.run(() => 1));
+    const ending = breaker.run(() => 1);
+    await letRun();
+    await held.shift()?.carryOut();
+    expect(await ending).toBe(1);
+    expect(held).toHaveLength(1);
     for (const call of held.splice(0)) await call.fail(fault);
     await pass(50);
     for (const call of held.splice(0)) await call.fail(fault);

@@ -1,0 +1,96 @@
+import type { Step, Store } from "@headgate/core";
+import { memoryStore } from "@headgate/core";
+import { expect, test } from "vitest";
+import { createBreaker } from "./create-breaker.ts";
+
+/** A breaker in memory, and how often that was asked since the last time. */
+function countAsks(options = {}) {
+  let now = 1_800_000_000_000;
+  const memory = memoryStore({ clock: () => now });
+  let asked = 0;
+  const store: Store = {
+    ...memory,
+    run<Call>(step: Step<Call>, call: Call) {
+      asked += 1;
+      return memory.run(step, call);
+    },
+  };
+  const breaker = createBreaker({ name: "payments", store, minimumCalls: 4, ...options });
+  return {
+    breaker,
+    pass(ms: number) {
+      now += ms;
+    },
+    asks() {
+      const count = asked;
+      asked = 0;
+      return count;
+    },
+  };
+}
+
+test.each([{}, { flushInterval: 0 }, { flushInterval: "1m" }])(
+  "where nobody else counts, what is known of a closed target does not grow old: %j",
+  async (options) => {
+    const { breaker, pass, asks } = countAsks(options);
+    await breaker.admit();
+    expect(asks()).toBe(1);
+    for (let hour = 0; hour < 48; hour += 1) {
+      pass(3_600_000);
+      expect((await breaker.admit()).allowed).toBe(true);
+    }
+    expect(asks()).toBe(0);
+    // Each outcome is counted at once, and brings all the news there is.
+    for (let i = 0; i < 4; i += 1) await breaker.record("failure");
+    expect(asks()).toBe(4);
+    for (let i = 0; i < 10; i += 1) expect((await breaker.admit()).allowed).toBe(false);
+    expect(asks()).toBe(0);
+  },
+);
+
+test("a call that its caller gave up before asks nothing", async () => {
+  const { breaker, asks } = countAsks();
+  const signal = AbortSignal.abort(new Error("gone"));
+  await expect(breaker.run(() => 1, { signal })).rejects.toThrow("gone");
+  expect(asks()).toBe(0);
+});
+
+test("a call that its caller gave up while it was asked for gives nothing back, but a trial call's place", async () => {
+  const { breaker, pass, asks } = countAsks();
+  async function giveUp() {
+    asks();
+    const controller = new AbortController();
+    const running = breaker.run(() => 1, { signal: controller.signal });
+    controller.abort(new Error("gone"));
+    await expect(running).rejects.toThrow("gone");
+    return asks();
+  }
+  // Let through.
+  expect(await giveUp()).toBe(1);
+  await breaker.forceOpen();
+  pass(1_000);
+  // Refused.
+  expect(await giveUp()).toBe(1);
+  await breaker.reset();
+  for (let i = 0; i < 4; i += 1) await breaker.record("failure");
+  pass(30_000);
+  expect(await giveUp()).toBe(2);
+});
+
+test("a clock that tells no time is told of by whatever asks it", async () => {
+  let now = 1_800_000_000_000;
+  const store = memoryStore({ clock: () => now });
+  const breaker = createBreaker({ name: "payments", store });
+  const permit = await breaker.admit();
+  now = Number.NaN;
+  const failure = { code: "HEADGATE_INVALID_OPTION", message: expect.stringContaining("clock") };
+  await expect(breaker.for("eu").run(() => 1)).rejects.toMatchObject(failure);
+  await expect(breaker.snapshot()).rejects.toMatchObject(failure);
+  await expect(breaker.record("success")).rejects.toMatchObject(failure);
+  await expect(breaker.forceOpen()).rejects.toMatchObject(failure);
+  await expect(permit.record("success")).rejects.toMatchObject(failure);
+  // A call whose outcome cannot be counted has ended all the same.
+  expect(await breaker.run(() => "fine").catch((error: object) => error)).toSatisfy(
+    (answer: unknown) => answer === "fine" || (answer as { code?: string }).code === failure.code,
+  );
+});
