@@ -1,6 +1,7 @@
 import { HeadgateError } from "@headgate/core";
 import { formatReceived } from "@headgate/core/floors";
 import type { Outcome, Permit } from "./breaker.ts";
+import type { Settings } from "./breaker-options.ts";
 import type { OutcomeCode } from "./machine/window.ts";
 import type { TargetLink } from "./target-link.ts";
 
@@ -24,8 +25,12 @@ export function admitCall(link: TargetLink): Admission {
   };
 }
 
-/** A trial call, which holds one of the fleet's places: it is a failure, and slow, when it takes too long. */
-export function admitTrial(link: TargetLink, lease: number, timeoutMs: number): Admission {
+/** A trial call, which holds one of the fleet's places: it is a failure when it takes too long. */
+export function admitTrial(
+  link: TargetLink,
+  lease: number,
+  { probeTimeoutMs, slowCallMs }: Pick<Settings<never>, "probeTimeoutMs" | "slowCallMs">,
+): Admission {
   let hasEnded = false;
 
   async function end(outcome: OutcomeCode | -1): Promise<void> {
@@ -35,7 +40,8 @@ export function admitTrial(link: TargetLink, lease: number, timeoutMs: number): 
     await link.settle(lease, outcome);
   }
 
-  const timer = setTimeout(() => void end(3).catch(() => {}), timeoutMs).unref();
+  const tooLate = probeTimeoutMs > slowCallMs ? 3 : 1;
+  const timer = setTimeout(() => void end(tooLate).catch(() => {}), probeTimeoutMs).unref();
   return { end };
 }
 

@@ -2,6 +2,17 @@ import { HeadgateError } from "@headgate/core";
 import type { RejectedCall } from "./channels.ts";
 import type { BreakerState } from "./machine/period.ts";
 
+const NOT = "the breaker does not let this call through: it is";
+
+const MESSAGES: Readonly<Record<BreakerState, string>> = {
+  closed: `${NOT} just closed, and lets more and more of them through`,
+  open: `${NOT} open`,
+  "half-open": `${NOT} half-open, and waits for its trial calls`,
+  "forced-open": `${NOT} forced open`,
+  disabled: `${NOT} disabled`,
+  "metrics-only": `${NOT} metrics only`,
+};
+
 /** A call was not let through. Known by its code, `HEADGATE_BREAKER_OPEN`. */
 export class HeadgateBreakerOpen extends HeadgateError {
   override readonly name = "HeadgateBreakerOpen";
@@ -14,7 +25,7 @@ export class HeadgateBreakerOpen extends HeadgateError {
   readonly degraded: boolean;
 
   constructor(rejected: RejectedCall) {
-    super("HEADGATE_BREAKER_OPEN", `the breaker lets no call through: it is ${rejected.state}`);
+    super("HEADGATE_BREAKER_OPEN", MESSAGES[rejected.state]);
     this.breaker = rejected.breaker;
     this.target = rejected.target;
     this.state = rejected.state;

@@ -67,7 +67,10 @@ export type Refusal<Result> =
 export interface RunOptions<Result> {
   /** Answers in place of a call that was not let through, or was a failure. What it throws goes to the caller. */
   readonly fallback?: ((refusal: Refusal<Result>) => Result | Promise<Result>) | undefined;
-  /** Gives the call up: the promise rejects with the signal's reason, and the outcome is what `aborted` says. */
+  /**
+   * Gives the call up: the promise rejects with the signal's reason, and the outcome is what `aborted` says. A signal of
+   * `AbortSignal.timeout` is a timeout, and a failure.
+   */
   readonly signal?: AbortSignal | undefined;
   /** A call that takes longer is a failure, given up with `HEADGATE_BREAKER_TIMEOUT`: 1 ms to 1 day. Default: none. */
   readonly timeout?: Duration | undefined;
@@ -99,13 +102,16 @@ export interface Target<Result = unknown> {
   /** How the target is doing, after all that this process has to tell was told. */
   snapshot(): Promise<Snapshot>;
 
-  /** Lets no call through, in the whole fleet, until `reset`. Rejects as the store does: `HEADGATE_STORE_UNAVAILABLE`, ... */
+  /**
+   * Lets no call through, in the whole fleet, until `reset`, or until nobody has asked for it in a week. Rejects as the store
+   * does, as with `HEADGATE_STORE_UNAVAILABLE`: it is so in this process alone then, until the store answers.
+   */
   forceOpen(): Promise<void>;
 
-  /** Lets every call through and counts none, in the whole fleet, until `reset`. Rejects as `forceOpen`. */
+  /** Lets every call through and counts none; as long, and rejects, as `forceOpen`. */
   disable(): Promise<void>;
 
-  /** Lets every call through and counts them, in the whole fleet, until `reset`. Rejects as `forceOpen`. */
+  /** Lets every call through and counts them; as long, and rejects, as `forceOpen`. */
   metricsOnly(): Promise<void>;
 
   /** Closes it and forgets all calls, in the whole fleet. Rejects as `forceOpen`. */

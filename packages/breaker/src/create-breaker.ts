@@ -39,15 +39,26 @@ export function createBreaker<Result = unknown>(
   const settings = readBreakerOptions(options);
   const { name, store } = placeOf(options);
   const claim = claimName(store, name, settings.canonical, "breaker");
-  const links = sharedBy(claim.identity, "breaker-links", () => linkTargets(name, store, settings));
+  const links = sharedBy(claim.identity, "breaker-links/1", () =>
+    linkTargets(name, store, settings),
+  );
   links.users += 1;
-  let isClosed = false;
+  let closing: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    claim.release();
+    links.users -= 1;
+    await links.flush();
+    if (links.users === 0) await links.close();
+  }
+
   const guard = {
     breaker: name,
     settings,
     now: store.now,
-    requireOpen() {
-      if (isClosed) throw closed(name);
+    isShared: store.remote !== undefined,
+    requireUsable() {
+      if (closing !== undefined) throw closed(name);
     },
   };
 
@@ -56,17 +67,13 @@ export function createBreaker<Result = unknown>(
     ...guardTarget(links.of("default"), guard),
 
     for(target) {
-      guard.requireOpen();
+      guard.requireUsable();
       return guardTarget(links.of(checkTarget(target)), guard);
     },
 
-    async close() {
-      if (isClosed) return;
-      isClosed = true;
-      claim.release();
-      links.users -= 1;
-      await links.flush();
-      if (links.users === 0) await links.close();
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }

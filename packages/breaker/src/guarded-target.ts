@@ -10,7 +10,7 @@ import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "./machine/period.ts
 import type { OutcomeCode } from "./machine/window.ts";
 import type { Ending } from "./made-call.ts";
 import { makeCall } from "./made-call.ts";
-import { OpenRefusal, refusalOf } from "./refusal.ts";
+import { refusalOf, refuse } from "./refusal.ts";
 import { NO_OPTIONS, readRunOptions } from "./run-options.ts";
 import type { TargetLink } from "./target-link.ts";
 import { retryAfterMs, stateOf, toSnapshot } from "./view.ts";
@@ -20,13 +20,15 @@ export interface Guard<Result> {
   readonly breaker: string;
   readonly settings: Settings<Result>;
   now(): number;
+  /** Whether outcomes are told to a store that may take its time. */
+  readonly isShared: boolean;
   /** Throws `HEADGATE_CLOSED`. */
-  requireOpen(): void;
+  requireUsable(): void;
 }
 
 /** One target of a breaker, over what this process knows of it. */
 export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Target<Result> {
-  const { settings, requireOpen } = guard;
+  const { settings, requireUsable } = guard;
   const { slowCallMs } = settings;
   const isTimed = slowCallMs !== Number.POSITIVE_INFINITY;
 
@@ -42,21 +44,32 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     };
   }
 
-  /** Tells how a call ended that was admitted, and settles it for its caller. */
-  function conclude<T extends Result>(
+  /** Tells how a call ended that was let through. */
+  function tell(
+    outcome: 0 | 1 | -1,
+    admission: Admission,
+    started: number,
+  ): Promise<unknown> | undefined {
+    const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
+    const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
+    const told = admission.end(code)?.catch(() => {});
+    // Nobody waits for a store that others count in. Memory has counted at once, and what changed by it holds for the next
+    // call.
+    return guard.isShared ? undefined : told;
+  }
+
+  /** Tells how a call ended, and settles it for its caller. */
+  async function conclude<T extends Result>(
     ending: Ending<T>,
     admission: Admission,
     started: number,
     fallback: RunOptions<T>["fallback"],
-  ): T | Promise<T> {
+  ): Promise<T> {
     let outcome: 0 | 1 | -1 = 1;
     try {
       outcome = judgeCall(ending, settings);
     } finally {
-      const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
-      const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
-      // Nobody waits until the store has counted it; what fails there is told where it is learned.
-      admission.end(code)?.catch(() => {});
+      await tell(outcome, admission, started);
     }
     const isRefused = outcome === 1 && fallback !== undefined && ending.how !== "aborted";
     if (isRefused) return fallback(refusalOf(ending));
@@ -71,7 +84,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       call: (context: CallContext) => T | Promise<T>,
       options: RunOptions<T> = NO_OPTIONS,
     ) {
-      requireOpen();
+      requireUsable();
       const timeoutMs = readRunOptions(call, options);
       const { fallback, signal } = options;
       signal?.throwIfAborted();
@@ -83,7 +96,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       if (answer === 0) {
         publishRejected(rejected);
         if (fallback === undefined) throw new HeadgateBreakerOpen(rejected());
-        return fallback(new OpenRefusal(rejected()));
+        return fallback(refuse(rejected()));
       }
       const admission = admit(answer);
       const started = isTimed ? performance.now() : 0;
@@ -91,7 +104,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     },
 
     async admit() {
-      requireOpen();
+      requireUsable();
       const answer = link.answer() ?? (await link.ask());
       if (answer !== 0) {
         return toPermit(admit(answer), { ...rejected(), retryAfterMs: 0 }, slowCallMs);
@@ -101,38 +114,38 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     },
 
     async record(outcome, durationMs) {
-      requireOpen();
+      requireUsable();
       await link.note(codeOfOutcome(outcome, durationMs, slowCallMs), -1);
     },
 
     async snapshot() {
-      requireOpen();
+      requireUsable();
       await link.look();
       return toSnapshot(link.view);
     },
 
     async forceOpen() {
-      requireOpen();
+      requireUsable();
       await link.order(FORCED_OPEN, false);
     },
 
     async disable() {
-      requireOpen();
+      requireUsable();
       await link.order(DISABLED, false);
     },
 
     async metricsOnly() {
-      requireOpen();
+      requireUsable();
       await link.order(METRICS_ONLY, false);
     },
 
     async reset() {
-      requireOpen();
+      requireUsable();
       await link.order(CLOSED, true);
     },
   };
 
   function admit(answer: number): Admission {
-    return answer === -1 ? admitCall(link) : admitTrial(link, answer, settings.probeTimeoutMs);
+    return answer === -1 ? admitCall(link) : admitTrial(link, answer, settings);
   }
 }

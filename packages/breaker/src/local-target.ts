@@ -1,6 +1,7 @@
 import type { Step, Store } from "@headgate/core/floors";
 import type { Contact } from "./machine/contact.ts";
 import { contact } from "./machine/contact.ts";
+import type { Order } from "./machine/order.ts";
 import { order } from "./machine/order.ts";
 import { CLOSED, METRICS_ONLY } from "./machine/period.ts";
 import type { TargetKeys } from "./machine/target.ts";
@@ -21,6 +22,7 @@ export interface LocalTarget {
   /** Only counts again. */
   handBack(): void;
   contact(call: Contact): Promise<readonly number[]>;
+  order(call: Order): Promise<readonly number[]>;
 }
 
 /** `store` is memory of this process, on the clock of the shared one. */
@@ -57,5 +59,6 @@ export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget
     },
     handBack: () => onlyCount(false),
     contact: (call) => store.run(contact, call),
+    order: (call) => store.run(order, call),
   };
 }

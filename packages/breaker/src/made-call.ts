@@ -1,11 +1,12 @@
 import { HeadgateError } from "@headgate/core";
+import { onceAborted } from "./abort-listeners.ts";
 import type { CallContext } from "./breaker.ts";
 
 /** How a call ended, as its caller sees it. */
 export type Ending<Result> =
   | { readonly how: "returned"; readonly result: Result }
   | { readonly how: "threw"; readonly error: unknown }
-  | { readonly how: "timeout"; readonly error: HeadgateError }
+  | { readonly how: "timeout"; readonly error: Error }
   | { readonly how: "aborted"; readonly error: unknown };
 
 /** Makes a call, and gives it up when its signal aborts or its time is over, whether or not it listens. */
@@ -31,8 +32,8 @@ async function makeBounded<Result>(
       controller.abort((ending as { readonly error?: unknown }).error);
     };
   });
-  const onAbort = (): void => giveUp({ how: "aborted", error: signal?.reason });
-  signal?.addEventListener("abort", onAbort, { once: true });
+  const forget =
+    signal === undefined ? undefined : onceAborted(signal, () => giveUp(endingBy(signal.reason)));
   const timer =
     timeoutMs === undefined
       ? undefined
@@ -41,7 +42,7 @@ async function makeBounded<Result>(
     return await Promise.race([givenUp, endingOf(call, controller)]);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
+    forget?.();
   }
 }
 
@@ -54,6 +55,12 @@ async function endingOf<Result>(
   } catch (error) {
     return { how: "threw", error };
   }
+}
+
+/** A signal of `AbortSignal.timeout` is a timeout, whoever made it: the call took too long. */
+function endingBy(reason: unknown): Ending<never> {
+  const isTimeout = reason instanceof DOMException && reason.name === "TimeoutError";
+  return isTimeout ? { how: "timeout", error: reason } : { how: "aborted", error: reason };
 }
 
 function late(timeoutMs: number): HeadgateError {

@@ -4,22 +4,17 @@ import type { RejectedCall } from "./channels.ts";
 import type { Ending } from "./made-call.ts";
 
 /** Why the fallback of a call is asked that was not let through. */
-export class OpenRefusal {
-  readonly because = "open";
-  readonly #rejected: RejectedCall;
-
-  constructor(rejected: RejectedCall) {
-    this.#rejected = rejected;
-  }
-
-  get retryAfterMs(): number {
-    return this.#rejected.retryAfterMs;
-  }
-
-  /** Made when it is read: it costs more than all the rest of a call that is not let through. */
-  get error(): HeadgateBreakerOpen {
-    return new HeadgateBreakerOpen(this.#rejected);
-  }
+export function refuse(rejected: RejectedCall): Refusal<never> {
+  let error: HeadgateBreakerOpen | undefined;
+  return {
+    because: "open",
+    retryAfterMs: rejected.retryAfterMs,
+    // Made when it is read: it costs more than all the rest of a call that is not let through.
+    get error() {
+      error ??= new HeadgateBreakerOpen(rejected);
+      return error;
+    },
+  };
 }
 
 /** Why the fallback of a call is asked that was a failure. */

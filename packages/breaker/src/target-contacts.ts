@@ -1,7 +1,9 @@
+import type { HeadgateError } from "@headgate/core";
 import { publishDegraded } from "./channels.ts";
 import type { LocalTarget } from "./local-target.ts";
 import type { Contact } from "./machine/contact.ts";
 import { contact } from "./machine/contact.ts";
+import type { Order } from "./machine/order.ts";
 import { order } from "./machine/order.ts";
 import type { TargetKeys } from "./machine/target.ts";
 import type { OutcomeBatch } from "./machine/window.ts";
@@ -24,6 +26,9 @@ export interface Heard {
   readonly number: number;
 }
 
+/** As many as a fleet has places for trial calls. */
+const MOST_UNRETURNED = 100;
+
 export interface ContactOptions {
   readonly breaker: string;
   readonly name: string;
@@ -40,6 +45,9 @@ export class TargetContacts {
   /** The last that was learned of the fleet. */
   #known: View | undefined;
   #isDegraded = false;
+  /** Leases that could not be given back yet. */
+  readonly #unreturned: number[] = [];
+  readonly #onLate = (reply: readonly number[]): void => this.#giveBackLate(reply);
 
   constructor(options: ContactOptions) {
     this.#options = options;
@@ -59,45 +67,54 @@ export class TargetContacts {
     this.#made += 1;
     const number = this.#made;
     try {
-      const onLate = question.asks
-        ? (reply: readonly number[]) => this.#giveBack(reply)
-        : undefined;
+      const onLate = question.asks ? this.#onLate : undefined;
       const reply = await access.run(contact, call, onLate);
       const view = readView(reply, access.now(), false);
       this.#handBack(view, told.outcomes);
       return { view, permit: readPermit(reply), number };
     } catch (error) {
-      const reply = await this.#contactAlone(error, call);
+      const { local } = this.#goAlone(error);
+      const reply = await local.contact({ ...call, admitted: -1 });
       return { view: readView(reply, access.now(), true), permit: readPermit(reply), number };
     }
   }
 
-  /** Sets the state for the whole fleet. Rejects as the store does. */
-  async order(kind: number, empties: boolean): Promise<Heard> {
+  /** Sets the state for the whole fleet, or where the store does not answer for this process alone. */
+  async order(
+    kind: number,
+    empties: boolean,
+  ): Promise<{ readonly heard: Heard; readonly failure?: HeadgateError }> {
     const { access, keys } = this.#options;
+    const call: Order = { target: keys, kind, lasts: 0, opened: 0, empties };
     this.#made += 1;
     const number = this.#made;
-    const reply = await access.run(order, { target: keys, kind, lasts: 0, opened: 0, empties });
-    const view = readView(reply, access.now(), false);
-    this.#handBack(view, undefined);
-    return { view, permit: 0, number };
+    try {
+      const view = readView(await access.run(order, call), access.now(), false);
+      this.#handBack(view, undefined);
+      return { heard: { view, permit: 0, number } };
+    } catch (error) {
+      const { local, failure } = this.#goAlone(error);
+      const view = readView(await local.order(call), access.now(), true);
+      return { heard: { view, permit: 0, number }, failure };
+    }
   }
 
-  /** A place for a trial call that was given too late is held by nobody. */
-  #giveBack(reply: readonly number[]): void {
-    const { access, keys } = this.#options;
+  /**
+   * A place for a trial call that was given too late is held by nobody. Replies are late when the store was away, so that
+   * giving it back may have to wait.
+   */
+  #giveBackLate(reply: readonly number[]): void {
     const lease = readPermit(reply);
-    if (!(lease > 0)) return;
-    const call = {
-      target: keys,
-      admitted: -1,
-      outcomes: undefined,
-      lease,
-      outcome: -1,
-      asks: false,
-    };
-    // Where it does not arrive the lease ends by itself.
-    access.run(contact, call).catch(() => {});
+    if (lease > 0) this.#giveBack(lease);
+  }
+
+  #giveBack(lease: number): void {
+    const { access, keys } = this.#options;
+    const told = { admitted: -1, outcomes: undefined, lease, outcome: -1, asks: false };
+    access.run(contact, { target: keys, ...told }).catch(() => {
+      // One that is not given back ends by itself.
+      if (this.#unreturned.length < MOST_UNRETURNED) this.#unreturned.push(lease);
+    });
   }
 
   /** The store answers: this process only counts, for the next time that it is away. */
@@ -107,18 +124,19 @@ export class TargetContacts {
     if (this.#isDegraded) local?.handBack();
     this.#isDegraded = false;
     if (outcomes !== undefined) local?.count(outcomes);
+    for (const lease of this.#unreturned.splice(0)) this.#giveBack(lease);
   }
 
-  /** The store did not answer: this process goes on by itself. */
-  #contactAlone(error: unknown, call: Contact): Promise<readonly number[]> {
+  /** The store did not answer: this process goes on by itself. Throws every other error. */
+  #goAlone(error: unknown): { readonly local: LocalTarget; readonly failure: HeadgateError } {
     const { access, breaker, name } = this.#options;
-    const reason = access.readFailure(error);
+    const failure = access.readFailure(error);
     const local = this.#options.local as LocalTarget;
     if (!this.#isDegraded) {
       this.#isDegraded = true;
       local.takeOver(this.#known);
-      publishDegraded({ breaker, target: name, reason });
+      publishDegraded({ breaker, target: name, reason: failure });
     }
-    return local.contact({ ...call, admitted: -1 });
+    return { local, failure };
   }
 }

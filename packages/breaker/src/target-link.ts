@@ -52,8 +52,6 @@ export class TargetLink {
   #era = 0;
   /** The report under way; there is one at most, where outcomes are collected. */
   #sending: Promise<void> | undefined;
-  /** Whether it is time to send what came while a report was under way. */
-  #isDue = false;
   #asking: Promise<number> | undefined;
   /** The number of the contact by which the view was learned. */
   #learned = 0;
@@ -69,10 +67,7 @@ export class TargetLink {
     this.#outbox = new Outbox({
       newBatch: () => this.#newBatch(),
       longestMs: context.flushInterval / 1_000,
-      onDue: () => {
-        this.#isDue = true;
-        void this.flush();
-      },
+      onDue: () => void this.flush(),
     });
   }
 
@@ -124,7 +119,8 @@ export class TargetLink {
   /** Notes the outcome of a call that was let through in an era, -1 for any; where each is sent, resolves when it is counted. */
   note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
     if (era !== -1 && era !== this.#era) return undefined;
-    const period = era === -1 ? -1 : this.view.period;
+    // Periods of this process alone are unknown to the store.
+    const period = era === -1 || this.view.degraded ? -1 : this.view.period;
     const { isEachSent, unsent } = this.#context;
     if (!isEachSent) {
       unsent.add(this);
@@ -160,11 +156,13 @@ export class TargetLink {
     if (!this.#outbox.isEmpty) await this.flush();
   }
 
-  /** Sets the state by hand, for the whole fleet. Rejects as the store does. */
+  /** Sets the state by hand, for the whole fleet. Rejects as the store does: it is set for this process alone then. */
   async order(kind: number, empties: boolean): Promise<void> {
     // What happened before the order is told before it.
     if (!this.#outbox.isEmpty) await this.look();
-    this.#learn(await this.#contacts.order(kind, empties));
+    const { heard, failure } = await this.#contacts.order(kind, empties);
+    this.#learn(heard);
+    if (failure !== undefined) throw failure;
   }
 
   #answerOpen(view: View): number | undefined {
@@ -194,10 +192,9 @@ export class TargetLink {
 
   async #send(): Promise<void> {
     try {
-      do {
-        this.#isDue = false;
-        await this.look();
-      } while (this.#isDue && !this.#outbox.isEmpty);
+      // What came while a report was under way may be due after it.
+      do await this.look();
+      while (this.#outbox.isDue);
     } catch (error) {
       // Such as a clock that was given, and tells no time: calls say so too.
       warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
-import { hearBreakers } from "../../../test/support/hear-breakers.ts";
 
 describe("a target", () => {
   test("is guarded by itself", async () => {
@@ -96,18 +95,15 @@ describe("more targets than maxTargets", () => {
     expect((await breaker.for("t20").admit()).allowed).toBe(true);
   });
 
-  test("take the place of those that were asked for the longest ago", async () => {
-    const { breaker } = breakerOnClock({ maxTargets: 2 });
-    await breaker.for("a").forceOpen();
-    await breaker.for("b").forceOpen();
-    breaker.for("a");
-    await breaker.for("c").forceOpen();
-    // What is not in mind is learned, and told, anew.
-    const heard = hearBreakers();
-    await breaker.for("a").snapshot();
-    await breaker.for("c").snapshot();
-    expect(heard).toEqual([]);
-    await breaker.for("b").snapshot();
-    expect(heard).toMatchObject([["state", { target: "b", to: "forced-open", here: false }]]);
+  test("leave what somebody holds as it is: a target is one, however it was come by", async () => {
+    const { breaker } = breakerOnClock({ maxTargets: 1 });
+    const held = breaker.for("eu");
+    expect((await held.admit()).allowed).toBe(true);
+    await breaker.for("us").record("success");
+    await breaker.for("eu").forceOpen();
+    expect((await held.admit()).allowed).toBe(false);
+    await breaker.for("us").record("success");
+    await breaker.for("eu").reset();
+    expect((await held.admit()).allowed).toBe(true);
   });
 });

@@ -28,7 +28,7 @@ local function contact(target, admitted, outcomes, lease, outcome, asks)
   if lease ~= 0 and settle(period, policy, target.id, lease, outcome) then
     emptyWindow(target)
   end
-  return closeTarget(target, asks and ask(period, policy, target.id) or 0)
+  return writeTarget(target, asks and ask(period, policy, target.id) or 0)
 end
 
 local replies = {}

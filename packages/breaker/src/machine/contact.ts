@@ -2,7 +2,7 @@ import type { Step } from "@headgate/core/floors";
 import { contactLua } from "./lua.generated.ts";
 import { ask, isCounted, judge, settle } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { closeTarget, emptyWindow, openTarget } from "./target.ts";
+import { emptyWindow, readTarget, writeTarget } from "./target.ts";
 import type { OutcomeBatch } from "./window.ts";
 
 export interface Contact {
@@ -37,17 +37,17 @@ export const contact: Step<Contact> = {
   twin({ target, admitted, outcomes, lease, outcome, asks }, memory, moment) {
     const { policy } = target;
     const { now } = moment;
-    const open = openTarget(target, memory, moment);
-    const { period, id } = open;
+    const read = readTarget(target, memory, moment);
+    const { period, id } = read;
     if (outcomes !== undefined && isCounted(period, admitted)) {
-      policy.window.add(open.window, outcomes, now, policy.size);
-      open.windowIsDirty = true;
-      judge(period, policy, id, now, open.window);
+      policy.window.add(read.window, outcomes, now, policy.size);
+      read.windowIsDirty = true;
+      judge(period, policy, id, now, read.window);
     }
     if (lease !== 0 && settle(period, policy, id, now, lease, outcome)) {
-      emptyWindow(open, policy, now);
+      emptyWindow(read, policy, now);
     }
     const permit = asks ? ask(period, policy, id, now) : 0;
-    return closeTarget(target, open, memory, now, permit);
+    return writeTarget(target, read, memory, now, permit);
   },
 };

@@ -2,7 +2,7 @@
 import type { LuaSource } from "@headgate/core/floors";
 
 export const contactLua: LuaSource = {
-  sha1: "0f30c3ae315847e8bb2a85bace8beaa398308da6",
+  sha1: "e3cd5bea88317549f00f3b800145d7e042d5944c",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
@@ -145,7 +145,7 @@ end
 return window
 end
 local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
-local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 13
+local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 20
 local A_DAY, MOST_OPENED = 86400000000, 65535
 local function absentPeriod()
 return {
@@ -163,8 +163,8 @@ period.kind, period.id, period.since, period.ends, period.expires, period.emptie
 period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow = struct.unpack(RECORD, bytes)
 for position = RECORD_WIDTH + 1, #bytes, LEASE_WIDTH do
-local id, ends = struct.unpack(">I6I7", bytes, position)
-period.leases[#period.leases + 1] = { id = id, ends = ends }
+local id, since, ends = struct.unpack(">I6I7I7", bytes, position)
+period.leases[#period.leases + 1] = { id = id, since = since, ends = ends }
 end
 return period
 end
@@ -175,7 +175,7 @@ period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow
 )
 for _, lease in ipairs(period.leases) do
-bytes = bytes .. struct.pack(">I6I7", lease.id, lease.ends)
+bytes = bytes .. struct.pack(">I6I7I7", lease.id, lease.since, lease.ends)
 end
 return bytes
 end
@@ -208,7 +208,7 @@ local function beginByHand(period, kind, id, counts)
 begin(period, kind, id, counts)
 period.expires = now + 7 * A_DAY
 end
-local function stepBack(period, policy)
+local function stepBack(period)
 if period.since > now then
 local step = period.since - now
 period.since, period.ends, period.expires = now, math.max(period.ends - step, 0), period.expires - step
@@ -216,8 +216,8 @@ period.emptied = math.min(period.emptied, now)
 period.dirty = true
 end
 for _, lease in ipairs(period.leases) do
-if lease.ends > now + policy.lease then
-lease.ends, period.dirty = now + policy.lease, true
+if lease.since > now then
+lease.since, lease.ends, period.dirty = now, lease.ends - (lease.since - now), true
 end
 end
 end
@@ -241,7 +241,7 @@ local function advancePeriod(period, policy, id)
 if period.id == 0 then
 return period
 end
-stepBack(period, policy)
+stepBack(period)
 if period.expires <= now then
 return absentPeriod()
 end
@@ -280,7 +280,7 @@ if not found then
 return false
 end
 table.remove(period.leases, found)
-period.dirty, period.expires = true, now + A_DAY
+period.dirty, period.expires = true, now + policy.lease + A_DAY
 if outcome < 0 then
 return false
 end
@@ -306,8 +306,8 @@ period.leases = held
 if period.done + #held >= policy.probes then
 return 0
 end
-held[#held + 1] = { id = id, ends = now + policy.lease }
-period.dirty, period.expires = true, now + A_DAY
+held[#held + 1] = { id = id, since = now, ends = now + policy.lease }
+period.dirty, period.expires = true, now + policy.lease + A_DAY
 return id
 end
 local function leftOf(period, policy)
@@ -387,7 +387,7 @@ target.period = advancePeriod(period, policy, target.id)
 openWindow(target, windowBytes)
 return target
 end
-local function closeTarget(target, permit)
+local function writeTarget(target, permit)
 local period, window, policy = target.period, target.window, target.policy
 if period.dirty then
 redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))
@@ -416,7 +416,7 @@ end
 if lease ~= 0 and settle(period, policy, target.id, lease, outcome) then
 emptyWindow(target)
 end
-return closeTarget(target, asks and ask(period, policy, target.id) or 0)
+return writeTarget(target, asks and ask(period, policy, target.id) or 0)
 end
 local replies = {}
 while argumentAt < #ARGV do
@@ -430,7 +430,7 @@ return replies`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "d45f14493abc0d8aa55938deee0e8e80ad7d890f",
+  sha1: "f06ddf675dfb219090b9336f6ffb37cbde08fb40",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
@@ -573,7 +573,7 @@ end
 return window
 end
 local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
-local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 13
+local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 20
 local A_DAY, MOST_OPENED = 86400000000, 65535
 local function absentPeriod()
 return {
@@ -591,8 +591,8 @@ period.kind, period.id, period.since, period.ends, period.expires, period.emptie
 period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow = struct.unpack(RECORD, bytes)
 for position = RECORD_WIDTH + 1, #bytes, LEASE_WIDTH do
-local id, ends = struct.unpack(">I6I7", bytes, position)
-period.leases[#period.leases + 1] = { id = id, ends = ends }
+local id, since, ends = struct.unpack(">I6I7I7", bytes, position)
+period.leases[#period.leases + 1] = { id = id, since = since, ends = ends }
 end
 return period
 end
@@ -603,7 +603,7 @@ period.calls, period.failures, period.slow,
 period.done, period.doneFailures, period.doneSlow
 )
 for _, lease in ipairs(period.leases) do
-bytes = bytes .. struct.pack(">I6I7", lease.id, lease.ends)
+bytes = bytes .. struct.pack(">I6I7I7", lease.id, lease.since, lease.ends)
 end
 return bytes
 end
@@ -636,7 +636,7 @@ local function beginByHand(period, kind, id, counts)
 begin(period, kind, id, counts)
 period.expires = now + 7 * A_DAY
 end
-local function stepBack(period, policy)
+local function stepBack(period)
 if period.since > now then
 local step = period.since - now
 period.since, period.ends, period.expires = now, math.max(period.ends - step, 0), period.expires - step
@@ -644,8 +644,8 @@ period.emptied = math.min(period.emptied, now)
 period.dirty = true
 end
 for _, lease in ipairs(period.leases) do
-if lease.ends > now + policy.lease then
-lease.ends, period.dirty = now + policy.lease, true
+if lease.since > now then
+lease.since, lease.ends, period.dirty = now, lease.ends - (lease.since - now), true
 end
 end
 end
@@ -669,7 +669,7 @@ local function advancePeriod(period, policy, id)
 if period.id == 0 then
 return period
 end
-stepBack(period, policy)
+stepBack(period)
 if period.expires <= now then
 return absentPeriod()
 end
@@ -708,7 +708,7 @@ if not found then
 return false
 end
 table.remove(period.leases, found)
-period.dirty, period.expires = true, now + A_DAY
+period.dirty, period.expires = true, now + policy.lease + A_DAY
 if outcome < 0 then
 return false
 end
@@ -734,8 +734,8 @@ period.leases = held
 if period.done + #held >= policy.probes then
 return 0
 end
-held[#held + 1] = { id = id, ends = now + policy.lease }
-period.dirty, period.expires = true, now + A_DAY
+held[#held + 1] = { id = id, since = now, ends = now + policy.lease }
+period.dirty, period.expires = true, now + policy.lease + A_DAY
 return id
 end
 local function leftOf(period, policy)
@@ -815,7 +815,7 @@ target.period = advancePeriod(period, policy, target.id)
 openWindow(target, windowBytes)
 return target
 end
-local function closeTarget(target, permit)
+local function writeTarget(target, permit)
 local period, window, policy = target.period, target.window, target.policy
 if period.dirty then
 redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))
@@ -850,7 +850,7 @@ if empties then
 period.emptied = now
 emptyWindow(target)
 end
-return closeTarget(target, 0)
+return writeTarget(target, 0)
 end
 local replies = {}
 while argumentAt < #ARGV do

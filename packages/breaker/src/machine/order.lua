@@ -29,7 +29,7 @@ local function order(target, kind, lasts, opened, empties)
     period.emptied = now
     emptyWindow(target)
   end
-  return closeTarget(target, 0)
+  return writeTarget(target, 0)
 end
 
 local replies = {}

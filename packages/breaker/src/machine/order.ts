@@ -10,7 +10,7 @@ import {
   OPEN,
 } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { closeTarget, emptyWindow, openTarget } from "./target.ts";
+import { emptyWindow, readTarget, writeTarget } from "./target.ts";
 
 export interface Order {
   readonly target: TargetKeys;
@@ -41,8 +41,8 @@ export const order: Step<Order> = {
   twin({ target, kind, lasts, opened, empties }, memory, moment) {
     const { policy } = target;
     const { now } = moment;
-    const open = openTarget(target, memory, moment);
-    const { period, id, window } = open;
+    const read = readTarget(target, memory, moment);
+    const { period, id, window } = read;
     if (kind === CLOSED) beginClosed(period, id, now, window, lasts);
     else if (kind === OPEN) beginOpenFor(period, policy, id, now, window, lasts);
     else if (kind === HALF_OPEN) beginHalfOpen(period, id, now);
@@ -50,8 +50,8 @@ export const order: Step<Order> = {
     period.opened = opened;
     if (empties) {
       period.emptied = now;
-      emptyWindow(open, policy, now);
+      emptyWindow(read, policy, now);
     }
-    return closeTarget(target, open, memory, now, 0);
+    return writeTarget(target, read, memory, now, 0);
   },
 };

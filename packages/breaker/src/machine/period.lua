@@ -9,11 +9,11 @@ How a target is doing: one period after the other, each of one kind. Twin of per
   2 bytes  how often it opened in a row
   5 bytes  each: calls, failures and slow calls that caused it
   2 bytes  each, half-open: trial calls that have ended, failures and slow calls among them
-  then for each trial call under way: 6 bytes its lease, 7 bytes the clock when the lease ends
+  then for each trial call under way: 6 bytes its lease, 7 bytes the clock when that began, 7 bytes when it ends
 A target without a record is closed, in period 0. All times are microseconds since the epoch.
 ]]
 local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
-local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 13
+local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 20
 local A_DAY, MOST_OPENED = 86400000000, 65535
 
 local function absentPeriod()
@@ -34,8 +34,8 @@ local function unpackPeriod(bytes)
     period.calls, period.failures, period.slow,
     period.done, period.doneFailures, period.doneSlow = struct.unpack(RECORD, bytes)
   for position = RECORD_WIDTH + 1, #bytes, LEASE_WIDTH do
-    local id, ends = struct.unpack(">I6I7", bytes, position)
-    period.leases[#period.leases + 1] = { id = id, ends = ends }
+    local id, since, ends = struct.unpack(">I6I7I7", bytes, position)
+    period.leases[#period.leases + 1] = { id = id, since = since, ends = ends }
   end
   return period
 end
@@ -47,7 +47,7 @@ local function packPeriod(period)
     period.done, period.doneFailures, period.doneSlow
   )
   for _, lease in ipairs(period.leases) do
-    bytes = bytes .. struct.pack(">I6I7", lease.id, lease.ends)
+    bytes = bytes .. struct.pack(">I6I7I7", lease.id, lease.since, lease.ends)
   end
   return bytes
 end
@@ -91,8 +91,8 @@ local function beginByHand(period, kind, id, counts)
   period.expires = now + 7 * A_DAY
 end
 
--- The clock stepped back. What is left of a period is no longer than before the step.
-local function stepBack(period, policy)
+-- The clock stepped back. What is left of a period, or of a lease, is no longer than when it began.
+local function stepBack(period)
   if period.since > now then
     local step = period.since - now
     period.since, period.ends, period.expires = now, math.max(period.ends - step, 0), period.expires - step
@@ -100,8 +100,8 @@ local function stepBack(period, policy)
     period.dirty = true
   end
   for _, lease in ipairs(period.leases) do
-    if lease.ends > now + policy.lease then
-      lease.ends, period.dirty = now + policy.lease, true
+    if lease.since > now then
+      lease.since, lease.ends, period.dirty = now, lease.ends - (lease.since - now), true
     end
   end
 end
@@ -131,7 +131,7 @@ local function advancePeriod(period, policy, id)
   if period.id == 0 then
     return period
   end
-  stepBack(period, policy)
+  stepBack(period)
   if period.expires <= now then
     return absentPeriod()
   end
@@ -177,7 +177,7 @@ local function settle(period, policy, id, lease, outcome)
     return false
   end
   table.remove(period.leases, found)
-  period.dirty, period.expires = true, now + A_DAY
+  period.dirty, period.expires = true, now + policy.lease + A_DAY
   if outcome < 0 then
     return false
   end
@@ -205,8 +205,8 @@ local function ask(period, policy, id)
   if period.done + #held >= policy.probes then
     return 0
   end
-  held[#held + 1] = { id = id, ends = now + policy.lease }
-  period.dirty, period.expires = true, now + A_DAY
+  held[#held + 1] = { id = id, since = now, ends = now + policy.lease }
+  period.dirty, period.expires = true, now + policy.lease + A_DAY
   return id
 end
 

@@ -27,6 +27,7 @@ const MOST_OPENED = 65_535;
 /** A trial call under way. */
 interface Lease {
   readonly id: number;
+  since: number;
   ends: number;
 }
 
@@ -143,8 +144,8 @@ export function beginByHand(
   period.expires = now + 7 * A_DAY;
 }
 
-/** The clock stepped back. What is left of a period is no longer than before the step. */
-function stepBack(period: Period, policy: BreakerPolicy, now: number): void {
+/** The clock stepped back. What is left of a period, or of a lease, is no longer than when it began. */
+function stepBack(period: Period, now: number): void {
   if (period.since > now) {
     const step = period.since - now;
     period.since = now;
@@ -154,8 +155,9 @@ function stepBack(period: Period, policy: BreakerPolicy, now: number): void {
     period.dirty = true;
   }
   for (const lease of period.leases) {
-    if (lease.ends <= now + policy.lease) continue;
-    lease.ends = now + policy.lease;
+    if (lease.since <= now) continue;
+    lease.ends -= lease.since - now;
+    lease.since = now;
     period.dirty = true;
   }
 }
@@ -181,7 +183,7 @@ export function advancePeriod(
   now: number,
 ): Period {
   if (period.id === 0) return period;
-  stepBack(period, policy, now);
+  stepBack(period, now);
   if (period.expires <= now) return absentPeriod(now);
   if (period.kind === OPEN && period.ends <= now) beginHalfOpen(period, id, now);
   // Another policy may have wanted more trial calls.
@@ -228,7 +230,7 @@ export function settle(
   if (found === -1) return false;
   period.leases.splice(found, 1);
   period.dirty = true;
-  period.expires = now + A_DAY;
+  period.expires = now + policy.lease + A_DAY;
   if (outcome < 0) return false;
   period.done += 1;
   period.doneFailures += outcome % 2;
@@ -242,9 +244,9 @@ export function ask(period: Period, policy: BreakerPolicy, id: number, now: numb
   if (period.kind !== HALF_OPEN) return -1;
   period.leases = period.leases.filter((lease) => lease.ends > now);
   if (period.done + period.leases.length >= policy.probes) return 0;
-  period.leases.push({ id, ends: now + policy.lease });
+  period.leases.push({ id, since: now, ends: now + policy.lease });
   period.dirty = true;
-  period.expires = now + A_DAY;
+  period.expires = now + policy.lease + A_DAY;
   return id;
 }
 

@@ -84,7 +84,7 @@ local function nextTarget()
 end
 
 -- Writes what has changed, and says how the target is doing, with the answer to what was asked.
-local function closeTarget(target, permit)
+local function writeTarget(target, permit)
   local period, window, policy = target.period, target.window, target.policy
   if period.dirty then
     redis.call("SET", target.periodKey, packPeriod(period), "PX", expiryAfter(period.expires - now))

@@ -12,7 +12,7 @@ export interface TargetKeys {
 }
 
 /** A target as this process keeps it, brought to the present. Twin of the one in target.lua. */
-export interface OpenTarget {
+export interface ReadTarget {
   readonly id: number;
   readonly period: Period;
   window: Counts;
@@ -27,11 +27,11 @@ interface KeptWindow {
   readonly counts: Counts;
 }
 
-export function openTarget(
+export function readTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   memory: MemoryTable,
   { now, birth }: Moment,
-): OpenTarget {
+): ReadTarget {
   const id = ((birth + 1) % (2 ** 48 - 1)) + 1;
   const known = memory.get(periodKey) as Period | undefined;
   if (known !== undefined) {
@@ -53,7 +53,7 @@ export function openTarget(
 }
 
 export function emptyWindow(
-  target: OpenTarget,
+  target: ReadTarget,
   { window, size }: BreakerPolicy,
   now: number,
 ): void {
@@ -63,9 +63,9 @@ export function emptyWindow(
 }
 
 /** Keeps what has changed, and says how the target is doing, with the answer to what was asked. */
-export function closeTarget(
+export function writeTarget(
   { periodKey, windowKey, policy }: TargetKeys,
-  { period, window, began, windowIsDirty }: OpenTarget,
+  { period, window, began, windowIsDirty }: ReadTarget,
   memory: MemoryTable,
   now: number,
   permit: number,

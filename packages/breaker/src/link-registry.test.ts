@@ -1,0 +1,67 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { LinkRegistry } from "./link-registry.ts";
+import type { TargetLink } from "./target-link.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** A registry, and the targets for which a link was made since the last time. */
+function start(maxTargets: number) {
+  const made: string[] = [];
+  const registry = new LinkRegistry(maxTargets, (name) => {
+    made.push(name);
+    return { name } as TargetLink;
+  });
+  return { registry, made: () => made.splice(0) };
+}
+
+/** Lets go what nobody holds; what was looked at in this turn is held until it is over. */
+async function letGo(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  collectGarbage();
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("the links of a breaker", () => {
+  test("are made once for each target", () => {
+    const { registry, made } = start(2);
+    const link = registry.of("a");
+    expect(registry.of("a")).toBe(link);
+    expect(registry.of("b")).not.toBe(link);
+    expect(made()).toEqual(["a", "b"]);
+  });
+
+  test("that were used last are kept, though nobody holds them", async () => {
+    const { registry, made } = start(2);
+    for (const name of ["a", "b", "a", "c"]) registry.of(name);
+    made();
+    await letGo();
+    registry.of("a");
+    registry.of("c");
+    expect(made()).toEqual([]);
+    registry.of("b");
+    expect(made()).toEqual(["b"]);
+  });
+
+  test("that somebody holds are kept, however many are used", async () => {
+    const { registry } = start(1);
+    const held = registry.of("a");
+    for (let i = 0; i < 100; i += 1) registry.of(`t${i}`);
+    await letGo();
+    expect(registry.of("a")).toBe(held);
+    registry.of("b");
+    await letGo();
+    expect(registry.of("a")).toBe(held);
+  });
+
+  test("that nobody holds are let go", async () => {
+    const { registry, made } = start(10);
+    for (let i = 0; i < 1_000; i += 1) registry.of(`t${i}`);
+    made();
+    await letGo();
+    for (let i = 999; i >= 0; i -= 1) registry.of(`t${i}`);
+    expect(made()).toHaveLength(990);
+  });
+});
