@@ -56,7 +56,6 @@ export function createBreaker<Result = unknown>(
     breaker: name,
     settings,
     now: store.now,
-    isShared: store.remote !== undefined,
     requireUsable() {
       if (closing !== undefined) throw closed(name);
     },

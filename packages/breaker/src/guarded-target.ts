@@ -20,8 +20,6 @@ export interface Guard<Result> {
   readonly breaker: string;
   readonly settings: Settings<Result>;
   now(): number;
-  /** Whether outcomes are told to a store that may take its time. */
-  readonly isShared: boolean;
   /** Throws `HEADGATE_CLOSED`. */
   requireUsable(): void;
 }
@@ -44,32 +42,21 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     };
   }
 
-  /** Tells how a call ended that was let through. */
-  function tell(
-    outcome: 0 | 1 | -1,
-    admission: Admission,
-    started: number,
-  ): Promise<unknown> | undefined {
-    const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
-    const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
-    const told = admission.end(code)?.catch(() => {});
-    // Nobody waits for a store that others count in. Memory has counted at once, and what changed by it holds for the next
-    // call.
-    return guard.isShared ? undefined : told;
-  }
-
   /** Tells how a call ended, and settles it for its caller. */
-  async function conclude<T extends Result>(
+  function conclude<T extends Result>(
     ending: Ending<T>,
     admission: Admission,
     started: number,
     fallback: RunOptions<T>["fallback"],
-  ): Promise<T> {
+  ): T | Promise<T> {
     let outcome: 0 | 1 | -1 = 1;
     try {
       outcome = judgeCall(ending, settings);
     } finally {
-      await tell(outcome, admission, started);
+      const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
+      const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
+      // Nobody waits until the store has counted it; what fails there is told where it is learned.
+      admission.end(code)?.catch(() => {});
     }
     const isRefused = outcome === 1 && fallback !== undefined && ending.how !== "aborted";
     if (isRefused) return fallback(refusalOf(ending));

@@ -14,6 +14,8 @@ export interface StoreAccess {
     call: Call,
     onLate?: (reply: readonly number[]) => void,
   ): Promise<readonly number[]>;
+  /** The same at once, where the store is memory of this process. */
+  readonly runNow: Store["runNow"];
   /** Why the store did not answer; throws every other error. */
   readFailure(error: unknown): HeadgateError;
   /** Waits for what is under way, and stops trying to reach a store that is away. */
@@ -27,6 +29,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
       now,
       isShared: false,
       run: store.run,
+      runNow: store.runNow,
       readFailure(error) {
         throw error;
       },
@@ -64,6 +67,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
         throw error;
       }
     },
+    runNow: undefined,
     readFailure: (error) => storeFailure(error, watch.notices),
     async close() {
       await Promise.allSettled(underway);

@@ -53,7 +53,8 @@ export class TargetContacts {
     this.#options = options;
   }
 
-  async contact(told: Told, question: Question): Promise<Heard> {
+  /** One contact. Where the store is memory it is over at once. */
+  contact(told: Told, question: Question): Heard | Promise<Heard> {
     const { access, keys } = this.#options;
     const call: Contact = {
       target: keys,
@@ -65,17 +66,21 @@ export class TargetContacts {
       asks: question.asks,
     };
     this.#made += 1;
-    const number = this.#made;
+    if (access.runNow === undefined) return this.#ask(call, this.#made);
+    return hear(access.runNow(contact, call), access.now(), false, this.#made);
+  }
+
+  async #ask(call: Contact, number: number): Promise<Heard> {
+    const { access } = this.#options;
     try {
-      const onLate = question.asks ? this.#onLate : undefined;
-      const reply = await access.run(contact, call, onLate);
-      const view = readView(reply, access.now(), false);
-      this.#handBack(view, told.outcomes);
-      return { view, permit: readPermit(reply), number };
+      const reply = await access.run(contact, call, call.asks ? this.#onLate : undefined);
+      const heard = hear(reply, access.now(), false, number);
+      this.#handBack(heard.view, call.outcomes);
+      return heard;
     } catch (error) {
       const { local } = this.#goAlone(error);
       const reply = await local.contact({ ...call, admitted: -1 });
-      return { view: readView(reply, access.now(), true), permit: readPermit(reply), number };
+      return hear(reply, access.now(), true, number);
     }
   }
 
@@ -89,13 +94,12 @@ export class TargetContacts {
     this.#made += 1;
     const number = this.#made;
     try {
-      const view = readView(await access.run(order, call), access.now(), false);
-      this.#handBack(view, undefined);
-      return { heard: { view, permit: 0, number } };
+      const heard = hear(await access.run(order, call), access.now(), false, number);
+      this.#handBack(heard.view, undefined);
+      return { heard };
     } catch (error) {
       const { local, failure } = this.#goAlone(error);
-      const view = readView(await local.order(call), access.now(), true);
-      return { heard: { view, permit: 0, number }, failure };
+      return { heard: hear(await local.order(call), access.now(), true, number), failure };
     }
   }
 
@@ -139,4 +143,8 @@ export class TargetContacts {
     }
     return { local, failure };
   }
+}
+
+function hear(reply: readonly number[], now: number, degraded: boolean, number: number): Heard {
+  return { view: readView(reply, now, degraded), permit: readPermit(reply), number };
 }

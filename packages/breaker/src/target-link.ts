@@ -129,7 +129,8 @@ export class TargetLink {
     }
     const outcomes = this.#newBatch();
     outcomes.add(outcome);
-    return this.#contact({ admitted: period, outcomes }, NO_QUESTION);
+    const heard = this.#contact({ admitted: period, outcomes }, NO_QUESTION);
+    return typeof heard === "number" ? undefined : heard;
   }
 
   /** Ends a trial call; -1 for one that says nothing of the target. */
@@ -138,8 +139,8 @@ export class TargetLink {
   }
 
   /** Learns how the target is doing, and tells what there is to tell. */
-  look(): Promise<unknown> {
-    return this.#contact(this.#takeAll(), NO_QUESTION);
+  async look(): Promise<void> {
+    await this.#contact(this.#takeAll(), NO_QUESTION);
   }
 
   /** Sends what was collected, if anything, and learns how the target is doing; waits for the report under way, if there is one. */
@@ -201,11 +202,12 @@ export class TargetLink {
     }
   }
 
-  /** One contact. Resolves with the answer to a call that was asked for. */
-  async #contact(told: Told, question: Question): Promise<number> {
-    const heard = await this.#contacts.contact(told, question);
-    this.#learn(heard);
-    return heard.permit;
+  /** One contact; at once, where the store is memory. Returns the answer to a call that was asked for. */
+  #contact(told: Told, question: Question): number | Promise<number> {
+    const heard = this.#contacts.contact(told, question);
+    return heard instanceof Promise
+      ? heard.then((later) => this.#learn(later))
+      : this.#learn(heard);
   }
 
   /** All that waits to be told. */
@@ -219,14 +221,15 @@ export class TargetLink {
     return window.batch(size);
   }
 
-  #learn({ view, number }: Heard): void {
+  #learn({ view, permit, number }: Heard): number {
     // An answer to an earlier contact that came later is no news.
-    if (number < this.#learned) return;
+    if (number < this.#learned) return permit;
     this.#learned = number;
     const before = this.#view;
     this.#view = view;
     if (before !== undefined && isAnotherEra(before, view)) this.#beginEra(view);
     this.#tell(before?.kind ?? CLOSED, view);
+    return permit;
   }
 
   #beginEra(view: View): void {

@@ -30,11 +30,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   requireClock("memoryStore", clock);
   const table = new MemoryTable(maxKeys);
   const moments = createMoments(clock);
+  const runNow = <Call>(step: Step<Call>, call: Call): readonly number[] =>
+    step.twin(call, table, moments());
   return {
     owner: table,
     prefix: "memory",
     now: () => readClock(clock),
-    run: async <Call>(step: Step<Call>, call: Call) => step.twin(call, table, moments()),
+    run: async (step, call) => runNow(step, call),
+    runNow,
   };
 }
 

@@ -55,6 +55,8 @@ export interface Store {
   /** Microseconds on a clock of this process that runs while a call is under way, and that follows a clock given to the store. */
   now(): number;
   run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
+  /** The same without waiting, where counts are in this process: throws what `run` rejects with. */
+  readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a value that is no store. */
