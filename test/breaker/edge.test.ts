@@ -148,7 +148,7 @@ describeWorlds(10, (world) => {
       });
       time.advance(1n);
       expect(await breaker.admit()).toMatchObject({ allowed: true, state: "half-open" });
-      expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 31_000 });
+      expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 1_000 });
     });
 
     test("counts nothing, and the window slides away", async () => {
@@ -262,6 +262,17 @@ describeWorlds(10, (world) => {
       expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
     },
   );
+
+  test("forgets a state set by hand a week after the last that asked, and not in six days", async () => {
+    const { breaker, time } = open();
+    await breaker.disable();
+    for (const wait of [2n * DAY, 6n * DAY - 1n, 6n * DAY - 1n]) {
+      time.advance(wait);
+      expect(await breaker.snapshot()).toMatchObject({ state: "disabled" });
+    }
+    time.advance(7n * DAY);
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
+  });
 });
 
 function makeBreaker(

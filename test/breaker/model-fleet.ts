@@ -7,13 +7,21 @@ import { ModelTarget } from "./model-target.ts";
 import type { ByHand, ModelPermit } from "./model-written.ts";
 import type { Called } from "./oracle-window.ts";
 
-/** When to ask again after a ramp refused, at the latest. */
-const RAMP_RETRY_MS = 1_000;
+/** When to ask again, at the latest, after a ramp refused, or where all places for trial calls are taken. */
+const SOON_MS = 1_000;
+
+/** A process of a fleet, and the rules by which it was told to go. */
+export interface Process {
+  readonly breaker: Breaker;
+  readonly rules: Rules;
+}
 
 /** A call that some process of the fleet was allowed. */
 export interface Admitted {
   readonly permit: Permit;
   readonly model: ModelPermit;
+  /** Which process it was. */
+  readonly process: number;
 }
 
 /** How a call ended. */
@@ -27,73 +35,89 @@ export interface Ended {
  * of them and to the model, and then both must say the same.
  */
 export class ModelFleet {
-  readonly model: ModelTarget;
-  readonly #breakers: readonly Breaker[];
-  readonly #rules: Rules;
+  readonly #model = new ModelTarget();
+  readonly #processes: readonly Process[];
   readonly #time: MicroClock;
   readonly #said: string[] = [];
+  /** Who asked last: to ask by the rules of another may change something. */
+  #last = 0;
 
-  constructor(breakers: readonly Breaker[], rules: Rules, time: MicroClock) {
-    this.model = new ModelTarget(rules);
-    this.#breakers = breakers;
-    this.#rules = rules;
+  constructor(processes: readonly Process[], time: MicroClock) {
+    this.#processes = processes;
     this.#time = time;
   }
 
   get size(): number {
-    return this.#breakers.length;
+    return this.#processes.length;
+  }
+
+  rulesOf(process: number): Rules {
+    return (this.#processes[process] as Process).rules;
+  }
+
+  /** How the target is doing, as the process that asked last has it. */
+  peek(): ModelView {
+    return this.#model.look(this.rulesOf(this.#last), this.#time.now);
+  }
+
+  /** Microseconds until something changes. */
+  moments(): bigint[] {
+    return this.#model.moments(this.rulesOf(this.#last), this.#time.now);
   }
 
   async admit(process: number): Promise<Admitted | undefined> {
     const { now } = this.#time;
-    const ramped = this.model.share(now) < 1;
-    const model = this.model.admit(now);
-    const view = this.model.look(now);
+    const rules = this.rulesOf(process);
+    const ramped = this.#model.isRamped(rules, now);
+    const model = this.#model.admit(rules, now);
+    const view = this.#model.look(rules, now);
     const permit = await this.#of(process).admit();
     this.#say(process, `admit ${permit.allowed}`);
     const explain = () => this.#explain(permit, { ...view, allowed: model !== undefined, ramped });
     claim(permit.state === view.state && !permit.degraded, explain);
     claim(permit.allowed === (model !== undefined) || ramped, explain);
     if (ramped && !permit.allowed) {
-      claim(permit.retryAfterMs > 0 && permit.retryAfterMs <= RAMP_RETRY_MS, explain);
+      claim(permit.retryAfterMs > 0 && permit.retryAfterMs <= SOON_MS, explain);
     } else {
       claim(permit.retryAfterMs === retryAfter(view, permit.allowed), explain);
     }
     await this.look(process);
-    return permit.allowed && model !== undefined ? { permit, model } : undefined;
+    return permit.allowed && model !== undefined ? { permit, model, process } : undefined;
   }
 
   /** Tells how a call ended, of which the breaker was not asked. */
   async record(process: number, ended: Ended): Promise<void> {
+    const rules = this.rulesOf(process);
     this.#say(process, `record ${ended.outcome} ${ended.durationMs}`);
-    this.model.record(undefined, this.#called(ended), this.#time.now);
+    this.#model.record(rules, undefined, called(rules, ended), this.#time.now);
     await this.#of(process).record(ended.outcome, ended.durationMs);
     await this.look(process);
   }
 
-  async end(process: number, { permit, model }: Admitted, ended: Ended): Promise<void> {
-    if (!this.model.isClear(model, this.#time.now)) {
+  async end({ permit, model, process }: Admitted, ended: Ended): Promise<void> {
+    if (!this.#model.isClear(this.rulesOf(process), model, this.#time.now)) {
       await this.look(process);
       return;
     }
+    const rules = this.rulesOf(process);
     this.#say(process, `end ${JSON.stringify(model)} ${ended.outcome} ${ended.durationMs}`);
-    this.model.record(model, this.#called(ended), this.#time.now);
+    this.#model.record(rules, model, called(rules, ended), this.#time.now);
     await permit.record(ended.outcome, ended.durationMs);
     // Once told is told.
     await permit.record("failure", Number.MAX_VALUE);
     await this.look(process);
   }
 
-  async release(process: number, { permit, model }: Admitted): Promise<void> {
+  async release({ permit, model, process }: Admitted): Promise<void> {
     this.#say(process, `release ${JSON.stringify(model)}`);
-    this.model.release(model, this.#time.now);
+    this.#model.release(this.rulesOf(process), model, this.#time.now);
     await permit.release();
     await this.look(process);
   }
 
   async set(process: number, kind: ByHand): Promise<void> {
     this.#say(process, kind);
-    this.model.set(kind, this.#time.now);
+    this.#model.set(kind, this.#time.now);
     const breaker = this.#of(process);
     if (kind === "forced-open") await breaker.forceOpen();
     else if (kind === "disabled") await breaker.disable();
@@ -103,14 +127,15 @@ export class ModelFleet {
 
   async reset(process: number): Promise<void> {
     this.#say(process, "reset");
-    this.model.reset(this.#time.now);
+    this.#model.reset(this.#time.now);
     await this.#of(process).reset();
     await this.lookAll();
   }
 
   /** A process learns how the target is doing, and of a view of its own in the background it sees the end. */
   async look(process: number): Promise<ModelView> {
-    const view = this.model.look(this.#time.now);
+    this.#last = process;
+    const view = this.peek();
     const snapshot = await this.#of(process).snapshot();
     const { calls, failures, slow, opened, state } = view;
     const same =
@@ -132,13 +157,7 @@ export class ModelFleet {
   }
 
   #of(process: number): Breaker {
-    return this.#breakers[process] as Breaker;
-  }
-
-  #called({ outcome, durationMs }: Ended): Called {
-    const { slowCallMs } = this.#rules;
-    const slow = slowCallMs !== undefined && durationMs !== undefined && durationMs > slowCallMs;
-    return { failed: outcome === "failure", slow };
+    return (this.#processes[process] as Process).breaker;
   }
 
   #say(process: number, what: string): void {
@@ -157,9 +176,15 @@ export class ModelFleet {
   }
 }
 
+function called({ slowCallMs }: Rules, { outcome, durationMs }: Ended): Called {
+  const slow = slowCallMs !== undefined && durationMs !== undefined && durationMs > slowCallMs;
+  return { failed: outcome === "failure", slow };
+}
+
 /** Milliseconds, rounded up, of what the model waits for. */
 function retryAfter({ state, wait }: ModelView, allowed: boolean): number {
   if (allowed) return 0;
   if (state === "forced-open") return Number.POSITIVE_INFINITY;
-  return Number(((wait ?? 0n) + 999n) / 1_000n);
+  const waitMs = Number(((wait ?? 0n) + 999n) / 1_000n);
+  return state === "half-open" ? Math.min(waitMs, SOON_MS) : waitMs;
 }

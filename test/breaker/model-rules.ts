@@ -2,7 +2,9 @@ import { CallsWindowOracle } from "./oracle-calls-window.ts";
 import { TimeWindowOracle } from "./oracle-time-window.ts";
 import type { Counts, WindowOracle } from "./oracle-window.ts";
 
-const DAY = 86_400_000_000n;
+/** Microseconds. */
+const SECOND = 1_000_000n;
+const DAY = 86_400n * SECOND;
 
 /** What a breaker was told, without defaults. Times are microseconds. */
 export interface Rules {
@@ -25,6 +27,11 @@ export function openWindow({ window }: Pick<Rules, "window">): WindowOracle {
 /** How long a window remembers what came now. */
 export function memoryOf({ window }: Rules): bigint {
   return "time" in window ? window.time : DAY;
+}
+
+/** For how long a trial call holds its place: a process that is gone cannot say that it took too long. */
+export function leaseOf({ probeTimeout }: Rules): bigint {
+  return probeTimeout + SECOND;
 }
 
 /** Whether what was counted is too bad to go on, once there is enough of it. */

@@ -1,9 +1,7 @@
-import type { Rules } from "./model-rules.ts";
 import type { Called } from "./oracle-window.ts";
 
 /** Microseconds. */
-export const SECOND = 1_000_000n;
-export const DAY: bigint = 86_400n * SECOND;
+export const DAY = 86_400_000_000n;
 
 export type ByHand = "forced-open" | "disabled" | "metrics-only";
 
@@ -49,21 +47,22 @@ interface WrittenByHand extends WrittenPeriod {
 
 export interface Lease {
   readonly id: number;
+  readonly since: bigint;
   readonly expires: bigint;
 }
 
-/** Where the clock stepped back, what is left stays what it was; and no lease lasts longer than a new one. */
-export function atMost(written: Written, { probeTimeout }: Rules, now: bigint): Written {
+/** Where the clock stepped back, what is left of a period or of a lease stays what it was when it began. */
+export function stepBack(written: Written, now: bigint): Written {
   const back = written.since > now ? written.since - now : 0n;
   const moved = { since: written.since - back, expires: written.expires - back };
   if (written.kind === "open" || written.kind === "closed") {
     return { ...written, ...moved, until: written.until - back };
   }
   if (written.kind !== "half-open") return { ...written, ...moved };
-  const longest = now + probeTimeout + SECOND;
-  const leases = written.leases.map(({ id, expires }) =>
-    expires < longest ? { id, expires } : { id, expires: longest },
-  );
+  const leases = written.leases.map((lease) => {
+    const { id, since, expires } = lease;
+    return since > now ? { id, since: now, expires: expires - (since - now) } : lease;
+  });
   return { ...written, ...moved, leases };
 }
 

@@ -47,8 +47,10 @@ describe("random commands do what the model says", () => {
       const time = new MicroClock(START);
       let behind = 0n;
       const store = memoryStore({ clock: () => new MicroClock(time.now - behind).clock() });
-      await follow(random, `memory-steps-${history}`, [store], time, seen, (microseconds) => {
-        if (time.now - behind > microseconds) behind += microseconds;
+      await follow(random, `memory-steps-${history}`, [store], time, seen, {
+        stepBack: (microseconds) => {
+          if (time.now - behind > microseconds) behind += microseconds;
+        },
       });
     });
     expectSeen(seen);
@@ -67,14 +69,29 @@ describe("random commands do what the model says", () => {
     expectSeen(seen);
   });
 
+  test("in a fleet on Redis, of which each process has options of its own", async () => {
+    const seen = new Map<string, number>();
+    await runHistories(
+      150 * SCALE,
+      async (random, history) => {
+        const time = new MicroClock(START);
+        await follow(random, `deploy-${history}`, fleetOn(time), time, seen, { isDeploying: true });
+      },
+      LANES,
+    );
+    expectSeen(seen);
+  });
+
   test("in a fleet on Redis, whose clock steps back", async () => {
     const seen = new Map<string, number>();
     await runHistories(
       150 * SCALE,
       async (random, history) => {
         const time = new MicroClock(START);
-        await follow(random, `steps-${history}`, fleetOn(time), time, seen, (microseconds) => {
-          time.now -= microseconds;
+        await follow(random, `steps-${history}`, fleetOn(time), time, seen, {
+          stepBack: (microseconds) => {
+            time.now -= microseconds;
+          },
         });
       },
       LANES,
@@ -87,22 +104,32 @@ function fleetOn(time: MicroClock): Store[] {
   return clients.map((client) => redisStore(client, { clock: time.clock }));
 }
 
+interface Circumstances {
+  readonly stepBack?: (microseconds: bigint) => void;
+  /** Each process has options of its own. */
+  readonly isDeploying?: boolean;
+}
+
 async function follow(
   random: Random,
   name: string,
   stores: readonly Store[],
   time: MicroClock,
   seen: Map<string, number>,
-  stepBack?: (microseconds: bigint) => void,
+  { stepBack, isDeploying = false }: Circumstances = {},
 ): Promise<void> {
-  const { options, rules } = randomBreaker(random);
-  const breakers = stores.map((store) =>
-    createBreaker({ ...options, name, store, storeTimeout, flushInterval: 0 }),
-  );
-  const fleet = new ModelFleet(breakers, rules, time);
-  const visits = await command(fleet, rules, time, random, { count: LENGTH, stepBack });
+  const first = randomBreaker(random);
+  const processes = stores.map((store) => {
+    const { options, rules } = isDeploying ? randomBreaker(random) : first;
+    const breaker = createBreaker({ ...options, name, store, storeTimeout, flushInterval: 0 });
+    return { breaker, rules };
+  });
+  const fleet = new ModelFleet(processes, time);
+  // Of a window that begins and another that is emptied in the same microsecond nobody can tell which came first.
+  const pause = isDeploying ? 1n : 0n;
+  const visits = await command(fleet, time, random, { count: LENGTH, pause, stepBack });
   for (const [state, times] of visits) seen.set(state, (seen.get(state) ?? 0) + times);
-  await Promise.all(breakers.map((breaker) => breaker.close()));
+  await Promise.all(processes.map(({ breaker }) => breaker.close()));
 }
 
 /** A suite that hardly gets into a state says little of it. */

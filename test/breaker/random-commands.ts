@@ -15,6 +15,8 @@ const STEPS_BACK = 0.05;
 
 export interface Commands {
   readonly count: number;
+  /** The shortest time between two commands, in microseconds. */
+  readonly pause: bigint;
   /** Sets the clock back by microseconds; undefined where it only runs forward. */
   readonly stepBack?: ((microseconds: bigint) => void) | undefined;
 }
@@ -22,10 +24,9 @@ export interface Commands {
 /** Gives random commands to a fleet. Returns how often it was seen in each state. */
 export async function command(
   fleet: ModelFleet,
-  rules: Rules,
   time: MicroClock,
   random: Random,
-  { count, stepBack }: Commands,
+  { count, pause, stepBack }: Commands,
 ): Promise<Map<string, number>> {
   const seen = new Map<string, number>();
   const held: Admitted[] = [];
@@ -34,16 +35,17 @@ export async function command(
   await fleet.lookAll();
   for (let step = 0; step < count; step++) {
     if (random.chance(0.1)) failing = random.pick([0, 1, random.fraction()]);
-    const { state } = fleet.model.look(time.now);
+    const process = random.whole(0, fleet.size - 1);
+    const rules = fleet.rulesOf(process);
+    const { state } = fleet.peek();
     seen.set(state, (seen.get(state) ?? 0) + 1);
     if (stepBack !== undefined && random.chance(STEPS_BACK)) {
       stepBack(randomStepBack(random, time.now));
       await fleet.lookAll();
     }
-    const wait = randomWait(random, fleet.model.moments(time.now));
+    const wait = pause + randomWait(random, fleet.moments());
     const isClear = wait < SIX_DAYS || (wait >= SEVEN_DAYS && stepBack === undefined);
     if (isClear) time.advance(wait);
-    const process = random.whole(0, fleet.size - 1);
     const act = random.fraction();
     if (isByHand(state) && act < 0.2) {
       await fleet.reset(process);
@@ -61,8 +63,8 @@ export async function command(
       // Mostly the latest: the earlier ones are of periods that are over.
       const place = random.chance(0.6) ? held.length - 1 : random.whole(0, held.length - 1);
       const [admitted] = held.splice(place, 1) as [Admitted];
-      if (random.chance(0.15)) await fleet.release(process, admitted);
-      else await fleet.end(process, admitted, randomEnd(random, rules, failing));
+      if (random.chance(0.15)) await fleet.release(admitted);
+      else await fleet.end(admitted, randomEnd(random, fleet.rulesOf(admitted.process), failing));
     } else {
       await fleet.look(process);
     }

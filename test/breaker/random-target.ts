@@ -31,7 +31,8 @@ export class RandomTarget {
   get moments(): bigint[] {
     const { window, size, lease } = this.keys[0].policy;
     const length = window.kind === "time" ? BigInt(size) : DAY;
-    return [this.#left, this.#left, length, length / 50n, BigInt(lease), DAY, 6n * DAY];
+    const ofWindow = [length / 50n, (length * 48n) / 50n, (length * 49n) / 50n, length];
+    return [this.#left, this.#left, ...ofWindow, BigInt(lease), DAY, 6n * DAY];
   }
 
   /** Fails unless both places replied the same. */

@@ -93,17 +93,59 @@ test("several calls of a script at once are as many calls one after the other", 
   );
 });
 
+/** A record without leases; and what is before each window. */
+const PERIOD_WIDTH = 58;
+const BEGAN_WIDTH = 7;
+
 const TIME_WINDOW = { window: 1_000 };
 const CALLS_WINDOW = { window: { calls: 3 } };
 
+test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
+  "what begins with a call that has the random number %i is told apart by 6 bytes that are not zero",
+  async (birth) => {
+    const target = targetOf(`birth-${birth}`, TIME_WINDOW);
+    const now = 1_800_000_000_000_000;
+    const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
+    const keys = order.keys(call);
+    const args = [...keys, `${now}`, birth, ...order.parameters(call)];
+    const [told] = (await redis.eval(order.script.source, keys.length, ...args)) as [number[]];
+    const twin = order.twin(call, tableOfCopies(), { now, birth });
+    const kept = await redisStore(redis, { clock: () => now / 1_000 }).run(contact, {
+      ...{ target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: false },
+    });
+    expect(twin).toEqual(told);
+    expect(kept.slice(0, 2)).toEqual(told.slice(0, 2));
+    expect(kept[1]).toBeGreaterThan(0);
+    expect(kept[1]).toBeLessThan(2 ** 48);
+  },
+);
+
 test.each([
-  ["a period", "that is too short", TIME_WINDOW, "periodKey", bytesOf(1, 50)],
-  ["a period", "with half a lease", TIME_WINDOW, "periodKey", bytesOf(1, 51 + 12)],
+  ["a period", "that is too short", TIME_WINDOW, "periodKey", bytesOf(1, PERIOD_WIDTH - 1)],
+  ["a period", "with half a lease", TIME_WINDOW, "periodKey", bytesOf(1, PERIOD_WIDTH + 19)],
   ["a period", "of a kind that there is not", TIME_WINDOW, "periodKey", periodOfKind(6)],
-  ["a window of time", "that is too short", TIME_WINDOW, "windowKey", bytesOf(1, 623)],
-  ["a window of time", "that is too long", TIME_WINDOW, "windowKey", bytesOf(1, 625)],
-  ["a window of calls", "that is too short", CALLS_WINDOW, "windowKey", bytesOf(1, 10)],
-  ["a window of calls", "that is too long", CALLS_WINDOW, "windowKey", bytesOf(1, 15)],
+  [
+    "a window of time",
+    "that is too short",
+    TIME_WINDOW,
+    "windowKey",
+    bytesOf(1, BEGAN_WIDTH + 623),
+  ],
+  ["a window of time", "that is too long", TIME_WINDOW, "windowKey", bytesOf(1, BEGAN_WIDTH + 625)],
+  [
+    "a window of calls",
+    "that is too short",
+    CALLS_WINDOW,
+    "windowKey",
+    bytesOf(1, BEGAN_WIDTH + 10),
+  ],
+  [
+    "a window of calls",
+    "that is too long",
+    CALLS_WINDOW,
+    "windowKey",
+    bytesOf(1, BEGAN_WIDTH + 15),
+  ],
 ] as const)("bytes of %s %s are as good as none", async (_, what, options, key, bytes) => {
   const target = targetOf(`bytes-${what}`, options);
   const clock = () => 1_800_000_000_000;
@@ -143,7 +185,7 @@ function bytesOf(first: number, length: number): Buffer {
 /** A record that is valid but for its kind: of a period that goes on. */
 function periodOfKind(kind: number): Buffer {
   const [expires, end] = [21, 28];
-  return bytesOf(kind, 51).fill(7, expires, end);
+  return bytesOf(kind, PERIOD_WIDTH).fill(7, expires, end);
 }
 
 interface Drawn {
@@ -175,16 +217,20 @@ async function runTogether(
 
 /** Runs twins on a table that hands out copies, as Redis does, and on a clock that a store in memory would not follow. */
 function keepInTable(time: MicroClock): Run {
-  const rows = new Map<string, object>();
-  const table = {
-    get: (key: string) => structuredClone(rows.get(key)),
-    set: (key: string, value: object) => rows.set(key, structuredClone(value)),
-  } as unknown as MemoryTable;
+  const table = tableOfCopies();
   let birth = 0;
   return async (step, call) => {
     birth += 1;
     return step.twin(call, table, { now: Number(time.now), birth });
   };
+}
+
+function tableOfCopies(): MemoryTable {
+  const rows = new Map<string, object>();
+  return {
+    get: (key: string) => structuredClone(rows.get(key)),
+    set: (key: string, value: object) => rows.set(key, structuredClone(value)),
+  } as unknown as MemoryTable;
 }
 
 /** Runs the same random calls by a script and by its twin. */
