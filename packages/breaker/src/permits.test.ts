@@ -164,14 +164,18 @@ describe("a trial call's permit", () => {
     expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
   });
 
-  test("is slow, too, when it takes longer than probeTimeout", async () => {
-    const { breaker } = await halfOpen({ probes: 1, slowCall: "1s" });
+  test.each([
+    ["slow, too", { slowCall: 9_999 }, 1],
+    ["not slow, where that takes longer", { slowCall: "10s" }, 0],
+    ["not slow, where nobody said what is", {}, 0],
+  ] as const)("is %s, when it takes longer than probeTimeout", async (_, options, slow) => {
+    const { breaker } = await halfOpen({ probes: 1, ...options });
     const permit = await breaker.admit();
     const heard = hearBreakers();
     await vi.advanceTimersByTimeAsync(10_000);
     await permit.record("success");
     expect(heard).toMatchObject([
-      ["state", { from: "half-open", to: "open", here: true, calls: 1, failures: 1, slow: 1 }],
+      ["state", { from: "half-open", to: "open", here: true, calls: 1, failures: 1, slow }],
     ]);
   });
 

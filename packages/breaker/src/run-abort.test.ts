@@ -161,6 +161,36 @@ describe("a signal that lives long", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
+  test("has one listener, and gives up all calls, however many are under way", async () => {
+    const { breaker } = breakerOnClock();
+    const controller = new AbortController();
+    const { signal } = controller;
+    await breaker.run(() => 0);
+    const early = breaker.run(() => 1, { signal });
+    const running = Array.from({ length: 100 }, () => breaker.run(never, { signal }));
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    expect(await early).toBe(1);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    controller.abort(reason);
+    const results = await Promise.allSettled(running);
+    expect(results).toEqual(new Array(100).fill({ status: "rejected", reason }));
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
+  test("is told apart from another", async () => {
+    const { breaker } = breakerOnClock();
+    const [one, other] = [new AbortController(), new AbortController()];
+    await breaker.run(() => 0);
+    const running = breaker.run(never, { signal: one.signal });
+    const otherRunning = breaker.run(never, { signal: other.signal });
+    one.abort(reason);
+    await expect(running).rejects.toBe(reason);
+    expect(getEventListeners(other.signal, "abort")).toHaveLength(1);
+    const otherReason = new Error("another client left");
+    other.abort(otherReason);
+    await expect(otherRunning).rejects.toBe(otherReason);
+  });
+
   test("keeps none of a call that was refused", async () => {
     const { breaker } = breakerOnClock();
     const { signal } = new AbortController();

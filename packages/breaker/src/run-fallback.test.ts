@@ -39,6 +39,19 @@ describe("the fallback answers", () => {
     });
   });
 
+  test("with one error, however often it is looked at", async () => {
+    const { breaker } = breakerOnClock();
+    await breaker.forceOpen();
+    const refusal = await breaker.run<unknown>(() => "real", { fallback: (why) => why });
+    const { error } = refusal as { readonly error: Error };
+    expect((refusal as { readonly error: Error }).error).toBe(error);
+    expect({ ...(refusal as object) }).toEqual({
+      because: "open",
+      retryAfterMs: Number.POSITIVE_INFINITY,
+      error,
+    });
+  });
+
   test("where the call throws a failure", async () => {
     const { breaker } = breakerOnClock();
     const { asked, fallback } = cache();

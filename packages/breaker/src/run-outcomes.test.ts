@@ -72,13 +72,38 @@ describe("run", () => {
     expect(error).toMatchObject({
       name: "HeadgateBreakerOpen",
       code: "HEADGATE_BREAKER_OPEN",
-      message: expect.stringContaining("open"),
+      message: "the breaker does not let this call through: it is open",
       breaker: "payments",
       target: "default",
       state: "open",
       retryAfterMs: 1_000,
       degraded: false,
     });
+  });
+
+  test("the error of a refusal says why, in each state that refuses", async () => {
+    const { breaker, count, pass } = breakerOnClock({ probes: 1, ramp: "1m" });
+    const messageOf = () => breaker.run(() => 1).catch(({ message }: Error) => message);
+    const prefix = "the breaker does not let this call through: it is";
+    await breaker.forceOpen();
+    expect(await messageOf()).toBe(`${prefix} forced open`);
+    await breaker.reset();
+    await count(0, 4);
+    expect(await messageOf()).toBe(`${prefix} open`);
+    pass(30_000);
+    const trial = await breaker.admit();
+    expect(await messageOf()).toBe(`${prefix} half-open, and waits for its trial calls`);
+    await trial.record("success");
+    expect(await messageOf()).toBe(`${prefix} just closed, and lets more and more of them through`);
+  });
+
+  test("a call knows what the one before it has changed", async () => {
+    const { breaker, pass } = breakerOnClock({ minimumCalls: 1, probes: 1 });
+    await breaker.run(() => Promise.reject(new Error("upstream"))).catch(() => {});
+    await expect(breaker.run(() => 1)).rejects.toMatchObject({ state: "open" });
+    pass(30_000);
+    expect(await breaker.run(() => "trial")).toBe("trial");
+    expect(await breaker.run(() => "next")).toBe("next");
   });
 
   test("exactly half of the calls may fail at 0.5, and one more opens", async () => {

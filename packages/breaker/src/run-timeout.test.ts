@@ -110,3 +110,46 @@ describe("a call with a timeout", () => {
     expect(watched.settled).toMatchObject({ code: "HEADGATE_BREAKER_TIMEOUT" });
   });
 });
+
+describe("a signal of AbortSignal.timeout is a timeout", () => {
+  beforeEach(() => {
+    // Node's own timers know nothing of the test's.
+    vi.useRealTimers();
+  });
+
+  test.each([
+    ["by itself", (signal: AbortSignal) => signal],
+    [
+      "with others",
+      (signal: AbortSignal) => AbortSignal.any([signal, new AbortController().signal]),
+    ],
+  ])("%s: a failure, and a case for the fallback", async (_, combine) => {
+    const { breaker } = breakerOnClock({ aborted: "success" });
+    const running = breaker.run(() => new Promise(() => {}), {
+      signal: combine(AbortSignal.timeout(5)),
+    });
+    await expect(running).rejects.toMatchObject({ name: "TimeoutError" });
+    const answer = breaker.run<unknown>(() => new Promise(() => {}), {
+      signal: combine(AbortSignal.timeout(5)),
+      fallback: (refusal) => refusal,
+    });
+    expect(await answer).toEqual({
+      because: "timeout",
+      error: expect.objectContaining({ name: "TimeoutError" }),
+    });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
+  });
+
+  test("and one that aborts for another reason is none, whatever that is called", async () => {
+    const { breaker } = breakerOnClock();
+    for (const reason of [new DOMException("gone", "AbortError"), { name: "TimeoutError" }]) {
+      const controller = new AbortController();
+      await breaker.snapshot();
+      const running = breaker.run(() => new Promise(() => {}), { signal: controller.signal });
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      controller.abort(reason);
+      await expect(running).rejects.toBe(reason);
+    }
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+  });
+});

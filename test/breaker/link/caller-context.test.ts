@@ -1,5 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { BREAKER_CHANNELS } from "@headgate/breaker";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { waitUntil } from "../../support/wait-until.ts";
 import { holdBreaker, letRun } from "./held-breaker.ts";
 
 beforeEach(() => {
@@ -7,6 +10,32 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
+});
+
+test("a report is nobody's request: it runs, and tells, outside of those whose outcomes it sends", async () => {
+  const seen: (string | undefined)[] = [];
+  const request = new AsyncLocalStorage<string>();
+  // The test's timers do not keep the context in which they were set, and Node's do.
+  vi.useRealTimers();
+  const { breaker, held } = holdBreaker({ storeTimeout: "1m", flushInterval: 1 });
+  const note = (): void => {
+    seen.push(request.getStore());
+  };
+  subscribe(BREAKER_CHANNELS.state, note);
+  onTestFinished(() => void unsubscribe(BREAKER_CHANNELS.state, note));
+  await request.run("first", async () => {
+    for (let i = 0; i < 4; i += 1) await breaker.record("failure");
+  });
+  const report = await waitUntil("the report is sent", 5_000, () => held.shift());
+  await report.carryOut();
+  expect(seen).toEqual([undefined]);
+  // The same for those that are sent because there are so many.
+  await request.run("second", async () => {
+    const us = breaker.for("us");
+    for (let i = 0; i < 1_000; i += 1) await us.record("failure");
+  });
+  await held.shift()?.carryOut();
+  expect(seen).toEqual([undefined, undefined]);
 });
 
 test.each([

@@ -82,6 +82,17 @@ describe("close", () => {
     expect(closing.isSettled).toBe(true);
   });
 
+  test("is one, however often it is called: each waits until all is sent", async () => {
+    const { breaker, take } = holdBreaker();
+    await breaker.record("failure");
+    const closings = [watch(breaker.close()), watch(breaker.close())];
+    await letRun();
+    const report = take();
+    expect(closings.map(({ isSettled }) => isSettled)).toEqual([false, false]);
+    await report.carryOut();
+    expect(closings.map(({ isSettled }) => isSettled)).toEqual([true, true]);
+  });
+
   test("with nothing to send asks nothing", async () => {
     const { breaker, held } = holdBreaker();
     await breaker.close();

@@ -124,16 +124,40 @@ describe("while the store is away", () => {
     ["forceOpen", "forced-open"],
     ["disable", "disabled"],
     ["metricsOnly", "metrics-only"],
-  ] as const)("%s is known in it, and cannot be ordered", async (order, state) => {
+  ] as const)("%s that was ordered before is known in it", async (order, state) => {
     hearWarnings();
     const { breaker, answer, failWith } = start();
     await answer(breaker[order]());
     failWith(refused);
     expect(await answer(breaker.admit())).toMatchObject({ state, degraded: true });
-    for (const name of ["forceOpen", "disable", "metricsOnly", "reset"] as const) {
-      await expect(answer(breaker[name]())).rejects.toBe(refused);
-    }
-    expect(await answer(breaker.admit())).toMatchObject({ state, degraded: true });
+  });
+
+  test.each([
+    ["forceOpen", "forced-open"],
+    ["disable", "disabled"],
+    ["metricsOnly", "metrics-only"],
+    ["reset", "closed"],
+  ] as const)("%s rejects, and holds in this process alone", async (order, state) => {
+    hearWarnings();
+    const { breaker, peer, answer, failWith } = start();
+    const heard = hearBreakers();
+    for (let i = 0; i < 4; i += 1) await answer(breaker.record("failure"));
+    failWith(refused);
+    await expect(answer(breaker[order]())).rejects.toBe(refused);
+    expect(heard.filter(([what]) => what === "degraded")).toHaveLength(1);
+    expect(await answer(breaker.admit())).toMatchObject({
+      allowed: state !== "forced-open",
+      state,
+      degraded: true,
+    });
+    expect(await answer(breaker.snapshot())).toMatchObject({
+      state,
+      calls: state === "closed" ? 0 : 4,
+      opened: 0,
+    });
+    expect((await peer.snapshot()).state).toBe("open");
+    failWith(undefined);
+    expect(await answer(breaker.snapshot())).toMatchObject({ state: "open", degraded: false });
   });
 
   test("the state of the fleet counts as soon as the store answers", async () => {
@@ -181,6 +205,24 @@ describe("a call that was let through by this process alone", () => {
     failWith(undefined);
     expect(await answer(breaker.snapshot())).toMatchObject({ calls: 1, degraded: false });
     expect(await peer.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
+
+  test("is counted, too, when it ends while the store is found to be back", async () => {
+    hearWarnings();
+    const { breaker, peer, answer, failWith, held } = start({ flushInterval: 250 });
+    await peer.reset();
+    failWith(refused);
+    const permits = [await answer(breaker.admit()), await answer(breaker.admit())];
+    failWith(undefined);
+    const look = breaker.snapshot();
+    await letRun();
+    await permits[0]?.record("failure");
+    await held.shift()?.carryOut();
+    expect(await look).toMatchObject({ degraded: false });
+    await permits[1]?.record("failure");
+    await breaker.record("success");
+    expect(await answer(breaker.snapshot())).toMatchObject({ calls: 3, failures: 2 });
+    expect(await peer.snapshot()).toMatchObject({ calls: 3, failures: 2 });
   });
 });
 

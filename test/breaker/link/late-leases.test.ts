@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { hearWarnings } from "./hear-warnings.ts";
+import { holdBreaker, letRun, pass } from "./held-breaker.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_800_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A breaker that knows nothing, asks for a call of a target that is half-open, and gives up waiting for the answer. */
+async function askTooLate() {
+  hearWarnings();
+  const world = holdBreaker({ probes: 1, storeTimeout: 100, probeTimeout: "1d" });
+  const { breaker, peer, held, take } = world;
+  for (let i = 0; i < 4; i += 1) await peer.record("failure");
+  await pass(30_000);
+  const asking = breaker.admit();
+  await letRun();
+  const ask = take();
+  await pass(110);
+  expect(await asking).toMatchObject({ allowed: true, degraded: true });
+  held.length = 0;
+  return { ...world, ask };
+}
+
+test("a place for a trial call that was granted too late is given back", async () => {
+  const { breaker, peer, held, ask } = await askTooLate();
+  await ask.carryOut();
+  expect((await peer.admit()).allowed).toBe(false);
+  // By its next probe the store is known to answer again, and the next contact of the target brings it there.
+  for (let i = 0; i < 50; i += 1) {
+    await pass(100);
+    for (const call of held.splice(0)) await call.carryOut();
+  }
+  const look = breaker.snapshot();
+  await letRun();
+  for (const call of held.splice(0)) await call.carryOut();
+  await look;
+  for (const call of held.splice(0)) await call.carryOut();
+  expect((await peer.admit()).allowed).toBe(true);
+});
+
+test("and at once where the store is known to answer", async () => {
+  const { breaker, peer, held, take } = holdBreaker({ probes: 1, probeTimeout: "1d" });
+  for (let i = 0; i < 4; i += 1) await peer.record("failure");
+  await pass(30_000);
+  const asking = breaker.admit();
+  await letRun();
+  const ask = take();
+  await pass(50);
+  const looking = breaker.for("eu").snapshot();
+  await letRun();
+  const look = take();
+  await pass(45);
+  await look.carryOut();
+  await looking;
+  await pass(15);
+  expect(await asking).toMatchObject({ degraded: true });
+  await ask.carryOut();
+  expect(held.map(({ words }) => words.slice(3))).toEqual([[-1, 0]]);
+  await held.shift()?.carryOut();
+  expect((await peer.admit()).allowed).toBe(true);
+});
+
+test("an answer that is no place for a trial call is given back to nobody", async () => {
+  const { peer, held, ask } = await askTooLate();
+  await peer.reset();
+  await ask.carryOut();
+  for (let i = 0; i < 50; i += 1) {
+    await pass(100);
+    for (const call of held.splice(0)) {
+      expect(call.step).toBe("probe");
+      await call.carryOut();
+    }
+  }
+});
