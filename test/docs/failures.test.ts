@@ -81,7 +81,8 @@ async function codeOf(words: string): Promise<string | undefined> {
     throw new Error(message);
   };
   const client = { evalsha: refuse, eval: refuse } satisfies RedisClient;
-  const limiter = createLimiter({ name: words, limits, store: redisStore(client) });
+  const store = redisStore(client);
+  const limiter = createLimiter({ name: words, limits, store, storeTimeout: "10s" });
   let code: string | undefined;
   const listen = (published: unknown): void => {
     const { limiter: name, reason } = published as DegradedDecision;
