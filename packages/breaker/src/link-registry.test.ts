@@ -56,6 +56,21 @@ describe("the links of a breaker", () => {
     expect(registry.of("a")).toBe(held);
   });
 
+  test("that were made again are not forgotten with those that are gone", async () => {
+    const { registry, made } = start(1);
+    registry.of("a");
+    registry.of("b");
+    await new Promise((resolve) => setImmediate(resolve));
+    collectGarbage();
+    made();
+    const held = registry.of("a");
+    expect(made()).toEqual(["a"]);
+    // It is told now that the first is gone.
+    await letGo();
+    registry.of("b");
+    expect(registry.of("a")).toBe(held);
+  });
+
   test("that nobody holds are let go", async () => {
     const { registry, made } = start(10);
     for (let i = 0; i < 1_000; i += 1) registry.of(`t${i}`);

@@ -177,6 +177,27 @@ describe("a signal that lives long", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
+  test("gives up the last call of several, and one that began after all others had ended", async () => {
+    const { breaker } = breakerOnClock();
+    const controller = new AbortController();
+    const { signal } = controller;
+    await breaker.run(() => 0);
+    const running = [
+      breaker.run(() => 1, { signal }),
+      breaker.run(() => 2, { signal }),
+      breaker.run(never, { signal }),
+    ];
+    expect(await Promise.all(running.slice(0, 2))).toEqual([1, 2]);
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    controller.abort(reason);
+    await expect(running[2]).rejects.toBe(reason);
+    const next = new AbortController();
+    await breaker.run(() => 3, { signal: next.signal });
+    const last = breaker.run(never, { signal: next.signal });
+    next.abort(reason);
+    await expect(last).rejects.toBe(reason);
+  });
+
   test("is told apart from another", async () => {
     const { breaker } = breakerOnClock();
     const [one, other] = [new AbortController(), new AbortController()];

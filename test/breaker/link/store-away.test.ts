@@ -377,11 +377,18 @@ describe("what is no answer", () => {
   });
 
   test("nor does a clock that tells no time end a process, before anybody is told of it", async () => {
+    hearWarnings();
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
-    const { options } = holdBreaker();
+    const { options, take } = holdBreaker();
     const store = { ...(options.store as Store), owner: {}, now: () => Number.NaN };
     const breaker = createBreaker({ ...options, store });
+    const asking = breaker.admit();
+    await letRun();
+    await Promise.all([
+      expect(asking).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" }),
+      take().fail(refused),
+    ]);
     vi.useRealTimers();
     await new Promise((resolve) => setTimeout(resolve, 5));
     process.off("unhandledRejection", unhandled);
