@@ -78,9 +78,11 @@ test.concurrent.each(outages)(
     );
     const since = (moment: number, target: string) =>
       callers.called.filter((one) => one.at >= moment && one.target === target);
-    await delay(300);
+    // Most of it is reported before the outage.
+    await delay(800);
     expect(callers.called.filter(({ degraded }) => degraded)).toEqual([]);
 
+    const seen = since(0, "failing").length;
     const lostAt = performance.now();
     await FAULTS[fault](server);
     upstream.isWell = false;
@@ -88,8 +90,8 @@ test.concurrent.each(outages)(
     expect(await well.snapshot()).toMatchObject({ state: "closed", degraded: true, failures: 0 });
     const opened = await failing.snapshot();
     expect(opened).toMatchObject({ state: "open", degraded: true });
-    // Its own window goes on: what it saw before the outage is there as well.
-    expect(opened.successes).toBeGreaterThan(0);
+    // Its own window goes on: what it saw before the outage is there as well, and only every second call is noted here.
+    expect(opened.successes).toBeGreaterThanOrEqual(seen);
     expect(since(lostAt, "well").filter(({ ended }) => ended !== "fine")).toEqual([]);
     expect(since(lostAt, "well").at(-1)).toMatchObject({ state: "closed", degraded: true });
     expect(since(lostAt, "failing").at(-1)).toMatchObject({ ended: "refused", state: "open" });

@@ -15,7 +15,7 @@ test("a trial call that hangs is a failure, and slow, when its time is over, tho
     store: redisStore(client, { clock: () => now }),
     storeTimeout: "1m",
     minimumCalls: 1,
-    slowCall: "10s",
+    slowCall: 40,
     openFor: "30s",
     probes: 2,
     probeTimeout: PROBE_TIMEOUT_MS,

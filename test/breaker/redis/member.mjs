@@ -48,9 +48,21 @@ const tasks = {
     return { reached, answer };
   },
 
-  forceOpen: () => breaker.forceOpen(),
-  reset: () => breaker.reset(),
+  forceOpen: () => untilTaken(() => breaker.forceOpen()),
+  reset: () => untilTaken(() => breaker.reset()),
 };
+
+/** On a machine that does other things as well an order may be late, and is given again. */
+async function untilTaken(order) {
+  for (;;) {
+    try {
+      return await order();
+    } catch (error) {
+      if (error.code !== "HEADGATE_STORE_UNAVAILABLE") throw error;
+      await delay(PAUSE_MS);
+    }
+  }
+}
 
 async function callUntilStopped(own) {
   while (!own.stopped) {

@@ -110,3 +110,26 @@ test("trial calls of a process far away are leased as long as those of its neigh
   expect(await other.snapshot()).toMatchObject({ state: "closed", degraded: false });
   expect(await breaker.snapshot()).toMatchObject({ state: "closed", degraded: false });
 });
+
+test("places that were granted too late for who asked are given back, long before their time is over", async () => {
+  const options = { name: "late-grants", minimumCalls: 1, openFor: 200, probes: 2 } as const;
+  const [breaker, other] = [start(far, options), start(near, options)];
+  await other.reset();
+  await other.record("failure");
+  await other.snapshot();
+  const { state, retryAfterMs } = await breaker.snapshot();
+  expect(state).toBe("open");
+  await new Promise((resolve) => setTimeout(resolve, retryAfterMs));
+  proxy.hold("replies");
+  const asked = await Promise.all([breaker.admit(), breaker.admit()]);
+  // They go by what this process knows by itself; Redis has granted both.
+  for (const permit of asked) expect(permit).toMatchObject({ degraded: true });
+  expect(await other.admit()).toMatchObject({ allowed: false, state: "half-open" });
+  proxy.pass();
+  await waitUntil("a place is free", 5_000, async () => {
+    // What could not be given back at once is with the next that is told.
+    await breaker.snapshot();
+    const permit = await other.admit();
+    return permit.allowed || undefined;
+  });
+});

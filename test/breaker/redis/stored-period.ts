@@ -1,9 +1,9 @@
 import type { BreakerState } from "@headgate/breaker";
 
-/** A trial call under way, as Redis has it. */
+/** A trial call under way, as Redis has it. Times are microseconds since the epoch. */
 export interface StoredLease {
   readonly id: number;
-  /** Microseconds since the epoch. */
+  readonly since: number;
   readonly ends: number;
 }
 
@@ -34,7 +34,7 @@ const STATES: readonly BreakerState[] = [
   "metrics-only",
 ];
 const RECORD_WIDTH = 58;
-const LEASE_WIDTH = 13;
+const LEASE_WIDTH = 20;
 
 /** Reads the bytes of a target's record by what the head of period.lua says of them, and by nothing of ours. */
 export function readStoredPeriod(bytes: Buffer): StoredPeriod {
@@ -57,7 +57,7 @@ export function readStoredPeriod(bytes: Buffer): StoredPeriod {
   const [opened, calls, failures, slow] = [next(2), next(5), next(5), next(5)];
   const [done, doneFailures, doneSlow] = [next(2), next(2), next(2)];
   const leases: StoredLease[] = [];
-  while (at < bytes.length) leases.push({ id: next(6), ends: next(7) });
+  while (at < bytes.length) leases.push({ id: next(6), since: next(7), ends: next(7) });
   return {
     ...{ state, id, since, ends, opened, calls, failures, slow },
     ...{ done, doneFailures, doneSlow, leases },
