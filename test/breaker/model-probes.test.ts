@@ -9,7 +9,7 @@ import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 
-const HISTORIES = 80 * SCALE;
+const HISTORIES = 50 * SCALE;
 const ROUNDS = 6;
 const LANES = 32;
 

@@ -33,7 +33,7 @@ const STATES = ["closed", "open", "half-open", "forced-open", "disabled", "metri
 describe("random commands do what the model says", () => {
   test("in memory", async () => {
     const seen = new Map<string, number>();
-    await runHistories(600 * SCALE, async (random, history) => {
+    await runHistories(400 * SCALE, async (random, history) => {
       const time = new MicroClock(START);
       const store = memoryStore({ clock: time.clock });
       await follow(random, `memory-${history}`, [store], time, seen);
@@ -43,7 +43,7 @@ describe("random commands do what the model says", () => {
 
   test("in memory, where time goes on when the clock steps back", async () => {
     const seen = new Map<string, number>();
-    await runHistories(300 * SCALE, async (random, history) => {
+    await runHistories(200 * SCALE, async (random, history) => {
       const time = new MicroClock(START);
       let behind = 0n;
       const store = memoryStore({ clock: () => new MicroClock(time.now - behind).clock() });
@@ -59,7 +59,7 @@ describe("random commands do what the model says", () => {
   test("in a fleet on Redis", async () => {
     const seen = new Map<string, number>();
     await runHistories(
-      200 * SCALE,
+      120 * SCALE,
       async (random, history) => {
         const time = new MicroClock(START);
         await follow(random, `fleet-${history}`, fleetOn(time), time, seen);
@@ -72,7 +72,7 @@ describe("random commands do what the model says", () => {
   test("in a fleet on Redis, of which each process has options of its own", async () => {
     const seen = new Map<string, number>();
     await runHistories(
-      150 * SCALE,
+      100 * SCALE,
       async (random, history) => {
         const time = new MicroClock(START);
         await follow(random, `deploy-${history}`, fleetOn(time), time, seen, { isDeploying: true });
@@ -85,7 +85,7 @@ describe("random commands do what the model says", () => {
   test("in a fleet on Redis, whose clock steps back", async () => {
     const seen = new Map<string, number>();
     await runHistories(
-      150 * SCALE,
+      100 * SCALE,
       async (random, history) => {
         const time = new MicroClock(START);
         await follow(random, `steps-${history}`, fleetOn(time), time, seen, {

@@ -14,25 +14,40 @@ const ANSWER = 10;
 /** Microseconds. */
 const DAY = 86_400_000_000n;
 
+/** A target, as it is contacted in each place. */
+export type KeysOfPlaces = readonly [TargetKeys, TargetKeys];
+
 /** A target with a random policy that is kept in two places, and what both told of it. */
 export class RandomTarget {
-  /** In each place. */
-  readonly keys: readonly [TargetKeys, TargetKeys];
+  /** By each of the policies with which it is contacted: mostly one, two in a deploy. */
+  readonly #keys: readonly KeysOfPlaces[];
   readonly names = [new Names(), new Names()] as const;
   told: Told = { periods: [], leases: [], kind: 0 };
   #left = 0n;
 
   constructor(random: Random, name: string) {
-    const { policy } = readBreakerOptions(randomBreaker(random).options);
-    this.keys = [keysOf(`${name}-0`, policy), keysOf(`${name}-1`, policy)];
+    const policies = Array.from({ length: random.chance(0.7) ? 1 : 2 }, () => {
+      return readBreakerOptions(randomBreaker(random).options).policy;
+    });
+    this.#keys = policies.map((policy) => [
+      keysOf(`${name}-0`, policy),
+      keysOf(`${name}-1`, policy),
+    ]);
+  }
+
+  /** By one of its policies. */
+  keys(random: Random): KeysOfPlaces {
+    return random.pick(this.#keys);
   }
 
   /** Microseconds until something may change. */
   get moments(): bigint[] {
-    const { window, size, lease } = this.keys[0].policy;
-    const length = window.kind === "time" ? BigInt(size) : DAY;
-    const ofWindow = [length / 50n, (length * 48n) / 50n, (length * 49n) / 50n, length];
-    return [this.#left, this.#left, ...ofWindow, BigInt(lease), DAY, 6n * DAY];
+    const ofPolicies = this.#keys.flatMap(([{ policy }]) => {
+      const { window, size, lease } = policy;
+      const length = window.kind === "time" ? BigInt(size) : DAY;
+      return [BigInt(lease), length / 50n, (length * 48n) / 50n, (length * 49n) / 50n, length];
+    });
+    return [this.#left, this.#left, ...ofPolicies, DAY, 6n * DAY];
   }
 
   /** Fails unless both places replied the same. */
@@ -40,7 +55,7 @@ export class RandomTarget {
     const [one, other] = [this.names[0].rename(replies[0]), this.names[1].rename(replies[1])];
     claim(
       one.length === other.length && one.every((number, i) => number === other[i]),
-      () => `${one} and ${other}: ${explain()}, ${this.keys[0].policy.description}`,
+      () => `${one} and ${other}: ${explain()}`,
     );
     const [period, answer] = [one[PERIOD] as number, one[ANSWER] as number];
     const { periods, leases } = this.told;
@@ -54,7 +69,8 @@ export class RandomTarget {
 }
 
 function keysOf(name: string, policy: TargetKeys["policy"]): TargetKeys {
-  return { periodKey: `{${name}}`, windowKey: `{${name}}:window`, policy };
+  const shape = `${policy.window.kind}-${policy.size}`;
+  return { periodKey: `{${name}}`, windowKey: `{${name}}:${shape}`, policy };
 }
 
 /** Numbers for the periods and leases of one store, in the order in which it told of them. */

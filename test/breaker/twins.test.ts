@@ -15,10 +15,11 @@ import type { Random } from "../conformance/random.ts";
 import { randomStart } from "../conformance/random-steps.ts";
 import type { RandomCall } from "./random-contacts.ts";
 import { randomCall } from "./random-contacts.ts";
+import type { KeysOfPlaces } from "./random-target.ts";
 import { RandomTarget } from "./random-target.ts";
 import { randomStepBack, randomWait } from "./random-wait.ts";
 
-const HISTORIES = 500 * SCALE;
+const HISTORIES = 300 * SCALE;
 const LENGTH = 60;
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
@@ -78,12 +79,13 @@ test("several calls of a script at once are as many calls one after the other", 
         time.advance(randomWait(random, random.pick(targets).moments));
         const drawn = Array.from({ length: random.whole(1, 4) }, () => {
           const target = random.pick(targets);
-          return { target, call: randomCall(random, target.told, target.keys[0]) };
+          const keys = target.keys(random);
+          return { target, keys, call: randomCall(random, target.told, keys[0]) };
         });
         const calls = drawn.filter(({ call }) => call.step === drawn[0]?.call.step);
         const together = await runTogether(random, time, calls);
-        for (const [i, { target, call }] of calls.entries()) {
-          const alone = await call.run(store.run, target.keys[1], target.names[1].idOf);
+        for (const [i, { target, keys, call }] of calls.entries()) {
+          const alone = await call.run(store.run, keys[1], target.names[1].idOf);
           const explain = () => `${call.text}, ${i + 1} of ${calls.length} at ${time.now}`;
           target.learn([together[i] ?? [], alone], explain);
         }
@@ -190,6 +192,7 @@ function periodOfKind(kind: number): Buffer {
 
 interface Drawn {
   readonly target: RandomTarget;
+  readonly keys: KeysOfPlaces;
   readonly call: RandomCall;
 }
 
@@ -206,8 +209,8 @@ async function runTogether(
     args.push(...step.parameters(call));
     return [];
   };
-  for (const { target, call } of calls) {
-    await call.run(collect, target.keys[0], target.names[0].idOf);
+  for (const { target, keys: places, call } of calls) {
+    await call.run(collect, places[0], target.names[0].idOf);
   }
   const source = calls[0]?.call.step.script.source ?? "";
   const birth = random.whole(0, 2 ** 48 - 1);
@@ -244,14 +247,18 @@ async function compare(
 ): Promise<void> {
   const runScript = redisStore(redis, { clock: time.clock }).run;
   const target = new RandomTarget(random, name);
-  const { keys, names } = target;
+  const { names } = target;
   for (let step = 0; step < LENGTH; step++) {
     time.advance(randomWait(random, target.moments));
     if (random.chance(stepsBack)) time.now -= randomStepBack(random, time.now);
+    const keys = target.keys(random);
     const call = randomCall(random, target.told, keys[0]);
     const twin = await call.run(runTwin, keys[0], names[0].idOf);
     const script = await call.run(runScript, keys[1], names[1].idOf);
-    target.learn([twin, script], () => `by twin and by script ${call.text} at ${time.now}`);
+    target.learn(
+      [twin, script],
+      () => `${call.text} at ${time.now}, ${keys[0].policy.description}`,
+    );
     seen.add(target.told.kind);
   }
 }
