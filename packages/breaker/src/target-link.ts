@@ -3,7 +3,7 @@ import { codeOf, toMilliseconds, warn } from "@headgate/core/floors";
 import { publishStateChange } from "./channels.ts";
 import type { LocalTarget } from "./local-target.ts";
 import { createLocalTarget } from "./local-target.ts";
-import { CLOSED, DISABLED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "./machine/period.ts";
+import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "./machine/period.ts";
 import type { TargetKeys } from "./machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "./machine/window.ts";
 import { Outbox } from "./outbox.ts";
@@ -119,7 +119,6 @@ export class TargetLink {
   /** Notes the outcome of a call that was let through in an era, -1 for any; where each is sent, resolves when it is counted. */
   note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
     if (era !== -1 && era !== this.#era) return undefined;
-    if (this.#view?.kind === DISABLED) return undefined;
     // Periods of this process alone are unknown to the store.
     const period = era === -1 || this.view.degraded ? -1 : this.view.period;
     const { isEachSent, unsent } = this.#context;
