@@ -11,10 +11,10 @@ import { listenToBreaker } from "./breaker-events.ts";
 import { longest, startCallers } from "./callers.ts";
 
 /** Longer than the default, for a machine that does other things as well. */
-const STORE_TIMEOUT_MS = 250;
+const STORE_TIMEOUT_MS = 400;
 /** What a busy machine adds to a timer. */
 const NOISE_MS = 50;
-const AWAY_MS = 1_200;
+const AWAY_MS = 1_500;
 /** Clients come back in their own time: ioredis after up to 2 s. */
 const BACK_MS = 10_000;
 

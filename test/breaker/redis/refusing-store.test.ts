@@ -126,6 +126,6 @@ describe.each(LIBRARIES)("a password that the client does not have, seen through
     // The server has words of several kinds for it; each is told once.
     const messages = warnings.map(({ message }) => message);
     expect(new Set(messages).size, messages.join("\n")).toBe(messages.length);
-    expect(messages.join()).toContain("NOAUTH");
+    expect(messages.join()).toMatch(/NOAUTH|gave no answer/);
   });
 });

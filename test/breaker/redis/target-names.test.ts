@@ -9,7 +9,7 @@ import { STORE_ALONE } from "../../redis/store-alone.ts";
 import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";
 
-const TARGETS = 400;
+const TARGETS = 200;
 
 let server: RedisProcess;
 let redis: Redis;
