@@ -307,6 +307,20 @@ describe("by hand", () => {
     },
   );
 
+  test("a reset elsewhere is known to those who only record what they called by themselves", async () => {
+    const { breaker, peer, held } = holdBreaker({ storeTimeout: "1m" });
+    await peer.disable();
+    for (const expected of [0, 1]) {
+      if (expected === 1) await peer.reset();
+      for (let i = 0; i < 4; i += 1) {
+        await breaker.record("success");
+        await pass(1_000);
+        for (const call of held.splice(0)) await call.carryOut();
+      }
+      expect((await peer.snapshot()).calls).toBeGreaterThanOrEqual(expected);
+    }
+  });
+
   test("an order is known here at once", async () => {
     const world = holdBreaker();
     const ordering = world.breaker.forceOpen();

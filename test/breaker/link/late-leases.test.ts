@@ -65,7 +65,7 @@ test("and at once where the store is known to answer", async () => {
 });
 
 test("an answer that is no place for a trial call is given back to nobody", async () => {
-  const { peer, held, ask } = await askTooLate();
+  const { breaker, peer, held, take, ask } = await askTooLate();
   await peer.reset();
   await ask.carryOut();
   for (let i = 0; i < 50; i += 1) {
@@ -75,4 +75,9 @@ test("an answer that is no place for a trial call is given back to nobody", asyn
       await call.carryOut();
     }
   }
+  const look = breaker.snapshot();
+  await letRun();
+  await take().carryOut();
+  await look;
+  expect(held).toEqual([]);
 });
