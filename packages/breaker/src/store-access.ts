@@ -14,7 +14,9 @@ export interface StoreAccess {
     call: Call,
     onLate?: (reply: readonly number[]) => void,
   ): Promise<readonly number[]>;
-  /** The same at once, where the store is memory of this process. */
+  /** Sends a step that nobody waits for, whatever is known of the store. Rejects as the store does. */
+  send<Call>(step: Step<Call>, call: Call): Promise<unknown>;
+  /** As `run`, but at once, where the store is memory of this process. */
   readonly runNow: Store["runNow"];
   /** Why the store did not answer; throws every other error. */
   readFailure(error: unknown): HeadgateError;
@@ -29,6 +31,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
       now,
       isShared: false,
       run: store.run,
+      send: store.run,
       runNow: store.runNow,
       readFailure(error) {
         throw error;
@@ -67,6 +70,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
         throw error;
       }
     },
+    send: store.run,
     runNow: undefined,
     readFailure: (error) => storeFailure(error, watch.notices),
     async close() {

@@ -26,9 +26,6 @@ export interface Heard {
   readonly number: number;
 }
 
-/** As many as a fleet has places for trial calls. */
-const MOST_UNRETURNED = 100;
-
 export interface ContactOptions {
   readonly breaker: string;
   readonly name: string;
@@ -45,8 +42,6 @@ export class TargetContacts {
   /** The last that was learned of the fleet. */
   #known: View | undefined;
   #isDegraded = false;
-  /** Leases that could not be given back yet. */
-  readonly #unreturned: number[] = [];
   readonly #onLate = (reply: readonly number[]): void => this.#giveBackLate(reply);
 
   constructor(options: ContactOptions) {
@@ -104,21 +99,15 @@ export class TargetContacts {
   }
 
   /**
-   * A place for a trial call that was given too late is held by nobody. Replies are late when the store was away, so that
-   * giving it back may have to wait.
+   * A place for a trial call that was given too late is held by nobody. It goes back on the way on which it came, which
+   * works, even while the store is still known to be down; where it does not arrive, the lease ends by itself.
    */
   #giveBackLate(reply: readonly number[]): void {
-    const lease = readPermit(reply);
-    if (lease > 0) this.#giveBack(lease);
-  }
-
-  #giveBack(lease: number): void {
     const { access, keys } = this.#options;
+    const lease = readPermit(reply);
+    if (!(lease > 0)) return;
     const told = { admitted: -1, outcomes: undefined, lease, outcome: -1, asks: false };
-    access.run(contact, { target: keys, ...told }).catch(() => {
-      // One that is not given back ends by itself.
-      if (this.#unreturned.length < MOST_UNRETURNED) this.#unreturned.push(lease);
-    });
+    access.send(contact, { target: keys, ...told }).catch(() => {});
   }
 
   /** The store answers: this process only counts, for the next time that it is away. */
@@ -128,7 +117,6 @@ export class TargetContacts {
     if (this.#isDegraded) local?.handBack();
     this.#isDegraded = false;
     if (outcomes !== undefined) local?.count(outcomes);
-    for (const lease of this.#unreturned.splice(0)) this.#giveBack(lease);
   }
 
   /** The store did not answer: this process goes on by itself. Throws every other error. */
