@@ -224,6 +224,23 @@ describeWorlds(10, (world) => {
       expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
     });
 
+    test("is forgotten a day after the last lease could have ended", async () => {
+      const { breaker, time } = await openHalf({ probes: 3, probeTimeout: "10h" });
+      const [first, second] = [await breaker.admit(), await breaker.admit()];
+      const remembered = 10n * HOUR + SECOND + DAY;
+      time.advance(9n * HOUR);
+      await first.record("success");
+      time.advance(HOUR / 2n);
+      await second.release();
+      time.advance(remembered - 1n);
+      expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 1 });
+      await breaker.admit();
+      time.advance(remembered - 1n);
+      expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 1 });
+      time.advance(1n);
+      expect(await breaker.snapshot()).toMatchObject({ state: "closed", opened: 0 });
+    });
+
     async function openHalf(options: BreakerOptions) {
       const { breaker, time } = open({ minimumCalls: 1, ...options });
       await record(breaker, 1, "failure");

@@ -5,10 +5,13 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
+import { callWindow } from "../../packages/breaker/src/machine/call-window.ts";
 import { contact } from "../../packages/breaker/src/machine/contact.ts";
 import { order } from "../../packages/breaker/src/machine/order.ts";
 import { OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
+import { timeWindow } from "../../packages/breaker/src/machine/time-window.ts";
+import type { OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
@@ -189,6 +192,20 @@ function periodOfKind(kind: number): Buffer {
   const [expires, end] = [21, 28];
   return bytesOf(kind, PERIOD_WIDTH).fill(7, expires, end);
 }
+
+test("a batch is told with its outcomes in order, or counted, and keeps no more than can count", () => {
+  const [ordered, counted] = [callWindow.batch(3), timeWindow.batch(1_000)];
+  expect([`${ordered}`, ordered.size, `${counted}`, counted.size]).toEqual(["", 0, "0 0 0", 0]);
+  for (let call = 1; call <= 99; call++) {
+    const outcome = (call % 4) as OutcomeCode;
+    ordered.add(outcome);
+    counted.add(outcome);
+    expect(ordered.size).toBeLessThanOrEqual(6);
+    expect(ordered.size).toBeGreaterThanOrEqual(Math.min(call, 3));
+    expect(counted.size).toBe(call);
+  }
+  expect([`${ordered}`, `${counted}`]).toEqual(["123", "99 50 50"]);
+});
 
 interface Drawn {
   readonly target: RandomTarget;
