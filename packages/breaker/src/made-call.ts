@@ -39,7 +39,7 @@ async function makeBounded<Result>(
       ? undefined
       : setTimeout(() => giveUp({ how: "timeout", error: late(timeoutMs) }), timeoutMs);
   try {
-    return await Promise.race([givenUp, endingOf(call, controller)]);
+    return await Promise.race([givenUp, endingOf(call, { signal: controller.signal })]);
   } finally {
     clearTimeout(timer);
     forget?.();

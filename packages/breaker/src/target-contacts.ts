@@ -53,8 +53,7 @@ export class TargetContacts {
     const { access, keys } = this.#options;
     const call: Contact = {
       target: keys,
-      // Periods of a time when the store was away are unknown to it.
-      admitted: this.#isDegraded ? -1 : told.admitted,
+      admitted: told.admitted,
       outcomes: told.outcomes,
       lease: question.lease,
       outcome: question.outcome,
