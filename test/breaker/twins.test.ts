@@ -127,7 +127,7 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
 
 test.each([
   ["a period", "that is too short", TIME_WINDOW, "periodKey", bytesOf(1, PERIOD_WIDTH - 1)],
-  ["a period", "with half a lease", TIME_WINDOW, "periodKey", bytesOf(1, PERIOD_WIDTH + 19)],
+  ["a period", "with a byte of a lease", TIME_WINDOW, "periodKey", bytesOf(1, PERIOD_WIDTH + 1)],
   ["a period", "of a kind that there is not", TIME_WINDOW, "periodKey", periodOfKind(6)],
   [
     "a window of time",
