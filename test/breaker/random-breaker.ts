@@ -40,7 +40,7 @@ export function randomBreaker(random: Random): RandomBreaker {
   return { options, rules: rulesOf(options) };
 }
 
-export function rulesOf(options: RandomOptions): Rules {
+function rulesOf(options: RandomOptions): Rules {
   const { window, openFor } = options;
   const calls = typeof window === "number" ? MINIMUM_CALLS : Math.min(MINIMUM_CALLS, window.calls);
   return {
