@@ -10,7 +10,7 @@ import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "./machine/period.ts
 import type { OutcomeCode } from "./machine/window.ts";
 import type { Ending } from "./made-call.ts";
 import { makeCall } from "./made-call.ts";
-import { refusalOf, refuse } from "./refusal.ts";
+import { OpenRefusal, refusalOf } from "./refusal.ts";
 import { NO_OPTIONS, readRunOptions } from "./run-options.ts";
 import type { TargetLink } from "./target-link.ts";
 import { retryAfterMs, stateOf, toSnapshot } from "./view.ts";
@@ -83,7 +83,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       if (answer === 0) {
         publishRejected(rejected);
         if (fallback === undefined) throw new HeadgateBreakerOpen(rejected());
-        return fallback(refuse(rejected()));
+        return fallback(new OpenRefusal(rejected()));
       }
       const admission = admit(answer);
       const started = isTimed ? performance.now() : 0;

@@ -4,17 +4,22 @@ import type { RejectedCall } from "./channels.ts";
 import type { Ending } from "./made-call.ts";
 
 /** Why the fallback of a call is asked that was not let through. */
-export function refuse(rejected: RejectedCall): Refusal<never> {
-  let error: HeadgateBreakerOpen | undefined;
-  return {
-    because: "open",
-    retryAfterMs: rejected.retryAfterMs,
-    // Made when it is read: it costs more than all the rest of a call that is not let through.
-    get error() {
-      error ??= new HeadgateBreakerOpen(rejected);
-      return error;
-    },
-  };
+export class OpenRefusal {
+  readonly because = "open";
+  readonly retryAfterMs: number;
+  readonly #rejected: RejectedCall;
+  #error: HeadgateBreakerOpen | undefined;
+
+  constructor(rejected: RejectedCall) {
+    this.retryAfterMs = rejected.retryAfterMs;
+    this.#rejected = rejected;
+  }
+
+  /** Made when it is read: it costs more than all the rest of a call that is not let through. */
+  get error(): HeadgateBreakerOpen {
+    this.#error ??= new HeadgateBreakerOpen(this.#rejected);
+    return this.#error;
+  }
 }
 
 /** Why the fallback of a call is asked that was a failure. */
