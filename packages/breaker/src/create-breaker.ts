@@ -23,7 +23,6 @@ import { TargetLink } from "./target-link.ts";
 /** The links of a name on a store: breakers that share it know, and tell, the same. */
 interface Links {
   of(target: string): TargetLink;
-  users: number;
   /** Sends what was collected. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -42,14 +41,12 @@ export function createBreaker<Result = unknown>(
   const links = sharedBy(claim.identity, "breaker-links/1", () =>
     linkTargets(name, store, settings),
   );
-  links.users += 1;
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
-    claim.release();
-    links.users -= 1;
+    const isLast = claim.release();
     await links.flush();
-    if (links.users === 0) await links.close();
+    if (isLast) await links.close();
   }
 
   const guard = {
@@ -86,7 +83,6 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
     access,
     local: access.isShared ? memoryOn(store, settings.maxTargets) : undefined,
     flushInterval,
-    isEachSent: !access.isShared || flushInterval === 0,
     freshFor: freshFor(access.isShared, settings),
     unsent,
   };
@@ -103,7 +99,6 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
     (target) => new TargetLink(target, keysOf(target), context),
   );
   return {
-    users: 0,
     of: (target) => registry.of(target),
     async flush() {
       await Promise.all([...unsent].map((link) => link.drain()));

@@ -23,10 +23,8 @@ export interface LinkContext {
   readonly access: StoreAccess;
   /** Memory of this process; undefined where the store itself is. */
   readonly local: Store | undefined;
-  /** Microseconds that outcomes are collected for. */
+  /** Microseconds that outcomes are collected for; 0 sends each by itself, as it is where nothing is shared. */
   readonly flushInterval: number;
-  /** Whether each outcome is sent by itself instead. */
-  readonly isEachSent: boolean;
   /** For how many microseconds a view may be used. */
   readonly freshFor: number;
   /** Links that have something to send. */
@@ -121,8 +119,8 @@ export class TargetLink {
     if (era !== -1 && era !== this.#era) return undefined;
     // Periods of this process alone are unknown to the store.
     const period = era === -1 || this.view.degraded ? -1 : this.view.period;
-    const { isEachSent, unsent } = this.#context;
-    if (!isEachSent) {
+    const { access, flushInterval, unsent } = this.#context;
+    if (access.isShared && flushInterval > 0) {
       unsent.add(this);
       this.#outbox.add(outcome, period);
       return undefined;

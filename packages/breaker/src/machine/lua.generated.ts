@@ -2,7 +2,7 @@
 import type { LuaSource } from "@headgate/core/floors";
 
 export const contactLua: LuaSource = {
-  sha1: "e3cd5bea88317549f00f3b800145d7e042d5944c",
+  sha1: "52564ec0df6a9a01fc54dd2ec5f714a17dff0954",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
@@ -357,6 +357,7 @@ end
 local function emptyWindow(target)
 target.window = target.policy.window.fresh(now, target.policy.size)
 target.window.began, target.window.dirty = now, true
+target.period.emptied = now
 end
 local function openWindow(target, bytes)
 local policy = target.policy
@@ -430,7 +431,7 @@ return replies`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "f06ddf675dfb219090b9336f6ffb37cbde08fb40",
+  sha1: "d6612de996f310495b62114a5f53f902495c5b55",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
@@ -785,6 +786,7 @@ end
 local function emptyWindow(target)
 target.window = target.policy.window.fresh(now, target.policy.size)
 target.window.began, target.window.dirty = now, true
+target.period.emptied = now
 end
 local function openWindow(target, bytes)
 local policy = target.policy
@@ -847,7 +849,6 @@ beginByHand(period, kind, id, counts)
 end
 period.opened = opened
 if empties then
-period.emptied = now
 emptyWindow(target)
 end
 return writeTarget(target, 0)

@@ -26,7 +26,6 @@ local function order(target, kind, lasts, opened, empties)
   end
   period.opened = opened
   if empties then
-    period.emptied = now
     emptyWindow(target)
   end
   return writeTarget(target, 0)

@@ -48,10 +48,7 @@ export const order: Step<Order> = {
     else if (kind === HALF_OPEN) beginHalfOpen(period, id, now);
     else beginByHand(period, kind, id, now, window);
     period.opened = opened;
-    if (empties) {
-      period.emptied = now;
-      emptyWindow(read, policy, now);
-    }
+    if (empties) emptyWindow(read, policy, now);
     return writeTarget(target, read, memory, now, 0);
   },
 };

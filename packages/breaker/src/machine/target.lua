@@ -48,6 +48,7 @@ end
 local function emptyWindow(target)
   target.window = target.policy.window.fresh(now, target.policy.size)
   target.window.began, target.window.dirty = now, true
+  target.period.emptied = now
 end
 
 -- Reads the window behind the 7 bytes that say when it began, and brings it to the present.

@@ -57,6 +57,7 @@ export function emptyWindow(
   { window, size }: BreakerPolicy,
   now: number,
 ): void {
+  target.period.emptied = now;
   target.window = window.fresh(now, size);
   target.began = now;
   target.windowIsDirty = true;

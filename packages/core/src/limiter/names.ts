@@ -5,8 +5,8 @@ import { sharedBy } from "./shared.ts";
 /** What counts under a name, known by owner, prefix and name: those that share this object share their counts. */
 export interface NameClaim {
   readonly identity: object;
-  /** Gives the name back; the last one to do so frees it. */
-  release(): void;
+  /** Gives the name back; the last one to do so frees it, and is told true. */
+  release(): boolean;
 }
 
 interface NameEntry {
@@ -45,10 +45,10 @@ export function claimName(store: Store, name: string, policy: string, kind = "li
   return {
     identity: entry,
     release() {
-      if (released) return;
+      if (released) return false;
       released = true;
       entry.users -= 1;
-      if (entry.users === 0) names.delete(id);
+      return entry.users === 0 && names.delete(id);
     },
   };
 }
