@@ -4,11 +4,8 @@
 //
 //   pnpm build && node test/bench/breaker.mjs [rounds] [--json]
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { BREAKER_CHANNELS, createBreaker } from "@headgate/breaker";
@@ -23,8 +20,8 @@ import {
   SamplingBreaker,
   wrap,
 } from "cockatiel";
-import { Redis } from "ioredis";
 import Opossum from "opossum";
+import { startRedis } from "./start-redis.mjs";
 
 const { values, positionals } = parseArgs({
   options: { json: { type: "boolean", default: false } },
@@ -38,21 +35,7 @@ const TURN = 100;
 /** Longer than the run: nothing becomes half-open on the way. */
 const HOUR = 3_600_000;
 
-const dir = mkdtempSync(join(tmpdir(), "bench-"));
-const socket = join(dir, "redis.sock");
-const server = spawn(
-  "redis-server",
-  ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir],
-  { stdio: "ignore" },
-);
-process.once("exit", () => {
-  server.kill("SIGKILL");
-  rmSync(dir, { recursive: true, force: true });
-});
-const connect = () => new Redis(socket, { retryStrategy: () => 20, maxRetriesPerRequest: null });
-const control = connect();
-control.on("error", () => {});
-await control.ping();
+const { connect, control } = await startRedis();
 
 function version(name) {
   const manifest = new URL(`../../node_modules/${name}/package.json`, import.meta.url);

@@ -3,16 +3,13 @@
 // a busy machine disturbs all alike. Absolute times are this machine's; the ratios carry over.
 //
 //   pnpm build && node test/bench/redis-time.mjs [rounds]
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
 import { RedisStore as RateLimitRedis } from "rate-limit-redis";
 import { RateLimiterRedis } from "rate-limiter-flexible";
+import { startRedis } from "./start-redis.mjs";
 
 const require = createRequire(import.meta.url);
 const FastifyRedisStore = require("@fastify/rate-limit/store/RedisStore.js");
@@ -22,23 +19,7 @@ const CALLS = 4_000;
 const AT_ONCE = 64;
 const SUBJECTS = 200;
 
-const dir = mkdtempSync(join(tmpdir(), "bench-"));
-const socket = join(dir, "redis.sock");
-const server = spawn(
-  "redis-server",
-  ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir],
-  {
-    stdio: "ignore",
-  },
-);
-process.once("exit", () => {
-  server.kill("SIGKILL");
-  rmSync(dir, { recursive: true, force: true });
-});
-const connect = () => new Redis(socket, { retryStrategy: () => 20, maxRetriesPerRequest: null });
-const control = connect();
-control.on("error", () => {});
-await control.ping();
+const { connect, control } = await startRedis();
 
 function headgate(name, limits) {
   const limiter = createLimiter({ name, limits, store: redisStore(connect()) });
