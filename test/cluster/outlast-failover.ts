@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, slidingLog } from "@headgate/core";
-import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
-import type { LostPrimary } from "../support/lost-primaries.ts";
-import type { RedisProcess } from "../support/redis-process.ts";
+import type { Failover } from "../support/lost-primaries.ts";
+import { loseTo } from "../support/lost-primaries.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import type { Asked } from "./callers.ts";
 import { admittedBy, percentile, startCallers } from "./callers.ts";
@@ -16,19 +15,11 @@ const NOISE_MS = 50;
 /** Few enough that all of them are asked for on each side of a failover. */
 const LIMIT = 60;
 
-export interface Failover {
-  readonly client: RedisClient;
+interface FailoverOfSubjects extends Failover {
   /** Whose counts the primary has that is lost. */
   readonly subjects: readonly string[];
   /** Who is asked for as well. */
   readonly others?: readonly string[];
-  readonly fault: LostPrimary<string>["fault"];
-  /** The primary that will be lost. */
-  readonly primary: RedisProcess;
-  /** Resolves when somebody else has its place. */
-  takenOver(): Promise<unknown>;
-  /** From then to the first undegraded decision of every subject; clients have a backoff of their own. */
-  readonly recoveryMs: number;
 }
 
 /** What was answered, and when. */
@@ -42,8 +33,8 @@ export interface Outlasted {
 }
 
 /** Loses a primary under load: answers come in time, no more than the bound is admitted, and the store decides again. */
-export async function outlastFailover(failover: Failover): Promise<Outlasted> {
-  const { client, subjects, others = [], fault, primary, takenOver, recoveryMs } = failover;
+export async function outlastFailover(failover: FailoverOfSubjects): Promise<Outlasted> {
+  const { client, subjects, others = [], recoveryMs } = failover;
   const limits = [slidingLog({ limit: LIMIT, window: "7d" })];
   const store = redisStore(client);
   const limiter = createLimiter({ name: "api", limits, store, denyCache: false }) as Limiter;
@@ -51,11 +42,7 @@ export async function outlastFailover(failover: Failover): Promise<Outlasted> {
   await delay(300);
   const before = [...callers.asked];
 
-  const lostAt = performance.now();
-  if (fault === "killed") await primary.kill();
-  else primary.freeze();
-  await takenOver();
-  const takenOverAt = performance.now();
+  const { lostAt, takenOverAt } = await loseTo(failover);
   let backAt: number;
   try {
     backAt = await waitUntil("every subject is counted by the store again", recoveryMs, () =>

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createBreaker } from "@headgate/breaker";
-import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
-import type { LostPrimary } from "../../support/lost-primaries.ts";
-import type { RedisProcess } from "../../support/redis-process.ts";
+import type { Failover } from "../../support/lost-primaries.ts";
+import { loseTo } from "../../support/lost-primaries.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { listenToBreaker } from "./breaker-events.ts";
 import { longest, startCallers } from "./callers.ts";
@@ -16,24 +15,17 @@ const NOISE_MS = 50;
 /** A replica may not have heard of the last moments. */
 const REPLICATED_MS = 300;
 
-export interface Failover {
-  readonly client: RedisClient;
+interface FailoverOfTargets extends Failover {
   /** Targets of the primary that is lost: some are open, some forced open, the others closed. */
   readonly targets: readonly string[];
   /** Targets that other primaries have. */
   readonly others?: readonly string[];
-  readonly fault: LostPrimary<string>["fault"];
-  readonly primary: RedisProcess;
-  /** Resolves when somebody else has its place. */
-  takenOver(): Promise<unknown>;
-  /** From then to the first undegraded answer of every target; clients have a backoff of their own. */
-  readonly recoveryMs: number;
 }
 
 /** Loses a primary under load: calls are answered in time, states go on, and are what they were when somebody else has them. */
-export async function surviveFailover(failover: Failover): Promise<string> {
-  const { client, targets, others = [], fault, primary, takenOver, recoveryMs } = failover;
-  const name = `failover-${fault}`;
+export async function surviveFailover(failover: FailoverOfTargets): Promise<string> {
+  const { client, targets, others = [], recoveryMs } = failover;
+  const name = `failover-${failover.fault}`;
   const events = listenToBreaker(name);
   const breaker = createBreaker<string>({
     name,
@@ -60,11 +52,7 @@ export async function surviveFailover(failover: Failover): Promise<string> {
   );
   await delay(REPLICATED_MS);
 
-  const lostAt = performance.now();
-  if (fault === "killed") await primary.kill();
-  else primary.freeze();
-  await takenOver();
-  const takenOverAt = performance.now();
+  const { lostAt, takenOverAt } = await loseTo(failover);
   let backAt: number;
   try {
     backAt = await waitUntil("every target is in the shared state", recoveryMs, async () => {
