@@ -12,7 +12,7 @@ import { BREAKER_CHANNELS, createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import Fastify from "fastify";
 import { Redis } from "ioredis";
-import { startUpstream } from "./upstream.mjs";
+import { startUpstream } from "../upstream.mjs";
 
 const app = Fastify({ logger: { level: "warn" } });
 const upstream = await startUpstream();

@@ -1,4 +1,4 @@
-// The service that the example asks: it tells prices, and fails when it is told to. Yours is somebody else's.
+// The service that fastify-upstream and express-upstream ask: it tells prices, and fails when it is told to. Yours is somebody else's.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
