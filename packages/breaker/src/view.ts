@@ -21,23 +21,23 @@ export interface View {
 }
 
 /** Where the numbers of a reply of contact.lua are. */
-const CAUSE = 4;
-const COUNTS = 7;
-const PERMIT = 10;
-const IS_NEW = 11;
-const NUMBERS = 12;
+const CAUSE = 5;
+const COUNTS = 8;
+const PERMIT = 11;
+const IS_NEW = 12;
+const SIZE = 13;
 
 /** Reads a reply of contact.lua or order.lua. Throws `HEADGATE_BAD_REPLY`. */
 export function readView(reply: readonly number[], now: number, degraded: boolean): View {
-  if (reply.length !== NUMBERS || STATES[reply[0] as number] === undefined) {
+  if (reply.length !== SIZE || STATES[reply[1] as number] === undefined) {
     throw new HeadgateError("HEADGATE_BAD_REPLY", `contact returned ${JSON.stringify(reply)}`);
   }
   return {
-    kind: reply[0] as number,
-    period: reply[1] as number,
+    kind: reply[1] as number,
+    period: reply[2] as number,
     learned: now,
-    ends: now + (reply[2] as number),
-    opened: reply[3] as number,
+    ends: now + (reply[3] as number),
+    opened: reply[4] as number,
     degraded,
     reply,
   };

@@ -2,15 +2,37 @@
 import type { LuaSource } from "@headgate/core/floors";
 
 export const contactLua: LuaSource = {
-  sha1: "52564ec0df6a9a01fc54dd2ec5f714a17dff0954",
+  sha1: "241ea1bfa557c87e5a67d11f47783fc43d9a438d",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
+local reply, told = {}, 1
 if clock == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
 now = tonumber(clock)
+end
+local function tell(integer)
+told = told + 1
+reply[told] = integer
+end
+local function tellForeign(count)
+tell(-1)
+for _ = 2, count do
+tell(0)
+end
+end
+local function takeCalls(take)
+reply[1] = now
+while argumentAt < #ARGV do
+local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
+for _ = 1, calls do
+argumentAt = from
+take()
+end
+end
+return reply
 end
 local function readString(command, key)
 local reply = redis.pcall(command, key)
@@ -323,6 +345,7 @@ end
 return period.done + held >= policy.probes and left or 0
 end
 local BEGAN_WIDTH = 7
+local NUMBERS = 12
 local policies, calls = {}, 0
 local function policyOf(description)
 local policy = policies[description]
@@ -397,16 +420,18 @@ if window.dirty then
 local bytes = struct.pack(">I7", window.began) .. policy.window.pack(window)
 redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.expiry(policy.size)))
 end
-return {
+for _, integer in ipairs({
 period.kind, period.id, leftOf(period, policy), period.opened,
 period.calls, period.failures, period.slow,
 window.calls, window.failures, window.slow,
 permit, period.changed and 1 or 0,
-}
+}) do
+tell(integer)
+end
 end
 local function contact(target, admitted, outcomes, lease, outcome, asks)
 if not target then
-return { -1 }
+return tellForeign(NUMBERS)
 end
 local period, policy = target.period, target.policy
 if outcomes ~= "" and isCounted(period, admitted) then
@@ -417,29 +442,49 @@ end
 if lease ~= 0 and settle(period, policy, target.id, lease, outcome) then
 emptyWindow(target)
 end
-return writeTarget(target, asks and ask(period, policy, target.id) or 0)
+writeTarget(target, asks and ask(period, policy, target.id) or 0)
 end
-local replies = {}
-while argumentAt < #ARGV do
+return takeCalls(function()
 local target, at = nextTarget(), argumentAt
 argumentAt = at + 5
-replies[#replies + 1] = contact(
+contact(
 target, tonumber(ARGV[at + 1]), ARGV[at + 2], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), ARGV[at + 5] == "1"
 )
-end
-return replies`,
+end)`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "d6612de996f310495b62114a5f53f902495c5b55",
+  sha1: "55f225da551083788d5ee45dc480ce9776d3c0d5",
   source: `local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0
+local reply, told = {}, 1
 if clock == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
 now = tonumber(clock)
+end
+local function tell(integer)
+told = told + 1
+reply[told] = integer
+end
+local function tellForeign(count)
+tell(-1)
+for _ = 2, count do
+tell(0)
+end
+end
+local function takeCalls(take)
+reply[1] = now
+while argumentAt < #ARGV do
+local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
+for _ = 1, calls do
+argumentAt = from
+take()
+end
+end
+return reply
 end
 local function readString(command, key)
 local reply = redis.pcall(command, key)
@@ -752,6 +797,7 @@ end
 return period.done + held >= policy.probes and left or 0
 end
 local BEGAN_WIDTH = 7
+local NUMBERS = 12
 local policies, calls = {}, 0
 local function policyOf(description)
 local policy = policies[description]
@@ -826,16 +872,18 @@ if window.dirty then
 local bytes = struct.pack(">I7", window.began) .. policy.window.pack(window)
 redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.expiry(policy.size)))
 end
-return {
+for _, integer in ipairs({
 period.kind, period.id, leftOf(period, policy), period.opened,
 period.calls, period.failures, period.slow,
 window.calls, window.failures, window.slow,
 permit, period.changed and 1 or 0,
-}
+}) do
+tell(integer)
+end
 end
 local function order(target, kind, lasts, opened, empties)
 if not target then
-return { -1 }
+return tellForeign(NUMBERS)
 end
 local period, policy, id, counts = target.period, target.policy, target.id, target.window
 if kind == CLOSED then
@@ -851,14 +899,11 @@ period.opened = opened
 if empties then
 emptyWindow(target)
 end
-return writeTarget(target, 0)
+writeTarget(target, 0)
 end
-local replies = {}
-while argumentAt < #ARGV do
+return takeCalls(function()
 local target, at = nextTarget(), argumentAt
 argumentAt = at + 4
-replies[#replies + 1] =
 order(target, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4] == "1")
-end
-return replies`,
+end)`,
 };

@@ -10,7 +10,7 @@ import {
   OPEN,
 } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { emptyWindow, readTarget, writeTarget } from "./target.ts";
+import { emptyWindow, NUMBERS, readTarget, writeTarget } from "./target.ts";
 
 export interface Order {
   readonly target: TargetKeys;
@@ -29,6 +29,8 @@ export const order: Step<Order> = {
   name: "order",
   script: orderLua,
   keys: ({ target }) => [target.periodKey, target.windowKey],
+
+  replySize: () => NUMBERS,
 
   parameters: ({ target, kind, lasts, opened, empties }) => [
     target.policy.description,

@@ -10,6 +10,7 @@ local windows = {}
 --- @include "period"
 
 local BEGAN_WIDTH = 7
+local NUMBERS = 12 -- of a reply
 local policies, calls = {}, 0
 
 local function policyOf(description)
@@ -84,7 +85,7 @@ local function nextTarget()
   return target
 end
 
--- Writes what has changed, and says how the target is doing, with the answer to what was asked.
+-- Writes what has changed, and tells how the target is doing, with the answer to what was asked.
 local function writeTarget(target, permit)
   local period, window, policy = target.period, target.window, target.policy
   if period.dirty then
@@ -94,10 +95,12 @@ local function writeTarget(target, permit)
     local bytes = struct.pack(">I7", window.began) .. policy.window.pack(window)
     redis.call("SET", target.windowKey, bytes, "PX", expiryAfter(policy.window.expiry(policy.size)))
   end
-  return {
+  for _, integer in ipairs({
     period.kind, period.id, leftOf(period, policy), period.opened,
     period.calls, period.failures, period.slow,
     window.calls, window.failures, window.slow,
     permit, period.changed and 1 or 0,
-  }
+  }) do
+    tell(integer)
+  end
 end

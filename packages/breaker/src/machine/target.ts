@@ -4,6 +4,9 @@ import type { Period } from "./period.ts";
 import { absentPeriod, advancePeriod, leftOf } from "./period.ts";
 import type { Counts } from "./window.ts";
 
+/** Integers that are told of a target. */
+export const NUMBERS = 12;
+
 /** Where a target's counts are, and when it opens. Both keys are in one cluster slot. */
 export interface TargetKeys {
   readonly periodKey: string;
@@ -81,6 +84,7 @@ export function writeTarget(
     memory.set(windowKey, kept, { share: 1, expires, entries: 0 }, now);
   }
   return [
+    now,
     period.kind,
     period.id,
     leftOf(period, policy, now),

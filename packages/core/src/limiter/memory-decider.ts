@@ -52,7 +52,7 @@ export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Pr
   for (const receipt of receipts) {
     const reply = await store.run(refund, receipt);
     rejectForeign(reply, receipt.units);
-    isGiven ||= reply[0] === 1;
+    isGiven ||= reply[1] === 1;
   }
   return isGiven;
 }
@@ -60,5 +60,5 @@ export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Pr
 /** Forgets on a store of this process; true if there was anything. */
 export async function forgetOn(store: Store, units: readonly Unit[]): Promise<boolean> {
   const reply = await store.run(forget, units);
-  return reply[0] === 1;
+  return reply[1] === 1;
 }

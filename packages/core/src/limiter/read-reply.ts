@@ -9,7 +9,7 @@ import type { Counters } from "./counters.ts";
 import type { GroupUnit } from "./units.ts";
 
 /** Numbers in a reply of decide.lua: in front of the units, in front of a unit's limits, and for each limit. */
-export const REPLY_HEAD = 2;
+export const REPLY_HEAD = 1;
 export const UNIT_HEAD = 1;
 export const LIMIT_NUMBERS = 4;
 
@@ -40,12 +40,15 @@ export function readReply(
   const states: (LimitState | undefined)[] = new Array(counters.limits.length);
   const births: number[] = [];
   let at = REPLY_HEAD;
+  let allowed = true;
   for (const { group } of units) {
     births.push(reply[at] as number);
     at += UNIT_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
       const limit = group.limits[i] as CompiledLimit;
-      states[group.positions[i] as number] = readState(limit, reply, at);
+      const state = readState(limit, reply, at);
+      states[group.positions[i] as number] = state;
+      allowed &&= state.allowed;
       at += LIMIT_NUMBERS;
     }
   }
@@ -55,8 +58,8 @@ export function readReply(
       `decide returned ${reply.length} numbers, not ${at}`,
     );
   }
-  const receipt = { cost, charged: reply[1] as number, units, births };
-  return { allowed: reply[0] === 1, receipt, states };
+  const receipt = { cost, charged: reply[0] as number, units, births };
+  return { allowed, receipt, states };
 }
 
 /** One limit's four numbers: the wait, remaining units, until unused, until `remaining` grows; times in microseconds. */
@@ -81,7 +84,7 @@ export function readState(
 
 /** Throws `HEADGATE_FOREIGN_KEY` when a step found something in a key that Headgate did not put there. */
 export function rejectForeign(reply: readonly number[], units: readonly Pick<Unit, "key">[]): void {
-  if (reply[0] !== -1) return;
+  if (reply[1] !== -1) return;
   throw new HeadgateError(
     "HEADGATE_FOREIGN_KEY",
     "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",

@@ -33,7 +33,7 @@ export function createStoreReturns(
         if (first === undefined) return false;
         const reply = await watch.run(store, step, call, first.key);
         rejectForeign(reply, [first, ...others]);
-        return reply[0] === 1;
+        return reply[1] === 1;
       });
       return (await Promise.all(replies)).includes(true);
     } finally {

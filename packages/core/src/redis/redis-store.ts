@@ -58,11 +58,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       const args = [
         clock === undefined ? "" : String(readClock(clock)),
         String(Math.floor(Math.random() * 2 ** 48)),
+        "1",
         ...step.parameters(call).map(String),
       ];
       const node = topology.nodeOf(keys[0] as string);
       const reply = await runOf(step.script, node, keys, args);
-      return readReply(reply, step);
+      return readReply(reply, step, call);
     },
   };
 
@@ -85,9 +86,9 @@ function monotonicClock(): number {
 }
 
 /** The integers of the one call that was made; a client may be set to hand numbers over as strings. */
-function readReply<Call>(reply: unknown, step: Step<Call>): readonly number[] {
-  const numbers = Array.isArray(reply) && Array.isArray(reply[0]) ? reply[0].map(Number) : [];
-  if (numbers.length === 0 || !numbers.every(Number.isSafeInteger)) {
+function readReply<Call>(reply: unknown, step: Step<Call>, call: Call): readonly number[] {
+  const numbers = Array.isArray(reply) ? reply.map(Number) : [];
+  if (numbers.length !== 1 + step.replySize(call) || !numbers.every(Number.isSafeInteger)) {
     throw new HeadgateError(
       "HEADGATE_BAD_REPLY",
       `the script ${step.name} returned ${formatReceived(reply)}`,

@@ -1,9 +1,15 @@
 --[[
-What every step reads first, and how it reads and keeps strings.
+What every step reads first, how it reads and keeps strings, and how its calls are taken.
+
+ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
+      [2] a random number below 2^48: the birth of what is created now
+      then for each run of calls that follow each other with equal arguments: how many they are, and the arguments of one
+Returns one array of integers: the clock, then those of each call, in order
 ]]
 local DAY = 86400000
 local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
 local argumentAt, keyAt = 2, 0 -- what was read last
+local reply, told = {}, 1 -- how many integers of the reply are there
 
 -- The server's clock in microseconds, or the one given to tests and replays.
 if clock == "" then
@@ -11,6 +17,33 @@ if clock == "" then
   now = time[1] * 1000000 + time[2]
 else
   now = tonumber(clock)
+end
+
+-- Adds an integer to the reply.
+local function tell(integer)
+  told = told + 1
+  reply[told] = integer
+end
+
+-- The integers of a call that was not done, because one of its keys holds something foreign.
+local function tellForeign(count)
+  tell(-1)
+  for _ = 2, count do
+    tell(0)
+  end
+end
+
+-- Takes each call, from its first argument on. Returns the reply.
+local function takeCalls(take)
+  reply[1] = now
+  while argumentAt < #ARGV do
+    local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
+    for _ = 1, calls do
+      argumentAt = from
+      take()
+    end
+  end
+  return reply
 end
 
 -- Runs a command that reads a string. Returns its reply, or nil and true when the key holds something else.

@@ -2,14 +2,12 @@
 Decides requests: all limits of a decision allow, or nothing of it is charged.
 
 KEYS  for each decision, for each of its units: the unit's key, then the key of each sliding log in it
-ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
-      [2] a random number below 2^48: the birth of units that are created now
-      then for each decision: its cost, negative to only look and not charge; the number of its units, negative to tell
-      the limits as they are also when the decision is allowed; then for each unit the description of its limits
-Returns for each decision an array of integers:
-      1 allowed, 0 denied; the clock; then for each unit its birth; then for each of its limits: microseconds to wait
-      (0 allowed, -1 never), remaining units, microseconds until unused, microseconds until remaining grows
-      or the single integer -1 when a key of it holds something foreign; nothing of that decision is charged
+ARGV  as in call.lua; the arguments of a decision: its cost, negative to only look and not charge; the number of its units,
+      negative to tell the limits as they are also when the decision is allowed; then for each unit the description of its
+      limits
+Returns as in call.lua; for each unit of a decision its birth, then for each of its limits: microseconds to wait (0 allowed,
+      -1 never), remaining units, microseconds until unused, microseconds until remaining grows
+      The first is -1, and the others are 0, when a key of the decision holds something foreign: nothing of it is charged
 
 Decisions are taken in order, each sees what the earlier ones did, and each changed unit is written once at the end.
 ]]
@@ -36,23 +34,27 @@ local function ask(asked, cost)
   return allowed, waits
 end
 
-local function decide(cost, charge, count, asTheyAre)
-  local asked, foreign = {}, false
+local function decide()
+  local cost, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
+  local charge, asTheyAre = cost > 0, count < 0
+  argumentAt, cost, count = argumentAt + 2, math.abs(cost), math.abs(count)
+  local asked, foreign, size = {}, false, 0
   for u = 1, count do
-    asked[u] = nextUnit()
-    foreign = foreign or not asked[u]
+    local unit, limits = nextUnit()
+    asked[u] = unit
+    foreign = foreign or not unit
+    size = size + 1 + 4 * #limits
   end
   if foreign then
-    return { -1 }
+    return tellForeign(size)
   end
   local allowed, waits = ask(asked, cost)
-  local reply, limitAt, size = { allowed and 1 or 0, now }, 0, 2
+  local limitAt = 0
   for u = 1, #asked do
     local unit = asked[u]
     local limits, states = unit.limits, unit.states
     unit.dirty, unit.reset = unit.dirty or (allowed and charge), 0
-    size = size + 1
-    reply[size] = unit.birth
+    tell(unit.birth)
     for i = 1, #limits do
       local algorithm, quota, state = limits[i].algorithm, limits[i].quota, states[i]
       if allowed and not asTheyAre then
@@ -61,19 +63,15 @@ local function decide(cost, charge, count, asTheyAre)
       end
       local remaining, reset, growth = algorithm.report(state, quota)
       limitAt = limitAt + 1
-      reply[size + 1], reply[size + 2], reply[size + 3], reply[size + 4] = waits[limitAt], remaining, reset, growth
-      size = size + 4
+      tell(waits[limitAt])
+      tell(remaining)
+      tell(reset)
+      tell(growth)
       unit.reset = math.max(unit.reset, reset)
     end
   end
-  return reply
 end
 
-local replies = {}
-while argumentAt < #ARGV do
-  local cost, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
-  argumentAt = argumentAt + 2
-  replies[#replies + 1] = decide(math.abs(cost), cost > 0, math.abs(count), count < 0)
-end
+takeCalls(decide)
 writeChanged()
-return replies
+return reply

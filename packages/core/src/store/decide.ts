@@ -30,13 +30,16 @@ export const decide: Step<DecideCall> = {
     ...units.map(({ description }) => description),
   ],
 
+  replySize: ({ units }) =>
+    units.length + 4 * units.reduce((n, { limits }) => n + limits.length, 0),
+
   twin({ cost, mode, units }, memory, moment) {
     const opened = units.map((unit) => openUnit(unit, memory, moment));
     const waits = units.flatMap(({ limits }, u) =>
       limits.map(({ algorithm, quota }, i) => algorithm.wait(opened[u]?.states[i], quota, cost)),
     );
     const allowed = waits.every((wait) => wait === 0);
-    const reply = [allowed ? 1 : 0, moment.now];
+    const reply = [moment.now];
     let asked = 0;
     for (let u = 0; u < units.length; u += 1) {
       const unit = units[u] as Unit;

@@ -2,16 +2,17 @@
 Forgets units.
 
 KEYS  the keys of the units and of their logs
-ARGV  [1] and [2] are not used; then for each call the number of its keys
-Returns for each call an array of one integer: 1 when there was anything to forget, 0 when not
+ARGV  as in call.lua; the argument of each call: the number of its keys
+Returns as in call.lua; for each call one integer: 1 when there was anything to forget, 0 when not
 ]]
-local replies, position = {}, 0
-for i = 3, #ARGV do
+--- @include "call"
+
+return takeCalls(function()
   local deleted = 0
-  for _ = 1, tonumber(ARGV[i]) do
-    position = position + 1
-    deleted = math.max(deleted, redis.call("DEL", KEYS[position]))
+  argumentAt = argumentAt + 1
+  for _ = 1, tonumber(ARGV[argumentAt]) do
+    keyAt = keyAt + 1
+    deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt]))
   end
-  replies[#replies + 1] = { deleted }
-end
-return replies
+  tell(deleted)
+end)

@@ -3,11 +3,15 @@ import type { Step } from "./store.ts";
 import type { Unit } from "./unit.ts";
 import { keysOf } from "./unit.ts";
 
-/** Forgets units. The reply is [1] when there was anything to forget. */
+/** Forgets units. The reply tells 1 when there was anything to forget. */
 export const forget: Step<readonly Unit[]> = {
   name: "forget",
   script: forgetLua,
   keys: keysOf,
   parameters: (units) => [keysOf(units).length],
-  twin: (units, memory) => [Math.max(...units.map(({ key }) => (memory.delete(key) ? 1 : 0)))],
+  replySize: () => 1,
+  twin: (units, memory, { now }) => [
+    now,
+    Math.max(...units.map(({ key }) => (memory.delete(key) ? 1 : 0))),
+  ],
 };

@@ -1,13 +1,14 @@
 import { probeLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
 
-/** Finds out whether the server of a key can take decisions. The reply is [1]. */
+/** Finds out whether the server of a key can take decisions. The reply tells 1. */
 export const probe: Step<string> = {
   name: "probe",
   script: probeLua,
   keys: (key) => [key],
   parameters: () => [],
-  twin: () => [1],
+  replySize: () => 1,
+  twin: (_, __, { now }) => [now, 1],
 };
 
 /**

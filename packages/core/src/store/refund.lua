@@ -2,12 +2,10 @@
 Gives back what is left of charges, each only into the life of the unit that was charged.
 
 KEYS  for each refund, for each of its units: the unit's key, then the key of each sliding log in it
-ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
-      [2] a random number below 2^48: the birth of units that are created now
-      then for each refund: the cost; the clock at which it was charged; the number of its units; then for each unit
-      its birth at that time and the description of its limits
-Returns for each refund an array of one integer: 1 when something was given back, 0 when nothing was left,
-      -1 when a key of it holds something foreign; nothing of that refund is given back
+ARGV  as in call.lua; the arguments of a refund: the cost; the clock at which it was charged; the number of its units; then
+      for each unit its birth at that time and the description of its limits
+Returns as in call.lua; for each refund one integer: 1 when something was given back, 0 when nothing was left, -1 when a key
+      of it holds something foreign; nothing of that refund is given back
 ]]
 local algorithms = {}
 --- @include "log-entries"
@@ -34,8 +32,10 @@ local function giveBack(unit, cost, charged, born)
   return given
 end
 
-local function refund(cost, charged, count)
+local function refund()
+  local cost, charged, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2]), tonumber(ARGV[argumentAt + 3])
   local asked, births, foreign, given = {}, {}, false, false
+  argumentAt = argumentAt + 3
   for u = 1, count do
     argumentAt = argumentAt + 1
     births[u] = tonumber(ARGV[argumentAt])
@@ -43,19 +43,14 @@ local function refund(cost, charged, count)
     foreign = foreign or not asked[u]
   end
   if foreign then
-    return { -1 }
+    return tell(-1)
   end
   for u = 1, count do
     given = giveBack(asked[u], cost, charged, births[u]) or given
   end
-  return { given and 1 or 0 }
+  tell(given and 1 or 0)
 end
 
-local replies = {}
-while argumentAt < #ARGV do
-  local cost, charged, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2]), tonumber(ARGV[argumentAt + 3])
-  argumentAt = argumentAt + 3
-  replies[#replies + 1] = refund(cost, charged, count)
-end
+takeCalls(refund)
 writeChanged()
-return replies
+return reply

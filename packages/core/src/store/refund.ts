@@ -14,7 +14,7 @@ export interface Receipt {
   readonly births: readonly number[];
 }
 
-/** Gives back what is left of a charge, only into the life of the unit that was charged. The reply is [1] when something was. */
+/** Gives back what is left of a charge, only into the life of the unit that was charged. The reply tells 1 when something was. */
 export const refund: Step<Receipt> = {
   name: "refund",
   script: refundLua,
@@ -27,6 +27,8 @@ export const refund: Step<Receipt> = {
     units.length,
     ...units.flatMap(({ description }, u) => [births[u] as number, description]),
   ],
+
+  replySize: () => 1,
 
   twin({ cost, charged, units, births }, memory, moment) {
     let given = false;
@@ -41,6 +43,6 @@ export const refund: Step<Receipt> = {
       if (changed) keepUnit(unit, open, memory);
       given ||= changed;
     });
-    return [given ? 1 : 0];
+    return [moment.now, given ? 1 : 0];
   },
 };

@@ -13,8 +13,9 @@ export interface Moment {
 /**
  * Something a store can do to its keys: a Lua script and its TypeScript twin.
  *
- * The script's ARGV begins with the clock (empty for the server's) and a birth number, followed by the arguments of one
- * call or of several; it returns one array of integers for each call.
+ * The script takes several calls at once, as call.lua says. A call's reply begins with the clock that it was taken at, in
+ * microseconds, followed by the integers that the script returns for it; the first of those is -1 when one of its keys holds
+ * something foreign, and nothing was done.
  */
 export interface Step<Call> {
   readonly name: string;
@@ -23,7 +24,9 @@ export interface Step<Call> {
   keys(call: Call): readonly string[];
   /** The arguments of a call, as many as the script will read. */
   parameters(call: Call): readonly (string | number)[];
-  /** The same step in this process. */
+  /** How many integers the script returns for a call. */
+  replySize(call: Call): number;
+  /** The same step in this process: the reply of a call. */
   twin(call: Call, memory: MemoryTable, moment: Moment): readonly number[];
 }
 

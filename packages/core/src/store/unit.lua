@@ -103,7 +103,7 @@ local function openUnit(key, logs, limits)
   return unit
 end
 
--- The unit that the next keys and the next description name: the working copy of this call, opened once.
+-- The unit that the next keys and the next description name: the working copy of this call, opened once. Then its limits.
 local function nextUnit()
   keyAt, argumentAt = keyAt + 1, argumentAt + 1
   local key, limits, logs = KEYS[keyAt], limitsOf(ARGV[argumentAt]), nil
@@ -121,7 +121,7 @@ local function nextUnit()
     unit = openUnit(key, logs, limits)
     units[key] = unit
   end
-  return unit
+  return unit, limits
 end
 
 -- Writes the units that changed. A key outlives the last moment, `reset` microseconds from now, at which it differs from an
