@@ -30,8 +30,8 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
     return {
       now,
       isShared: false,
-      run: store.run,
-      send: store.run,
+      run: (step, call) => store.run(step, call),
+      send: (step, call) => store.run(step, call),
       runNow: store.runNow,
       readFailure(error) {
         throw error;
@@ -42,6 +42,8 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
   const watch = watchStore(store.owner, remote, timeoutMs);
   const release = watch.use();
   const underway = new Set<Promise<unknown>>();
+  // What a call tells of outcomes counts, also when nobody waits for the answer any more.
+  const sent: Store = { ...store, run: (step, call) => store.run(step, call) };
 
   async function waitFor<T>(reply: Promise<T>): Promise<T> {
     underway.add(reply);
@@ -59,7 +61,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
       const keys = step.keys(call);
       const late = onLate === undefined ? undefined : tellLate(store, step, onLate);
       try {
-        const reply = await waitFor(watch.run(late?.store ?? store, step, call, keys[0] as string));
+        const reply = await waitFor(watch.run(late?.store ?? sent, step, call, keys[0] as string));
         rejectForeign(
           reply,
           keys.map((key) => ({ key })),
@@ -70,7 +72,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
         throw error;
       }
     },
-    send: store.run,
+    send: (step, call) => store.run(step, call),
     runNow: undefined,
     readFailure: (error) => storeFailure(error, watch.notices),
     async close() {

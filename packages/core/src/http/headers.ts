@@ -60,19 +60,26 @@ export function formatPolicy(limits: readonly LimitDescription[]): string {
   return limits
     .map(({ name, limit, windowMs }) => {
       const window = windowMs >= 1_000 ? `;w=${toSeconds(windowMs)}` : "";
-      return `${quote(name)};q=${limit}${window}`;
+      return `${quoteName(name)};q=${limit}${window}`;
     })
     .join(", ");
 }
 
-/** `RateLimit`: what is left of every limit, and in how many seconds that grows, as an RFC 9651 list. */
-export function formatRemaining(limits: readonly LimitState[]): string {
-  return limits
-    .map(
-      ({ name, remaining, growsAfterMs }) =>
-        `${quote(name)};r=${remaining};t=${toSeconds(growsAfterMs)}`,
-    )
-    .join(", ");
+/**
+ * `RateLimit`: what is left of every limit, and in how many seconds that grows, as an RFC 9651 list. `names` are the limits',
+ * quoted.
+ */
+export function formatRemaining(
+  limits: readonly LimitState[],
+  names: readonly string[] = limits.map(({ name }) => quoteName(name)),
+): string {
+  let list = "";
+  for (let i = 0; i < limits.length; i += 1) {
+    const { remaining, growsAfterMs } = limits[i] as LimitState;
+    const item = `${names[i]};r=${remaining};t=${toSeconds(growsAfterMs)}`;
+    list = i === 0 ? item : `${list}, ${item}`;
+  }
+  return list;
 }
 
 /** `Retry-After` in whole seconds (RFC 9110 §10.2.3), never earlier than the real moment; undefined when waiting is no use. */
@@ -86,7 +93,7 @@ function toSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1_000);
 }
 
-/** A string of RFC 9651 §4.1.6; limit names are printable ASCII. */
-function quote(text: string): string {
-  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+/** A limit's name, which is printable ASCII, as a string of RFC 9651 §4.1.6; JSON writes it alike. */
+export function quoteName(name: string): string {
+  return JSON.stringify(name);
 }

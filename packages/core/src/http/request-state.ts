@@ -4,10 +4,11 @@ import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import type { Subjects } from "../limiter/units.ts";
 import type { HeaderOptions } from "./headers.ts";
+import type { PolicyText } from "./policy-text.ts";
 
 /** What has been decided of one request so far, by all limiters on its way. */
 interface RequestState {
-  readonly asked: Set<object>;
+  readonly asked: object[];
   readonly decisions: ToldDecision[];
   subjects: Subjects | undefined;
 }
@@ -16,6 +17,8 @@ interface RequestState {
 export interface ToldDecision {
   readonly decision: Decision;
   readonly headers: Required<HeaderOptions>;
+  /** What was written in advance of the decision's limits, where they are all that the limiter has. */
+  readonly text?: PolicyText | undefined;
 }
 
 /** Where a request carries its state: shared by all copies of Headgate that it passes. */
@@ -27,8 +30,11 @@ interface Carrier {
 
 function stateOf(request: object): RequestState {
   const carrier = request as Carrier;
-  carrier[STATE] ??= { asked: new Set(), decisions: [], subjects: undefined };
-  return carrier[STATE];
+  const known = carrier[STATE];
+  if (known !== undefined) return known;
+  const state: RequestState = { asked: [], decisions: [], subjects: undefined };
+  carrier[STATE] = state;
+  return state;
 }
 
 /**
@@ -38,8 +44,8 @@ function stateOf(request: object): RequestState {
 export function takeUnasked(request: object, limiter: Limiter): Limiter | undefined {
   const { asked } = stateOf(request);
   const { identity, parent, alone } = limiter[LIMITER];
-  const isAsked = asked.has(identity);
-  asked.add(identity);
+  const isAsked = asked.includes(identity);
+  if (!isAsked) asked.push(identity);
   const unaskedParent = parent && takeUnasked(request, parent);
   if (isAsked) return unaskedParent;
   return unaskedParent === parent ? limiter : alone;
@@ -48,7 +54,8 @@ export function takeUnasked(request: object, limiter: Limiter): Limiter | undefi
 /** Takes the note back where the limiter could not answer: then it was not asked. */
 export function forgetAsked(request: object, limiter: Limiter): void {
   const { identity, parent } = limiter[LIMITER];
-  stateOf(request).asked.delete(identity);
+  const { asked } = stateOf(request);
+  asked.splice(asked.indexOf(identity), 1);
   if (parent !== undefined) forgetAsked(request, parent);
 }
 

@@ -1,5 +1,6 @@
 import type { HeadgateError } from "../errors.ts";
 import { codeOf } from "../errors.ts";
+import type { Waiter } from "../store/store.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 
@@ -22,7 +23,8 @@ type Period =
     };
 
 /** A call that was sent and is waited for. */
-interface Waiting {
+interface Waiting extends Waiter {
+  isOver: boolean;
   readonly sent: number;
   /** How to find out, off the path of any request, whether the server answers again. */
   readonly probe: () => Promise<unknown>;
@@ -75,19 +77,19 @@ export class NodeWatch {
   }
 
   /** Runs a call; rejects when it failed, was not answered in time, or was not sent because the server is down. */
-  run<T>(send: () => Promise<T>, probe: () => Promise<unknown>): Promise<T> {
+  run<T>(send: (waiter: Waiter) => Promise<T>, probe: () => Promise<unknown>): Promise<T> {
     if (this.#period.is === "down") {
       this.#period.refused += 1;
       this.#period.probe = probe;
       return Promise.reject(this.#period.reason);
     }
     return new Promise<T>((resolve, reject) => {
-      const call: Waiting = { sent: performance.now(), probe, reject };
+      const call: Waiting = { isOver: false, sent: performance.now(), probe, reject };
       this.#waiting.add(call);
       this.#timer ??= setTimeout(() => this.#look(), this.#options.timeoutMs);
       // What is waited for keeps the process alive, and nothing else does.
       if (this.#waiting.size === 1) this.#timer.ref();
-      send().then(
+      send(call).then(
         (reply) => {
           // What comes too late is not wanted any more; it was charged, and nobody was admitted by it.
           if (!this.#settle(call)) return;
@@ -137,6 +139,7 @@ export class NodeWatch {
         return;
       }
       this.#waiting.delete(call);
+      call.isOver = true;
       const reason = this.#options.late();
       call.reject(reason);
       this.#fail(call, reason);

@@ -128,7 +128,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
 
     run(store, step, call, unitKey) {
       return nodeWatchOf(remote.nodeOf(unitKey)).run(
-        () => store.run(step, call),
+        (waiter) => store.run(step, call, waiter),
         () => store.run(probe, probeKeyFor(unitKey)),
       );
     },

@@ -1,4 +1,3 @@
-import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Clock } from "../store/clock.ts";
@@ -7,9 +6,8 @@ import type { Step, Store } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
-import type { ScriptRunner } from "./script-runner.ts";
-import { createScriptRunner } from "./script-runner.ts";
-import { toStoreError } from "./store-error.ts";
+import type { ScriptQueues } from "./script-queues.ts";
+import { createScriptQueues } from "./script-queues.ts";
 import { topologyOf } from "./topology.ts";
 
 export interface RedisStoreOptions {
@@ -20,8 +18,8 @@ export interface RedisStoreOptions {
 }
 
 /**
- * Keeps counts in Redis or Valkey, through a client of yours: ioredis, iovalkey or node-redis. One EVALSHA a call, on the
- * server's clock; every key expires. The client stays yours: it is neither connected nor closed here.
+ * Keeps counts in Redis or Valkey, through a client of yours: ioredis, iovalkey or node-redis. Calls that wait at
+ * the same time go in one EVALSHA; on the server's clock; every key expires. The client stays yours: it is neither connected nor closed here.
  *
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
@@ -38,14 +36,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const port = fromClient(client);
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
-  const runners = new Map<LuaSource, ScriptRunner>();
+  const scripts = new Map<Step<never>, ScriptQueues>();
 
-  function runnerOf(script: LuaSource): ScriptRunner {
-    const known = runners.get(script);
+  function queuesOf(step: Step<never>): ScriptQueues {
+    const known = scripts.get(step);
     if (known !== undefined) return known;
-    const runner = createScriptRunner(port, script);
-    runners.set(script, runner);
-    return runner;
+    const queues = createScriptQueues(port, topology, step);
+    scripts.set(step, queues);
+    return queues;
   }
 
   return {
@@ -53,46 +51,22 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     prefix,
     remote: { ...topology, lastError: errors.recent },
     now: clock === undefined ? monotonicClock : () => readClock(clock),
-    async run<Call>(step: Step<Call>, call: Call) {
-      const keys = step.keys(call);
-      const args = [
-        clock === undefined ? "" : String(readClock(clock)),
-        String(Math.floor(Math.random() * 2 ** 48)),
-        "1",
-        ...step.parameters(call).map(String),
-      ];
-      const node = topology.nodeOf(keys[0] as string);
-      const reply = await runOf(step.script, node, keys, args);
-      return readReply(reply, step, call);
+    run(step, call, waiter) {
+      return new Promise((resolve, reject) => {
+        queuesOf(step).add({
+          keys: step.keys(call),
+          parameters: step.parameters(call),
+          replySize: step.replySize(call),
+          clock: clock === undefined ? "" : String(readClock(clock)),
+          waiter,
+          resolve,
+          reject,
+        });
+      });
     },
   };
-
-  async function runOf(
-    script: LuaSource,
-    node: string,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Promise<unknown> {
-    try {
-      return await runnerOf(script).run(node, keys, args);
-    } catch (error) {
-      throw toStoreError(error);
-    }
-  }
 }
 
 function monotonicClock(): number {
   return performance.now() * 1_000;
-}
-
-/** The integers of the one call that was made; a client may be set to hand numbers over as strings. */
-function readReply<Call>(reply: unknown, step: Step<Call>, call: Call): readonly number[] {
-  const numbers = Array.isArray(reply) ? reply.map(Number) : [];
-  if (numbers.length !== 1 + step.replySize(call) || !numbers.every(Number.isSafeInteger)) {
-    throw new HeadgateError(
-      "HEADGATE_BAD_REPLY",
-      `the script ${step.name} returned ${formatReceived(reply)}`,
-    );
-  }
-  return numbers;
 }

@@ -42,6 +42,11 @@ export interface Remote {
   lastError(): Error | undefined;
 }
 
+/** Who waits for a reply. What nobody waits for any more, and was not sent yet, is not done at all. */
+export interface Waiter {
+  readonly isOver: boolean;
+}
+
 /**
  * Where counts live. A store runs steps, each call of a step atomically, on one clock for everybody who shares the store.
  *
@@ -57,7 +62,7 @@ export interface Store {
   readonly remote?: Remote | undefined;
   /** Microseconds on a clock of this process that runs while a call is under way, and that follows a clock given to the store. */
   now(): number;
-  run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
+  run<Call>(step: Step<Call>, call: Call, waiter?: Waiter): Promise<readonly number[]>;
   /** The same without waiting, where counts are in this process: throws what `run` rejects with. */
   readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
 }

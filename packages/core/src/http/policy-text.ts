@@ -1,0 +1,14 @@
+import type { LimitDescription } from "../policy.ts";
+import { formatPolicy, quoteName } from "./headers.ts";
+
+/** What answers say of a policy whatever has been decided: written once, because it is part of every answer. */
+export interface PolicyText {
+  /** `RateLimit-Policy`. */
+  readonly policy: string;
+  /** The names of the limits, quoted, in their order. */
+  readonly names: readonly string[];
+}
+
+export function writePolicy(limits: readonly LimitDescription[]): PolicyText {
+  return { policy: formatPolicy(limits), names: limits.map(({ name }) => quoteName(name)) };
+}

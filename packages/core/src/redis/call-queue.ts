@@ -1,0 +1,119 @@
+import type { PendingCall } from "./call-batch.ts";
+
+/**
+ * So many calls go together at most. A decision takes about 2 µs of the server's time, one on a sliding log up to 10 µs: the
+ * server answers somebody else after less than a millisecond. More of them would hardly make each one cheaper.
+ */
+export const MAX_TOGETHER = 64;
+
+/** So many keys, for decisions of many units. */
+const MAX_KEYS = 256;
+
+/** So many scripts are under way at most. */
+const MAX_UNDER_WAY = 16;
+
+/** A script that has no answer after so long does not count as under way: its connection may be lost, and another one work. */
+const LOST_MS = 1_000;
+
+/** A call waits for company at most so long. */
+const LONGEST_WAIT_MS = 1;
+
+/**
+ * Sends calls to one place: at once when nothing is under way, at the end of the tick, so that those who ask in one tick go
+ * together. While a script is under way calls gather until it is answered, a full batch is there, or a millisecond is over.
+ */
+export class CallQueue {
+  readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
+  readonly #onIdle: () => void;
+  #waiting: PendingCall[] = [];
+  /** When each script under way was sent, the oldest first. */
+  readonly #underWay = new Set<{ readonly sent: number }>();
+  #isScheduled = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `send` settles the calls it is given, and never rejects. */
+  constructor(send: (calls: readonly PendingCall[]) => Promise<void>, onIdle: () => void) {
+    this.#send = send;
+    this.#onIdle = onIdle;
+  }
+
+  add(call: PendingCall): void {
+    this.#waiting.push(call);
+    if (this.#underWay.size === 0 || this.#waiting.length >= MAX_TOGETHER) this.#schedule();
+    else this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
+  }
+
+  /** Before anything else is done, and after all that was asked for in this tick. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    process.nextTick(flush, this);
+  }
+
+  #hurry(): void {
+    this.#timer = undefined;
+    if (this.#waiting.length === 0) return;
+    this.#forgetLost();
+    this.#sendBatches(1);
+  }
+
+  /** Sends what is not better kept for company. */
+  flush(): void {
+    this.#isScheduled = false;
+    this.#sendBatches(this.#underWay.size === 0 ? 1 : MAX_TOGETHER);
+  }
+
+  /** Sends batches of at least so many calls. */
+  #sendBatches(least: number): void {
+    while (this.#waiting.length >= least && this.#underWay.size < MAX_UNDER_WAY) {
+      const calls = this.#take();
+      if (calls.length === 0) break;
+      void this.#sendTogether(calls);
+      least = MAX_TOGETHER;
+    }
+    if (this.#waiting.length > 0) {
+      this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
+    } else if (this.#underWay.size === 0) {
+      this.#onIdle();
+    }
+  }
+
+  async #sendTogether(calls: readonly PendingCall[]): Promise<void> {
+    const script = { sent: performance.now() };
+    this.#underWay.add(script);
+    await this.#send(calls);
+    this.#underWay.delete(script);
+    this.#schedule();
+  }
+
+  /** The calls that go next. Those whom nobody waits for any more are not sent at all: nothing is charged for them. */
+  #take(): PendingCall[] {
+    const waiting = this.#waiting;
+    const calls: PendingCall[] = [];
+    const clock = waiting[0]?.clock;
+    let keys = 0;
+    let taken = 0;
+    for (const call of waiting) {
+      const isFull = calls.length >= MAX_TOGETHER || keys >= MAX_KEYS;
+      if (isFull || call.clock !== clock) break;
+      taken += 1;
+      if (call.waiter?.isOver) continue;
+      calls.push(call);
+      keys += call.keys.length;
+    }
+    this.#waiting = taken === waiting.length ? [] : waiting.slice(taken);
+    return calls;
+  }
+
+  #forgetLost(): void {
+    const now = performance.now();
+    for (const script of this.#underWay) {
+      if (now - script.sent < LOST_MS) break;
+      this.#underWay.delete(script);
+    }
+  }
+}
+
+function flush(queue: CallQueue): void {
+  queue.flush();
+}
