@@ -1,0 +1,56 @@
+// One limiter on one client in a process of its own, as in production: nobody else's garbage, nobody else's compiled code.
+import assert from "node:assert/strict";
+import { openClient } from "./clients.mjs";
+import { keepAsking } from "./keep-asking.mjs";
+import { makeLimiter } from "./limiters/catalogue.mjs";
+import { answer, readSetup } from "./other-process.mjs";
+
+const { name, library, port } = readSetup();
+const client = await openClient(library, port);
+const HOUR = 3_600_000;
+/** For each case a limiter of its own, and how often it was asked. */
+const cases = new Map();
+
+async function makeCase({ limits, isDenied, key, known }) {
+  const limit = isDenied ? 1 : 1_000_000;
+  // The windows differ, as they do in any policy with several.
+  const quotas = Array.from({ length: limits }, (_, i) => ({ limit, windowMs: (i + 1) * HOUR }));
+  const limiter = await makeLimiter(name, { library, client, prefix: key, quotas });
+  return { limiter, asked: known };
+}
+
+answer({
+  /** Whether it counts: asked more often than its limit allows, all at once, it allows as many as that. */
+  async verify() {
+    const quotas = [{ limit: 100, windowMs: HOUR }];
+    const prefix = `verify-${library}`;
+    const limiter = await makeLimiter(name, {
+      library,
+      client,
+      prefix: `${prefix}-${name}`,
+      quotas,
+    });
+    const allowed = await keepAsking(limiter, { calls: 300, inFlight: 64, subjects: 1 });
+    if (limiter.used === undefined) return;
+    // One more, where a limit fills up again while it is asked.
+    assert.ok(allowed === 100 || allowed === 101, `${allowed} of 100 were allowed`);
+    assert.ok((await limiter.used("user-0")) >= 99, "the count is lost");
+  },
+
+  async measure({ key, limits, isDenied, inFlight, subjects, known, calls }) {
+    if (!cases.has(key)) {
+      cases.set(key, await makeCase({ limits, isDenied, key, known }));
+      // Everybody is known; where denials are asked for, they have spent what there is.
+      await keepAsking(cases.get(key).limiter, { calls: known, inFlight: 1_000, subjects });
+    }
+    const { limiter, asked } = cases.get(key);
+    cases.get(key).asked += calls;
+    const cpuFrom = process.cpuUsage();
+    const from = process.hrtime.bigint();
+    const allowed = await keepAsking(limiter, { calls, inFlight, subjects, from: asked });
+    const nanoseconds = Number(process.hrtime.bigint() - from);
+    const { user, system } = process.cpuUsage(cpuFrom);
+    assert.equal(allowed, isDenied ? 0 : calls, `${name}: allowed ${allowed} of ${calls}`);
+    return { nanoseconds, cpuMicroseconds: user + system };
+  },
+});

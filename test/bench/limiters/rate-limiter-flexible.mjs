@@ -1,0 +1,35 @@
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterUnion } from "rate-limiter-flexible";
+
+/** One limiter, or a union of one for each quota. A denial is thrown. */
+export function makeFlexible({ library, client, quotas, prefix }, options = {}) {
+  const limiters = quotas.map(
+    ({ limit, windowMs }, i) =>
+      new RateLimiterRedis({
+        storeClient: client,
+        useRedisPackage: library !== "ioredis",
+        points: limit,
+        duration: windowMs / 1_000,
+        keyPrefix: `${prefix}-${i}`,
+        ...options,
+      }),
+  );
+  return askBy(limiters);
+}
+
+/** With its remedy against those who keep asking: once denied, a subject is refused here until its window ends. */
+export function makeFlexibleBlocking(place) {
+  return makeFlexible(place, { inMemoryBlockOnConsumed: place.quotas[0].limit });
+}
+
+export function makeFlexibleMemory({ quotas: [{ limit, windowMs }] }) {
+  return askBy([new RateLimiterMemory({ points: limit, duration: windowMs / 1_000 })]);
+}
+
+function askBy(limiters) {
+  const limiter = limiters.length === 1 ? limiters[0] : new RateLimiterUnion(...limiters);
+  return {
+    ask: (subject) => limiter.consume(subject),
+    isAllowed: (_answer, isThrown) => !isThrown,
+    used: async (subject) => (await limiters[0].get(subject))?.consumedPoints ?? 0,
+  };
+}

@@ -1,0 +1,61 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+
+const ends = new Set();
+process.once("exit", () => {
+  for (const end of ends) end();
+});
+
+/** Starts a module in a process of its own; it ends with this one. `ask` calls what the module gave to `answer`. */
+export async function startProcess(file, setup, execArgv = []) {
+  const child = fork(file, [JSON.stringify(setup)], { execArgv });
+  const end = () => child.kill("SIGKILL");
+  ends.add(end);
+  const waiting = new Map();
+  let asked = 0;
+  child.on("message", ({ id, value, error }) => {
+    const { resolve, reject } = waiting.get(id) ?? {};
+    waiting.delete(id);
+    if (error === undefined) resolve?.(value);
+    else reject?.(new Error(`${JSON.stringify(setup)}: ${error}`));
+  });
+  child.on("exit", () => {
+    for (const { reject } of waiting.values()) reject(new Error(`${file} ended`));
+  });
+
+  function ask(name, ...args) {
+    asked += 1;
+    child.send({ id: asked, name, args });
+    return new Promise((resolve, reject) => waiting.set(asked, { resolve, reject }));
+  }
+
+  async function close() {
+    ends.delete(end);
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, "exit");
+    end();
+    await exit;
+  }
+
+  await ask("ready");
+  return { ask, close };
+}
+
+/** In the other process: what it was started with. */
+export function readSetup() {
+  return JSON.parse(process.argv[2]);
+}
+
+/** In the other process: what it can be asked. */
+export function answer(questions) {
+  const all = { ready: () => {}, ...questions };
+  process.on("message", async ({ id, name, args }) => {
+    try {
+      process.send({ id, value: await all[name](...args) });
+    } catch (error) {
+      process.send({ id, error: String(error?.stack ?? error) });
+    }
+  });
+  // Whoever asked is gone.
+  process.on("disconnect", () => process.exit());
+}

@@ -1,0 +1,28 @@
+import { rounded } from "./statistics.mjs";
+
+/** What is measured before the compiler is done with it does not count. */
+const WARM_UPS = 2;
+
+/**
+ * Measures each in turn, round after round, so that whatever disturbs the machine for a while disturbs all of them. Each
+ * `measure` resolves with numbers by name; the rows get all values of a name as one list, in the order of the rounds.
+ */
+export async function measureInRounds(rounds, subjects, warmUps = WARM_UPS) {
+  const taken = subjects.map(() => []);
+  for (let round = -warmUps; round < rounds; round += 1) {
+    for (let i = 0; i < subjects.length; i += 1) {
+      // Another one begins each round, so that nobody always pays for the same neighbour.
+      const at = (i + round + warmUps) % subjects.length;
+      const numbers = await subjects[at].measure();
+      if (round >= 0) taken[at].push(numbers);
+    }
+  }
+  return subjects.map(({ row }, i) => ({ ...row, ...columnsOf(taken[i]) }));
+}
+
+function columnsOf(rounds) {
+  const names = Object.keys(rounds[0] ?? {});
+  return Object.fromEntries(
+    names.map((name) => [name, rounds.map((numbers) => rounded(numbers[name]))]),
+  );
+}

@@ -1,0 +1,28 @@
+/** The value below which a share of the numbers lie, 0 to 1; NaN of none. */
+export function quantile(numbers, share) {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.round(share * (sorted.length - 1))] ?? Number.NaN;
+}
+
+export function median(numbers) {
+  return quantile(numbers, 0.5);
+}
+
+/** The median, and the quartiles between which half of the rounds lie. */
+export function spreadOf(numbers) {
+  return {
+    median: median(numbers),
+    low: quantile(numbers, 0.25),
+    high: quantile(numbers, 0.75),
+  };
+}
+
+/** How many times the one the other is, round by round: what disturbs a round disturbs both. */
+export function ratiosOf(numbers, others) {
+  return numbers.map((number, round) => number / others[round]);
+}
+
+/** As many digits as a measurement has. */
+export function rounded(number) {
+  return Number(number.toPrecision(4));
+}

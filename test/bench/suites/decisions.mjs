@@ -1,0 +1,133 @@
+import { join } from "node:path";
+import { LIBRARIES, titleOf } from "../clients.mjs";
+import { startProcess } from "../other-process.mjs";
+import { formatNumber, printTable } from "../print.mjs";
+import { measureInRounds } from "../rounds.mjs";
+import { scriptTime, startRedis } from "../start-redis.mjs";
+import { median, spreadOf } from "../statistics.mjs";
+
+const FILE = join(import.meta.dirname, "../limiter-process.mjs");
+
+/** One thing differs from the first case in each of the others. */
+const BASE = { inFlight: 64, subjects: 1_000, limits: 1, isDenied: false };
+const SINGLE = [
+  "INCR",
+  "EVALSHA, empty script",
+  "Headgate",
+  "Headgate, fixed window",
+  "rate-limit-redis",
+  "@fastify/rate-limit",
+  "rate-limiter-flexible",
+];
+const SEVERAL = ["Headgate", "rate-limiter-flexible"];
+const DENYING = [
+  "Headgate",
+  "Headgate, no deny cache",
+  "rate-limit-redis",
+  "@fastify/rate-limit",
+  "rate-limiter-flexible",
+  "rate-limiter-flexible, blocking",
+];
+export const CASES = [
+  { ...BASE, names: SINGLE },
+  { ...BASE, inFlight: 1, names: SINGLE },
+  { ...BASE, inFlight: 1_000, names: SINGLE },
+  { ...BASE, subjects: 1, names: SINGLE },
+  { ...BASE, subjects: 100_000, names: SINGLE },
+  { ...BASE, limits: 3, names: SEVERAL },
+  { ...BASE, limits: 5, names: SEVERAL },
+  { ...BASE, isDenied: true, names: DENYING },
+  { ...BASE, inFlight: 1, subjects: 1, isDenied: true, names: DENYING },
+];
+
+/** Who is not known when a case begins becomes so in its rounds; a quick run does not wait for everybody. */
+const KNOWN = 100_000;
+const QUICK_KNOWN = 1_000;
+
+/** With one in flight, most of the time is waiting. */
+const CALLS = { alone: 2_000, together: 20_000 };
+const QUICK_CALLS = { alone: 500, together: 5_000 };
+
+function titleOfCase({ inFlight, subjects, limits, isDenied }) {
+  return `${inFlight.toLocaleString("en-US")} in flight, ${subjects.toLocaleString("en-US")} ${subjects === 1 ? "subject" : "subjects"}, ${limits} ${limits === 1 ? "limit" : "limits"}, ${isDenied ? "denied" : "allowed"}`;
+}
+
+/** Decisions per second from one process, on each client: every limiter in a process of its own, in turns, on one Redis. */
+export async function run({ rounds, isQuick, log }) {
+  const redis = await startRedis();
+  const names = [...new Set(CASES.flatMap((one) => one.names))];
+  const asked = LIBRARIES.flatMap((library) =>
+    names
+      .filter((name) => name !== "@fastify/rate-limit" || library === "ioredis")
+      .map((name) => ({ name, library })),
+  );
+  const limiters = [];
+  for (const { name, library } of asked) {
+    const child = await startProcess(FILE, { name, library, port: redis.port });
+    await child.ask("verify");
+    limiters.push({ name, library, child });
+  }
+  const rows = [];
+  for (const { names: taking, ...setting } of CASES) {
+    log(titleOfCase(setting));
+    await redis.control.flushall();
+    const calls = (isQuick ? QUICK_CALLS : CALLS)[setting.inFlight === 1 ? "alone" : "together"];
+    const known = Math.min(setting.subjects, isQuick ? QUICK_KNOWN : KNOWN);
+    const contestants = limiters
+      .filter(({ name }) => taking.includes(name))
+      .map(({ name, library, child }) => ({
+        row: { suite: "decisions", name, library, ...setting },
+        measure: () =>
+          measure(redis.control, child, {
+            ...setting,
+            calls,
+            known,
+            key: keyOf(name, library, setting),
+          }),
+      }));
+    rows.push(...(await measureInRounds(rounds, contestants)));
+  }
+  for (const { child } of limiters) await child.close();
+  await redis.close();
+  return rows;
+}
+
+function keyOf(name, library, { inFlight, subjects, limits, isDenied }) {
+  return [name, library, inFlight, subjects, limits, isDenied].join("-").replace(/[^\w.-]/g, "_");
+}
+
+async function measure(control, child, asked) {
+  await control.config("RESETSTAT");
+  const { nanoseconds, cpuMicroseconds } = await child.ask("measure", asked);
+  const { calls, microseconds } = await scriptTime(control);
+  return {
+    perSecond: (asked.calls * 1e9) / nanoseconds,
+    latencyMicroseconds: nanoseconds / asked.calls / 1_000,
+    nodeMicroseconds: cpuMicroseconds / asked.calls,
+    redisMicroseconds: microseconds / asked.calls,
+    commands: calls / asked.calls,
+  };
+}
+
+export function print(rows) {
+  for (const setting of CASES) {
+    const isOfCase = (row) =>
+      ["inFlight", "subjects", "limits", "isDenied"].every((axis) => row[axis] === setting[axis]);
+    printTable(
+      `Decisions per second: ${titleOfCase(setting)}`,
+      ["limiter", "client", "decisions/s", "half of the rounds", "Node µs", "Redis µs", "commands"],
+      rows.filter(isOfCase).map((row) => {
+        const { median: middle, low, high } = spreadOf(row.perSecond);
+        return [
+          row.name,
+          titleOf(row.library),
+          formatNumber(middle),
+          `${formatNumber(low)}–${formatNumber(high)}`,
+          ...[row.nodeMicroseconds, row.redisMicroseconds, row.commands].map((numbers) =>
+            formatNumber(median(numbers)),
+          ),
+        ];
+      }),
+    );
+  }
+}

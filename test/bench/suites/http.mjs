@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { VARIANTS as EXPRESS } from "../http/express.mjs";
+import { VARIANTS as FASTIFY } from "../http/fastify.mjs";
+import { load } from "../http/load.mjs";
+import { LIMITS } from "../http/policy.mjs";
+import { startProcess } from "../other-process.mjs";
+import { formatNumber, printTable } from "../print.mjs";
+import { measureInRounds } from "../rounds.mjs";
+import { startRedis } from "../start-redis.mjs";
+import { median, quantile, ratiosOf, spreadOf } from "../statistics.mjs";
+
+const FILE = join(import.meta.dirname, "../http/application.mjs");
+const FRAMEWORKS = { fastify: FASTIFY, express: EXPRESS };
+const CONNECTIONS = 64;
+const DURATION_MS = 1_000;
+const QUICK_DURATION_MS = 200;
+
+/** Headers of a limiter; an application sends the others by itself. */
+const LIMITER_HEADERS = /^(x-ratelimit|ratelimit|retry-after$|cache-control$)/;
+
+/** Every application in a process of its own, loaded in turns by this process. */
+export async function run({ rounds, isQuick, log }) {
+  const redis = await startRedis();
+  const durationMs = isQuick ? QUICK_DURATION_MS : DURATION_MS;
+  const rows = [];
+  for (const framework of Object.keys(FRAMEWORKS)) {
+    log(framework);
+    const applications = await startAll(framework, redis.port);
+    rows.push(
+      ...(await measureInRounds(
+        rounds,
+        applications.map(({ row, child, port }) => ({
+          row,
+          measure: () => measure(child, port, row.outcome, durationMs),
+        })),
+      )),
+    );
+    for (const { child } of applications) await child.close();
+  }
+  await redis.close();
+  return rows;
+}
+
+async function startAll(framework, redisPort) {
+  const applications = [];
+  async function start(variant, outcome, constants) {
+    const key = `${framework}-${variant}-${outcome}`.replace(/[^\w.-]/g, "_");
+    const setup = { framework, variant, key, redisPort, limit: LIMITS[outcome], constants };
+    const child = await startProcess(FILE, setup);
+    const port = await child.ask("port");
+    const row = { suite: "http", framework, name: variant, outcome };
+    applications.push({ row, child, port });
+    return port;
+  }
+
+  for (const outcome of Object.keys(LIMITS)) {
+    const port = await start("Headgate, memory", outcome);
+    // What Headgate says is what the constants say.
+    const constants = await readConstants(port, outcome);
+    const constantPort = await start("constants", outcome, constants);
+    const repeated = await readConstants(constantPort, outcome);
+    assert.deepEqual(namesIn(repeated), namesIn(constants));
+    assert.equal(repeated.body, constants.body);
+    for (const variant of FRAMEWORKS[framework]) {
+      if (["Headgate, memory", "constants"].includes(variant)) continue;
+      if (variant !== "bare") await fetch(`http://127.0.0.1:${await start(variant, outcome)}`);
+      else if (outcome === "allowed") await start(variant, outcome);
+    }
+  }
+  return applications;
+}
+
+/** A denial is the second answer. */
+async function readConstants(port, outcome) {
+  const url = `http://127.0.0.1:${port}`;
+  await (await fetch(url)).text();
+  const response = await fetch(url);
+  assert.equal(response.status, statusOf(outcome));
+  const isOfLimiter = ([name]) =>
+    LIMITER_HEADERS.test(name) || (outcome === "denied" && name === "content-type");
+  const headers = [...response.headers].filter(isOfLimiter);
+  return { status: response.status, headers, body: await response.text() };
+}
+
+function namesIn({ headers }) {
+  return headers.map(([name]) => name).sort();
+}
+
+function statusOf(outcome) {
+  return outcome === "allowed" ? 200 : 429;
+}
+
+async function measure(child, port, outcome, durationMs) {
+  const cpuFrom = await child.ask("cpuMicroseconds");
+  const status = statusOf(outcome);
+  const { perSecond, latencies } = await load({
+    port,
+    connections: CONNECTIONS,
+    durationMs,
+    status,
+  });
+  const cpu = (await child.ask("cpuMicroseconds")) - cpuFrom;
+  return {
+    perSecond,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    serverMicroseconds: cpu / latencies.length,
+    serverBusy: (cpu / latencies.length / 1e6) * perSecond,
+  };
+}
+
+/** An application's figures beside those of the constants and of the bare one. */
+export function compare(rows, row) {
+  const beside = (name, outcome) =>
+    rows.find(
+      (one) =>
+        one.suite === "http" &&
+        one.framework === row.framework &&
+        one.name === name &&
+        one.outcome === outcome,
+    );
+  const constants = beside("constants", row.outcome);
+  const bare = beside("bare", "allowed");
+  return {
+    ofConstants: spreadOf(ratiosOf(row.perSecond, constants.perSecond)),
+    ofBare: spreadOf(ratiosOf(row.perSecond, bare.perSecond)),
+    p50Added: median(row.p50) - median(constants.p50),
+    p99Added: median(row.p99) - median(constants.p99),
+  };
+}
+
+export function print(rows) {
+  for (const framework of Object.keys(FRAMEWORKS)) {
+    for (const outcome of Object.keys(LIMITS)) {
+      printTable(
+        `HTTP: ${framework}, ${outcome}, ${CONNECTIONS} connections`,
+        [
+          "application",
+          "requests/s",
+          "of constants",
+          "half of the rounds",
+          "of bare",
+          "server µs",
+          "server busy",
+          "p50 added, ms",
+          "p99 added, ms",
+        ],
+        rows
+          .filter(
+            (row) => row.suite === "http" && row.framework === framework && row.outcome === outcome,
+          )
+          .map((row) => {
+            const { ofConstants, ofBare, p50Added, p99Added } = compare(rows, row);
+            return [
+              row.name,
+              formatNumber(median(row.perSecond)),
+              ofConstants.median.toFixed(2),
+              `${ofConstants.low.toFixed(2)}–${ofConstants.high.toFixed(2)}`,
+              ofBare.median.toFixed(2),
+              formatNumber(median(row.serverMicroseconds)),
+              median(row.serverBusy).toFixed(2),
+              p50Added.toFixed(2),
+              p99Added.toFixed(2),
+            ];
+          }),
+      );
+    }
+  }
+}

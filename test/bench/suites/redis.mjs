@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { openClient } from "../clients.mjs";
+import { countInstructions } from "../instructions.mjs";
+import { keepAsking } from "../keep-asking.mjs";
+import { makeEvalsha } from "../limiters/floor.mjs";
+import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
+import { makeLimiter, PEER_NAMES } from "../limiters/catalogue.mjs";
+import { formatNumber, printTable } from "../print.mjs";
+import { measureInRounds } from "../rounds.mjs";
+import { scriptTime, startRedis } from "../start-redis.mjs";
+import { median, ratiosOf } from "../statistics.mjs";
+
+const HOUR = 3_600_000;
+const LIMIT = 1_000_000;
+const SUBJECTS = 1_000;
+/** One decision a call, and as many waiting as fill every batch. */
+export const MODES = { alone: { inFlight: 1, calls: 2_000 }, batches: { inFlight: 1_000, calls: 20_000 } };
+const QUICK_SHARE = 0.25;
+/** Under valgrind a server is fifty times slower; instructions do not vary as time does. */
+const COUNTED = { alone: 300, batches: 4_000 };
+
+/** Each algorithm with one limit, the default one with several, and what it is compared with. */
+function contestants(client) {
+  const place = (prefix, limits = 1) => ({
+    library: "ioredis",
+    client,
+    prefix,
+    quotas: Array.from({ length: limits }, (_, i) => ({ limit: LIMIT, windowMs: (i + 1) * HOUR })),
+  });
+  return [
+    { name: "EVALSHA, empty script", limits: 0, make: () => makeEvalsha(place("empty")) },
+    ...Object.keys(ALGORITHMS).map((algorithm) => ({
+      name: algorithm,
+      limits: 1,
+      make: () => makeHeadgate(place(algorithm.replaceAll(/\W+/g, "-")), { algorithm }),
+    })),
+    ...[3, 5].map((limits) => ({
+      name: "gcra",
+      limits,
+      make: () => makeHeadgate(place(`gcra-${limits}`, limits)),
+    })),
+    ...PEER_NAMES.filter((name) => !name.includes("blocking")).map((name) => ({
+      name,
+      limits: 1,
+      make: () => makeLimiter(name, place(name.replaceAll(/\W+/g, "-"))),
+    })),
+  ];
+}
+
+/** Redis's own time and memory for a decision, and the instructions it takes. */
+export async function run({ rounds, isQuick, log }) {
+  const redis = await startRedis();
+  const client = await openClient("ioredis", redis.port);
+  const rows = [];
+  const bytes = new Map();
+  for (const [mode, { inFlight, calls }] of Object.entries(MODES)) {
+    log(mode);
+    const measured = [];
+    for (const { name, limits, make } of contestants(client)) {
+      await redis.control.flushall();
+      const limiter = await make();
+      if (mode === "alone") bytes.set(`${name} ${limits}`, await bytesPerSubject(redis, limiter));
+      const asked = { inFlight, subjects: SUBJECTS, calls: isQuick ? calls * QUICK_SHARE : calls };
+      measured.push({
+        row: { suite: "redis", name, limits, mode, bytes: bytes.get(`${name} ${limits}`) },
+        measure: () => measure(redis.control, limiter, asked),
+      });
+      limiter.close = () => limiter.limiter?.close();
+      measured.at(-1).close = limiter.close;
+    }
+    await redis.control.flushall();
+    rows.push(...(await measureInRounds(rounds, measured)));
+    for (const { close } of measured) await close();
+  }
+  client.disconnect();
+  await redis.close();
+  log("instructions");
+  await addInstructions(rows, isQuick);
+  return rows;
+}
+
+async function measure(control, limiter, asked) {
+  await control.config("RESETSTAT");
+  const allowed = await keepAsking(limiter, asked);
+  const { calls, microseconds } = await scriptTime(control);
+  assert.equal(allowed, asked.calls);
+  return { microseconds: microseconds / asked.calls, decisionsPerCall: asked.calls / calls };
+}
+
+/** Of one subject's keys, after one decision, and after a hundred. */
+async function bytesPerSubject({ control }, limiter) {
+  const sizes = [];
+  for (const calls of [1, 99]) {
+    await keepAsking(limiter, { calls, inFlight: 1, subjects: 1 });
+    const keys = await control.keys("*");
+    const used = await Promise.all(keys.map((key) => control.memory("USAGE", key)));
+    sizes.push(used.reduce((total, size) => total + size, 0));
+  }
+  return sizes;
+}
+
+/** Instructions for a decision, where valgrind can count them; the rows have none otherwise. */
+async function addInstructions(rows, isQuick) {
+  const wanted = isQuick
+    ? ({ name, limits }) => name === "EVALSHA, empty script" || (name === "gcra" && limits < 5)
+    : () => true;
+  const counted = await countInstructions(async (client, count) => {
+    for (const { name, limits, make } of contestants(client).filter(wanted)) {
+      const limiter = await make();
+      for (const [mode, { inFlight }] of Object.entries(MODES)) {
+        const instructions = await count(COUNTED[mode], (calls) =>
+          keepAsking(limiter, { calls, inFlight, subjects: SUBJECTS }),
+        );
+        const row = rows.find(
+          (one) => one.name === name && one.limits === limits && one.mode === mode,
+        );
+        row.instructions = Math.round(instructions);
+      }
+      await limiter.limiter?.close();
+    }
+  });
+  if (!counted) process.stderr.write("redis: instructions are not counted, valgrind is not there\n");
+}
+
+export function floorOf(rows, mode) {
+  return rows.find(
+    (row) => row.suite === "redis" && row.mode === mode && row.name === "EVALSHA, empty script",
+  );
+}
+
+export function print(rows) {
+  for (const mode of Object.keys(MODES)) {
+    const floor = floorOf(rows, mode);
+    printTable(
+      mode === "alone"
+        ? "Redis: one decision a call"
+        : `Redis: full batches (${MODES.batches.inFlight.toLocaleString("en-US")} in flight)`,
+      [
+        "limiter",
+        "limits",
+        "µs a decision",
+        "× the empty script",
+        "decisions a call",
+        "instructions",
+        "bytes after 1",
+        "after 100",
+      ],
+      rows
+        .filter((row) => row.suite === "redis" && row.mode === mode)
+        .map((row) => [
+          row.name,
+          String(row.limits),
+          formatNumber(median(row.microseconds)),
+          median(ratiosOf(row.microseconds, floor.microseconds)).toFixed(2),
+          formatNumber(median(row.decisionsPerCall)),
+          formatNumber(row.instructions),
+          ...row.bytes.map(formatNumber),
+        ]),
+    );
+  }
+}
