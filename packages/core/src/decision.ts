@@ -39,7 +39,12 @@ export interface Decision {
 
 /** The limit whose numbers speak for all: the longest wait when denied, the least share left when allowed; ties go to the longer window, then to the name. */
 export function bindingLimit(limits: readonly LimitState[], allowed: boolean): LimitState {
-  return limits.reduce((binding, next) => (isTighter(next, binding, allowed) ? next : binding));
+  let binding = limits[0] as LimitState;
+  for (let i = 1; i < limits.length; i += 1) {
+    const next = limits[i] as LimitState;
+    if (isTighter(next, binding, allowed)) binding = next;
+  }
+  return binding;
 }
 
 /** The sign of `a * b - c * d`, also where the products pass 2^53. */

@@ -34,6 +34,8 @@ export interface AskedStore {
   giveBack(receipts: readonly Receipt[]): Promise<unknown>;
 }
 
+const NOTHING: readonly never[] = [];
+
 /** Asks a store whose counts are on servers: in one call where all units are in one slot. Rejects with the store's error. */
 export function askStore(
   asked: AskedStore,
@@ -59,19 +61,20 @@ export function bySlot<U extends Unit>(units: readonly U[], remote: Remote): rea
   return [...slots.values()];
 }
 
-async function askOneSlot(
+function askOneSlot(
   { counters, watch }: AskedStore,
   units: readonly GroupUnit[],
   cost: number,
   mode: DecideMode,
 ): Promise<Answer> {
   const { key } = units[0] as GroupUnit;
-  const reply = await watch.run(counters.store, decide, { cost, mode, units }, key);
-  const { allowed, receipt, states } = readReply(counters, units, cost, reply);
-  return {
-    allowed,
-    limits: present(states),
-    receipts: allowed && mode === "charge" ? [receipt] : [],
-    lasting: allowed ? [] : [{ units, reply }],
-  };
+  return watch.run(counters.store, decide, { cost, mode, units }, key).then((reply) => {
+    const { allowed, receipt, states } = readReply(counters, units, cost, reply);
+    return {
+      allowed,
+      limits: present(states),
+      receipts: allowed && mode === "charge" ? [receipt] : NOTHING,
+      lasting: allowed ? NOTHING : [{ units, reply }],
+    };
+  });
 }

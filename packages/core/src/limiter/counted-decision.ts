@@ -26,7 +26,11 @@ export interface Outcome {
 /** What a decision tells that asked no limit. */
 const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
-const DEGRADED: readonly DecisionSource[] = ["local", "allow", "deny"];
+function isDegraded(source: DecisionSource): boolean {
+  return source === "local" || source === "allow" || source === "deny";
+}
+
+const NONE: readonly Receipt[] = [];
 
 /** A decision, and the receipts of what it charged. */
 export class CountedDecision implements Decision {
@@ -43,7 +47,7 @@ export class CountedDecision implements Decision {
   readonly #counters: Counters;
   /** Private, so that nobody can make one up; gone once they were used. */
   #receipts: readonly Receipt[];
-  #taken: readonly Receipt[] = [];
+  #taken: readonly Receipt[] = NONE;
 
   constructor(counters: Counters, outcome: Outcome) {
     const { allowed, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
@@ -57,7 +61,7 @@ export class CountedDecision implements Decision {
     this.limits = limits;
     this.cost = cost;
     this.source = source;
-    this.degraded = DEGRADED.includes(source);
+    this.degraded = isDegraded(source);
     this.#counters = counters;
     this.#receipts = receipts;
   }
@@ -67,13 +71,13 @@ export class CountedDecision implements Decision {
     // What only inherits from a decision, or stands in for one, has no receipts of its own.
     if (!(#counters in decision) || !isPartOf(decision.#counters, counters)) return false;
     decision.#taken = decision.#receipts;
-    decision.#receipts = [];
+    decision.#receipts = NONE;
     return decision.#taken;
   }
 
   static returnReceipts(decision: CountedDecision): void {
     decision.#receipts = decision.#taken;
-    decision.#taken = [];
+    decision.#taken = NONE;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
@@ -15,7 +16,7 @@ import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
 import { claimName, requireName } from "./names.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
-import type { GroupUnit } from "./units.ts";
+import type { GroupUnit, Subjects } from "./units.ts";
 import { namedUnitsOf, unitsOf } from "./units.ts";
 import { createWaitQueue } from "./wait-queue.ts";
 
@@ -73,6 +74,22 @@ function limiterOn(
     if (closed) throw isClosed(name);
   }
 
+  /** Rejects, and never throws. */
+  function decide(
+    subject: Subjects,
+    options: CostOptions | undefined,
+    charge: boolean,
+  ): Promise<Decision> {
+    try {
+      const units = unitsOf(counters, subject);
+      const cost = options === undefined ? 1 : readCost(options);
+      requireOpen();
+      return decider.decide(units, cost, charge);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
   return {
     name,
     limits: counters.limits.map(({ name, per, limit, windowMs }) => ({
@@ -90,19 +107,8 @@ function limiterOn(
       isClosed: () => closed,
     },
 
-    async consume(subject, options) {
-      const units = unitsOf(counters, subject);
-      const cost = readCost(options);
-      requireOpen();
-      return decider.decide(units, cost, true);
-    },
-
-    async peek(subject, options) {
-      const units = unitsOf(counters, subject);
-      const cost = readCost(options);
-      requireOpen();
-      return decider.decide(units, cost, false);
-    },
+    consume: (subject, options) => decide(subject, options, true),
+    peek: (subject, options) => decide(subject, options, false),
 
     async refund(decision) {
       requireOpen();
@@ -158,8 +164,7 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   return { name: named, store: place ?? memoryStore() };
 }
 
-function readCost(options: CostOptions | undefined): number {
-  if (options === undefined) return 1;
+function readCost(options: CostOptions): number {
   rejectUnknownOptions("consume and peek", options, ["cost"]);
   return checkCost(options.cost);
 }

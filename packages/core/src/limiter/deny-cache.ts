@@ -44,13 +44,19 @@ export class DenyCache {
    * What is known of the limits, when a unit is known to deny; undefined when none is. Units that were not part of the
    * decision which was denied then are not known.
    */
-  find(units: readonly GroupUnit[], cost: number, now: number): LimitState[] | undefined {
-    const denials = units.map(({ key }) => this.#denial(key, cost, now));
-    const known = denials.filter((denial) => denial !== undefined);
-    if (known.length === 0) return undefined;
+  find(units: readonly GroupUnit[], cost: number, now: number): readonly LimitState[] | undefined {
+    let known = false;
+    const denials: (Denial | undefined)[] = [];
+    for (const { key } of units) {
+      const denial = this.#denial(key, cost, now);
+      known ||= denial !== undefined;
+      denials.push(denial);
+    }
+    if (!known) return undefined;
     const states: LimitState[] = [];
     units.forEach((unit, u) => {
-      const denial = denials[u] ?? known.find((beside) => this.#wouldAllow(unit.key, beside));
+      const denial =
+        denials[u] ?? denials.find((beside) => beside && this.#wouldAllow(unit.key, beside));
       const numbers = denial?.told.get(unit.key);
       if (denial === undefined || numbers === undefined) return;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
@@ -144,12 +150,16 @@ function stateAfter(
   elapsed: number,
 ): LimitState {
   const from = i * LIMIT_NUMBERS;
-  const [wait = 0, remaining = 0, reset = 0, growth = 0] = numbers.slice(
-    from,
-    from + LIMIT_NUMBERS,
-  );
   // Only what is unused has no time left; the longest wait is not over yet, or the denial would not be believed.
-  const left = (time: number, least: number): number =>
-    time > 0 ? Math.max(least, time - elapsed) : time;
-  return readState(limit, [left(wait, 0), remaining, left(reset, 1), left(growth, 1)], 0);
+  return readState(
+    limit,
+    left(numbers[from] as number, elapsed, 0),
+    numbers[from + 1] as number,
+    left(numbers[from + 2] as number, elapsed, 1),
+    left(numbers[from + 3] as number, elapsed, 1),
+  );
+}
+
+function left(time: number, elapsed: number, least: number): number {
+  return time > 0 ? Math.max(least, time - elapsed) : time;
 }

@@ -25,8 +25,12 @@ export interface ReadReply {
 export type LimitStates = readonly (LimitState | undefined)[];
 
 /** Those that were asked, in the order of the policy. */
-export function present(states: LimitStates): LimitState[] {
-  return states.filter((state) => state !== undefined);
+export function present(states: LimitStates): readonly LimitState[] {
+  return states.includes(undefined) ? states.filter(isPresent) : (states as readonly LimitState[]);
+}
+
+function isPresent(state: LimitState | undefined): state is LimitState {
+  return state !== undefined;
 }
 
 /** Reads a reply of decide.lua. Throws `HEADGATE_FOREIGN_KEY`, `HEADGATE_BAD_REPLY`. */
@@ -46,7 +50,13 @@ export function readReply(
     at += UNIT_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
       const limit = group.limits[i] as CompiledLimit;
-      const state = readState(limit, reply, at);
+      const state = readState(
+        limit,
+        reply[at] as number,
+        reply[at + 1] as number,
+        reply[at + 2] as number,
+        reply[at + 3] as number,
+      );
       states[group.positions[i] as number] = state;
       allowed &&= state.allowed;
       at += LIMIT_NUMBERS;
@@ -65,20 +75,21 @@ export function readReply(
 /** One limit's four numbers: the wait, remaining units, until unused, until `remaining` grows; times in microseconds. */
 export function readState(
   limit: CompiledLimit,
-  numbers: readonly number[],
-  at: number,
+  wait: number,
+  remaining: number,
+  reset: number,
+  growth: number,
 ): LimitState {
-  const wait = numbers[at] as number;
   return {
     name: limit.name,
     per: limit.per,
     limit: limit.limit,
     windowMs: limit.windowMs,
     allowed: wait === 0,
-    remaining: numbers[at + 1] as number,
+    remaining,
     retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : toMilliseconds(wait),
-    resetAfterMs: toMilliseconds(numbers[at + 2] as number),
-    growsAfterMs: toMilliseconds(numbers[at + 3] as number),
+    resetAfterMs: toMilliseconds(reset),
+    growsAfterMs: toMilliseconds(growth),
   };
 }
 

@@ -1,8 +1,9 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
-import type { Decision } from "../decision.ts";
+import type { Decision, LimitState } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
 import type { Remote } from "../store/store.ts";
+import type { Answer } from "./ask-store.ts";
 import { askStore } from "./ask-store.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import type { Counters } from "./counters.ts";
@@ -44,17 +45,16 @@ export function createRemoteDecider(
   const returns = createStoreReturns(store, remote, watch, denials);
   const asked = { counters, watch, remote, giveBack: returns.refund };
 
-  async function askAndRemember(
+  function remember(
+    { allowed, limits, receipts, lasting }: Answer,
     units: readonly GroupUnit[],
     cost: number,
     charge: boolean,
     sent: number,
-  ): Promise<Decision> {
-    const answer = await askStore(asked, units, cost, charge);
-    const { allowed, limits, receipts } = answer;
+  ): Decision {
     if (allowed && charge) denials.forgetKnown(units, store.now());
-    if (failure.denyCache && answer.lasting.length > 0) {
-      denials.remember(answer.lasting, cost, sent, store.now());
+    if (failure.denyCache && lasting.length > 0) {
+      denials.remember(lasting, cost, sent, store.now());
     }
     return new CountedDecision(counters, { allowed, limits, cost, source: "store", receipts });
   }
@@ -77,26 +77,22 @@ export function createRemoteDecider(
     return decision;
   }
 
+  function deniedFromCache(limits: readonly LimitState[], cost: number): Decision {
+    const source = "deny-cache";
+    return new CountedDecision(counters, { allowed: false, limits, cost, source, receipts: [] });
+  }
+
   return {
     watch,
 
-    async decide(units, cost, charge) {
-      const now = store.now();
-      const known = charge && failure.denyCache ? denials.find(units, cost, now) : undefined;
-      if (known !== undefined) {
-        return new CountedDecision(counters, {
-          allowed: false,
-          limits: known,
-          cost,
-          source: "deny-cache",
-          receipts: [],
-        });
-      }
-      try {
-        return await askAndRemember(units, cost, charge, now);
-      } catch (error) {
-        return decideWithout(error, units, cost, charge);
-      }
+    decide(units, cost, charge) {
+      const sent = store.now();
+      const known = charge && failure.denyCache ? denials.find(units, cost, sent) : undefined;
+      if (known !== undefined) return Promise.resolve(deniedFromCache(known, cost));
+      return askStore(asked, units, cost, charge).then(
+        (answer) => remember(answer, units, cost, charge, sent),
+        (error: unknown) => decideWithout(error, units, cost, charge),
+      );
     },
 
     async giveBack(decision) {

@@ -19,6 +19,10 @@ export interface GroupUnit extends Unit {
 
 /** The units that a request asks. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
 export function unitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
+  const [group] = counters.groups;
+  if (counters.groups.length === 1 && group !== undefined && typeof subjects === "string") {
+    return [unitOf(counters, group, subjectIn(counters, group.dimension, subjects) as string)];
+  }
   rejectUnknownDimensions(counters, subjects);
   const units: GroupUnit[] = [];
   for (const group of counters.groups) {
@@ -65,6 +69,9 @@ function unitOf(counters: Counters, group: Group, subject: string): GroupUnit {
 /** The subject in a dimension; null when its limits are left out. */
 function subjectIn(counters: Counters, dimension: string, subjects: Subjects): string | null {
   if (dimension === GLOBAL_DIMENSION) return everybodyIn(subjects);
+  if (typeof subjects === "string" && counters.groups.length === 1) {
+    return checkSubject(dimension, subjects);
+  }
   if (isRecord(subjects)) {
     const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
     return subject === null ? null : checkSubject(dimension, subject);

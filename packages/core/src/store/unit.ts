@@ -16,10 +16,14 @@ export interface Unit extends UnitLimits {
 
 /** The keys of units: each unit's own, then one for each sliding log in it. */
 export function keysOf(units: readonly Unit[]): string[] {
-  return units.flatMap(({ key, limits }) => [
-    key,
-    ...limits.flatMap((limit, i) => (limit.hasLog ? [`${key}:log${i}`] : [])),
-  ]);
+  const keys: string[] = [];
+  for (const { key, limits } of units) {
+    keys.push(key);
+    for (let i = 0; i < limits.length; i += 1) {
+      if (limits[i]?.hasLog) keys.push(`${key}:log${i}`);
+    }
+  }
+  return keys;
 }
 
 /** A unit as this process keeps it. Twin of the packed state in unit.lua. */
