@@ -37,6 +37,13 @@ answer({
     assert.ok((await limiter.used("user-0")) >= 99, "the count is lost");
   },
 
+  /** How many of as many questions a limit admits that other processes share. */
+  async admitted(limit) {
+    const place = { library, client, prefix: "admitted", quotas: [{ limit, windowMs: HOUR }] };
+    const limiter = await makeLimiter(name, place);
+    return keepAsking(limiter, { calls: limit, inFlight: 64, subjects: 1 });
+  },
+
   async measure({ key, limits, isDenied, inFlight, subjects, known, calls }) {
     if (!cases.has(key)) {
       cases.set(key, await makeCase({ limits, isDenied, key, known }));

@@ -37,8 +37,6 @@ const IN_MEMORY = {
 
 const ALL = { ...FLOORS, ...OURS, ...PEERS, ...IN_MEMORY };
 
-export const PEER_NAMES = Object.keys(PEERS);
-
 /**
  * Makes what answers `ask(subject)`; `isAllowed(answer, isThrown)` reads the answer, and `used(subject)` tells what is counted.
  * The place is `{ library, client, prefix, quotas: [{ limit, windowMs }] }`.

@@ -2,48 +2,46 @@ import assert from "node:assert/strict";
 import { openClient } from "../clients.mjs";
 import { countInstructions } from "../instructions.mjs";
 import { keepAsking } from "../keep-asking.mjs";
+import { makeLimiter } from "../limiters/catalogue.mjs";
 import { makeEvalsha } from "../limiters/floor.mjs";
 import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
-import { makeLimiter, PEER_NAMES } from "../limiters/catalogue.mjs";
 import { formatNumber, printTable } from "../print.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { scriptTime, startRedis } from "../start-redis.mjs";
 import { median, ratiosOf } from "../statistics.mjs";
 
+const FLOOR = "EVALSHA, empty script";
+const PEERS = ["rate-limit-redis", "@fastify/rate-limit", "rate-limiter-flexible"];
 const HOUR = 3_600_000;
 const LIMIT = 1_000_000;
 const SUBJECTS = 1_000;
 /** One decision a call, and as many waiting as fill every batch. */
-export const MODES = { alone: { inFlight: 1, calls: 2_000 }, batches: { inFlight: 1_000, calls: 20_000 } };
+export const MODES = {
+  alone: { inFlight: 1, calls: 2_000 },
+  batches: { inFlight: 1_000, calls: 20_000 },
+};
 const QUICK_SHARE = 0.25;
 /** Under valgrind a server is fifty times slower; instructions do not vary as time does. */
 const COUNTED = { alone: 300, batches: 4_000 };
 
-/** Each algorithm with one limit, the default one with several, and what it is compared with. */
+/** Each algorithm with one limit and with several, and what it is compared with. */
 function contestants(client) {
   const place = (prefix, limits = 1) => ({
     library: "ioredis",
     client,
-    prefix,
+    prefix: prefix.replaceAll(/\W+/g, "-"),
     quotas: Array.from({ length: limits }, (_, i) => ({ limit: LIMIT, windowMs: (i + 1) * HOUR })),
   });
   return [
-    { name: "EVALSHA, empty script", limits: 0, make: () => makeEvalsha(place("empty")) },
-    ...Object.keys(ALGORITHMS).map((algorithm) => ({
-      name: algorithm,
-      limits: 1,
-      make: () => makeHeadgate(place(algorithm.replaceAll(/\W+/g, "-")), { algorithm }),
-    })),
-    ...[3, 5].map((limits) => ({
-      name: "gcra",
-      limits,
-      make: () => makeHeadgate(place(`gcra-${limits}`, limits)),
-    })),
-    ...PEER_NAMES.filter((name) => !name.includes("blocking")).map((name) => ({
-      name,
-      limits: 1,
-      make: () => makeLimiter(name, place(name.replaceAll(/\W+/g, "-"))),
-    })),
+    { name: FLOOR, limits: 0, make: () => makeEvalsha(place("empty")) },
+    ...Object.keys(ALGORITHMS).flatMap((algorithm) =>
+      [1, 3, 5].map((limits) => ({
+        name: algorithm,
+        limits,
+        make: () => makeHeadgate(place(`${algorithm} ${limits}`, limits), { algorithm }),
+      })),
+    ),
+    ...PEERS.map((name) => ({ name, limits: 1, make: () => makeLimiter(name, place(name)) })),
   ];
 }
 
@@ -64,9 +62,9 @@ export async function run({ rounds, isQuick, log }) {
       measured.push({
         row: { suite: "redis", name, limits, mode, bytes: bytes.get(`${name} ${limits}`) },
         measure: () => measure(redis.control, limiter, asked),
+        // Its name is free again for the next mode.
+        close: () => limiter.limiter?.close(),
       });
-      limiter.close = () => limiter.limiter?.close();
-      measured.at(-1).close = limiter.close;
     }
     await redis.control.flushall();
     rows.push(...(await measureInRounds(rounds, measured)));
@@ -101,9 +99,8 @@ async function bytesPerSubject({ control }, limiter) {
 
 /** Instructions for a decision, where valgrind can count them; the rows have none otherwise. */
 async function addInstructions(rows, isQuick) {
-  const wanted = isQuick
-    ? ({ name, limits }) => name === "EVALSHA, empty script" || (name === "gcra" && limits < 5)
-    : () => true;
+  const wanted = ({ name, limits }) =>
+    isQuick ? [FLOOR, "gcra"].includes(name) && limits < 5 : limits <= 1 || name === "gcra";
   const counted = await countInstructions(async (client, count) => {
     for (const { name, limits, make } of contestants(client).filter(wanted)) {
       const limiter = await make();
@@ -119,13 +116,12 @@ async function addInstructions(rows, isQuick) {
       await limiter.limiter?.close();
     }
   });
-  if (!counted) process.stderr.write("redis: instructions are not counted, valgrind is not there\n");
+  if (!counted)
+    process.stderr.write("redis: instructions are not counted, valgrind is not there\n");
 }
 
 export function floorOf(rows, mode) {
-  return rows.find(
-    (row) => row.suite === "redis" && row.mode === mode && row.name === "EVALSHA, empty script",
-  );
+  return rows.find((row) => row.suite === "redis" && row.mode === mode && row.name === FLOOR);
 }
 
 export function print(rows) {

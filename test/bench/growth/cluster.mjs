@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { openClient } from "../clients.mjs";
+import { keepAsking } from "../keep-asking.mjs";
+import { makeLimiter } from "../limiters/catalogue.mjs";
+import { measureInRounds } from "../rounds.mjs";
+import { startCluster } from "../start-cluster.mjs";
+import { scriptTime, startRedis } from "../start-redis.mjs";
+
+const HOUR = 3_600_000;
+const SUBJECTS = 1_000;
+const CALLS = 20_000;
+const QUICK_CALLS = 4_000;
+const LIMITERS = ["INCR", "Headgate", "rate-limiter-flexible"];
+
+/** The same questions to one server and to a cluster of three, whose thousand subjects are in about as many slots. */
+export async function growCluster({ rounds, isQuick }) {
+  const single = await startRedis();
+  const cluster = await startCluster(3);
+  const places = [
+    { servers: 1, client: await openClient("ioredis", single.port), controls: [single.control] },
+    { servers: 3, client: await cluster.connect(), controls: cluster.controls },
+  ];
+  const measured = [];
+  for (const { servers, client, controls } of places) {
+    for (const inFlight of [64, 1_000]) {
+      for (const name of LIMITERS) {
+        const place = {
+          library: "ioredis",
+          client,
+          prefix: `${name}-${inFlight}`.replaceAll(/\W+/g, "-"),
+          quotas: [{ limit: 1_000_000, windowMs: HOUR }],
+        };
+        const limiter = await makeLimiter(name, place);
+        measured.push({
+          row: { suite: "growth", what: "servers", at: servers, name, inFlight },
+          measure: () => measure(controls, limiter, inFlight, isQuick ? QUICK_CALLS : CALLS),
+        });
+      }
+    }
+  }
+  const rows = await measureInRounds(rounds, measured);
+  for (const { client } of places) client.disconnect();
+  await cluster.close();
+  await single.close();
+  return rows;
+}
+
+async function measure(controls, limiter, inFlight, calls) {
+  for (const control of controls) await control.config("RESETSTAT");
+  const from = performance.now();
+  const allowed = await keepAsking(limiter, { calls, inFlight, subjects: SUBJECTS });
+  const seconds = (performance.now() - from) / 1_000;
+  assert.equal(allowed, calls);
+  const times = await Promise.all(controls.map(scriptTime));
+  const sum = (name) => times.reduce((total, time) => total + time[name], 0);
+  return {
+    perSecond: calls / seconds,
+    redisMicroseconds: sum("microseconds") / calls,
+    decisionsPerCall: calls / sum("calls"),
+  };
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { openClient } from "../clients.mjs";
+import { keepAsking } from "../keep-asking.mjs";
+import { makeHeadgate } from "../limiters/headgate.mjs";
+import { measureInRounds } from "../rounds.mjs";
+import { scriptTime, startRedis } from "../start-redis.mjs";
+
+const HOUR = 3_600_000;
+const COUNTS = [1_000, 10_000, 100_000, 1_000_000];
+const CALLS = 20_000;
+
+/** As many keys in a database of their own, and decisions on keys from all over them. */
+export async function growKeys({ rounds, isQuick }) {
+  const redis = await startRedis();
+  const measured = [];
+  const clients = [];
+  const counts = isQuick ? COUNTS.slice(0, 3) : COUNTS;
+  for (const [database, keys] of counts.entries()) {
+    const client = await openClient("ioredis", redis.port);
+    clients.push(client);
+    await client.select(database);
+    // One request is remembered for an hour, so that no key is gone before the end.
+    const quotas = [{ limit: 1_000, windowMs: 1_000 * HOUR }];
+    const place = { client, prefix: "keys", quotas };
+    const limiter = makeHeadgate(place);
+    await keepAsking(limiter, { calls: keys, inFlight: 1_000, subjects: keys });
+    assert.equal(await client.dbsize(), keys);
+    measured.push({
+      row: { suite: "growth", what: "keys", at: keys },
+      measure: () => measure(redis.control, scattered(limiter, keys)),
+    });
+  }
+  const rows = await measureInRounds(rounds, measured);
+  for (const client of clients) client.disconnect();
+  await redis.close();
+  return rows;
+}
+
+/** Neighbours in time are no neighbours in the table: a multiplier that has no common divisor with any count. */
+function scattered(limiter, keys) {
+  let asked = 0;
+  const ask = () => {
+    asked += 1;
+    return limiter.ask(`user-${(asked * 7_919) % keys}`);
+  };
+  return { ...limiter, ask };
+}
+
+async function measure(control, limiter) {
+  await control.config("RESETSTAT");
+  const from = performance.now();
+  const allowed = await keepAsking(limiter, { calls: CALLS, inFlight: 64, subjects: 1 });
+  const seconds = (performance.now() - from) / 1_000;
+  assert.equal(allowed, CALLS);
+  const { microseconds } = await scriptTime(control);
+  return { perSecond: CALLS / seconds, redisMicroseconds: microseconds / CALLS };
+}

@@ -1,0 +1,49 @@
+// One kind of call in a process of its own, whose garbage is its own.
+import assert from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { answer, readSetup } from "../other-process.mjs";
+import { CALLS } from "./calls.mjs";
+
+const { name, port } = readSetup();
+const { call, isWanted = () => true } = await CALLS[name](port);
+/** Sockets and timers get their turn once in so many calls: what is learned from Redis is learned there. */
+const TURN = 1_000;
+
+/** Resolves with how many were answered by whom they should be. */
+async function callOften(calls) {
+  let wanted = 0;
+  for (let i = 0; i < calls; i += 1) {
+    if (isWanted(await call(i))) wanted += 1;
+    if (i % TURN === TURN - 1) await nextTurn();
+  }
+  return wanted;
+}
+
+answer({
+  async time(calls) {
+    // A lease, or what is known to be denied, may have ended since the last round.
+    await callOften(TURN);
+    const cpuFrom = process.cpuUsage();
+    const from = process.hrtime.bigint();
+    const wanted = await callOften(calls);
+    const nanoseconds = Number(process.hrtime.bigint() - from) / calls;
+    const { user, system } = process.cpuUsage(cpuFrom);
+    assert.ok(
+      wanted >= 0.99 * calls,
+      `${name}: ${wanted} of ${calls} were answered in this process`,
+    );
+    return { nanoseconds, cpuNanoseconds: ((user + system) * 1_000) / calls };
+  },
+
+  /** In a process whose young generation is larger than all of this, so that nothing is collected meanwhile. */
+  async allocate(calls) {
+    await callOften(calls);
+    globalThis.gc();
+    const before = process.memoryUsage().heapUsed;
+    await callOften(calls);
+    const after = process.memoryUsage().heapUsed;
+    globalThis.gc();
+    const kept = process.memoryUsage().heapUsed;
+    return { allocated: (after - before) / calls, retained: (kept - before) / calls };
+  },
+});
