@@ -62,12 +62,12 @@ async function charge(limits: UnitLimits, keys: readonly string[], times: number
   const client = new Redis(server.socket, { enableAutoPipelining: true });
   const store = redisStore(client);
   const once = async (key: string) => {
-    const [allowed] = await store.run(decide, {
+    const [, , wait] = await store.run(decide, {
       cost: 1,
       mode: "charge" as const,
       units: [{ ...limits, key }],
     });
-    if (allowed !== 1) throw new Error(`${key} was denied`);
+    if (wait !== 0) throw new Error(`${key} was denied`);
   };
   const calls = keys.flatMap((key) => new Array<string>(times).fill(key));
   for (let i = 0; i < calls.length; i += 1_000) {
