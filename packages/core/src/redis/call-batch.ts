@@ -69,7 +69,11 @@ export function settleCalls(name: string, calls: readonly PendingCall[], reply: 
 /** A client may be set to hand numbers over as strings. */
 function toIntegers(reply: unknown): number[] {
   if (!Array.isArray(reply)) return [];
-  return reply.every((one) => typeof one === "number") ? reply : reply.map(Number);
+  return reply.every((one) => typeof one === "number") ? reply : reply.map(readInteger);
+}
+
+function readInteger(value: unknown): number {
+  return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;
 }
 
 function badReply(name: string, reply: unknown): HeadgateError {

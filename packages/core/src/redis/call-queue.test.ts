@@ -1,0 +1,188 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { PendingCall } from "./call-batch.ts";
+import { CallQueue, MAX_TOGETHER } from "./call-queue.ts";
+
+/** Scripts that were sent, each with the names of its calls; answered by hand. */
+function startQueue() {
+  const sent: { readonly names: readonly string[]; readonly answer: () => void }[] = [];
+  let idle = 0;
+  const queue = new CallQueue(
+    (calls) =>
+      new Promise((resolve) => {
+        sent.push({ names: calls.map(({ keys }) => keys[0] as string), answer: resolve });
+      }),
+    () => {
+      idle += 1;
+    },
+  );
+  return {
+    sent,
+    names: () => sent.map(({ names }) => names),
+    idle: () => idle,
+    /** Adds calls by name. */
+    add(...names: string[]) {
+      for (const name of names) queue.add(call(name));
+    },
+    addCall: (pending: PendingCall) => queue.add(pending),
+    async answer(script: number) {
+      sent[script]?.answer();
+      await tick();
+    },
+  };
+}
+
+function call(name: string, more: Partial<PendingCall> = {}): PendingCall {
+  return {
+    keys: [name],
+    parameters: [],
+    replySize: 1,
+    clock: "",
+    waiter: undefined,
+    resolve() {},
+    reject() {},
+    ...more,
+  };
+}
+
+/** Until everything that was put off to the end of this tick is done; no timer runs, and nothing is read. */
+async function tick(): Promise<void> {
+  for (let i = 0; i < 3; i += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
+}
+
+function many(count: number, prefix = "c"): string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a queue of calls", () => {
+  test("sends a lone call in the tick in which it came", async () => {
+    const { add, names } = startQueue();
+    add("a");
+    await tick();
+    expect(names()).toEqual([["a"]]);
+  });
+
+  test("sends together, in order, what came in one tick", async () => {
+    const { add, names } = startQueue();
+    add("a", "b");
+    // Whoever went on in a microtask belongs to the same tick.
+    await Promise.resolve();
+    add("c");
+    await tick();
+    expect(names()).toEqual([["a", "b", "c"]]);
+  });
+
+  test("gathers while a script is under way, and sends all of it once that is answered", async () => {
+    const { add, names, answer } = startQueue();
+    add("a");
+    await tick();
+    add("b");
+    await nextTurn();
+    add("c");
+    await tick();
+    expect(names()).toEqual([["a"]]);
+    await answer(0);
+    expect(names()).toEqual([["a"], ["b", "c"]]);
+  });
+
+  test("does not gather for longer than a millisecond", async () => {
+    const { add, names } = startQueue();
+    add("a");
+    await tick();
+    add("b");
+    await tick();
+    vi.advanceTimersByTime(1);
+    expect(names()).toEqual([["a"], ["b"]]);
+  });
+
+  test("sends full batches only, and does not wait with one that is full", async () => {
+    const { add, sent, answer } = startQueue();
+    add("first");
+    await tick();
+    add(...many(2 * MAX_TOGETHER + 5));
+    await tick();
+    expect(sent.map(({ names }) => names.length)).toEqual([1, MAX_TOGETHER, MAX_TOGETHER]);
+    // Something is still under way, so the rest is better kept for company.
+    await answer(0);
+    expect(sent).toHaveLength(3);
+    await answer(1);
+    await answer(2);
+    expect(sent[3]?.names).toEqual(many(2 * MAX_TOGETHER + 5).slice(-5));
+  });
+
+  test("has sixteen scripts under way at most, and goes on with each answer", async () => {
+    const { add, sent, answer } = startQueue();
+    add(...many(20 * MAX_TOGETHER));
+    await tick();
+    expect(sent).toHaveLength(16);
+    vi.advanceTimersByTime(100);
+    expect(sent).toHaveLength(16);
+    await answer(3);
+    expect(sent).toHaveLength(17);
+  });
+
+  test("does not wait for ever for scripts whose answers are lost", async () => {
+    const { add, sent } = startQueue();
+    add(...many(16 * MAX_TOGETHER));
+    await tick();
+    add("late");
+    vi.advanceTimersByTime(999);
+    expect(sent).toHaveLength(16);
+    vi.advanceTimersByTime(2);
+    expect(sent[16]?.names).toEqual(["late"]);
+  });
+
+  test("sends nothing for those who gave up meanwhile", async () => {
+    const { addCall, names, answer } = startQueue();
+    const waiter = { isOver: false };
+    addCall(call("a"));
+    await tick();
+    addCall(call("b", { waiter }));
+    addCall(call("c", { waiter: { isOver: false } }));
+    waiter.isOver = true;
+    await answer(0);
+    expect(names()).toEqual([["a"], ["c"]]);
+  });
+
+  test("sends nothing at all when all gave up, and is idle then", async () => {
+    const { addCall, names, idle, answer } = startQueue();
+    addCall(call("a"));
+    await tick();
+    addCall(call("b", { waiter: { isOver: true } }));
+    expect(idle()).toBe(0);
+    await answer(0);
+    expect(names()).toEqual([["a"]]);
+    expect(idle()).toBe(1);
+  });
+
+  test("bounds the keys of a script too", async () => {
+    const { addCall, sent } = startQueue();
+    const keys = many(40, "k");
+    for (let i = 0; i < 20; i += 1) addCall(call(`k${i}`, { keys }));
+    await tick();
+    expect(sent.map(({ names }) => names.length)).toEqual([7]);
+  });
+
+  test("keeps calls of different moments apart, on a clock that was given", async () => {
+    const { addCall, names, answer } = startQueue();
+    for (const [name, clock] of [
+      ["a", "1"],
+      ["b", "1"],
+      ["c", "2"],
+      ["d", "1"],
+    ] as const) {
+      addCall(call(name, { clock }));
+    }
+    await tick();
+    await answer(0);
+    await answer(1);
+    expect(names()).toEqual([["a", "b"], ["c"], ["d"]]);
+  });
+});
