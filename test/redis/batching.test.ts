@@ -1,0 +1,213 @@
+import type { Decision, Limit } from "@headgate/core";
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Random } from "../conformance/random.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { readCommandStats, resetCommandStats } from "./command-stats.ts";
+import { degradedDuring } from "./degraded-decisions.ts";
+import { STORE_ALONE } from "./store-alone.ts";
+
+let server: RedisProcess;
+let redis: Redis;
+let admin: Redis;
+const open: { close(): Promise<unknown> }[] = [];
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.socket);
+  admin = new Redis(server.socket);
+});
+afterAll(async () => {
+  redis.disconnect();
+  admin.disconnect();
+  await server.stop();
+});
+beforeEach(() => redis.flushall());
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+function keep<T extends { close(): Promise<unknown> }>(limiter: T): T {
+  open.push(limiter);
+  return limiter;
+}
+
+/** The server has the script, and everybody's call is by digest. */
+async function startWarm(limits: Limit | Limit[], name = "batches") {
+  const limiter = keep(createLimiter({ ...STORE_ALONE, name, limits, store: redisStore(redis) }));
+  await limiter.consume("warm");
+  await resetCommandStats(admin);
+  return limiter;
+}
+
+const SEEDS = Array.from({ length: 40 }, (_, seed) => seed + 1);
+
+describe("decisions that wait at the same time", () => {
+  test("go to Redis in calls of 64, and are all taken", async () => {
+    const limiter = await startWarm(gcra({ limit: 100, window: "1h" }));
+    const subjects = Array.from({ length: 256 }, (_, i) => `user-${i % 2}`);
+    const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject)));
+    expect((await readCommandStats(admin, "evalsha")).calls).toBe(4);
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(200);
+    // Each unit is written once a call, whatever it was asked.
+    expect((await readCommandStats(admin, "set")).calls).toBe(8);
+  });
+
+  test("by themselves are one call each, as before", async () => {
+    const limiter = await startWarm(gcra({ limit: 100, window: "1h" }));
+    for (let i = 0; i < 10; i += 1) await limiter.consume("u");
+    expect((await readCommandStats(admin, "evalsha")).calls).toBe(10);
+  });
+
+  test("of several limiters go together, as far as they are on one client and prefix", async () => {
+    const one = await startWarm(gcra({ limit: 5, window: "1h" }), "one");
+    const two = await startWarm(slidingLog({ limit: 2, window: "1h" }), "two");
+    // Each store has a queue of its own.
+    const both = await Promise.all([one.consume("u"), two.consume("u", { cost: 2 })]);
+    expect(both.map(({ remaining }) => remaining)).toEqual([4, 0]);
+    const store = redisStore(redis);
+    const limiters = [1, 2, 3].map((limit) =>
+      keep(
+        createLimiter({
+          ...STORE_ALONE,
+          name: `limiter ${limit}`,
+          limits: fixedWindow({ limit, window: "1h" }),
+          store,
+        }),
+      ),
+    );
+    await resetCommandStats(admin);
+    const decisions = await Promise.all(limiters.map((limiter) => limiter.consume("u")));
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([0, 1, 2]);
+    expect((await readCommandStats(admin, "evalsha")).calls).toBe(1);
+  });
+
+  test.each(SEEDS)("are as if they had been taken one after another: seed %i", async (seed) => {
+    const random = new Random(seed);
+    let now = 1_800_000_000_000;
+    const clock = () => now;
+    const limits = [
+      gcra({ limit: 30, window: 1_000, burst: 5 }),
+      tokenBucket({ capacity: 7, refill: 20, every: 1_000, name: "bucket" }),
+      fixedWindow({ limit: 9, window: 700, per: "tenant" }),
+      slidingWindow({ limit: 9, window: 800, buckets: 4, per: "tenant" }),
+      slidingLog({ limit: 8, window: 600, per: "user", name: "log" }),
+    ].filter(() => random.whole(0, 2) > 0);
+    if (limits.length === 0) limits.push(gcra({ limit: 3, window: 1_000 }));
+    const options = { ...STORE_ALONE, name: `in order ${seed}`, limits: limits as Limit[] };
+    const together = keep(createLimiter({ ...options, store: redisStore(redis, { clock }) }));
+    const apart = keep(createLimiter({ ...options, store: memoryStore({ clock }) }));
+    const dimensions = new Set(limits.map(({ per = "default" }) => per));
+    for (let round = 0; round < 12; round += 1) {
+      const asks = Array.from({ length: 1 + random.whole(0, 149) }, () => ({
+        subject: Object.fromEntries(
+          [...dimensions].map((dimension) => [dimension, `s${random.whole(0, 2)}`]),
+        ),
+        cost: 1 + (random.chance(0.25) ? random.whole(0, 3) : 0),
+        peeks: random.whole(0, 4) === 0,
+      }));
+      const asked = (limiter: typeof together) =>
+        asks.map(({ subject, cost, peeks }) =>
+          peeks ? limiter.peek(subject, { cost }) : limiter.consume(subject, { cost }),
+        );
+      const expected: Decision[] = [];
+      for (const decision of asked(apart)) expected.push(await decision);
+      const decisions = await Promise.all(asked(together));
+      expect(decisions).toEqual(expected);
+      // A receipt of a decision that was taken among others is as good as any.
+      const charged = decisions.findIndex(({ allowed }, i) => allowed && !asks[i]?.peeks);
+      if (charged >= 0 && random.whole(0, 1) === 0) {
+        expect(await together.refund(decisions[charged] as Decision)).toBe(
+          await apart.refund(expected[charged] as Decision),
+        );
+      }
+      now += random.whole(0, 299);
+    }
+  });
+
+  test("keep the moment at which each was asked, on a clock that was given", async () => {
+    let now = 1_800_000_000_000;
+    const store = redisStore(redis, { clock: () => now });
+    const limits = slidingLog({ limit: 1, window: 10 });
+    const limiter = keep(createLimiter({ ...STORE_ALONE, name: "replay", limits, store }));
+    const replayed = [];
+    for (let i = 0; i < 100; i += 1) {
+      replayed.push(limiter.consume("u"));
+      now += 1;
+    }
+    const admitted = (await Promise.all(replayed)).flatMap(({ allowed }, i) =>
+      allowed ? [i] : [],
+    );
+    expect(admitted).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
+  });
+});
+
+describe("a decision that fails", () => {
+  test("because of a foreign key fails alone, and is charged nowhere", async () => {
+    const limits = [
+      gcra({ limit: 5, window: "1h" }),
+      slidingLog({ limit: 5, window: "1h", per: "tenant" }),
+    ];
+    const limiter = await startWarm([gcra({ limit: 5, window: "1h" })], "warm it");
+    await limiter.close();
+    const shared = keep(
+      createLimiter({ ...STORE_ALONE, name: "shared", limits, store: redisStore(redis) }),
+    );
+    await shared.consume({ default: "bad", tenant: "t" });
+    const [key] = await redis.keys("*{bad}*shared*");
+    await redis.del(key as string);
+    await redis.lpush(key as string, "foreign");
+    const subjects = ["a", "bad", "b", "bad", "a"];
+    const reasons = await degradedDuring(async () => {
+      const decisions = await Promise.all(
+        subjects.map((subject) => shared.consume({ default: subject, tenant: "t" })),
+      );
+      expect(decisions.map(({ source }) => source)).toEqual([
+        "store",
+        "local",
+        "store",
+        "local",
+        "store",
+      ]);
+      expect(decisions.map(({ limits: [own] }) => own?.remaining)).toEqual([4, 4, 4, 3, 3]);
+    });
+    expect(reasons.map(({ reason }) => reason.code)).toEqual([
+      "HEADGATE_FOREIGN_KEY",
+      "HEADGATE_FOREIGN_KEY",
+    ]);
+    // Four were charged: one before, three of the five.
+    expect((await shared.peek({ default: "a", tenant: "t" })).limits[1]?.remaining).toBe(0);
+  });
+
+  test("because its time was over before it was sent is charged nowhere", async () => {
+    const limits = gcra({ limit: 10_000, window: "366d" });
+    const patient = await startWarm(limits, "not sent");
+    const store = redisStore(redis);
+    const limiter = keep(
+      createLimiter({ ...STORE_ALONE, name: "not sent", limits, store, storeTimeout: 50 }),
+    );
+    server.freeze();
+    try {
+      // Sixteen calls of 64 are under way at most; the others wait, and are given up.
+      const decisions = await Promise.all(
+        Array.from({ length: 1_100 }, () => limiter.consume("u")),
+      );
+      expect(decisions.every(({ degraded }) => degraded)).toBe(true);
+    } finally {
+      server.thaw();
+    }
+    // The look itself is told as if it had been charged.
+    expect((await patient.peek("u")).remaining).toBe(10_000 - 16 * 64 - 1);
+  });
+});
