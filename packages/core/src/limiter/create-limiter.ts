@@ -42,6 +42,7 @@ export function createLimiter<const Per extends string = never>(
   const { name, store } = placeOf(options);
   const own = compileCounters(name, options.limits as Policy, store);
   const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
+  if (failure.lease !== undefined) rejectSeveralUnits(counters);
   const claim = claimName(store, name, own.canonical);
   const settings = { name, maxQueue, claim, failure };
   if (parent === undefined) return limiterOn(counters, settings);
@@ -147,8 +148,9 @@ function limiterOn(
       if (closed) return;
       closed = true;
       claim.release();
-      decider.close();
+      const closing = decider.close();
       queue.close(isClosed(name));
+      await closing;
       await alone?.close();
     },
   };
@@ -187,6 +189,15 @@ function rejectImpossible(units: readonly GroupUnit[], cost: number): void {
       );
     }
   }
+}
+
+/** Units that are taken ahead of one subject say nothing of what another one, of the same request, allows. */
+function rejectSeveralUnits({ groups }: Counters): void {
+  if (groups.length === 1) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `lease is for limits of one dimension in a limiter that extends none; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
+  );
 }
 
 function invalidOption(rule: string, received: unknown): HeadgateError {

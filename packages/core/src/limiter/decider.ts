@@ -11,6 +11,6 @@ export interface Decider {
   giveBack(decision: Decision): Promise<boolean>;
   /** Forgets units; true if there was anything to forget. */
   forget(units: readonly GroupUnit[]): Promise<boolean>;
-  /** Frees what it shares with others. */
-  close(): void;
+  /** Gives back what it holds, and frees what it shares with others. */
+  close(): Promise<void>;
 }

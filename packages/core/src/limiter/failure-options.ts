@@ -1,8 +1,11 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
+import type { LeaseRule } from "./lease-book.ts";
+import type { LeaseOptions } from "./lease-options.ts";
+import { readLeaseOption } from "./lease-options.ts";
 
-/** What a limiter does when its store cannot answer. Over `memoryStore`, which always answers, it means nothing. */
+/** How a limiter spares its store, and what it does when that cannot answer. Over `memoryStore`, which always answers, it means nothing. */
 export interface FailureOptions {
   /** The longest wait for the store, for each decision: 1 ms to 1 minute. Default 100 ms. */
   readonly storeTimeout?: Duration | undefined;
@@ -18,6 +21,11 @@ export interface FailureOptions {
   readonly localShare?: number | undefined;
   /** Whether denials are remembered for up to a second, so that those who keep asking cost no call. Default true. */
   readonly denyCache?: boolean | undefined;
+  /**
+   * Lets a process take several units of a subject that is asked for often at once, up to `max` for up to `ttl`, and spend
+   * them without a call. For limits of one dimension, in a limiter that extends no other. Default: off. See `docs/leases.md`.
+   */
+  readonly lease?: LeaseOptions | false | undefined;
 }
 
 export type OnUnavailable = "local" | "allow" | "deny";
@@ -28,12 +36,13 @@ export const FAILURE_OPTIONS = [
   "onUnavailable",
   "localShare",
   "denyCache",
+  "lease",
 ] as const;
 
 /** These options out of more. */
 export function failureOptionsOf(options: FailureOptions): FailureOptions {
-  const { storeTimeout, onUnavailable, localShare, denyCache } = options;
-  return { storeTimeout, onUnavailable, localShare, denyCache };
+  const { storeTimeout, onUnavailable, localShare, denyCache, lease } = options;
+  return { storeTimeout, onUnavailable, localShare, denyCache, lease };
 }
 
 /** The options with their defaults. */
@@ -42,6 +51,7 @@ export interface FailurePolicy {
   readonly onUnavailable: OnUnavailable;
   readonly localShare: number;
   readonly denyCache: boolean;
+  readonly lease: LeaseRule | undefined;
 }
 
 /** `setTimeout` counts in milliseconds. */
@@ -68,7 +78,8 @@ export function readFailureOptions(options: FailureOptions): FailurePolicy {
     localShare,
   );
   requireThat(typeof denyCache === "boolean", "denyCache must be true or false", denyCache);
-  return { timeoutMs: toMilliseconds(timeout), onUnavailable, localShare, denyCache };
+  const lease = readLeaseOption(options.lease);
+  return { timeoutMs: toMilliseconds(timeout), onUnavailable, localShare, denyCache, lease };
 }
 
 function requireThat(holds: boolean, rule: string, received: unknown): void {

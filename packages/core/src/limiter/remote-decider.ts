@@ -10,6 +10,7 @@ import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import type { FailurePolicy } from "./failure-options.ts";
+import { createLeaseDecider } from "./lease-decider.ts";
 import { storeFailure } from "./store-failure.ts";
 import { createStoreReturns } from "./store-returns.ts";
 import { watchStore } from "./store-watch.ts";
@@ -82,7 +83,7 @@ export function createRemoteDecider(
     return new CountedDecision(counters, { allowed: false, limits, cost, source, receipts: [] });
   }
 
-  return {
+  const decider: Decider = {
     watch,
 
     decide(units, cost, charge) {
@@ -116,6 +117,11 @@ export function createRemoteDecider(
       return isForgottenHere || isForgottenThere;
     },
 
-    close: release,
+    async close() {
+      release();
+    },
   };
+  const { lease } = failure;
+  if (lease === undefined) return decider;
+  return createLeaseDecider(decider, lease, { counters, watch, returns, denials });
 }

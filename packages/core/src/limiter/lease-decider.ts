@@ -1,0 +1,110 @@
+import type { Decision } from "../decision.ts";
+import type { Receipt } from "../store/refund.ts";
+import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
+import type { Decider } from "./decider.ts";
+import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
+import { LeaseAccounts } from "./lease-accounts.ts";
+import type { Lease, LeaseRule } from "./lease-book.ts";
+import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
+import type { Told } from "./lease-told.ts";
+import { tellLimits } from "./lease-told.ts";
+import type { GroupUnit } from "./units.ts";
+
+/** What was charged for a decision that a lease paid: its units can go back where they came from. */
+interface LeaseReceipt extends Receipt {
+  readonly account: SubjectAccount;
+  readonly lease: Lease;
+}
+
+/** Pays requests of one unit from leases, and lets `inner` decide the others; those of a hot subject ask for a lease as well. */
+export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: LeaseStore): Decider {
+  const { counters } = place;
+  const { store } = counters;
+  const accounts = new LeaseAccounts(rule, place);
+
+  function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
+    spend(account, lease, cost);
+    const wanted = wantNext(account);
+    if (wanted > 0) accounts.ask(account, wanted);
+    return decisionOf(account, cost, unitsLeft(account), now, [receiptOf(account, lease, cost)]);
+  }
+
+  function decisionOf(
+    account: SubjectAccount,
+    cost: number,
+    left: number,
+    now: number,
+    receipts: readonly Receipt[],
+  ): Decision {
+    const limits = tellLimits(account.unit.group, account.told as Told, left, now);
+    return new CountedDecision(counters, {
+      allowed: true,
+      limits,
+      cost,
+      source: "lease",
+      receipts,
+    });
+  }
+
+  /** The request goes first: a lease is taken of what it leaves. */
+  async function decideInStore(
+    units: readonly GroupUnit[],
+    cost: number,
+    account: SubjectAccount,
+    now: number,
+  ): Promise<Decision> {
+    const asked = inner.decide(units, cost, true);
+    const wanted = wantBeside(account, now);
+    if (wanted > 0) accounts.ask(account, wanted);
+    const decision = await asked;
+    if (decision.source === "store") {
+      account.room = Math.min(...decision.limits.map(({ remaining }) => remaining));
+    }
+    return decision;
+  }
+
+  return {
+    watch: inner.watch,
+
+    decide(units, cost, charge) {
+      const unit = units[0] as GroupUnit;
+      const account = accounts.find(unit.key);
+      const now = store.now();
+      const lease = account && findLease(account, cost, now);
+      if (account === undefined || lease === undefined) {
+        if (!charge) return inner.decide(units, cost, false);
+        return decideInStore(units, cost, account ?? accounts.open(unit), now);
+      }
+      if (charge) return Promise.resolve(pay(account, lease, cost, now));
+      return Promise.resolve(decisionOf(account, cost, unitsLeft(account) - cost, now, []));
+    },
+
+    async giveBack(decision) {
+      const [receipt] = takeReceipts(decision, counters) as readonly Partial<LeaseReceipt>[];
+      const { account, lease, cost } = receipt ?? {};
+      if (account && lease && cost && putBack(account, lease, cost, store.now())) return true;
+      returnReceipts(decision);
+      return inner.giveBack(decision);
+    },
+
+    /** What was asked for before or meanwhile may have been charged to what is forgotten. */
+    async forget(units) {
+      accounts.close(units);
+      try {
+        return await inner.forget(units);
+      } finally {
+        accounts.close(units);
+      }
+    },
+
+    async close() {
+      await accounts.closeAll();
+      await inner.close();
+    },
+  };
+}
+
+function receiptOf(account: SubjectAccount, lease: Lease, cost: number): LeaseReceipt {
+  const { charged, units, births } = lease.receipt;
+  return { cost, charged, units, births, account, lease };
+}

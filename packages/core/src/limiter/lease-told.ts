@@ -1,0 +1,53 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { LimitState } from "../decision.ts";
+import type { Group } from "./counters.ts";
+import { LIMIT_NUMBERS, REPLY_HEAD, readState, UNIT_HEAD } from "./read-reply.ts";
+
+/** What the store told of a subject's limits, with the last lease it was asked for. */
+export interface Told {
+  /** A reply of decide.lua, of one unit. */
+  readonly reply: readonly number[];
+  /** When it had come, in microseconds: times that count from here are told too long, never too short. */
+  readonly received: number;
+}
+
+/** Microseconds until each limit is as if unused. */
+export function resetsOf(group: Group, reply: readonly number[]): number[] {
+  return group.limits.map((_, i) => reply[placeOf(i) + 2] as number);
+}
+
+/** Units that remain in the limit that has least. */
+export function roomOf(group: Group, reply: readonly number[]): number {
+  return Math.min(...group.limits.map((_, i) => reply[placeOf(i) + 1] as number));
+}
+
+/**
+ * The limits as a request is told that is paid from a lease: what the store told last, with `held` units that are held here,
+ * and less time left by as much as has passed.
+ */
+export function tellLimits(group: Group, told: Told, held: number, now: number): LimitState[] {
+  const { reply } = told;
+  const elapsed = Math.max(0, Math.floor(now - told.received));
+  const states: LimitState[] = new Array(group.limits.length);
+  for (let i = 0; i < group.limits.length; i += 1) {
+    const limit = group.limits[i] as CompiledLimit;
+    const at = placeOf(i);
+    states[group.positions[i] as number] = readState(
+      limit,
+      0,
+      Math.min(limit.limit, (reply[at + 1] as number) + held),
+      left(reply[at + 2] as number, elapsed),
+      left(reply[at + 3] as number, elapsed),
+    );
+  }
+  return states;
+}
+
+function placeOf(limit: number): number {
+  return REPLY_HEAD + UNIT_HEAD + limit * LIMIT_NUMBERS;
+}
+
+/** Only what is unused has no time left, and what was charged is not. */
+function left(time: number, elapsed: number): number {
+  return Math.max(1, time - elapsed);
+}
