@@ -3,6 +3,7 @@ import type {
   Client,
   GuardOptions,
   KnownDimension,
+  Rejection,
   TierPolicy,
   Verdict,
 } from "@headgate/core/http";
@@ -11,7 +12,7 @@ import {
   HeadgateDenied,
   isFirst,
   makeGuardLimiters,
-  toError,
+  settle,
   validateGuardOptions,
 } from "@headgate/core/http";
 import type { Request, Response } from "express";
@@ -73,16 +74,15 @@ export function rateLimit(
   validateGuardOptions(OWNER, options);
   const limiters = makeGuardLimiters(OWNER, options);
   const guard = createGuard<Request>(OWNER, limiters, options, warn);
+  const { onDenied } = options;
 
   function middleware(req: RequestLike, res: ResponseLike, next: Next): void {
     const request = req as Request;
-    guard
-      .check(request, clientOf(request))
-      .then((verdict) => answer(verdict, request, res as Response, options.onDenied))
-      .then(
-        (goesOn) => goesOn && next(),
-        (reason) => next(toError(reason)),
-      );
+    void settle(
+      guard.check(request, clientOf(request)),
+      (verdict) => answer(verdict, request, res as Response, onDenied),
+      next,
+    );
   }
 
   const { only, tiers, close } = limiters;
@@ -90,13 +90,13 @@ export function rateLimit(
   return Object.assign(middleware, handle, { close }) as RateLimit | TieredRateLimit;
 }
 
-/** Puts a verdict on the response. Resolves with whether the request goes on; rejects with what goes to the error handler. */
-async function answer(
+/** Puts a verdict on the response, and tells whether the request goes on. Throws or rejects with what goes to the error handler. */
+function answer(
   verdict: Verdict,
   req: Request,
   res: Response,
   onDenied: OnDenied | "error" | undefined,
-): Promise<boolean> {
+): boolean | Promise<boolean> {
   // Something else may have answered meanwhile, on a timeout for instance.
   if (verdict.kind === "left" || res.writableEnded) return false;
   if (verdict.kind === "pass") return true;
@@ -111,25 +111,38 @@ async function answer(
   }
   if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
   if (verdict.kind === "allowed") return true;
-  const { status, contentType, body } = verdict.rejection;
-  res.statusCode = status;
+  res.statusCode = verdict.rejection.status;
   if (verdict.kind === "denied" && onDenied !== undefined) {
     if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
-    try {
-      await onDenied(req, res, verdict.decision);
-    } catch (error) {
-      // A bug in it must not look like a denial.
-      if (!res.headersSent) {
-        res.statusCode = 200;
-        res.removeHeader("Retry-After");
-      }
-      throw error;
-    }
-    if (res.headersSent || res.writableEnded) return false;
+    return letAnswer(onDenied, req, res, verdict);
   }
+  return reject(res, verdict.rejection);
+}
+
+function reject(res: Response, { contentType, body }: Rejection): false {
   res.setHeader("Content-Type", contentType);
   res.end(body);
   return false;
+}
+
+/** Lets `onDenied` answer a denied request, and answers if it did not. The request does not go on. */
+async function letAnswer(
+  onDenied: OnDenied,
+  req: Request,
+  res: Response,
+  { decision, rejection }: Verdict & { readonly kind: "denied" },
+): Promise<false> {
+  try {
+    await onDenied(req, res, decision);
+  } catch (error) {
+    // A bug in it must not look like a denial.
+    if (!res.headersSent) {
+      res.statusCode = 200;
+      res.removeHeader("Retry-After");
+    }
+    throw error;
+  }
+  return res.headersSent || res.writableEnded ? false : reject(res, rejection);
 }
 
 function clientOf(req: Request): Client {

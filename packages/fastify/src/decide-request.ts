@@ -1,6 +1,6 @@
 import type { Decision } from "@headgate/core";
-import type { Client, Guard, Verdict } from "@headgate/core/http";
-import { HeadgateDenied, toError } from "@headgate/core/http";
+import type { Client, Guard, Rejection, Verdict } from "@headgate/core/http";
+import { HeadgateDenied, settle } from "@headgate/core/http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { HeadgateOptions, OnDenied } from "./options.ts";
 
@@ -15,22 +15,20 @@ export function decideRequest(
   reply: FastifyReply,
   done: Done,
 ): void {
-  guard
-    .check(request, clientOf(request))
-    .then((verdict) => answer(verdict, request, reply, onDenied))
-    .then(
-      (goesOn) => goesOn && done(),
-      (reason) => done(toError(reason)),
-    );
+  void settle(
+    guard.check(request, clientOf(request)),
+    (verdict) => answer(verdict, request, reply, onDenied),
+    done,
+  );
 }
 
-/** Puts a verdict on the reply. Resolves with whether the request goes on; rejects with what goes to the error handler. */
-async function answer(
+/** Puts a verdict on the reply, and tells whether the request goes on. Throws or rejects with what goes to the error handler. */
+function answer(
   verdict: Verdict,
   request: FastifyRequest,
   reply: FastifyReply,
   onDenied: HeadgateOptions["onDenied"],
-): Promise<boolean> {
+): boolean | Promise<boolean> {
   if (verdict.kind === "left") {
     reply.hijack();
     return false;
@@ -44,14 +42,33 @@ async function answer(
   }
   if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
   if (verdict.kind === "allowed") return true;
-  const { status, contentType, body } = verdict.rejection;
-  reply.code(status);
+  reply.code(verdict.rejection.status);
   if (verdict.kind === "denied" && onDenied !== undefined) {
     if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
-    if (await hasAnswered(onDenied, request, reply, verdict.decision)) return false;
+    return letAnswer(onDenied, request, reply, verdict);
   }
-  // Bytes, because a string would still go through a serializer of the route's own.
-  reply.header("Content-Type", contentType).send(Buffer.from(body));
+  return reject(reply, verdict.rejection);
+}
+
+function reject(reply: FastifyReply, { contentType, body }: Rejection): false {
+  // A serializer that the route or a hook chose would have its way even with a finished string.
+  reply.serializer(asItIs).header("content-type", contentType).send(body);
+  return false;
+}
+
+function asItIs(body: string): string {
+  return body;
+}
+
+/** Lets `onDenied` answer a denied request, and answers if it did not. The request does not go on. */
+async function letAnswer(
+  onDenied: OnDenied,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { decision, rejection }: Verdict & { readonly kind: "denied" },
+): Promise<false> {
+  const isAnswered = await hasAnswered(onDenied, request, reply, decision);
+  if (!isAnswered) reject(reply, rejection);
   return false;
 }
 

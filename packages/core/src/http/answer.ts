@@ -1,7 +1,7 @@
 import type { Decision } from "../decision.ts";
 import type { Header } from "./headers.ts";
 import { formatLegacy, formatPolicy, formatRemaining, formatRetryAfter } from "./headers.ts";
-import { missingKeyProblem, PROBLEM_JSON, toProblem } from "./problem.ts";
+import { formatProblem, missingKeyProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
 import type { ToldDecision } from "./request-state.ts";
 import { bindingDecision } from "./request-state.ts";
 import type { Verdict } from "./verdict.ts";
@@ -18,44 +18,61 @@ const NO_LEGACY: readonly Header[] = [
 
 /** Says a request's decisions in HTTP, each as far as its limiter tells of it. `nowMs` is the wall clock. */
 export function answerTo(told: readonly ToldDecision[], nowMs: number): Verdict {
-  const binding = bindingDecision(told.map(({ decision }) => decision));
-  const headers: Header[] = [...legacyHeaders(told, binding, nowMs)];
-  const limits = told
-    .filter((one) => one.headers.standard)
-    .flatMap(({ decision }) => decision.limits);
-  if (limits.length > 0) {
-    headers.push(["RateLimit-Policy", formatPolicy(limits)]);
-    headers.push(["RateLimit", formatRemaining(limits)]);
-  }
-  if (binding.allowed) return { kind: "allowed", decision: binding, headers };
-  const retryAfter = formatRetryAfter(binding);
+  const binding = bindingAmong(told);
+  const { decision } = binding;
+  const headers: Header[] = [];
+  addLegacy(headers, told, binding, nowMs);
+  addStandard(headers, told);
+  if (decision.allowed) return { kind: "allowed", decision, headers };
+  const retryAfter = formatRetryAfter(decision);
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);
   headers.push(NO_STORE);
-  const problem = toProblem(binding);
   return {
     kind: "denied",
-    decision: binding,
+    decision,
     headers,
     rejection: {
-      status: problem.status,
+      status: statusOf(decision),
       contentType: PROBLEM_JSON,
-      body: JSON.stringify(problem),
+      body: formatProblem(decision, binding.text?.names),
     },
   };
 }
 
-function legacyHeaders(
+function bindingAmong(told: readonly ToldDecision[]): ToldDecision {
+  const [first] = told as readonly [ToldDecision];
+  if (told.length === 1) return first;
+  const binding = bindingDecision(told.map(({ decision }) => decision));
+  return told.find(({ decision }) => decision === binding) as ToldDecision;
+}
+
+function addLegacy(
+  headers: Header[],
   told: readonly ToldDecision[],
-  binding: Decision,
+  binding: ToldDecision,
   nowMs: number,
-): readonly Header[] {
+): void {
   const shown = told.filter((one) => one.headers.legacy && hasNumbers(one.decision));
-  const isHidden = !shown.some(({ decision }) => decision === binding);
-  if (isHidden && !binding.allowed) return shown.length > 0 ? NO_LEGACY : [];
-  if (shown.length === 0) return [];
-  const visible = bindingDecision(shown.map(({ decision }) => decision));
-  const { headers } = shown.find(({ decision }) => decision === visible) as ToldDecision;
-  return formatLegacy(visible, headers.legacyReset ?? "delta", nowMs);
+  if (shown.length === 0) return;
+  if (!binding.decision.allowed && !shown.includes(binding)) {
+    headers.push(...NO_LEGACY);
+    return;
+  }
+  const visible = bindingAmong(shown);
+  headers.push(...formatLegacy(visible.decision, visible.headers.legacyReset ?? "delta", nowMs));
+}
+
+function addStandard(headers: Header[], told: readonly ToldDecision[]): void {
+  let policy = "";
+  let remaining = "";
+  for (const { decision, headers, text } of told) {
+    if (!headers.standard || !hasNumbers(decision)) continue;
+    const separator = policy === "" ? "" : ", ";
+    policy += separator + (text?.policy ?? formatPolicy(decision.limits));
+    remaining += separator + formatRemaining(decision.limits, text?.names);
+  }
+  if (policy === "") return;
+  headers.push(["RateLimit-Policy", policy], ["RateLimit", remaining]);
 }
 
 /** A decision that was taken without counting has nothing to tell. */

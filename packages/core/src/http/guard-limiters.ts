@@ -17,8 +17,8 @@ export interface GuardLimiters {
   /** The limiter of each tier, when they do. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   readonly all: readonly Limiter[];
-  /** The limiter of a request. Rejects with `HEADGATE_UNKNOWN_TIER`. */
-  of(request: unknown): Promise<Limiter>;
+  /** The limiter of a request; a promise where it depends on the request. Rejects with `HEADGATE_UNKNOWN_TIER`. */
+  of(request: unknown): Limiter | Promise<Limiter>;
   /** Closes those that were made here; one that was handed in stays open. */
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function makeGuardLimiters<Request>(
 }
 
 function oneLimiter(only: Limiter, close: () => Promise<void>): GuardLimiters {
-  return { only, tiers: new Map(), all: [only], of: async () => only, close };
+  return { only, tiers: new Map(), all: [only], of: () => only, close };
 }
 
 function tierLimiters<Request>(

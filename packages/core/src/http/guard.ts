@@ -1,17 +1,20 @@
+import type { Decision } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
-import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
-import { GLOBAL_DIMENSION } from "../policy.ts";
+import type { CostOptions, Limiter } from "../limiter/limiter.ts";
 import { answerTo } from "./answer.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { readHeadersOption } from "./headers.ts";
+import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
+import type { PolicyText } from "./policy-text.ts";
+import { writePolicy } from "./policy-text.ts";
 import type { Warn } from "./proxy-trust.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
-import type { RequestSubjects, SubjectReader } from "./read-subjects.ts";
+import type { SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
 import { addDecision, forgetAsked, takeUnasked } from "./request-state.ts";
+import { areSubjects, subjectsFor } from "./request-subjects.ts";
 import type { Client, Verdict } from "./verdict.ts";
 
 /** Decides requests of one framework under one set of options. */
@@ -40,6 +43,12 @@ export function createGuard<Request extends HttpRequest>(
   }
 }
 
+/** What is known of a limiter before anybody asks. */
+interface Prepared<Request> {
+  readonly reader: SubjectReader<Request>;
+  readonly text: PolicyText;
+}
+
 function prepareGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
@@ -48,36 +57,57 @@ function prepareGuard<Request extends HttpRequest>(
 ): Guard<Request> {
   const headers = readHeadersOption(options.headers);
   const { missing = "ip", skip, cost = 1 } = options;
-  const readers = new Map<Limiter, SubjectReader<Request>>();
+  const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
-    readers.set(limiter, createSubjectReader(owner, limiter, options.key, missing));
+    const reader = createSubjectReader(owner, limiter, options.key, missing);
+    prepared.set(limiter, { reader, text: writePolicy(limiter.limits) });
   }
-  const usesAddress = [...readers.values()].some((reader) => reader.usesAddress);
+  const usesAddress = [...prepared.values()].some(({ reader }) => reader.usesAddress);
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
+  // What every request costs; one unit goes without saying.
+  const fixed = typeof cost === "number" && cost !== 1 ? { cost } : undefined;
 
-  return {
-    async check(request, client) {
-      watch?.check(request, client.address, client.peer);
-      if (skip !== undefined && isSkipped(owner, await skip(request))) return PASS;
-      const limiter = await limiters.of(request);
-      const subjects = await (readers.get(limiter) as SubjectReader<Request>).read(request, client);
-      if (isVerdict(subjects)) return subjects;
-      const units = typeof cost === "function" ? requireNumber(await cost(request)) : cost;
-      const unasked = takeUnasked(request, limiter);
-      if (unasked === undefined) return PASS;
-      const counted = subjectsFor(unasked, subjects);
-      if (counted === undefined) return PASS;
-      try {
-        const decision = await unasked.consume(counted, { cost: units });
-        return answerTo(addDecision(request, { decision, headers }, counted), Date.now());
-      } catch (error) {
-        forgetAsked(request, unasked);
-        throw error;
-      }
-    },
-  };
+  async function check(request: Request, client: Client): Promise<Verdict> {
+    watch?.check(request, client.address, client.peer);
+    if (skip !== undefined) {
+      const skipped = skip(request);
+      if (isSkipped(owner, isPromiseLike(skipped) ? await skipped : skipped)) return PASS;
+    }
+    const found = limiters.of(request);
+    const limiter = isPromiseLike(found) ? await found : found;
+    const { reader, text } = prepared.get(limiter) as Prepared<Request>;
+    const read = reader.read(request, client);
+    const subjects = isPromiseLike(read) ? await read : read;
+    if (!areSubjects(subjects)) return subjects;
+    const options = typeof cost === "function" ? await costOf(cost, request) : fixed;
+    const unasked = takeUnasked(request, limiter);
+    if (unasked === undefined) return PASS;
+    const counted = subjectsFor(unasked, subjects);
+    if (counted === undefined) return PASS;
+    let decision: Decision;
+    try {
+      decision = await unasked.consume(counted, options);
+    } catch (error) {
+      forgetAsked(request, unasked);
+      throw error;
+    }
+    const told = {
+      decision,
+      headers,
+      text: isWhole(decision, limiter, unasked) ? text : undefined,
+    };
+    return answerTo(addDecision(request, told, counted), Date.now());
+  }
+
+  return { check };
 }
 
+/** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */
+function isWhole(decision: Decision, limiter: Limiter, asked: Limiter): boolean {
+  return (
+    asked === limiter && !decision.degraded && decision.limits.length === limiter.limits.length
+  );
+}
 function isSkipped(owner: string, skipped: unknown): boolean {
   if (skipped === true || skipped === false || skipped === undefined) return skipped === true;
   throw new HeadgateError(
@@ -86,24 +116,11 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   );
 }
 
-/** A cost function that returns nothing must not cost the default; the limiter judges the number. */
-function requireNumber(cost: unknown): number {
-  return typeof cost === "number" ? cost : Number.NaN;
-}
-
-/** The subjects of those dimensions that a limiter counts by; undefined when no limit is left to ask. */
-function subjectsFor(limiter: Limiter, subjects: RequestSubjects): RequestSubjects | undefined {
-  const counted: Record<string, string | null> = Object.create(null);
-  let isCounted = false;
-  for (const { dimension } of partsOf(limiter).counters.groups) {
-    const subject = subjects[dimension];
-    if (subject !== undefined) counted[dimension] = subject;
-    isCounted ||= dimension === GLOBAL_DIMENSION || typeof subject === "string";
-  }
-  return isCounted ? counted : undefined;
-}
-
-/** Subjects have no prototype, so that no dimension's name can make them a verdict. */
-function isVerdict(value: RequestSubjects | Verdict): value is Verdict {
-  return Object.getPrototypeOf(value) !== null;
+async function costOf<Request>(
+  cost: (request: Request) => unknown,
+  request: Request,
+): Promise<CostOptions> {
+  const units = await cost(request);
+  // A cost function that returns nothing must not cost the default; the limiter judges the number.
+  return { cost: typeof units === "number" ? units : Number.NaN };
 }

@@ -26,6 +26,7 @@ export type { QuotaProblem } from "./problem.ts";
 export { toProblem } from "./problem.ts";
 export type { Warn } from "./proxy-trust.ts";
 export { subjectOf } from "./request-state.ts";
+export { settle } from "./settle.ts";
 export type { KindSubject } from "./subject.ts";
 export { toError } from "./to-error.ts";
 export type { Client, Rejection, Verdict } from "./verdict.ts";

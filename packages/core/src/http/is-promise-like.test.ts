@@ -1,21 +1,36 @@
 import { expect, test } from "vitest";
 import { isPromiseLike } from "./is-promise-like.ts";
 
-// biome-ignore lint/suspicious/noThenProperty: query builders look like this.
-const thenable = { then: (resolve: (value: number) => void) => resolve(1) };
+/** What a query builder looks like. */
+function thenable<Value extends object>(value: Value, then: unknown): Value {
+  Reflect.set(value, "then", then);
+  return value;
+}
 
 test.each([
-  [Promise.resolve()],
-  [Promise.reject(new Error("later")).catch(() => {}) && Promise.resolve(undefined)],
-  [thenable],
-  [Object.assign(() => {}, thenable)],
-])("%s answers later, as await would have it", (value) => {
+  ["a promise", Promise.resolve()],
+  ["an object with a method then", thenable({}, () => {})],
+  [
+    "a function with one",
+    thenable(
+      () => {},
+      () => {},
+    ),
+  ],
+])("%s answers later, as await would have it", (_, value) => {
   expect(isPromiseLike<unknown>(value)).toBe(true);
 });
 
-test.each([[undefined], [null], [""], ["then"], [0], [false], [{}], [() => {}], [{ then: true }]])(
-  "%j is known already",
-  (value) => {
-    expect(isPromiseLike<unknown>(value)).toBe(false);
-  },
-);
+test.each([
+  [undefined],
+  [null],
+  [""],
+  ["then"],
+  [0],
+  [false],
+  [{}],
+  [() => {}],
+  [thenable({}, true)],
+])("%j is known already", (value) => {
+  expect(isPromiseLike<unknown>(value)).toBe(false);
+});

@@ -1,4 +1,5 @@
 import type { Decision } from "../decision.ts";
+import { quoteName } from "./headers.ts";
 
 /** A problem of RFC 9457, as draft-ietf-httpapi-ratelimit-headers-11 defines it for quotas and for reduced capacity. */
 export interface QuotaProblem {
@@ -13,16 +14,48 @@ const PROBLEM_TYPES = "https://iana.org/assignments/http-problem-types";
 
 export const PROBLEM_JSON = "application/problem+json";
 
+const QUOTA_EXCEEDED: QuotaProblem = {
+  type: `${PROBLEM_TYPES}#quota-exceeded`,
+  title: "Too Many Requests",
+  status: 429,
+  "violated-policies": [],
+};
+
+const REDUCED_CAPACITY: QuotaProblem = {
+  type: `${PROBLEM_TYPES}#temporary-reduced-capacity`,
+  title: "Service Unavailable",
+  status: 503,
+  "violated-policies": [],
+};
+
 /** The body of the answer to a denied request. A decision with the source `"deny"` names no limits: none was asked. */
 export function toProblem(decision: Decision): QuotaProblem {
-  const isQuota = decision.source !== "deny";
-  return {
-    type: `${PROBLEM_TYPES}#${isQuota ? "quota-exceeded" : "temporary-reduced-capacity"}`,
-    title: isQuota ? "Too Many Requests" : "Service Unavailable",
-    status: isQuota ? 429 : 503,
-    "violated-policies": decision.limits.filter(({ allowed }) => !allowed).map(({ name }) => name),
-  };
+  const violated = decision.limits.filter(({ allowed }) => !allowed).map(({ name }) => name);
+  return { ...kindOf(decision), "violated-policies": violated };
 }
+
+/** The status that a denial is answered with. */
+export function statusOf(decision: Decision): number {
+  return kindOf(decision).status;
+}
+
+/** `toProblem` as JSON. `names` are those of the limits, quoted. */
+export function formatProblem(
+  decision: Decision,
+  names: readonly string[] = decision.limits.map(({ name }) => quoteName(name)),
+): string {
+  const violated = names.filter((_, i) => decision.limits[i]?.allowed === false);
+  return `${HEADS.get(kindOf(decision))}${violated.join(",")}]}`;
+}
+
+function kindOf({ source }: Decision): QuotaProblem {
+  return source === "deny" ? REDUCED_CAPACITY : QUOTA_EXCEEDED;
+}
+
+/** Each problem up to the names of its limits. */
+const HEADS = new Map(
+  [QUOTA_EXCEEDED, REDUCED_CAPACITY].map((kind) => [kind, JSON.stringify(kind).slice(0, -2)]),
+);
 
 /** The body of the answer to a request that lacks what it is counted by. */
 export function missingKeyProblem(dimension: string): object {

@@ -5,20 +5,23 @@ import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
 import { refuseMissing } from "./answer.ts";
 import { addressSubject } from "./client-address.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
+import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest, KeyFunction } from "./key-function.ts";
 import { byIp, countsByAddress } from "./key-function.ts";
+import type { RequestSubjects } from "./request-subjects.ts";
+import { noSubjects } from "./request-subjects.ts";
 import { kindSubject, subjectText } from "./subject.ts";
 import type { Client, Verdict } from "./verdict.ts";
 
-/** Who a request is counted as, by dimension; null where its limits are left out. */
-export type RequestSubjects = Readonly<Record<string, string | null>>;
+/** What is read of a request: its subjects, or what happens to one that has none. */
+export type Read = RequestSubjects | Verdict;
 
 /** Reads who a limiter counts a request as. */
 export interface SubjectReader<Request> {
   /** Whether addresses are counted, by a key or in place of a missing one. */
   readonly usesAddress: boolean;
-  /** The subjects, or what happens to a request that has none. Rejects when a key is not a string, or there is no address. */
-  read(request: Request, client: Client): Promise<RequestSubjects | Verdict>;
+  /** A promise only where a key function answers later. Throws or rejects when a key is not a string, or there is no address. */
+  read(request: Request, client: Client): Read | Promise<Read>;
 }
 
 /** Prepares the key functions that a limiter needs. Throws `HEADGATE_INVALID_OPTION` when one is lacking. */
@@ -35,28 +38,58 @@ export function createSubjectReader<Request extends HttpRequest>(
     key: keyOf(owner, dimension, option),
   }));
 
+  /** Puts down the subject of a dimension, from what its key function returned; or says what happens to a request without one. */
+  function put(
+    subjects: Record<string, string | null>,
+    { dimension, key }: (typeof keys)[number],
+    value: unknown,
+    client: Client,
+  ): Verdict | undefined {
+    const subject = subjectText(value);
+    if (subject === null) throw invalidKey(owner, dimension, value);
+    if (subject !== undefined) subjects[dimension] = subject;
+    else if (countsByAddress(key)) return withoutAddress(owner, client);
+    else if (missing === "skip") subjects[dimension] = null;
+    else if (missing === "reject") return refuseMissing(dimension);
+    else {
+      // The address counts in a bucket that no key has.
+      const { address } = client;
+      if (!address) return withoutAddress(owner, client);
+      subjects[dimension] = subjectText(kindSubject("ip", addressSubject(address))) as string;
+    }
+    return undefined;
+  }
+
+  function readFrom(
+    start: number,
+    subjects: Record<string, string | null>,
+    request: Request,
+    client: Client,
+  ): Read | Promise<Read> {
+    for (let i = start; i < keys.length; i += 1) {
+      const one = keys[i] as (typeof keys)[number];
+      const value = one.key(request, client.address);
+      if (isPromiseLike(value)) return readLater(i, value, subjects, request, client);
+      const verdict = put(subjects, one, value, client);
+      if (verdict !== undefined) return verdict;
+    }
+    return subjects;
+  }
+
+  async function readLater(
+    i: number,
+    value: PromiseLike<unknown>,
+    subjects: Record<string, string | null>,
+    request: Request,
+    client: Client,
+  ): Promise<Read> {
+    const verdict = put(subjects, keys[i] as (typeof keys)[number], await value, client);
+    return verdict ?? readFrom(i + 1, subjects, request, client);
+  }
+
   return {
     usesAddress: keys.some(({ key }) => missing === "ip" || countsByAddress(key)),
-
-    async read(request, client) {
-      const subjects: Record<string, string | null> = Object.create(null);
-      for (const { dimension, key } of keys) {
-        const value = await key(request, client.address);
-        const subject = subjectText(value);
-        if (subject === null) throw invalidKey(owner, dimension, value);
-        if (subject !== undefined) subjects[dimension] = subject;
-        else if (countsByAddress(key)) return withoutAddress(owner, client);
-        else if (missing === "skip") subjects[dimension] = null;
-        else if (missing === "reject") return refuseMissing(dimension);
-        else {
-          // The address counts in a bucket that no key has.
-          const { address } = client;
-          if (!address) return withoutAddress(owner, client);
-          subjects[dimension] = subjectText(kindSubject("ip", addressSubject(address))) as string;
-        }
-      }
-      return subjects;
-    },
+    read: (request, client) => readFrom(0, noSubjects(), request, client),
   };
 }
 

@@ -8,7 +8,7 @@ import type { PolicyText } from "./policy-text.ts";
 
 /** What has been decided of one request so far, by all limiters on its way. */
 interface RequestState {
-  readonly asked: object[];
+  asked: object[];
   readonly decisions: ToldDecision[];
   subjects: Subjects | undefined;
 }
@@ -54,8 +54,8 @@ export function takeUnasked(request: object, limiter: Limiter): Limiter | undefi
 /** Takes the note back where the limiter could not answer: then it was not asked. */
 export function forgetAsked(request: object, limiter: Limiter): void {
   const { identity, parent } = limiter[LIMITER];
-  const { asked } = stateOf(request);
-  asked.splice(asked.indexOf(identity), 1);
+  const state = stateOf(request);
+  state.asked = state.asked.filter((asked) => asked !== identity);
   if (parent !== undefined) forgetAsked(request, parent);
 }
 

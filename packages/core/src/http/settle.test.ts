@@ -1,0 +1,50 @@
+import { expect, test, vi } from "vitest";
+import { settle } from "./settle.ts";
+import type { Verdict } from "./verdict.ts";
+
+const pass: Verdict = { kind: "pass" };
+const wrong = new Error("wrong");
+
+/** The arguments of each call of `next`. */
+async function nextAfter(
+  answer: (verdict: Verdict) => boolean | Promise<boolean>,
+  verdict: Promise<Verdict> = Promise.resolve(pass),
+): Promise<unknown[][]> {
+  const next = vi.fn();
+  await settle(verdict, answer, next);
+  return next.mock.calls;
+}
+
+test("a request goes on once it is told to, sooner or later", async () => {
+  const answer = vi.fn(() => true);
+  expect(await nextAfter(answer)).toEqual([[]]);
+  expect(answer.mock.calls).toEqual([[pass]]);
+  expect(await nextAfter(async () => true)).toEqual([[]]);
+});
+
+test("one that was answered does not", async () => {
+  expect(await nextAfter(() => false)).toEqual([]);
+  expect(await nextAfter(async () => false)).toEqual([]);
+});
+
+test("what goes wrong is handed on as an error, and nothing else", async () => {
+  const fail = () => {
+    throw wrong;
+  };
+  const answer = vi.fn(() => true);
+  expect(await nextAfter(answer, Promise.reject(wrong))).toEqual([[wrong]]);
+  expect(answer).not.toHaveBeenCalled();
+  expect(await nextAfter(fail)).toEqual([[wrong]]);
+  expect(await nextAfter(() => Promise.reject(wrong))).toEqual([[wrong]]);
+  expect(await nextAfter(() => Promise.reject("route"))).toMatchObject([
+    [{ code: "HEADGATE_NO_ERROR", cause: "route" }],
+  ]);
+});
+
+test("what comes after is not asked again when it throws", async () => {
+  const next = vi.fn(() => {
+    throw wrong;
+  });
+  await expect(settle(Promise.resolve(pass), () => true, next)).rejects.toBe(wrong);
+  expect(next).toHaveBeenCalledOnce();
+});
