@@ -79,6 +79,30 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     expect(await fresh.consume(subject)).toMatchObject({ source: "store", remaining: 3 });
   });
 
+  test("decisions that go together are taken one by one where their keys are on both sides", async () => {
+    const { client } = await connection();
+    const store = redisStore(client);
+    const limits = [fixedWindow({ limit: 5, window })];
+    const options = { limits, store, storeTimeout: PATIENT } as const;
+    const stayed = keep(createLimiter({ name: `stayed too ${library}`, ...options }));
+    const fresh = keep(createLimiter({ name: `fresh too ${library}`, ...options }));
+    const [subject] = (await subjectsOf(cluster, from, 1)) as [string];
+    await stayed.consume(subject);
+    const migration = await cluster.beginMigration(await cluster.slotOf(subject), to);
+    const together = [stayed.consume(subject), fresh.consume(subject), stayed.consume(subject)];
+    expect(await Promise.all(together)).toMatchObject([
+      { source: "store", remaining: 3 },
+      { source: "store", remaining: 4 },
+      { source: "store", remaining: 2 },
+    ]);
+    await migration.moveAllKeys();
+    await migration.finish();
+    expect(await Promise.all([stayed.consume(subject), fresh.consume(subject)])).toMatchObject([
+      { source: "store", remaining: 1 },
+      { source: "store", remaining: 3 },
+    ]);
+  });
+
   test("a decision whose keys are on both sides waits until they have come together", async () => {
     const { client } = await connection();
     const store = redisStore(client);

@@ -3,61 +3,42 @@ import type { PendingCall } from "./call-batch.ts";
 import { joinArguments, joinKeys, settleCalls } from "./call-batch.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ClientPort } from "./client-port.ts";
-import type { ScriptRunner } from "./script-runner.ts";
 import { createScriptRunner } from "./script-runner.ts";
-import { isServerError, toStoreError } from "./store-error.ts";
+import { toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
-/** The calls of one step, which go together in one script where they can: in one slot of a cluster. */
+/** The calls of one step, which go together in one script where they can. */
 export interface ScriptQueues {
   add(call: PendingCall): void;
 }
 
 export function createScriptQueues(
   port: ClientPort,
-  { slotOf, nodeOf }: Topology,
+  { scriptOf, nodeOf }: Topology,
   step: Step<never>,
 ): ScriptQueues {
   const runner = createScriptRunner(port, step.script);
-  /** By slot; a slot to which nothing is under way has none. */
-  const queues = new Map<number, CallQueue>();
+  /** Those in which something waits or is under way. */
+  const queues = new Map<string, CallQueue>();
 
-  function queueOf(slot: number): CallQueue {
-    const known = queues.get(slot);
+  function queueOf(place: string): CallQueue {
+    const known = queues.get(place);
     if (known !== undefined) return known;
-    const queue = new CallQueue(sendTogether, () => queues.delete(slot));
-    queues.set(slot, queue);
+    const queue = new CallQueue(sendTogether, () => queues.delete(place));
+    queues.set(place, queue);
     return queue;
   }
 
-  function run(calls: readonly PendingCall[], how: ScriptRunner["run"]): Promise<unknown> {
-    const keys = joinKeys(calls);
-    return how(nodeOf(keys[0] as string), keys, joinArguments(calls));
-  }
-
   async function sendTogether(calls: readonly PendingCall[]): Promise<void> {
+    const keys = joinKeys(calls);
     try {
-      settleCalls(step.name, calls, await run(calls, runner.run));
+      const reply = await runner.run(nodeOf(keys[0] as string), keys, joinArguments(calls));
+      settleCalls(step.name, calls, reply);
     } catch (error) {
-      // Nothing was done. While a slot is moved, one subject may be on one server and another on the next.
-      if (isServerError(error, "TRYAGAIN")) await Promise.all(calls.map(sendAlone));
-      else rejectAll(calls, error);
+      const reason = toStoreError(error);
+      for (const call of calls) call.reject(reason);
     }
   }
 
-  async function sendAlone(call: PendingCall): Promise<void> {
-    const calls = [call];
-    try {
-      settleCalls(step.name, calls, await run(calls, runner.runPatiently));
-    } catch (error) {
-      rejectAll(calls, error);
-    }
-  }
-
-  return { add: (call) => queueOf(slotOf(call.keys[0] as string)).add(call) };
-}
-
-function rejectAll(calls: readonly PendingCall[], error: unknown): void {
-  const reason = toStoreError(error);
-  for (const call of calls) call.reject(reason);
+  return { add: (call) => queueOf(scriptOf(call.keys[0] as string)).add(call) };
 }

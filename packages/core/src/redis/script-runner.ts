@@ -6,8 +6,6 @@ import { isServerError } from "./store-error.ts";
 export interface ScriptRunner {
   /** `node` is the server that the keys are on, as far as it is known. */
   run(node: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  /** The same, again and again while the server says TRYAGAIN. */
-  runPatiently(node: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
 }
 
 /**
@@ -69,9 +67,7 @@ export function createScriptRunner(port: ClientPort, script: LuaSource): ScriptR
   }
 
   return {
-    run: runOnce,
-
-    async runPatiently(node, keys, args) {
+    async run(node, keys, args) {
       for (const ms of TRY_AGAIN_MS) {
         try {
           return await runOnce(node, keys, args);

@@ -20,11 +20,23 @@ interface ClusterLike {
   nodeClient?(master: Master): Promise<unknown>;
 }
 
-/** Which server answers for a key. */
-export type Topology = Pick<Remote, "slotOf" | "nodeOf" | "refresh">;
+/** Which server answers for a key, and what can be asked of it in one script. */
+export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> {
+  /**
+   * Equal for keys that may go in one script: any where there is one server. On a cluster, where few keys share a slot, only
+   * a key with itself: while a slot is moved, some keys of a script may be here and some there, and that is TRYAGAIN, which
+   * ioredis hears for 1.6 s before it tells.
+   */
+  scriptOf(key: string): string;
+}
 
 /** A client that is no cluster's has one server, whatever stands behind it. */
-const ONE_SERVER: Topology = { slotOf: () => 0, nodeOf: () => "", refresh() {} };
+const ONE_SERVER: Topology = {
+  slotOf: () => 0,
+  nodeOf: () => "",
+  scriptOf: () => "",
+  refresh() {},
+};
 
 /** How a client of ioredis or iovalkey looks that asks Sentinels for the primary. */
 interface SentinelLike {
@@ -46,6 +58,7 @@ export function topologyOf(client: object): Topology {
   return {
     slotOf,
     nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
+    scriptOf: (key) => key,
     refresh: refreshes(client),
   };
 }
