@@ -18,6 +18,8 @@ const MAX_COSTS = 8;
 
 /** What the store said when it denied one cost to one unit. Times are of the store's `store.now()`. */
 interface Denial {
+  /** The key of the unit that denied. */
+  readonly of: string;
   /** When the asking call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
   readonly sent: number;
   /** When its answer had come. */
@@ -45,26 +47,25 @@ export class DenyCache {
    * decision which was denied then are not known.
    */
   find(units: readonly GroupUnit[], cost: number, now: number): readonly LimitState[] | undefined {
-    let known = false;
-    const denials: (Denial | undefined)[] = [];
+    const known: Denial[] = [];
     for (const { key } of units) {
       const denial = this.#denial(key, cost, now);
-      known ||= denial !== undefined;
-      denials.push(denial);
+      if (denial !== undefined) known.push(denial);
     }
-    if (!known) return undefined;
+    if (known.length === 0) return undefined;
     const states: LimitState[] = [];
-    units.forEach((unit, u) => {
+    for (const unit of units) {
       const denial =
-        denials[u] ?? denials.find((beside) => beside && this.#wouldAllow(unit.key, beside));
+        known.find(({ of }) => of === unit.key) ??
+        known.find((beside) => this.#wouldAllow(unit.key, beside));
       const numbers = denial?.told.get(unit.key);
-      if (denial === undefined || numbers === undefined) return;
+      if (denial === undefined || numbers === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < unit.limits.length; i += 1) {
         const limit = unit.limits[i] as CompiledLimit;
         states[unit.group.positions[i] as number] = stateAfter(limit, numbers, i, elapsed);
       }
-    });
+    }
     return present(states);
   }
 
@@ -73,8 +74,8 @@ export class DenyCache {
     const told = new Map(replies.flatMap(numbersByUnit));
     for (const [key, numbers] of told) {
       const wait = longestWait(numbers);
-      if (wait > 0)
-        this.#keep(key, cost, { sent, received, until: sent + Math.min(wait, LONGEST), told });
+      const until = sent + Math.min(wait, LONGEST);
+      if (wait > 0) this.#keep(cost, { of: key, sent, received, until, told });
     }
   }
 
@@ -104,7 +105,8 @@ export class DenyCache {
     return numbers !== undefined && longestWait(numbers) === 0 && since < sent;
   }
 
-  #keep(key: string, cost: number, denial: Denial): void {
+  #keep(cost: number, denial: Denial): void {
+    const key = denial.of;
     const known = this.#units.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: new Map() };
     if (denial.sent <= known.since) return;
     known.denials.delete(cost);
