@@ -11,7 +11,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["@headgate/source"] } },
   test: {
     include: ["test/faults/peers/compare-peers.ts"],
-    setupFiles: ["test/support/end-with-parent.ts"],
+    execArgv: ["--import", join(root, "test/support/end-with-parent.mjs")],
     // Twelve seconds of a fault, ten of recovery, twenty of patience, and what it takes to start.
     testTimeout: 120_000,
   },
