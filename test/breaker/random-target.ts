@@ -1,15 +1,16 @@
 import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
+import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
 import { claim } from "../conformance/claim.ts";
 import type { Random } from "../conformance/random.ts";
 import { randomBreaker } from "./random-breaker.ts";
 import type { Told } from "./random-contacts.ts";
 
-/** Places in the reply of a contact. */
-const KIND = 0;
-const PERIOD = 1;
-const LEFT = 2;
-const ANSWER = 10;
+/** Places in the reply of a contact, behind the clock. */
+const KIND = 1;
+const PERIOD = 2;
+const LEFT = 3;
+const ANSWER = 11;
 
 /** Microseconds. */
 const DAY = 86_400_000_000n;
@@ -17,18 +18,22 @@ const DAY = 86_400_000_000n;
 /** A target, as it is contacted in each place. */
 export type KeysOfPlaces = readonly [TargetKeys, TargetKeys];
 
-/** A target with a random policy that is kept in two places, and what both told of it. */
+/** The policies with which a target is contacted: mostly one, two in a deploy. */
+export function randomPolicies(random: Random): BreakerPolicy[] {
+  return Array.from({ length: random.chance(0.7) ? 1 : 2 }, () => {
+    return readBreakerOptions(randomBreaker(random).options).policy;
+  });
+}
+
+/** A target that is kept in two places, and what both told of it. */
 export class RandomTarget {
-  /** By each of the policies with which it is contacted: mostly one, two in a deploy. */
+  /** By each of the policies with which it is contacted. */
   readonly #keys: readonly KeysOfPlaces[];
   readonly names = [new Names(), new Names()] as const;
   told: Told = { periods: [], leases: [], kind: 0 };
   #left = 0n;
 
-  constructor(random: Random, name: string) {
-    const policies = Array.from({ length: random.chance(0.7) ? 1 : 2 }, () => {
-      return readBreakerOptions(randomBreaker(random).options).policy;
-    });
+  constructor(name: string, policies: readonly BreakerPolicy[]) {
     this.#keys = policies.map((policy) => [
       keysOf(`${name}-0`, policy),
       keysOf(`${name}-1`, policy),
@@ -38,6 +43,11 @@ export class RandomTarget {
   /** By one of its policies. */
   keys(random: Random): KeysOfPlaces {
     return random.pick(this.#keys);
+  }
+
+  /** By a policy that it may share with others; undefined where it is not contacted with that. */
+  keysBy(policy: BreakerPolicy): KeysOfPlaces | undefined {
+    return this.#keys.find(([keys]) => keys.policy === policy);
   }
 
   /** Microseconds until something may change. */

@@ -1,6 +1,6 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { MemoryTable, Step } from "@headgate/core/floors";
+import type { MemoryTable, Step, Store } from "@headgate/core/floors";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -19,7 +19,7 @@ import { randomStart } from "../conformance/random-steps.ts";
 import type { RandomCall } from "./random-contacts.ts";
 import { randomCall } from "./random-contacts.ts";
 import type { KeysOfPlaces } from "./random-target.ts";
-import { RandomTarget } from "./random-target.ts";
+import { RandomTarget, randomPolicies } from "./random-target.ts";
 import { randomStepBack, randomWait } from "./random-wait.ts";
 
 const HISTORIES = 300 * SCALE;
@@ -72,23 +72,33 @@ describe("a script and its twin give equal replies", () => {
 });
 
 test("several calls of a script at once are as many calls one after the other", async () => {
+  /** How many calls in a row had equal arguments, of one target and of two. */
+  const seen = new Set<string>();
   await runHistories(
     HISTORIES / 5,
     async (random, history) => {
       const time = new MicroClock(randomStart(random));
       const store = redisStore(redis, { clock: time.clock });
-      const targets = [0, 1].map((i) => new RandomTarget(random, `several-${history}-${i}`));
+      const names = [0, 1].map((i) => `several-${history}-${i}`);
+      const policies = randomPolicies(random);
+      // Where the policies are the same, calls for both may have equal arguments.
+      const targets = names.map(
+        (name) => new RandomTarget(name, random.chance(0.5) ? policies : randomPolicies(random)),
+      );
       for (let step = 0; step < LENGTH / 3; step++) {
         time.advance(randomWait(random, random.pick(targets).moments));
-        const drawn = Array.from({ length: random.whole(1, 4) }, () => {
-          const target = random.pick(targets);
-          const keys = target.keys(random);
-          return { target, keys, call: randomCall(random, target.told, keys[0]) };
-        });
-        const calls = drawn.filter(({ call }) => call.step === drawn[0]?.call.step);
-        const together = await runTogether(random, time, calls);
-        for (const [i, { target, keys, call }] of calls.entries()) {
-          const alone = await call.run(store.run, keys[1], target.names[1].idOf);
+        const drawn = Array.from({ length: random.whole(1, 4) }, () =>
+          drawRepeated(random, targets),
+        );
+        const calls = drawn.flat().filter(({ call }) => call.step === drawn[0]?.[0]?.call.step);
+        // What each store calls periods and leases is read before either has learned of others.
+        const [told, toldAlone] = [await tellAll(calls, 0), await tellAll(calls, 1)];
+        const together = await runTogether(random, time, told);
+        for (const run of runsOf(told)) {
+          seen.add(`${Math.min(run.length, 3)} of ${new Set(run.map(({ keys }) => keys[0])).size}`);
+        }
+        for (const [i, { target, call }] of calls.entries()) {
+          const alone = (await toldAlone[i]?.runAlone(store)) ?? [];
           const explain = () => `${call.text}, ${i + 1} of ${calls.length} at ${time.now}`;
           target.learn([together[i] ?? [], alone], explain);
         }
@@ -96,6 +106,7 @@ test("several calls of a script at once are as many calls one after the other", 
     },
     LANES,
   );
+  expect([...seen].sort()).toEqual(["1 of 1", "2 of 1", "2 of 2", "3 of 1", "3 of 2"]);
 });
 
 /** A record without leases; and what is before each window. */
@@ -112,16 +123,16 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
     const now = 1_800_000_000_000_000;
     const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
     const keys = order.keys(call);
-    const args = [...keys, `${now}`, birth, ...order.parameters(call)];
-    const [told] = (await redis.eval(order.script.source, keys.length, ...args)) as [number[]];
+    const args = [...keys, `${now}`, birth, 1, ...order.parameters(call)];
+    const told = (await redis.eval(order.script.source, keys.length, ...args)) as number[];
     const twin = order.twin(call, tableOfCopies(), { now, birth });
     const kept = await redisStore(redis, { clock: () => now / 1_000 }).run(contact, {
       ...{ target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: false },
     });
     expect(twin).toEqual(told);
-    expect(kept.slice(0, 2)).toEqual(told.slice(0, 2));
-    expect(kept[1]).toBeGreaterThan(0);
-    expect(kept[1]).toBeLessThan(2 ** 48);
+    expect(kept.slice(0, 3)).toEqual(told.slice(0, 3));
+    expect(kept[2]).toBeGreaterThan(0);
+    expect(kept[2]).toBeLessThan(2 ** 48);
   },
 );
 
@@ -168,11 +179,13 @@ test.each(["periodKey", "windowKey"] as const)(
     outcomes.add(1);
     await redis.lpush(target[key], "foreign");
     const call = { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: true };
-    const { run } = redisStore(redis);
-    expect(await run(contact, call)).toEqual([-1]);
-    expect(await run(order, { target, kind: OPEN, lasts: 1, opened: 1, empties: true })).toEqual([
-      -1,
-    ]);
+    const now = 1_800_000_000_000;
+    const { run } = redisStore(redis, { clock: () => now });
+    const nothing = [now * 1_000, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    expect(await run(contact, call)).toEqual(nothing);
+    expect(await run(order, { target, kind: OPEN, lasts: 1, opened: 1, empties: true })).toEqual(
+      nothing,
+    );
     expect(await redis.keys(`${target.periodKey}*`)).toEqual([target[key]]);
     expect(await redis.lrange(target[key], 0, -1)).toEqual(["foreign"]);
   },
@@ -213,26 +226,74 @@ interface Drawn {
   readonly call: RandomCall;
 }
 
-/** Runs calls of one script, each in the first place of its target, as one call of that script. */
+/** A call, now and then several times in a row, for each target that is contacted with the same policy. */
+function drawRepeated(random: Random, targets: readonly RandomTarget[]): Drawn[] {
+  const target = random.pick(targets);
+  const keys = target.keys(random);
+  const call = randomCall(random, target.told, keys[0]);
+  const drawn = [{ target, keys, call }];
+  while (random.chance(0.3)) {
+    const other = random.pick(targets);
+    const places = other.keysBy(keys[0].policy);
+    if (places !== undefined) drawn.push({ target: other, keys: places, call });
+  }
+  return drawn;
+}
+
+/** What a script is told of a call. */
+interface ToldCall {
+  readonly script: string;
+  readonly keys: readonly string[];
+  readonly parameters: readonly (string | number)[];
+  readonly replySize: number;
+  runAlone(store: Store): Promise<readonly number[]>;
+}
+
+/** What the script is told of calls, each in a place of its target. */
+async function tellAll(calls: readonly Drawn[], place: 0 | 1): Promise<ToldCall[]> {
+  const told: ToldCall[] = [];
+  const collect: Run = async (step, call) => {
+    told.push({
+      script: step.script.source,
+      keys: step.keys(call),
+      parameters: step.parameters(call),
+      replySize: step.replySize(call),
+      runAlone: (store) => store.run(step, call),
+    });
+    return [];
+  };
+  for (const { target, keys, call } of calls) {
+    await call.run(collect, keys[place], target.names[place].idOf);
+  }
+  return told;
+}
+
+/** Calls that follow each other with equal arguments. */
+function runsOf(calls: readonly ToldCall[]): ToldCall[][] {
+  const runs: ToldCall[][] = [];
+  for (const call of calls) {
+    const run = runs.at(-1);
+    if (`${run?.[0]?.parameters}` === `${call.parameters}`) run?.push(call);
+    else runs.push([call]);
+  }
+  return runs;
+}
+
+/** Runs calls of one script as one call of that script. Returns the reply of each, behind the clock. */
 async function runTogether(
   random: Random,
   time: MicroClock,
-  calls: readonly Drawn[],
+  calls: readonly ToldCall[],
 ): Promise<readonly (readonly number[])[]> {
-  const keys: string[] = [];
-  const args: (string | number)[] = [];
-  const collect: Run = async (step, call) => {
-    keys.push(...step.keys(call));
-    args.push(...step.parameters(call));
-    return [];
-  };
-  for (const { target, keys: places, call } of calls) {
-    await call.run(collect, places[0], target.names[0].idOf);
-  }
-  const source = calls[0]?.call.step.script.source ?? "";
+  const keys = calls.flatMap((call) => call.keys);
   const birth = random.whole(0, 2 ** 48 - 1);
-  const reply = await redis.eval(source, keys.length, ...keys, `${time.now}`, birth, ...args);
-  return reply as number[][];
+  const args = runsOf(calls).flatMap((run) => [run.length, ...(run[0]?.parameters ?? [])]);
+  const script = calls[0]?.script ?? "";
+  const reply = await redis.eval(script, keys.length, ...keys, `${time.now}`, birth, ...args);
+  const [clock, ...integers] = reply as [number, ...number[]];
+  const replies = calls.map(({ replySize }) => [clock, ...integers.splice(0, replySize)]);
+  expect(integers).toEqual([]);
+  return replies;
 }
 
 /** Runs twins on a table that hands out copies, as Redis does, and on a clock that a store in memory would not follow. */
@@ -263,7 +324,7 @@ async function compare(
   stepsBack = 0,
 ): Promise<void> {
   const runScript = redisStore(redis, { clock: time.clock }).run;
-  const target = new RandomTarget(random, name);
+  const target = new RandomTarget(name, randomPolicies(random));
   const { names } = target;
   for (let step = 0; step < LENGTH; step++) {
     time.advance(randomWait(random, target.moments));

@@ -35,7 +35,7 @@ describe("what is no answer", () => {
   });
 
   test.each([
-    ["of a foreign key", "HEADGATE_FOREIGN_KEY", [-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]],
+    ["of a foreign key", "HEADGATE_FOREIGN_KEY", [1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]],
     ["that no script gives", "HEADGATE_BAD_REPLY", [0, 0]],
   ])("but a reply %s, is the store's trouble", async (_, code, reply) => {
     hearWarnings();
