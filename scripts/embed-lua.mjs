@@ -13,9 +13,27 @@ const PLACES = [
 /** A script says what it Returns; what is only included does not. */
 const isScript = (path) => path.endsWith(".lua") && /^Returns /m.test(readFileSync(path, "utf8"));
 const expand = (file) =>
-  readFileSync(file, "utf8").replace(/^--- @include "(.+)"\n/gm, (_, path) =>
+  readFileSync(file, "utf8").replace(/^ *--- @include "(.+)"\n/gm, (_, path) =>
     expand(join(dirname(file), `${path}.lua`)),
   );
+
+/** Puts constants, which are whole numbers with names in capitals, where they are used: a function would pay for each it uses. */
+function inlineConstants(source) {
+  const constants = new Map();
+  const rest = source.replace(
+    /^local ([A-Z_, ]+) = ([-\d, ]+)(?: *--.*)?\n/gm,
+    (_, names, values) => {
+      const numbers = values.split(", ");
+      for (const [i, name] of names.split(", ").entries()) {
+        if (constants.has(name)) throw new Error(`two constants ${name}`);
+        constants.set(name, numbers[i].startsWith("-") ? `(${numbers[i]})` : numbers[i]);
+      }
+      return "";
+    },
+  );
+  return rest.replace(/\b[A-Z][A-Z_]*\b/g, (name) => constants.get(name) ?? name);
+}
+
 const strip = (source) =>
   source
     .replace(/--\[\[[\s\S]*?\]\]\n?/g, "")
@@ -25,7 +43,7 @@ const strip = (source) =>
     .trim();
 
 function embed(path, name) {
-  const source = strip(expand(path));
+  const source = strip(inlineConstants(expand(path)));
   const sha1 = createHash("sha1").update(source).digest("hex");
   const body = source.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
   return `export const ${name}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: \`${body}\`,\n};\n`;

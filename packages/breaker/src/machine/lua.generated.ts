@@ -2,17 +2,17 @@
 import type { LuaSource } from "@headgate/core/floors";
 
 export const contactLua: LuaSource = {
-  sha1: "241ea1bfa557c87e5a67d11f47783fc43d9a438d",
-  source: `local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0
-local reply, told = {}, 1
-if clock == "" then
+  sha1: "e57073f160d408fcb1aba7d42c6391851d0843a8",
+  source: `local birth = ARGV[2]
+local now
+if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
-now = tonumber(clock)
+now = ARGV[1] + 0
 end
+local reply, told = { now }, 1
+local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -24,7 +24,6 @@ tell(0)
 end
 end
 local function takeCalls(take)
-reply[1] = now
 while argumentAt < #ARGV do
 local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
 for _ = 1, calls do
@@ -46,8 +45,8 @@ return redis.call(command, key), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
+if ARGV[1] ~= "" then
+milliseconds = math.max(milliseconds, 86400000 )
 end
 return string.format("%d", milliseconds)
 end
@@ -166,18 +165,16 @@ return FORGOTTEN
 end
 return window
 end
-local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
 local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 20
-local A_DAY, MOST_OPENED = 86400000000, 65535
 local function absentPeriod()
 return {
-kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, emptied = 0, opened = 0,
+kind = 0, id = 0, since = now, ends = 0, expires = 0, emptied = 0, opened = 0,
 calls = 0, failures = 0, slow = 0,
 done = 0, doneFailures = 0, doneSlow = 0, leases = {},
 }
 end
 local function unpackPeriod(bytes)
-if #bytes < RECORD_WIDTH or (#bytes - RECORD_WIDTH) % LEASE_WIDTH > 0 or string.byte(bytes) > METRICS_ONLY then
+if #bytes < RECORD_WIDTH or (#bytes - RECORD_WIDTH) % LEASE_WIDTH > 0 or string.byte(bytes) > 5 then
 return nil
 end
 local period = { leases = {} }
@@ -208,27 +205,27 @@ period.done, period.doneFailures, period.doneSlow, period.leases = 0, 0, 0, {}
 period.dirty, period.changed = true, true
 end
 local function beginOpen(period, policy, id, counts)
-begin(period, OPEN, id, counts)
-period.opened = math.min(period.opened + 1, MOST_OPENED)
+begin(period, 1, id, counts)
+period.opened = math.min(period.opened + 1, 65535)
 period.ends = now + policy.openFor[math.min(period.opened, #policy.openFor)]
-period.expires = period.ends + A_DAY
+period.expires = period.ends + 86400000000
 end
 local function beginHalfOpen(period, id)
-begin(period, HALF_OPEN, id, period)
-period.expires = now + A_DAY
+begin(period, 2, id, period)
+period.expires = now + 86400000000
 end
 local function beginClosed(period, id, counts, ramp)
-begin(period, CLOSED, id, counts)
-period.opened, period.ends, period.expires = 0, now + ramp, now + A_DAY
+begin(period, 0, id, counts)
+period.opened, period.ends, period.expires = 0, now + ramp, now + 86400000000
 end
 local function beginOpenFor(period, policy, id, counts, lasts)
 beginOpen(period, policy, id, counts)
 period.ends = now + lasts
-period.expires = period.ends + A_DAY
+period.expires = period.ends + 86400000000
 end
 local function beginByHand(period, kind, id, counts)
 begin(period, kind, id, counts)
-period.expires = now + 7 * A_DAY
+period.expires = now + 7 * 86400000000
 end
 local function stepBack(period)
 if period.since > now then
@@ -267,24 +264,24 @@ stepBack(period)
 if period.expires <= now then
 return absentPeriod()
 end
-if period.kind == OPEN and period.ends <= now then
+if period.kind == 1 and period.ends <= now then
 beginHalfOpen(period, id)
-elseif period.kind == HALF_OPEN then
+elseif period.kind == 2 then
 decide(period, policy, id)
-elseif period.kind >= FORCED_OPEN and period.expires < now + 6 * A_DAY then
-period.expires, period.dirty = now + 7 * A_DAY, true
+elseif period.kind >= 3 and period.expires < now + 6 * 86400000000 then
+period.expires, period.dirty = now + 7 * 86400000000, true
 end
 return period
 end
 local function isCounted(period, admitted)
-if period.kind ~= CLOSED and period.kind ~= METRICS_ONLY then
+if period.kind ~= 0 and period.kind ~= 5 then
 return false
 end
 return period.id == 0 or admitted == -1 or admitted == period.id
 end
 local function judge(period, policy, id, window)
 local calls = window.calls
-if period.kind ~= CLOSED or calls < policy.minimumCalls then
+if period.kind ~= 0 or calls < policy.minimumCalls then
 return
 end
 if isBad(policy, calls, window.failures, window.slow) then
@@ -302,7 +299,7 @@ if not found then
 return false
 end
 table.remove(period.leases, found)
-period.dirty, period.expires = true, now + policy.lease + A_DAY
+period.dirty, period.expires = true, now + policy.lease + 86400000000
 if outcome < 0 then
 return false
 end
@@ -312,10 +309,10 @@ period.doneSlow = period.doneSlow + math.floor(outcome / 2)
 return decide(period, policy, id)
 end
 local function ask(period, policy, id)
-if period.kind == OPEN or period.kind == FORCED_OPEN then
+if period.kind == 1 or period.kind == 3 then
 return 0
 end
-if period.kind ~= HALF_OPEN then
+if period.kind ~= 2 then
 return -1
 end
 local held = {}
@@ -329,11 +326,11 @@ if period.done + #held >= policy.probes then
 return 0
 end
 held[#held + 1] = { id = id, since = now, ends = now + policy.lease }
-period.dirty, period.expires = true, now + policy.lease + A_DAY
+period.dirty, period.expires = true, now + policy.lease + 86400000000
 return id
 end
 local function leftOf(period, policy)
-if period.kind ~= HALF_OPEN then
+if period.kind ~= 2 then
 return math.max(period.ends - now, 0)
 end
 local left, held = policy.lease, 0
@@ -344,8 +341,6 @@ end
 end
 return period.done + held >= policy.probes and left or 0
 end
-local BEGAN_WIDTH = 7
-local NUMBERS = 12
 local policies, calls = {}, 0
 local function policyOf(description)
 local policy = policies[description]
@@ -384,7 +379,7 @@ target.period.emptied = now
 end
 local function openWindow(target, bytes)
 local policy = target.policy
-local window = bytes and #bytes > BEGAN_WIDTH and policy.window.unpack(string.sub(bytes, BEGAN_WIDTH + 1), policy.size)
+local window = bytes and #bytes > 7 and policy.window.unpack(string.sub(bytes, 7 + 1), policy.size)
 local began = window and struct.unpack(">I7", bytes)
 if not window or began < target.period.emptied then
 window, began = policy.window.fresh(now, policy.size), now
@@ -431,7 +426,7 @@ end
 end
 local function contact(target, admitted, outcomes, lease, outcome, asks)
 if not target then
-return tellForeign(NUMBERS)
+return tellForeign(12 )
 end
 local period, policy = target.period, target.policy
 if outcomes ~= "" and isCounted(period, admitted) then
@@ -454,17 +449,17 @@ end)`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "55f225da551083788d5ee45dc480ce9776d3c0d5",
-  source: `local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0
-local reply, told = {}, 1
-if clock == "" then
+  sha1: "4dcced533036de7c421504181d3c70f03ea7dfab",
+  source: `local birth = ARGV[2]
+local now
+if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
-now = tonumber(clock)
+now = ARGV[1] + 0
 end
+local reply, told = { now }, 1
+local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -476,7 +471,6 @@ tell(0)
 end
 end
 local function takeCalls(take)
-reply[1] = now
 while argumentAt < #ARGV do
 local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
 for _ = 1, calls do
@@ -498,8 +492,8 @@ return redis.call(command, key), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
+if ARGV[1] ~= "" then
+milliseconds = math.max(milliseconds, 86400000 )
 end
 return string.format("%d", milliseconds)
 end
@@ -618,18 +612,16 @@ return FORGOTTEN
 end
 return window
 end
-local CLOSED, OPEN, HALF_OPEN, FORCED_OPEN, DISABLED, METRICS_ONLY = 0, 1, 2, 3, 4, 5
 local RECORD, RECORD_WIDTH, LEASE_WIDTH = ">BI6I7I7I7I7I2I5I5I5I2I2I2", 58, 20
-local A_DAY, MOST_OPENED = 86400000000, 65535
 local function absentPeriod()
 return {
-kind = CLOSED, id = 0, since = now, ends = 0, expires = 0, emptied = 0, opened = 0,
+kind = 0, id = 0, since = now, ends = 0, expires = 0, emptied = 0, opened = 0,
 calls = 0, failures = 0, slow = 0,
 done = 0, doneFailures = 0, doneSlow = 0, leases = {},
 }
 end
 local function unpackPeriod(bytes)
-if #bytes < RECORD_WIDTH or (#bytes - RECORD_WIDTH) % LEASE_WIDTH > 0 or string.byte(bytes) > METRICS_ONLY then
+if #bytes < RECORD_WIDTH or (#bytes - RECORD_WIDTH) % LEASE_WIDTH > 0 or string.byte(bytes) > 5 then
 return nil
 end
 local period = { leases = {} }
@@ -660,27 +652,27 @@ period.done, period.doneFailures, period.doneSlow, period.leases = 0, 0, 0, {}
 period.dirty, period.changed = true, true
 end
 local function beginOpen(period, policy, id, counts)
-begin(period, OPEN, id, counts)
-period.opened = math.min(period.opened + 1, MOST_OPENED)
+begin(period, 1, id, counts)
+period.opened = math.min(period.opened + 1, 65535)
 period.ends = now + policy.openFor[math.min(period.opened, #policy.openFor)]
-period.expires = period.ends + A_DAY
+period.expires = period.ends + 86400000000
 end
 local function beginHalfOpen(period, id)
-begin(period, HALF_OPEN, id, period)
-period.expires = now + A_DAY
+begin(period, 2, id, period)
+period.expires = now + 86400000000
 end
 local function beginClosed(period, id, counts, ramp)
-begin(period, CLOSED, id, counts)
-period.opened, period.ends, period.expires = 0, now + ramp, now + A_DAY
+begin(period, 0, id, counts)
+period.opened, period.ends, period.expires = 0, now + ramp, now + 86400000000
 end
 local function beginOpenFor(period, policy, id, counts, lasts)
 beginOpen(period, policy, id, counts)
 period.ends = now + lasts
-period.expires = period.ends + A_DAY
+period.expires = period.ends + 86400000000
 end
 local function beginByHand(period, kind, id, counts)
 begin(period, kind, id, counts)
-period.expires = now + 7 * A_DAY
+period.expires = now + 7 * 86400000000
 end
 local function stepBack(period)
 if period.since > now then
@@ -719,24 +711,24 @@ stepBack(period)
 if period.expires <= now then
 return absentPeriod()
 end
-if period.kind == OPEN and period.ends <= now then
+if period.kind == 1 and period.ends <= now then
 beginHalfOpen(period, id)
-elseif period.kind == HALF_OPEN then
+elseif period.kind == 2 then
 decide(period, policy, id)
-elseif period.kind >= FORCED_OPEN and period.expires < now + 6 * A_DAY then
-period.expires, period.dirty = now + 7 * A_DAY, true
+elseif period.kind >= 3 and period.expires < now + 6 * 86400000000 then
+period.expires, period.dirty = now + 7 * 86400000000, true
 end
 return period
 end
 local function isCounted(period, admitted)
-if period.kind ~= CLOSED and period.kind ~= METRICS_ONLY then
+if period.kind ~= 0 and period.kind ~= 5 then
 return false
 end
 return period.id == 0 or admitted == -1 or admitted == period.id
 end
 local function judge(period, policy, id, window)
 local calls = window.calls
-if period.kind ~= CLOSED or calls < policy.minimumCalls then
+if period.kind ~= 0 or calls < policy.minimumCalls then
 return
 end
 if isBad(policy, calls, window.failures, window.slow) then
@@ -754,7 +746,7 @@ if not found then
 return false
 end
 table.remove(period.leases, found)
-period.dirty, period.expires = true, now + policy.lease + A_DAY
+period.dirty, period.expires = true, now + policy.lease + 86400000000
 if outcome < 0 then
 return false
 end
@@ -764,10 +756,10 @@ period.doneSlow = period.doneSlow + math.floor(outcome / 2)
 return decide(period, policy, id)
 end
 local function ask(period, policy, id)
-if period.kind == OPEN or period.kind == FORCED_OPEN then
+if period.kind == 1 or period.kind == 3 then
 return 0
 end
-if period.kind ~= HALF_OPEN then
+if period.kind ~= 2 then
 return -1
 end
 local held = {}
@@ -781,11 +773,11 @@ if period.done + #held >= policy.probes then
 return 0
 end
 held[#held + 1] = { id = id, since = now, ends = now + policy.lease }
-period.dirty, period.expires = true, now + policy.lease + A_DAY
+period.dirty, period.expires = true, now + policy.lease + 86400000000
 return id
 end
 local function leftOf(period, policy)
-if period.kind ~= HALF_OPEN then
+if period.kind ~= 2 then
 return math.max(period.ends - now, 0)
 end
 local left, held = policy.lease, 0
@@ -796,8 +788,6 @@ end
 end
 return period.done + held >= policy.probes and left or 0
 end
-local BEGAN_WIDTH = 7
-local NUMBERS = 12
 local policies, calls = {}, 0
 local function policyOf(description)
 local policy = policies[description]
@@ -836,7 +826,7 @@ target.period.emptied = now
 end
 local function openWindow(target, bytes)
 local policy = target.policy
-local window = bytes and #bytes > BEGAN_WIDTH and policy.window.unpack(string.sub(bytes, BEGAN_WIDTH + 1), policy.size)
+local window = bytes and #bytes > 7 and policy.window.unpack(string.sub(bytes, 7 + 1), policy.size)
 local began = window and struct.unpack(">I7", bytes)
 if not window or began < target.period.emptied then
 window, began = policy.window.fresh(now, policy.size), now
@@ -883,14 +873,14 @@ end
 end
 local function order(target, kind, lasts, opened, empties)
 if not target then
-return tellForeign(NUMBERS)
+return tellForeign(12 )
 end
 local period, policy, id, counts = target.period, target.policy, target.id, target.window
-if kind == CLOSED then
+if kind == 0 then
 beginClosed(period, id, counts, lasts)
-elseif kind == OPEN then
+elseif kind == 1 then
 beginOpenFor(period, policy, id, counts, lasts)
-elseif kind == HALF_OPEN then
+elseif kind == 2 then
 beginHalfOpen(period, id)
 else
 beginByHand(period, kind, id, counts)

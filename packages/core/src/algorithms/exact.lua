@@ -9,22 +9,23 @@ local SAFE = 9007199254740991 -- 2^53 - 1: integers up to here are exact
 local LONGEST = 9007199254740000
 local NEVER = -1
 
--- a * b / n as whole units and a remainder of n-ths, for a <= n < 2^45 and b < 2^45.
+-- a * b / n as whole units and a remainder of n-ths, for b and n < 2^45; exact where the units are below 2^53.
 local function mulDiv(a, b, n)
   local product = a * b
   if product <= SAFE then
     local part = product % n
     return (product - part) / n, part
   end
-  -- Long multiplication, 7 bits of b at a time: part * 128 + a * digit < 2^45 * 255 < 2^53.
-  local whole, part, scale = 0, 0, 4398046511104 -- 2^42
+  -- Long multiplication, 7 bits of b at a time: part * 128 + odd * digit < 2^45 * 255 < 2^53.
+  local odd = a % n
+  local turned, whole, part, rest, scale = (a - odd) / n * b, 0, 0, b, 4398046511104 -- 2^42
   repeat
-    local digit = (b - b % scale) / scale
-    b = b % scale
-    local sum = part * 128 + a * digit
+    local digit = (rest - rest % scale) / scale
+    rest = rest % scale
+    local sum = part * 128 + odd * digit
     part = sum % n
     whole = whole * 128 + (sum - part) / n
     scale = scale / 128
   until scale < 1
-  return whole, part
+  return turned + whole, part
 end

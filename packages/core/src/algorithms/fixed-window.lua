@@ -5,70 +5,54 @@ State  used: units spent in the window. age: microseconds since the window began
 Quota  limit. window: microseconds. aligned: 1 when windows are multiples since the Unix epoch, 0 when a window
        begins with the first request after the last one ended.
 ]]
-algorithms.fixed = function()
-  local fixed = {}
+if name == "fixed" then
+  limit = { limit = first + 0, window = second + 0, aligned = third + 0, format = "I4I6", numbers = 2 }
+  if not algorithms.fixed then
+    local fixed = {
+      -- Returns false for garbage.
+      advance = function(state, at, quota, elapsed, now)
+        local used, age, window = state[at], state[at + 1], quota.window
+        if used > quota.limit or age >= window then
+          return false
+        end
+        age = age + elapsed
+        if used == 0 or age >= window then
+          state[at], age = 0, quota.aligned == 1 and now % window or 0
+        end
+        state[at + 1] = age
+        return true
+      end,
 
-  function fixed.quota(argument)
-    return { limit = argument(), window = argument(), aligned = argument() }
-  end
+      wait = function(state, at, quota, cost)
+        local limit = quota.limit
+        if state[at] + cost <= limit then
+          return 0
+        end
+        return cost > limit and NEVER or quota.window - state[at + 1]
+      end,
 
-  function fixed.fresh()
-    return { used = 0, age = 0 }
-  end
+      spend = function(state, at, _, cost)
+        state[at] = state[at] + cost
+      end,
 
-  function fixed.width()
-    return 10
-  end
+      report = function(state, at, quota)
+        local used = state[at]
+        local reset = used > 0 and quota.window - state[at + 1] or 0
+        return quota.limit - used, reset, reset
+      end,
+    }
 
-  function fixed.unpack(bytes, position)
-    local used, age = struct.unpack(">I4I6", bytes, position)
-    return { used = used, age = age }
-  end
-
-  function fixed.pack(state)
-    return struct.pack(">I4I6", state.used, state.age)
-  end
-
-  function fixed.isSane(state, quota)
-    return state.used <= quota.limit and state.age < quota.window
-  end
-
-  function fixed.copy(state)
-    return { used = state.used, age = state.age }
-  end
-
-  function fixed.advance(state, quota, elapsed, now)
-    state.age = state.age + elapsed
-    if state.used == 0 or state.age >= quota.window then
-      state.used = 0
-      state.age = quota.aligned == 1 and now % quota.window or 0
+    if givesBack then
+      -- Only into the window that was charged.
+      function fixed.refund(state, at, _, cost, age)
+        local used = state[at]
+        if age > state[at + 1] or used == 0 then
+          return false
+        end
+        state[at] = used > cost and used - cost or 0
+        return true
+      end
     end
+    algorithms.fixed = fixed
   end
-
-  function fixed.wait(state, quota, cost)
-    if cost > quota.limit then
-      return NEVER
-    end
-    return state.used + cost <= quota.limit and 0 or quota.window - state.age
-  end
-
-  function fixed.spend(state, _, cost)
-    state.used = state.used + cost
-  end
-
-  -- Only into the window that was charged.
-  function fixed.refund(state, _, cost, age)
-    if age > state.age or state.used == 0 then
-      return false
-    end
-    state.used = math.max(0, state.used - cost)
-    return true
-  end
-
-  function fixed.report(state, quota)
-    local reset = state.used > 0 and quota.window - state.age or 0
-    return quota.limit - state.used, reset, reset
-  end
-
-  return fixed
 end

@@ -146,7 +146,7 @@ export function compileSlidingLog(limit: SlidingLogLimit): CompiledLimit<Log, Lo
   return {
     algorithm: log,
     quota: { limit: count, window },
-    parameters: [count, window],
+    parameters: [count, window, 0],
     name: limit.name ?? `${count}-per-${formatDuration(window)}`,
     per: limit.per ?? "default",
     limit: count,

@@ -7,115 +7,92 @@ Quota  capacity: the most units at once. refill units come back every `every` mi
        refill <= every, both reduced by their common divisor.
 Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
 ]]
-algorithms.bucket = function()
-  -- Microseconds in which a debt of whole + part / every drains, rounded up.
-  local function drainTime(quota, whole, part)
-    local refill, every = quota.refill, quota.every
-    local odd = whole % refill
-    local micros, rest = mulDiv(odd, every, refill)
-    local last = (rest + part) % refill
-    local time = (whole - odd) / refill * every + micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
-    return time < LONGEST and time or LONGEST
-  end
-
-  -- Lets `elapsed` microseconds of refill reduce the debt.
-  local function drain(debt, quota, elapsed)
-    local refill, every = quota.refill, quota.every
-    local odd = elapsed % every
-    local turned = (elapsed - odd) / every * refill
-    if turned > debt.whole then
-      debt.whole, debt.part = 0, 0
-      return
+if name == "bucket" then
+  limit = { capacity = first + 0, refill = second + 0, every = third + 0, format = "I4I6", numbers = 2 }
+  if not algorithms.bucket then
+    -- Microseconds in which a debt of whole + part / every drains, rounded up.
+    local function drainTime(quota, whole, part)
+      local refill, every = quota.refill, quota.every
+      local debt = whole * every + part
+      if debt <= LONGEST then
+        local rest = debt % refill
+        return (debt - rest) / refill + (rest > 0 and 1 or 0)
+      end
+      local micros, rest = mulDiv(whole, every, refill)
+      local last = (rest + part) % refill
+      local time = micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
+      return time < LONGEST and time or LONGEST
     end
-    local units, rest = mulDiv(odd, refill, every)
-    local whole, part = debt.whole - turned - units, debt.part - rest
-    if part < 0 then
-      whole, part = whole - 1, part + every
+
+    -- What `elapsed` microseconds of refill leave of a debt.
+    local function drain(quota, whole, part, elapsed)
+      local units, rest = mulDiv(elapsed, quota.refill, quota.every)
+      whole, part = whole - units, part - rest
+      if part < 0 then
+        whole, part = whole - 1, part + quota.every
+      end
+      if whole < 0 then
+        return 0, 0
+      end
+      return whole, part
     end
-    if whole < 0 then
-      whole, part = 0, 0
+
+    local bucket = {
+      -- Returns false for garbage.
+      advance = function(state, at, quota, elapsed)
+        local whole, part, spare = state[at], state[at + 1], quota.capacity - state[at]
+        if spare < 0 or part >= quota.every or (spare == 0 and part > 0) then
+          return false
+        end
+        if elapsed > 0 and (whole > 0 or part > 0) then
+          state[at], state[at + 1] = drain(quota, whole, part, elapsed)
+        end
+        return true
+      end,
+
+      wait = function(state, at, quota, cost)
+        local excess = state[at] + cost - quota.capacity
+        if excess < 0 or (excess == 0 and state[at + 1] == 0) then
+          return 0
+        end
+        if cost > quota.capacity then
+          return NEVER
+        end
+        return drainTime(quota, excess, state[at + 1])
+      end,
+
+      spend = function(state, at, _, cost)
+        state[at] = state[at] + cost
+      end,
+
+      report = function(state, at, quota)
+        local whole, part = state[at], state[at + 1]
+        if part > 0 then
+          return quota.capacity - whole - 1, drainTime(quota, whole, part), drainTime(quota, 0, part)
+        end
+        if whole > 0 then
+          return quota.capacity - whole, drainTime(quota, whole, 0), drainTime(quota, 1, 0)
+        end
+        return quota.capacity, 0, 0
+      end,
+    }
+
+    if givesBack then
+      -- What is left of a charge is at least its cost less all that drained since: giving back that much can never
+      -- leave more room than if it had not been asked.
+      function bucket.refund(state, at, quota, cost, age)
+        local leftWhole, leftPart = drain(quota, cost, 0, age)
+        if leftWhole == 0 and leftPart == 0 then
+          return false
+        end
+        local whole, part = state[at] - leftWhole, state[at + 1] - leftPart
+        if part < 0 then
+          whole, part = whole - 1, part + quota.every
+        end
+        state[at], state[at + 1] = whole, part
+        return true
+      end
     end
-    debt.whole, debt.part = whole, part
+    algorithms.bucket = bucket
   end
-
-  local bucket = {}
-
-  function bucket.quota(argument)
-    return { capacity = argument(), refill = argument(), every = argument() }
-  end
-
-  function bucket.fresh()
-    return { whole = 0, part = 0 }
-  end
-
-  function bucket.width()
-    return 10
-  end
-
-  function bucket.unpack(bytes, position)
-    local whole, part = struct.unpack(">I4I6", bytes, position)
-    return { whole = whole, part = part }
-  end
-
-  function bucket.pack(state)
-    return struct.pack(">I4I6", state.whole, state.part)
-  end
-
-  function bucket.isSane(state, quota)
-    return state.part < quota.every
-      and (state.whole < quota.capacity or (state.whole == quota.capacity and state.part == 0))
-  end
-
-  function bucket.copy(state)
-    return { whole = state.whole, part = state.part }
-  end
-
-  function bucket.advance(state, quota, elapsed)
-    if elapsed > 0 and (state.whole > 0 or state.part > 0) then
-      drain(state, quota, elapsed)
-    end
-  end
-
-  function bucket.wait(state, quota, cost)
-    if cost > quota.capacity then
-      return NEVER
-    end
-    local excess = state.whole + cost - quota.capacity
-    if excess < 0 or (excess == 0 and state.part == 0) then
-      return 0
-    end
-    return drainTime(quota, excess, state.part)
-  end
-
-  function bucket.spend(state, _, cost)
-    state.whole = state.whole + cost
-  end
-
-  -- What is left of a charge is at least its cost less all that drained since: giving back that much can never
-  -- leave more room than if it had not been asked.
-  function bucket.refund(state, quota, cost, age)
-    local left = { whole = cost, part = 0 }
-    drain(left, quota, age)
-    if left.whole == 0 and left.part == 0 then
-      return false
-    end
-    state.whole, state.part = state.whole - left.whole, state.part - left.part
-    if state.part < 0 then
-      state.whole, state.part = state.whole - 1, state.part + quota.every
-    end
-    return true
-  end
-
-  function bucket.report(state, quota)
-    local whole, part = state.whole, state.part
-    if part > 0 then
-      return quota.capacity - whole - 1, drainTime(quota, whole, part), drainTime(quota, 0, part)
-    end
-    if whole > 0 then
-      return quota.capacity - whole, drainTime(quota, whole, 0), drainTime(quota, 1, 0)
-    end
-    return quota.capacity, 0, 0
-  end
-
-  return bucket
 end

@@ -1,23 +1,12 @@
 --[[
-What every step reads first, how it reads and keeps strings, and how its calls are taken.
+How a step reads and keeps strings, and how its calls are taken.
 
 ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
       [2] a random number below 2^48: the birth of what is created now
       then for each run of calls that follow each other with equal arguments: how many they are, and the arguments of one
 Returns one array of integers: the clock, then those of each call, in order
 ]]
-local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0 -- what was read last
-local reply, told = {}, 1 -- how many integers of the reply are there
-
--- The server's clock in microseconds, or the one given to tests and replays.
-if clock == "" then
-  local time = redis.call("TIME")
-  now = time[1] * 1000000 + time[2]
-else
-  now = tonumber(clock)
-end
+--- @include "moment"
 
 -- Adds an integer to the reply.
 local function tell(integer)
@@ -35,7 +24,6 @@ end
 
 -- Takes each call, from its first argument on. Returns the reply.
 local function takeCalls(take)
-  reply[1] = now
   while argumentAt < #ARGV do
     local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
     for _ = 1, calls do
@@ -62,7 +50,7 @@ end
 -- was given, which may stand still, a key lives for a day at least.
 local function expiryAfter(microseconds)
   local milliseconds = math.ceil(microseconds / 1000) + 1
-  if clock ~= "" then
+  if ARGV[1] ~= "" then
     milliseconds = math.max(milliseconds, DAY)
   end
   return string.format("%d", milliseconds)

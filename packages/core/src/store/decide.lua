@@ -11,67 +11,79 @@ Returns as in call.lua; for each unit of a decision its birth, then for each of 
 
 Decisions are taken in order, each sees what the earlier ones did, and each changed unit is written once at the end.
 ]]
-local algorithms = {}
---- @include "log-entries"
---- @include "../algorithms/exact"
---- @include "../algorithms/token-bucket"
---- @include "../algorithms/fixed-window"
---- @include "../algorithms/sliding-window"
---- @include "../algorithms/sliding-log"
+--- @include "moment"
 --- @include "unit"
+--- @include "../algorithms/exact"
+local givesBack = false
+local asked, opened, waits = {}, {}, {} -- of one decision: the limits of its units, the units, the waits for their limits
 
--- Whether all limits of these units allow a cost, and how long each would have to be waited for.
-local function ask(asked, cost)
-  local allowed, waits = true, {}
-  for u = 1, #asked do
-    local limits, states = asked[u].limits, asked[u].states
-    for i = 1, #limits do
-      local wait = limits[i].algorithm.wait(states[i], limits[i].quota, cost)
-      waits[#waits + 1] = wait
-      allowed = allowed and wait == 0
-    end
-  end
-  return allowed, waits
-end
-
-local function decide()
-  local cost, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
-  local charge, asTheyAre = cost > 0, count < 0
-  argumentAt, cost, count = argumentAt + 2, math.abs(cost), math.abs(count)
-  local asked, foreign, size = {}, false, 0
+while argumentAt < #ARGV do
+  local calls, cost, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0
+  local charges, asTheyAre = cost > 0, count < 0
+  cost, count = charges and cost or -cost, asTheyAre and -count or count
+  argumentAt = argumentAt + 3
   for u = 1, count do
-    local unit, limits = nextUnit()
-    asked[u] = unit
-    foreign = foreign or not unit
-    size = size + 1 + 4 * #limits
+    --- @include "read-limits"
+    asked[u] = limits
   end
-  if foreign then
-    return tellForeign(size)
-  end
-  local allowed, waits = ask(asked, cost)
-  local limitAt = 0
-  for u = 1, #asked do
-    local unit = asked[u]
-    local limits, states = unit.limits, unit.states
-    unit.dirty, unit.reset = unit.dirty or (allowed and charge), 0
-    tell(unit.birth)
-    for i = 1, #limits do
-      local algorithm, quota, state = limits[i].algorithm, limits[i].quota, states[i]
-      if allowed and not asTheyAre then
-        state = charge and state or algorithm.copy(state)
-        algorithm.spend(state, quota, cost)
+
+  for _ = 1, calls do
+    local allowed, isForeign, limitAt = true, false, 0
+    for u = 1, count do
+      local limits = asked[u]
+      --- @include "open-unit"
+      opened[u] = unit
+      isForeign = isForeign or not unit
+      for i = 1, unit and #limits or 0 do
+        local limit = limits[i]
+        local wait = limit.algorithm.wait(unit, limit.at, limit, cost)
+        limitAt = limitAt + 1
+        waits[limitAt] = wait
+        allowed = allowed and wait == 0
       end
-      local remaining, reset, growth = algorithm.report(state, quota)
-      limitAt = limitAt + 1
-      tell(waits[limitAt])
-      tell(remaining)
-      tell(reset)
-      tell(growth)
-      unit.reset = math.max(unit.reset, reset)
+    end
+
+    limitAt = 0
+    for u = 1, count do
+      local limits, unit = asked[u], opened[u]
+      told = told + 1
+      if isForeign then
+        reply[told] = u == 1 and -1 or 0
+        for _ = 1, 4 * #limits do
+          told = told + 1
+          reply[told] = 0
+        end
+      else
+        reply[told] = unit[BIRTH]
+        if allowed and not charges and not asTheyAre then
+          --- @include "copy-unit"
+        end
+        local longest = 0
+        for i = 1, #limits do
+          local limit = limits[i]
+          local algorithm, at = limit.algorithm, limit.at
+          if allowed and not asTheyAre then
+            algorithm.spend(unit, at, limit, cost)
+          end
+          local remaining, reset, growth = algorithm.report(unit, at, limit)
+          limitAt = limitAt + 1
+          reply[told + 1] = waits[limitAt]
+          reply[told + 2] = remaining
+          reply[told + 3] = reset
+          reply[told + 4] = growth
+          told = told + 4
+          longest = reset > longest and reset or longest
+        end
+        if allowed and charges then
+          if not unit[RESET] then
+            changes = changes + 1
+            changed[changes] = unit
+          end
+          unit[RESET] = longest
+        end
+      end
     end
   end
 end
-
-takeCalls(decide)
-writeChanged()
+--- @include "write-units"
 return reply

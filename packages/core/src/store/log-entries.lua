@@ -3,158 +3,95 @@ The entries of a sliding log, in a string of their own that is used as a ring of
 Single entries are read and written in place. The ring is rewritten as a whole only to change its size: when it is
 full it grows by half, so that this costs each entry a constant share, and it shrinks when 7/8 of it are free.
 
-Live entry i has the number head + i; numbers count from the oldest entry stored when the log was opened.
+Live entry i has the number head + i; numbers count from the oldest entry stored when the log was opened. What was read or
+changed is in `times` and `totals` by number. `dirty` is the first number that changed.
 ]]
 local SLOT = 13
 
--- Called by the sliding log when it is needed: most calls have none, and defining functions takes time.
-local function defineEntries()
-  local Entries = {}
-  Entries.__index = Entries
+-- Entries as they are stored: the slot of the oldest, how many there are, how many slots. `clock`, `base`, `last` are what no
+-- entry is newer than, and between which totals are, whatever is found in a slot.
+local function openEntries(key, first, count, size, base, last, clock)
+  return {
+    key = key, first = first, size = size, base = base, last = last, clock = clock,
+    head = 0, tail = count, stored = count, times = {}, totals = {},
+  }
+end
 
-  -- A position in the string, as text: servers differ in how they write large numbers.
-  local function position(number)
-    return string.format("%.0f", number)
+-- The bytes from a slot to another, the last of them included. Slots are written as text: servers differ in how they write
+-- large numbers, and 14 digits are enough.
+local function bytesOf(entries, from, to)
+  return call("GETRANGE", entries.key, from * SLOT .. "", to * SLOT + SLOT - 1 .. "")
+end
+
+-- The time, or the total, of entry i: a name and a number.
+local function valueOf(entries, column, i)
+  local number = entries.head + i
+  local value = entries[column][number]
+  if value then
+    return value
   end
+  local slot = (entries.first + number - 1) % entries.size
+  local time, total = read(">I7I6", bytesOf(entries, slot, slot))
+  local clock, base, last = entries.clock, entries.base, entries.last
+  entries.times[number] = time < clock and time or clock
+  entries.totals[number] = total < base and base or total > last and last or total
+  return entries[column][number]
+end
 
-  local function openEntries(first, count, size)
-    return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
+local function setEntry(entries, i, time, total)
+  local number = entries.head + i
+  entries.times[number], entries.totals[number] = time, total
+  if not entries.dirty or number < entries.dirty then
+    entries.dirty = number
   end
+end
 
-  function Entries:copy()
-    local changed = {}
-    for number, entry in pairs(self.changed) do
-      changed[number] = entry
+-- The bytes of entries from one number to another.
+local function packEntries(entries, from, to)
+  local bytes = {}
+  for i = from - entries.head, to - entries.head do
+    bytes[#bytes + 1] = write(">I7I6", valueOf(entries, "times", i), valueOf(entries, "totals", i))
+  end
+  return table.concat(bytes)
+end
+
+-- Writes all of the ring with another number of slots, the oldest entry first.
+local function resizeEntries(entries, size, lifetime)
+  local from, tail, bytes = entries.head + 1, entries.tail, ""
+  -- What did not change is copied as it is stored, in at most two blocks.
+  local fixed = math.min(entries.stored, tail, (entries.dirty or tail + 1) - 1)
+  if from <= fixed then
+    local first, last = (entries.first + from - 1) % entries.size, (entries.first + fixed - 1) % entries.size
+    if first <= last then
+      bytes = bytesOf(entries, first, last)
+    else
+      bytes = bytesOf(entries, first, entries.size - 1) .. bytesOf(entries, 0, last)
     end
-    local copy = setmetatable({}, Entries)
-    for name, value in pairs(self) do
-      copy[name] = value
-    end
-    copy.changed = changed
-    return copy
   end
+  bytes = bytes .. packEntries(entries, math.max(from, fixed + 1), tail)
+  call("SET", entries.key, bytes .. string.rep("\0", size * SLOT - #bytes), "PX", lifetime)
+  entries.size, entries.first = size, 0
+end
 
-  -- Ties the entries to the key they are stored in, and to the state they were stored with.
-  function Entries:attach(key, state)
-    self.key, self.clock, self.base, self.last = key, state.clock, state.base, state.total
-  end
-
-  -- The ring as it is kept in the unit: the slot of the oldest entry, how many there are, how many slots.
-  function Entries:geometry()
-    return self.first, self:count(), self.size
-  end
-
-  -- The length the string should have, at least.
-  function Entries:bytes()
-    return self.size * SLOT
-  end
-
-  function Entries:count()
-    return self.tail - self.head
-  end
-
-  function Entries:slot(number)
-    return (self.first + number - 1) % self.size
-  end
-
-  function Entries:read(number)
-    local entry = self.changed[number]
-    if not entry then
-      local from = self:slot(number) * SLOT
-      local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
-      -- Whatever is found there, no entry is newer than the log or outside its totals.
-      time, total = math.min(time, self.clock), math.max(self.base, math.min(total, self.last))
-      entry = { time = time, total = total }
-      self.changed[number] = entry
-    end
-    return entry
-  end
-
-  function Entries:time(i)
-    return self:read(self.head + i).time
-  end
-
-  function Entries:total(i)
-    return self:read(self.head + i).total
-  end
-
-  function Entries:set(i, time, total)
-    local number = self.head + i
-    self.changed[number] = { time = time, total = total }
-    self.dirty = math.min(self.dirty or number, number)
-  end
-
-  function Entries:append(time, total)
-    self.tail = self.tail + 1
-    self:set(self:count(), time, total)
-  end
-
-  function Entries:pop()
-    self.changed[self.tail] = nil
-    self.tail = self.tail - 1
-  end
-
-  function Entries:drop(count)
-    self.head = self.head + count
-  end
-
-  -- Packs the changed entries from one number to another.
-  function Entries:pack(from, to)
-    local bytes = {}
-    for number = from, to do
-      local entry = self:read(number)
-      bytes[#bytes + 1] = struct.pack(">I7I6", entry.time, entry.total)
-    end
-    return table.concat(bytes)
-  end
-
-  -- The stored bytes of entries that did not change, as at most two blocks.
-  function Entries:block(from, to)
-    if from > to then
-      return ""
-    end
-    local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
-    if first < last then
-      return redis.call("GETRANGE", self.key, position(first), position(last))
-    end
-    return redis.call("GETRANGE", self.key, position(first), "-1") .. redis.call("GETRANGE", self.key, "0", position(last))
-  end
-
-  function Entries:resize(size, milliseconds)
-    local from = self.head + 1
-    local fixed = math.min(self.stored, self.tail, (self.dirty or self.tail + 1) - 1)
-    local bytes = self:block(from, fixed) .. self:pack(math.max(from, fixed + 1), self.tail)
-    local padding = string.rep("\0", size * SLOT - #bytes)
-    redis.call("SET", self.key, bytes .. padding, "PX", milliseconds)
-    self.size, self.first = size, 0
-  end
-
-  function Entries:overwrite(milliseconds)
-    local number = math.max(self.dirty or self.tail + 1, self.head + 1)
-    while number <= self.tail do
+-- Writes what changed. `limit` is the most entries there can ever be.
+local function flushEntries(entries, limit, lifetime)
+  local head, tail, size = entries.head, entries.tail, entries.size
+  local count = tail - head
+  if count == 0 then
+    call("DEL", entries.key)
+    entries.size, entries.first = 0, 0
+  elseif count > size or (size > 64 and count * 8 < size) then
+    resizeEntries(entries, math.min(limit, count + math.max(2, math.ceil(count / 2))), lifetime)
+  else
+    local number = math.max(entries.dirty or tail + 1, head + 1)
+    while number <= tail do
       -- Up to the end of the ring, or to the newest.
-      local slot = self:slot(number)
-      local last = math.min(self.tail, number + self.size - slot - 1)
-      redis.call("SETRANGE", self.key, position(slot * SLOT), self:pack(number, last))
+      local slot = (entries.first + number - 1) % size
+      local last = math.min(tail, number + size - slot - 1)
+      call("SETRANGE", entries.key, slot * SLOT .. "", packEntries(entries, number, last))
       number = last + 1
     end
-    redis.call("PEXPIRE", self.key, milliseconds)
-    self.first = (self.first + self.head) % self.size
+    call("PEXPIRE", entries.key, lifetime)
+    entries.first = (entries.first + head) % size
   end
-
-  -- Writes what changed. `limit` is the most entries there can ever be.
-  function Entries:flush(limit, milliseconds)
-    local count = self:count()
-    if count == 0 then
-      redis.call("DEL", self.key)
-      self.size, self.first = 0, 0
-    elseif count > self.size or (self.size > 64 and count * 8 < self.size) then
-      self:resize(math.min(limit, count + math.max(2, math.ceil(count / 2))), milliseconds)
-    else
-      self:overwrite(milliseconds)
-    end
-    self.tail, self.head, self.stored, self.changed, self.dirty = count, 0, count, {}, nil
-  end
-
-  return openEntries
 end

@@ -2,17 +2,17 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const callLua: LuaSource = {
-  sha1: "9e90bfabf8623707a49a1ef490d9782e080a5e0b",
-  source: `local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0
-local reply, told = {}, 1
-if clock == "" then
+  sha1: "dca09db9a21080960cdefd56ed0ebfb5069f06f1",
+  source: `local birth = ARGV[2]
+local now
+if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
-now = tonumber(clock)
+now = ARGV[1] + 0
 end
+local reply, told = { now }, 1
+local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -24,7 +24,6 @@ tell(0)
 end
 end
 local function takeCalls(take)
-reply[1] = now
 while argumentAt < #ARGV do
 local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
 for _ = 1, calls do
@@ -46,240 +45,115 @@ return redis.call(command, key), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
+if ARGV[1] ~= "" then
+milliseconds = math.max(milliseconds, 86400000 )
 end
 return string.format("%d", milliseconds)
 end`,
 };
 
 export const decideLua: LuaSource = {
-  sha1: "3ec08a458869a2d42d0885dc998c1f5fd1ff513f",
-  source: `local algorithms = {}
-local SLOT = 13
-local function defineEntries()
-local Entries = {}
-Entries.__index = Entries
-local function position(number)
-return string.format("%.0f", number)
-end
-local function openEntries(first, count, size)
-return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
-end
-function Entries:copy()
-local changed = {}
-for number, entry in pairs(self.changed) do
-changed[number] = entry
-end
-local copy = setmetatable({}, Entries)
-for name, value in pairs(self) do
-copy[name] = value
-end
-copy.changed = changed
-return copy
-end
-function Entries:attach(key, state)
-self.key, self.clock, self.base, self.last = key, state.clock, state.base, state.total
-end
-function Entries:geometry()
-return self.first, self:count(), self.size
-end
-function Entries:bytes()
-return self.size * SLOT
-end
-function Entries:count()
-return self.tail - self.head
-end
-function Entries:slot(number)
-return (self.first + number - 1) % self.size
-end
-function Entries:read(number)
-local entry = self.changed[number]
-if not entry then
-local from = self:slot(number) * SLOT
-local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
-time, total = math.min(time, self.clock), math.max(self.base, math.min(total, self.last))
-entry = { time = time, total = total }
-self.changed[number] = entry
-end
-return entry
-end
-function Entries:time(i)
-return self:read(self.head + i).time
-end
-function Entries:total(i)
-return self:read(self.head + i).total
-end
-function Entries:set(i, time, total)
-local number = self.head + i
-self.changed[number] = { time = time, total = total }
-self.dirty = math.min(self.dirty or number, number)
-end
-function Entries:append(time, total)
-self.tail = self.tail + 1
-self:set(self:count(), time, total)
-end
-function Entries:pop()
-self.changed[self.tail] = nil
-self.tail = self.tail - 1
-end
-function Entries:drop(count)
-self.head = self.head + count
-end
-function Entries:pack(from, to)
-local bytes = {}
-for number = from, to do
-local entry = self:read(number)
-bytes[#bytes + 1] = struct.pack(">I7I6", entry.time, entry.total)
-end
-return table.concat(bytes)
-end
-function Entries:block(from, to)
-if from > to then
-return ""
-end
-local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
-if first < last then
-return redis.call("GETRANGE", self.key, position(first), position(last))
-end
-return redis.call("GETRANGE", self.key, position(first), "-1") .. redis.call("GETRANGE", self.key, "0", position(last))
-end
-function Entries:resize(size, milliseconds)
-local from = self.head + 1
-local fixed = math.min(self.stored, self.tail, (self.dirty or self.tail + 1) - 1)
-local bytes = self:block(from, fixed) .. self:pack(math.max(from, fixed + 1), self.tail)
-local padding = string.rep("\\0", size * SLOT - #bytes)
-redis.call("SET", self.key, bytes .. padding, "PX", milliseconds)
-self.size, self.first = size, 0
-end
-function Entries:overwrite(milliseconds)
-local number = math.max(self.dirty or self.tail + 1, self.head + 1)
-while number <= self.tail do
-local slot = self:slot(number)
-local last = math.min(self.tail, number + self.size - slot - 1)
-redis.call("SETRANGE", self.key, position(slot * SLOT), self:pack(number, last))
-number = last + 1
-end
-redis.call("PEXPIRE", self.key, milliseconds)
-self.first = (self.first + self.head) % self.size
-end
-function Entries:flush(limit, milliseconds)
-local count = self:count()
-if count == 0 then
-redis.call("DEL", self.key)
-self.size, self.first = 0, 0
-elseif count > self.size or (self.size > 64 and count * 8 < self.size) then
-self:resize(math.min(limit, count + math.max(2, math.ceil(count / 2))), milliseconds)
+  sha1: "4957b9ae167d289327c8978898bd849689226b39",
+  source: `local birth = ARGV[2]
+local now
+if ARGV[1] == "" then
+local time = redis.call("TIME")
+now = time[1] * 1000000 + time[2]
 else
-self:overwrite(milliseconds)
+now = ARGV[1] + 0
 end
-self.tail, self.head, self.stored, self.changed, self.dirty = count, 0, count, {}, nil
-end
-return openEntries
-end
-local SAFE = 9007199254740991
-local LONGEST = 9007199254740000
-local NEVER = -1
+local reply, told = { now }, 1
+local argumentAt, keyAt = 2, 0
+local KEYS, ARGV, unpack = KEYS, ARGV, unpack
+local call, attempt, read, write = redis.call, redis.pcall, struct.unpack, struct.pack
+local algorithms, described, units = {}, {}, {}
+local changed, changes = {}, 0
 local function mulDiv(a, b, n)
 local product = a * b
-if product <= SAFE then
+if product <= 9007199254740991  then
 local part = product % n
 return (product - part) / n, part
 end
-local whole, part, scale = 0, 0, 4398046511104
+local odd = a % n
+local turned, whole, part, rest, scale = (a - odd) / n * b, 0, 0, b, 4398046511104
 repeat
-local digit = (b - b % scale) / scale
-b = b % scale
-local sum = part * 128 + a * digit
+local digit = (rest - rest % scale) / scale
+rest = rest % scale
+local sum = part * 128 + odd * digit
 part = sum % n
 whole = whole * 128 + (sum - part) / n
 scale = scale / 128
 until scale < 1
-return whole, part
+return turned + whole, part
 end
-algorithms.bucket = function()
+local givesBack = false
+local asked, opened, waits = {}, {}, {}
+while argumentAt < #ARGV do
+local calls, cost, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0
+local charges, asTheyAre = cost > 0, count < 0
+cost, count = charges and cost or -cost, asTheyAre and -count or count
+argumentAt = argumentAt + 3
+for u = 1, count do
+argumentAt = argumentAt + 1
+local description = ARGV[argumentAt]
+local limits = described[description]
+if not limits then
+limits = { keys = 1 }
+local format, at = ">I7I6", 6
+for name, first, second, third in string.gmatch(description, "(%S+) (%S+) (%S+) (%S+)") do
+local limit
+if name == "bucket" then
+limit = { capacity = first + 0, refill = second + 0, every = third + 0, format = "I4I6", numbers = 2 }
+if not algorithms.bucket then
 local function drainTime(quota, whole, part)
 local refill, every = quota.refill, quota.every
-local odd = whole % refill
-local micros, rest = mulDiv(odd, every, refill)
+local debt = whole * every + part
+if debt <= 9007199254740000 then
+local rest = debt % refill
+return (debt - rest) / refill + (rest > 0 and 1 or 0)
+end
+local micros, rest = mulDiv(whole, every, refill)
 local last = (rest + part) % refill
-local time = (whole - odd) / refill * every + micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
-return time < LONGEST and time or LONGEST
+local time = micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
+return time < 9007199254740000 and time or 9007199254740000
 end
-local function drain(debt, quota, elapsed)
-local refill, every = quota.refill, quota.every
-local odd = elapsed % every
-local turned = (elapsed - odd) / every * refill
-if turned > debt.whole then
-debt.whole, debt.part = 0, 0
-return
-end
-local units, rest = mulDiv(odd, refill, every)
-local whole, part = debt.whole - turned - units, debt.part - rest
+local function drain(quota, whole, part, elapsed)
+local units, rest = mulDiv(elapsed, quota.refill, quota.every)
+whole, part = whole - units, part - rest
 if part < 0 then
-whole, part = whole - 1, part + every
+whole, part = whole - 1, part + quota.every
 end
 if whole < 0 then
-whole, part = 0, 0
+return 0, 0
 end
-debt.whole, debt.part = whole, part
+return whole, part
 end
-local bucket = {}
-function bucket.quota(argument)
-return { capacity = argument(), refill = argument(), every = argument() }
-end
-function bucket.fresh()
-return { whole = 0, part = 0 }
-end
-function bucket.width()
-return 10
-end
-function bucket.unpack(bytes, position)
-local whole, part = struct.unpack(">I4I6", bytes, position)
-return { whole = whole, part = part }
-end
-function bucket.pack(state)
-return struct.pack(">I4I6", state.whole, state.part)
-end
-function bucket.isSane(state, quota)
-return state.part < quota.every
-and (state.whole < quota.capacity or (state.whole == quota.capacity and state.part == 0))
-end
-function bucket.copy(state)
-return { whole = state.whole, part = state.part }
-end
-function bucket.advance(state, quota, elapsed)
-if elapsed > 0 and (state.whole > 0 or state.part > 0) then
-drain(state, quota, elapsed)
-end
-end
-function bucket.wait(state, quota, cost)
-if cost > quota.capacity then
-return NEVER
-end
-local excess = state.whole + cost - quota.capacity
-if excess < 0 or (excess == 0 and state.part == 0) then
-return 0
-end
-return drainTime(quota, excess, state.part)
-end
-function bucket.spend(state, _, cost)
-state.whole = state.whole + cost
-end
-function bucket.refund(state, quota, cost, age)
-local left = { whole = cost, part = 0 }
-drain(left, quota, age)
-if left.whole == 0 and left.part == 0 then
+local bucket = {
+advance = function(state, at, quota, elapsed)
+local whole, part, spare = state[at], state[at + 1], quota.capacity - state[at]
+if spare < 0 or part >= quota.every or (spare == 0 and part > 0) then
 return false
 end
-state.whole, state.part = state.whole - left.whole, state.part - left.part
-if state.part < 0 then
-state.whole, state.part = state.whole - 1, state.part + quota.every
+if elapsed > 0 and (whole > 0 or part > 0) then
+state[at], state[at + 1] = drain(quota, whole, part, elapsed)
 end
 return true
+end,
+wait = function(state, at, quota, cost)
+local excess = state[at] + cost - quota.capacity
+if excess < 0 or (excess == 0 and state[at + 1] == 0) then
+return 0
 end
-function bucket.report(state, quota)
-local whole, part = state.whole, state.part
+if cost > quota.capacity then
+return (-1)
+end
+return drainTime(quota, excess, state[at + 1])
+end,
+spend = function(state, at, _, cost)
+state[at] = state[at] + cost
+end,
+report = function(state, at, quota)
+local whole, part = state[at], state[at + 1]
 if part > 0 then
 return quota.capacity - whole - 1, drainTime(quota, whole, part), drainTime(quota, 0, part)
 end
@@ -287,78 +161,85 @@ if whole > 0 then
 return quota.capacity - whole, drainTime(quota, whole, 0), drainTime(quota, 1, 0)
 end
 return quota.capacity, 0, 0
-end
-return bucket
-end
-algorithms.fixed = function()
-local fixed = {}
-function fixed.quota(argument)
-return { limit = argument(), window = argument(), aligned = argument() }
-end
-function fixed.fresh()
-return { used = 0, age = 0 }
-end
-function fixed.width()
-return 10
-end
-function fixed.unpack(bytes, position)
-local used, age = struct.unpack(">I4I6", bytes, position)
-return { used = used, age = age }
-end
-function fixed.pack(state)
-return struct.pack(">I4I6", state.used, state.age)
-end
-function fixed.isSane(state, quota)
-return state.used <= quota.limit and state.age < quota.window
-end
-function fixed.copy(state)
-return { used = state.used, age = state.age }
-end
-function fixed.advance(state, quota, elapsed, now)
-state.age = state.age + elapsed
-if state.used == 0 or state.age >= quota.window then
-state.used = 0
-state.age = quota.aligned == 1 and now % quota.window or 0
-end
-end
-function fixed.wait(state, quota, cost)
-if cost > quota.limit then
-return NEVER
-end
-return state.used + cost <= quota.limit and 0 or quota.window - state.age
-end
-function fixed.spend(state, _, cost)
-state.used = state.used + cost
-end
-function fixed.refund(state, _, cost, age)
-if age > state.age or state.used == 0 then
+end,
+}
+if givesBack then
+function bucket.refund(state, at, quota, cost, age)
+local leftWhole, leftPart = drain(quota, cost, 0, age)
+if leftWhole == 0 and leftPart == 0 then
 return false
 end
-state.used = math.max(0, state.used - cost)
+local whole, part = state[at] - leftWhole, state[at + 1] - leftPart
+if part < 0 then
+whole, part = whole - 1, part + quota.every
+end
+state[at], state[at + 1] = whole, part
 return true
 end
-function fixed.report(state, quota)
-local reset = state.used > 0 and quota.window - state.age or 0
-return quota.limit - state.used, reset, reset
 end
-return fixed
+algorithms.bucket = bucket
 end
-algorithms.window = function()
-local window = {}
-local function sum(counts, from, to)
-local total = 0
-for i = from, to do
-total = total + counts[i]
 end
-return total
+if name == "fixed" then
+limit = { limit = first + 0, window = second + 0, aligned = third + 0, format = "I4I6", numbers = 2 }
+if not algorithms.fixed then
+local fixed = {
+advance = function(state, at, quota, elapsed, now)
+local used, age, window = state[at], state[at + 1], quota.window
+if used > quota.limit or age >= window then
+return false
 end
-local function used(state, quota)
-local counts = state.counts
-if quota.buckets > 1 then
-return sum(counts, 1, quota.buckets + 1)
+age = age + elapsed
+if used == 0 or age >= window then
+state[at], age = 0, quota.aligned == 1 and now % window or 0
 end
-local units, part = mulDiv(quota.size - state.age, counts[2], quota.size)
-return counts[1] + units + (part > 0 and 1 or 0)
+state[at + 1] = age
+return true
+end,
+wait = function(state, at, quota, cost)
+local limit = quota.limit
+if state[at] + cost <= limit then
+return 0
+end
+return cost > limit and (-1) or quota.window - state[at + 1]
+end,
+spend = function(state, at, _, cost)
+state[at] = state[at] + cost
+end,
+report = function(state, at, quota)
+local used = state[at]
+local reset = used > 0 and quota.window - state[at + 1] or 0
+return quota.limit - used, reset, reset
+end,
+}
+if givesBack then
+function fixed.refund(state, at, _, cost, age)
+local used = state[at]
+if age > state[at + 1] or used == 0 then
+return false
+end
+state[at] = used > cost and used - cost or 0
+return true
+end
+end
+algorithms.fixed = fixed
+end
+end
+if name == "window" then
+limit = { limit = first + 0, size = second + 0, buckets = third + 0 }
+limit.format, limit.numbers = "I6" .. string.rep("I4", limit.buckets + 1), limit.buckets + 2
+if not algorithms.window then
+local function used(state, at, quota)
+local current, buckets = state[at + 1], quota.buckets
+if buckets == 1 then
+local size = quota.size
+local units, part = mulDiv(size - state[at], state[at + 2], size)
+return current + units + (part > 0 and 1 or 0)
+end
+for i = at + 2, at + buckets + 1 do
+current = current + state[i]
+end
+return current
 end
 local function fade(count, room, size)
 if room >= count then
@@ -366,115 +247,173 @@ return 0
 end
 return size - (mulDiv(room, size, count))
 end
-local function isUnused(counts)
-for i = 1, #counts do
-if counts[i] > 0 then
-return false
+local function waitFor(state, at, quota, room)
+local size, age, buckets = quota.size, state[at], quota.buckets
+if buckets == 1 then
+local current = state[at + 1]
+if current <= room then
+return fade(state[at + 2], room - current, size) - age
 end
+return size - age + fade(current, room, size)
 end
-return true
-end
-function window.quota(argument)
-return { limit = argument(), size = argument(), buckets = argument() }
-end
-function window.fresh(quota)
-local counts = {}
-for i = 1, quota.buckets + 1 do
-counts[i] = 0
-end
-return { age = 0, counts = counts }
-end
-function window.width(quota)
-return 6 + 4 * (quota.buckets + 1)
-end
-function window.unpack(bytes, position, quota)
-local counts = { struct.unpack(">I6" .. string.rep("I4", quota.buckets + 1), bytes, position) }
-counts[#counts] = nil
-return { age = table.remove(counts, 1), counts = counts }
-end
-function window.pack(state)
-return struct.pack(">I6" .. string.rep("I4", #state.counts), state.age, unpack(state.counts))
-end
-function window.isSane(state, quota)
-return state.age < quota.size and used(state, quota) <= quota.limit and state.counts[1] <= quota.limit
-end
-function window.copy(state)
-return { age = state.age, counts = { unpack(state.counts) } }
-end
-function window.advance(state, quota, elapsed, now)
-local counts, total = state.counts, state.age + elapsed
-local shift = math.min(math.floor(total / quota.size), quota.buckets + 1)
-if shift > 0 then
-for i = quota.buckets + 1, 1, -1 do
-counts[i] = i > shift and counts[i - shift] or 0
-end
-end
-state.age = isUnused(counts) and now % quota.size or total % quota.size
-end
-function window.wait(state, quota, cost)
-if cost > quota.limit then
-return NEVER
-end
-local room = quota.limit - cost
-if used(state, quota) <= room then
-return 0
-end
-local counts, left = state.counts, quota.size - state.age
-if quota.buckets > 1 then
-local total, oldest = sum(counts, 1, quota.buckets + 1), quota.buckets + 1
-total = total - counts[oldest]
+local oldest, left = at + buckets + 1, size - age
+local total = used(state, at, quota) - state[oldest]
 while total > room do
 oldest = oldest - 1
-total = total - counts[oldest]
-left = left + quota.size
+total = total - state[oldest]
+left = left + size
 end
 return left
 end
-if counts[1] <= room then
-return fade(counts[2], room - counts[1], quota.size) - state.age
-end
-return left + fade(counts[1], room, quota.size)
-end
-function window.spend(state, _, cost)
-state.counts[1] = state.counts[1] + cost
-end
-function window.refund(state, quota, cost, age)
-local index = 1
-if age > state.age then
-index = 1 + math.ceil((age - state.age) / quota.size)
-end
-local count = state.counts[index]
-if count == nil or count == 0 then
+local window = {
+advance = function(state, at, quota, elapsed, now)
+local age, size, limit, buckets = state[at], quota.size, quota.limit, quota.buckets
+if age >= size or state[at + 1] > limit or used(state, at, quota) > limit then
 return false
 end
-state.counts[index] = math.max(0, count - cost)
+local total = age + elapsed
+age = total % size
+if total > age then
+local shift = (total - age) / size
+for i = at + buckets + 1, at + 1, -1 do
+state[i] = i - shift > at and state[i - shift] or 0
+end
+end
+for i = at + 1, at + buckets + 1 do
+if state[i] > 0 then
+state[at] = age
 return true
 end
-function window.report(state, quota)
-local remaining = quota.limit - used(state, quota)
-for i = 1, quota.buckets + 1 do
-if state.counts[i] > 0 then
-local reset = (quota.buckets + 2 - i) * quota.size - state.age
-local growth = remaining < quota.limit and window.wait(state, quota, remaining + 1) or 0
-return remaining, reset, growth
+end
+state[at] = now % size
+return true
+end,
+wait = function(state, at, quota, cost)
+local room = quota.limit - cost
+if room < 0 then
+return (-1)
+end
+if used(state, at, quota) <= room then
+return 0
+end
+return waitFor(state, at, quota, room)
+end,
+spend = function(state, at, _, cost)
+state[at + 1] = state[at + 1] + cost
+end,
+report = function(state, at, quota)
+local limit, buckets = quota.limit, quota.buckets
+local remaining = limit - used(state, at, quota)
+for i = at + 1, at + buckets + 1 do
+if state[i] > 0 then
+local reset = (at + buckets + 2 - i) * quota.size - state[at]
+return remaining, reset, remaining < limit and waitFor(state, at, quota, limit - remaining - 1) or 0
 end
 end
 return remaining, 0, 0
+end,
+}
+if givesBack then
+function window.refund(state, at, quota, cost, age)
+local index = 1
+if age > state[at] then
+index = 1 + math.ceil((age - state[at]) / quota.size)
 end
-return window
+local count = index <= quota.buckets + 1 and state[at + index] or 0
+if count == 0 then
+return false
 end
-algorithms.log = function()
-local NEWER = 1000
-local openEntries = defineEntries()
-local function leading(count, holds)
+state[at + index] = count > cost and count - cost or 0
+return true
+end
+end
+algorithms.window = window
+end
+end
+if name == "log" then
+limit = { limit = first + 0, window = second + 0, format = "I4I4I4I6I6I7", numbers = 6, log = limits.keys + 1 }
+limits.keys = limit.log
+if not algorithms.log then
+local function openEntries(key, first, count, size, base, last, clock)
+return {
+key = key, first = first, size = size, base = base, last = last, clock = clock,
+head = 0, tail = count, stored = count, times = {}, totals = {},
+}
+end
+local function bytesOf(entries, from, to)
+return call("GETRANGE", entries.key, from * 13 .. "", to * 13 + 13 - 1 .. "")
+end
+local function valueOf(entries, column, i)
+local number = entries.head + i
+local value = entries[column][number]
+if value then
+return value
+end
+local slot = (entries.first + number - 1) % entries.size
+local time, total = read(">I7I6", bytesOf(entries, slot, slot))
+local clock, base, last = entries.clock, entries.base, entries.last
+entries.times[number] = time < clock and time or clock
+entries.totals[number] = total < base and base or total > last and last or total
+return entries[column][number]
+end
+local function setEntry(entries, i, time, total)
+local number = entries.head + i
+entries.times[number], entries.totals[number] = time, total
+if not entries.dirty or number < entries.dirty then
+entries.dirty = number
+end
+end
+local function packEntries(entries, from, to)
+local bytes = {}
+for i = from - entries.head, to - entries.head do
+bytes[#bytes + 1] = write(">I7I6", valueOf(entries, "times", i), valueOf(entries, "totals", i))
+end
+return table.concat(bytes)
+end
+local function resizeEntries(entries, size, lifetime)
+local from, tail, bytes = entries.head + 1, entries.tail, ""
+local fixed = math.min(entries.stored, tail, (entries.dirty or tail + 1) - 1)
+if from <= fixed then
+local first, last = (entries.first + from - 1) % entries.size, (entries.first + fixed - 1) % entries.size
+if first <= last then
+bytes = bytesOf(entries, first, last)
+else
+bytes = bytesOf(entries, first, entries.size - 1) .. bytesOf(entries, 0, last)
+end
+end
+bytes = bytes .. packEntries(entries, math.max(from, fixed + 1), tail)
+call("SET", entries.key, bytes .. string.rep("\\0", size * 13 - #bytes), "PX", lifetime)
+entries.size, entries.first = size, 0
+end
+local function flushEntries(entries, limit, lifetime)
+local head, tail, size = entries.head, entries.tail, entries.size
+local count = tail - head
+if count == 0 then
+call("DEL", entries.key)
+entries.size, entries.first = 0, 0
+elseif count > size or (size > 64 and count * 8 < size) then
+resizeEntries(entries, math.min(limit, count + math.max(2, math.ceil(count / 2))), lifetime)
+else
+local number = math.max(entries.dirty or tail + 1, head + 1)
+while number <= tail do
+local slot = (entries.first + number - 1) % size
+local last = math.min(tail, number + size - slot - 1)
+call("SETRANGE", entries.key, slot * 13 .. "", packEntries(entries, number, last))
+number = last + 1
+end
+call("PEXPIRE", entries.key, lifetime)
+entries.first = (entries.first + head) % size
+end
+end
+local function leading(entries, column, count, most)
 local low, high = 0, 1
-while high <= count and holds(high) do
+while high <= count and valueOf(entries, column, high) <= most do
 low, high = high, high * 2
 end
-high = math.min(high, count + 1)
+high = high <= count and high or count + 1
 while high - low > 1 do
-local middle = math.floor((low + high) / 2)
-if holds(middle) then
+local middle = (low + high - (low + high) % 2) / 2
+if valueOf(entries, column, middle) <= most then
 low = middle
 else
 high = middle
@@ -482,326 +421,271 @@ end
 end
 return low
 end
-local log = {}
-function log.quota(argument)
-return { limit = argument(), window = argument() }
+local log = {
+open = function(state, at, quota, key)
+local first, count, size, limit = state[at + 0], state[at + 1], state[at + 2], quota.limit
+local base, total = state[at + 3], state[at + 4]
+if count > size or count > total - base or total - base > limit or first > size or size > limit then
+return nil
 end
-function log.fresh()
-return { entries = openEntries(0, 0, 0), base = 0, total = 0, clock = 0 }
+local length = attempt("STRLEN", key)
+if type(length) == "table" then
+return not string.find(length.err, "^WRONGTYPE") and call("STRLEN", key)
 end
-function log.width()
-return 31
+if length < size * 13 then
+return nil
 end
-function log.unpack(bytes, position)
-local first, count, size, base, total, clock = struct.unpack(">I4I4I4I6I6I7", bytes, position)
-return { entries = openEntries(first, count, size), base = base, total = total, clock = clock }
+state[quota] = openEntries(key, first, count, size, base, total, state[at + 5 ])
+return true
+end,
+advance = function(state, at, quota, elapsed)
+local entries, clock = state[quota], state[at + 5 ] + elapsed
+local count = entries.tail - entries.head
+local expired = leading(entries, "times", count, clock - quota.window)
+if expired == count then
+state[at + 3], state[at + 4], clock = 0, 0, 0
+elseif expired > 0 then
+state[at + 3] = valueOf(entries, "totals", expired)
 end
-function log.pack(state)
-local first, count, size = state.entries:geometry()
-return struct.pack(">I4I4I4I6I6I7", first, count, size, state.base, state.total, state.clock)
-end
-function log.isSane(state, quota)
-local first, count, size = state.entries:geometry()
-local used = state.total - state.base
-return count <= size and count <= used and used <= quota.limit and first <= size and size <= quota.limit
-end
-function log.copy(state)
-return { entries = state.entries:copy(), base = state.base, total = state.total, clock = state.clock }
-end
-function log.advance(state, quota, elapsed)
-local entries = state.entries
-state.clock = state.clock + elapsed
-local horizon = state.clock - quota.window
-local expired = leading(entries:count(), function(i)
-return entries:time(i) <= horizon
-end)
-if expired > 0 then
-state.base = entries:total(expired)
-entries:drop(expired)
-end
-if entries:count() == 0 then
-state.base, state.total, state.clock = 0, 0, 0
-end
-end
-function log.wait(state, quota, cost)
+entries.head, state[at + 5 ] = entries.head + expired, clock
+return true
+end,
+wait = function(state, at, quota, cost)
 if cost > quota.limit then
-return NEVER
+return (-1)
 end
-local excess = state.total - state.base + cost - quota.limit
+local base = state[at + 3]
+local excess = state[at + 4] - base + cost - quota.limit
 if excess <= 0 then
 return 0
 end
-local entries = state.entries
-local short = leading(entries:count() - 1, function(i)
-return entries:total(i) - state.base < excess
-end)
-return math.max(1, entries:time(short + 1) + quota.window - state.clock)
-end
-function log.spend(state, _, cost)
-state.total = state.total + cost
-state.entries:append(state.clock, state.total)
-end
-function log.refund(state, _, cost, age)
-local entries, time = state.entries, state.clock - age
-local count = entries:count()
-for i = count, math.max(1, count - NEWER), -1 do
-if entries:time(i) < time then
-return false
-end
-local before = i > 1 and entries:total(i - 1) or state.base
-if entries:time(i) == time and entries:total(i) - before == cost then
-for newer = i + 1, count do
-entries:set(newer - 1, entries:time(newer), entries:total(newer) - cost)
-end
-entries:pop()
-state.total = state.total - cost
-return true
-end
-end
-return false
-end
-function log.report(state, quota)
-local entries = state.entries
-local remaining, count = quota.limit - (state.total - state.base), entries:count()
+local entries = state[quota]
+local short = leading(entries, "totals", entries.tail - entries.head - 1, base + excess - 1)
+return math.max(1, valueOf(entries, "times", short + 1) + quota.window - state[at + 5 ])
+end,
+spend = function(state, at, quota, cost)
+local entries, total = state[quota], state[at + 4] + cost
+state[at + 4] = total
+entries.tail = entries.tail + 1
+setEntry(entries, entries.tail - entries.head, state[at + 5 ], total)
+end,
+report = function(state, at, quota)
+local entries, remaining = state[quota], quota.limit - (state[at + 4] - state[at + 3])
+local count, ahead = entries.tail - entries.head, quota.window - state[at + 5 ]
 if count == 0 then
 return remaining, 0, 0
 end
-local ahead = quota.window - state.clock
-return remaining, math.max(0, entries:time(count) + ahead), math.max(0, entries:time(1) + ahead)
+local reset, growth = valueOf(entries, "times", count) + ahead, valueOf(entries, "times", 1) + ahead
+return remaining, reset > 0 and reset or 0, growth > 0 and growth or 0
+end,
+flush = function(state, at, quota, lifetime)
+local entries = state[quota]
+flushEntries(entries, quota.limit, lifetime)
+state[at + 0], state[at + 1], state[at + 2] = entries.first, entries.tail - entries.head, entries.size
+end,
+}
+if givesBack then
+function log.refund(state, at, quota, cost, age)
+local entries, time = state[quota], state[at + 5 ] - age
+local count = entries.tail - entries.head
+local newest, oldest = count, math.max(1, count - 1000 )
+while newest >= oldest and valueOf(entries, "times", newest) > time do
+newest = newest - 1
 end
-return log
+if newest < oldest or valueOf(entries, "times", newest) ~= time then
+return false
 end
-local HEADER = 13
-local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0
-local reply, told = {}, 1
-if clock == "" then
-local time = redis.call("TIME")
-now = time[1] * 1000000 + time[2]
+local left, i = valueOf(entries, "totals", newest) - cost, newest
+local before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
+while before > left do
+i = i - 1
+if i < oldest or valueOf(entries, "times", i) ~= time then
+return false
+end
+before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
+end
+if left > before then
+setEntry(entries, i, time, left)
 else
-now = tonumber(clock)
+i = i - 1
 end
-local function tell(integer)
-told = told + 1
-reply[told] = integer
+local gone = newest - i
+for newer = newest + 1, count do
+setEntry(entries, newer - gone, valueOf(entries, "times", newer), valueOf(entries, "totals", newer) - cost)
 end
-local function tellForeign(count)
-tell(-1)
-for _ = 2, count do
-tell(0)
-end
-end
-local function takeCalls(take)
-reply[1] = now
-while argumentAt < #ARGV do
-local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
-for _ = 1, calls do
-argumentAt = from
-take()
+entries.tail = entries.tail - gone
+state[at + 4] = state[at + 4] - cost
+return true
 end
 end
-return reply
+algorithms.log = log
 end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
-return reply, false
 end
-if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
-return nil, true
+limit.at, limit.algorithm = at, algorithms[name]
+limits[#limits + 1] = limit
+format, at = format .. limit.format, at + limit.numbers
 end
-return redis.call(command, key), false
-end
-local function expiryAfter(microseconds)
-local milliseconds = math.ceil(microseconds / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
-end
-return string.format("%d", milliseconds)
-end
-local loaded, described, units, opened = {}, {}, {}, {}
-local function limitsOf(description)
-local limits = described[description]
-if limits then
-return limits
-end
-limits = { width = HEADER }
-local words = string.gmatch(description, "%S+")
-local function number()
-return tonumber(words())
-end
-for name in words do
-local algorithm = loaded[name] or algorithms[name]()
-loaded[name] = algorithm
-local quota = algorithm.quota(number)
-limits[#limits + 1] = { algorithm = algorithm, quota = quota, position = limits.width + 1 }
-limits.width = limits.width + algorithm.width(quota)
-limits.hasLog = limits.hasLog or name == "log"
-end
+limits.format, limits.width, limits.last = format, struct.size(format), at - 1
 described[description] = limits
-return limits
 end
-local function attachLogs(unit)
-local isWhole, states = true, unit.states
-for i, log in pairs(unit.logs) do
-states[i].entries:attach(log, states[i])
-local length, isForeign = readString("STRLEN", log)
-if isForeign then
-return false, true
+asked[u] = limits
 end
-isWhole = isWhole and length >= states[i].entries:bytes()
-end
-return isWhole, false
-end
-local function makeFresh(unit)
-unit.stamp, unit.birth = now, birth
-for i, limit in ipairs(unit.limits) do
-unit.states[i] = limit.algorithm.fresh(limit.quota)
-end
-end
-local function readStates(unit, bytes)
-local limits, states = unit.limits, unit.states
-if not bytes or #bytes ~= limits.width then
-return makeFresh(unit)
-end
-unit.stamp, unit.birth = struct.unpack(">I7I6", bytes)
-for i = 1, #limits do
-local limit = limits[i]
-states[i] = limit.algorithm.unpack(bytes, limit.position, limit.quota)
-if not limit.algorithm.isSane(states[i], limit.quota) then
-return makeFresh(unit)
-end
-end
-end
-local function openUnit(key, logs, limits)
-local bytes, isForeign = readString("GET", key)
-if isForeign then
-return false
-end
-local unit = { key = key, logs = logs, limits = limits, states = {} }
-readStates(unit, bytes)
-if logs then
-local isWhole, isForeignLog = attachLogs(unit)
-if isForeignLog then
-return false
-end
-if not isWhole then
-makeFresh(unit)
-attachLogs(unit)
-end
-end
-if unit.stamp > now then
-unit.stamp, unit.birth, unit.dirty = now, birth, true
-end
-local elapsed = now - unit.stamp
-for i = 1, #limits do
-limits[i].algorithm.advance(unit.states[i], limits[i].quota, elapsed, now)
-end
-opened[#opened + 1] = unit
-return unit
-end
-local function nextUnit()
-keyAt, argumentAt = keyAt + 1, argumentAt + 1
-local key, limits, logs = KEYS[keyAt], limitsOf(ARGV[argumentAt]), nil
-if limits.hasLog then
-logs = {}
-for i = 1, #limits do
-if limits[i].algorithm == loaded.log then
-keyAt = keyAt + 1
-logs[i] = KEYS[keyAt]
-end
-end
-end
+for _ = 1, calls do
+local allowed, isForeign, limitAt = true, false, 0
+for u = 1, count do
+local limits = asked[u]
+local key = KEYS[keyAt + 1]
 local unit = units[key]
 if unit == nil then
-unit = openUnit(key, logs, limits)
+local bytes = attempt("GET", key)
+local isStored = bytes and #bytes == limits.width
+if not isStored and type(bytes) == "table" then
+unit = not string.find(bytes.err, "^WRONGTYPE") and call("GET", key)
+end
+while unit == nil do
+local elapsed = 0
+if isStored then
+unit = { key, limits, false, read(limits.format, bytes) }
+elapsed = now - unit[4]
+else
+birth = birth + 0
+unit = { key, limits, false, now, birth }
+for at = 6, limits.last do
+unit[at] = 0
+end
+end
+isStored = false
+unit[4] = now
+local steppedBack = elapsed < 0
+if steppedBack then
+elapsed = 0
+end
+for i = 1, #limits do
+local limit = limits[i]
+if unit and limit.log then
+local isWhole = limit.algorithm.open(unit, limit.at, limit, KEYS[keyAt + limit.log])
+if not isWhole then
+unit = isWhole
+end
+end
+if unit and not limit.algorithm.advance(unit, limit.at, limit, elapsed, now) then
+unit = nil
+end
+end
+if steppedBack and unit then
+birth = birth + 0
+unit[5], unit[3] = birth, 0
+for i = 1, #limits do
+local limit = limits[i]
+local _, reset = limit.algorithm.report(unit, limit.at, limit)
+unit[3] = reset > unit[3] and reset or unit[3]
+end
+changes = changes + 1
+changed[changes] = unit
+end
+end
 units[key] = unit
 end
-return unit, limits
-end
-local function writeChanged()
-for _, unit in ipairs(opened) do
-if unit.dirty then
-local milliseconds = expiryAfter(unit.reset)
-local bytes = struct.pack(">I7I6", now, unit.birth)
-for i, limit in ipairs(unit.limits) do
-local state = unit.states[i]
-if state.entries then
-state.entries:flush(limit.quota.limit, milliseconds)
-end
-bytes = bytes .. limit.algorithm.pack(state)
-end
-redis.call("SET", unit.key, bytes, "PX", milliseconds)
-end
-end
-end
-local function ask(asked, cost)
-local allowed, waits = true, {}
-for u = 1, #asked do
-local limits, states = asked[u].limits, asked[u].states
-for i = 1, #limits do
-local wait = limits[i].algorithm.wait(states[i], limits[i].quota, cost)
-waits[#waits + 1] = wait
+keyAt = keyAt + limits.keys
+opened[u] = unit
+isForeign = isForeign or not unit
+for i = 1, unit and #limits or 0 do
+local limit = limits[i]
+local wait = limit.algorithm.wait(unit, limit.at, limit, cost)
+limitAt = limitAt + 1
+waits[limitAt] = wait
 allowed = allowed and wait == 0
 end
 end
-return allowed, waits
-end
-local function decide()
-local cost, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
-local charge, asTheyAre = cost > 0, count < 0
-argumentAt, cost, count = argumentAt + 2, math.abs(cost), math.abs(count)
-local asked, foreign, size = {}, false, 0
+limitAt = 0
 for u = 1, count do
-local unit, limits = nextUnit()
-asked[u] = unit
-foreign = foreign or not unit
-size = size + 1 + 4 * #limits
+local limits, unit = asked[u], opened[u]
+told = told + 1
+if isForeign then
+reply[told] = u == 1 and -1 or 0
+for _ = 1, 4 * #limits do
+told = told + 1
+reply[told] = 0
 end
-if foreign then
-return tellForeign(size)
-end
-local allowed, waits = ask(asked, cost)
-local limitAt = 0
-for u = 1, #asked do
-local unit = asked[u]
-local limits, states = unit.limits, unit.states
-unit.dirty, unit.reset = unit.dirty or (allowed and charge), 0
-tell(unit.birth)
+else
+reply[told] = unit[5]
+if allowed and not charges and not asTheyAre then
+local copy = { unpack(unit) }
 for i = 1, #limits do
-local algorithm, quota, state = limits[i].algorithm, limits[i].quota, states[i]
+local entries = unit[limits[i]]
+if entries then
+copy[limits[i]] = {}
+for field, value in pairs(entries) do
+copy[limits[i]][field] = value
+end
+end
+end
+unit = copy
+end
+local longest = 0
+for i = 1, #limits do
+local limit = limits[i]
+local algorithm, at = limit.algorithm, limit.at
 if allowed and not asTheyAre then
-state = charge and state or algorithm.copy(state)
-algorithm.spend(state, quota, cost)
+algorithm.spend(unit, at, limit, cost)
 end
-local remaining, reset, growth = algorithm.report(state, quota)
+local remaining, reset, growth = algorithm.report(unit, at, limit)
 limitAt = limitAt + 1
-tell(waits[limitAt])
-tell(remaining)
-tell(reset)
-tell(growth)
-unit.reset = math.max(unit.reset, reset)
+reply[told + 1] = waits[limitAt]
+reply[told + 2] = remaining
+reply[told + 3] = reset
+reply[told + 4] = growth
+told = told + 4
+longest = reset > longest and reset or longest
+end
+if allowed and charges then
+if not unit[3] then
+changes = changes + 1
+changed[changes] = unit
+end
+unit[3] = longest
 end
 end
 end
-takeCalls(decide)
-writeChanged()
+end
+end
+local lifetimes = {}
+for i = 1, changes do
+local unit = changed[i]
+local limits, _, magnitude = unit[2], math.frexp(unit[3])
+local lifetime = lifetimes[magnitude]
+if not lifetime then
+local milliseconds = 2 ^ magnitude / 1000 + 2
+if ARGV[1] ~= "" and milliseconds < 86400000  then
+milliseconds = 86400000 
+end
+lifetime = string.format("%d", milliseconds)
+lifetimes[magnitude] = lifetime
+end
+if limits.keys > 1 then
+for n = 1, #limits do
+if limits[n].log then
+limits[n].algorithm.flush(unit, limits[n].at, limits[n], lifetime)
+end
+end
+end
+call("SET", unit[1], write(limits.format, unpack(unit, 4)), "PX", lifetime)
+end
 return reply`,
 };
 
 export const forgetLua: LuaSource = {
-  sha1: "0364ba119b55b1c96e1ff9f74cecff19b4f1d744",
-  source: `local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0
-local reply, told = {}, 1
-if clock == "" then
+  sha1: "77192bbfde9b74ab07e9b1ec40355c26105e9016",
+  source: `local birth = ARGV[2]
+local now
+if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
-now = tonumber(clock)
+now = ARGV[1] + 0
 end
+local reply, told = { now }, 1
+local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -813,7 +697,6 @@ tell(0)
 end
 end
 local function takeCalls(take)
-reply[1] = now
 while argumentAt < #ARGV do
 local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
 for _ = 1, calls do
@@ -835,8 +718,8 @@ return redis.call(command, key), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
+if ARGV[1] ~= "" then
+milliseconds = math.max(milliseconds, 86400000 )
 end
 return string.format("%d", milliseconds)
 end
@@ -852,17 +735,17 @@ end)`,
 };
 
 export const probeLua: LuaSource = {
-  sha1: "1248f9be7899e4ce3a79be40f5d0cea3b697f393",
-  source: `local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0
-local reply, told = {}, 1
-if clock == "" then
+  sha1: "2c84b705983de3f8a4995d390f2a2b4db53f77a3",
+  source: `local birth = ARGV[2]
+local now
+if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
-now = tonumber(clock)
+now = ARGV[1] + 0
 end
+local reply, told = { now }, 1
+local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -874,7 +757,6 @@ tell(0)
 end
 end
 local function takeCalls(take)
-reply[1] = now
 while argumentAt < #ARGV do
 local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
 for _ = 1, calls do
@@ -896,8 +778,8 @@ return redis.call(command, key), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
+if ARGV[1] ~= "" then
+milliseconds = math.max(milliseconds, 86400000 )
 end
 return string.format("%d", milliseconds)
 end
@@ -909,232 +791,107 @@ end)`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "7d145104c980b047d39591852abbddb92268cccc",
-  source: `local algorithms = {}
-local SLOT = 13
-local function defineEntries()
-local Entries = {}
-Entries.__index = Entries
-local function position(number)
-return string.format("%.0f", number)
-end
-local function openEntries(first, count, size)
-return setmetatable({ first = first, size = size, head = 0, tail = count, stored = count, changed = {} }, Entries)
-end
-function Entries:copy()
-local changed = {}
-for number, entry in pairs(self.changed) do
-changed[number] = entry
-end
-local copy = setmetatable({}, Entries)
-for name, value in pairs(self) do
-copy[name] = value
-end
-copy.changed = changed
-return copy
-end
-function Entries:attach(key, state)
-self.key, self.clock, self.base, self.last = key, state.clock, state.base, state.total
-end
-function Entries:geometry()
-return self.first, self:count(), self.size
-end
-function Entries:bytes()
-return self.size * SLOT
-end
-function Entries:count()
-return self.tail - self.head
-end
-function Entries:slot(number)
-return (self.first + number - 1) % self.size
-end
-function Entries:read(number)
-local entry = self.changed[number]
-if not entry then
-local from = self:slot(number) * SLOT
-local time, total = struct.unpack(">I7I6", redis.call("GETRANGE", self.key, position(from), position(from + SLOT - 1)))
-time, total = math.min(time, self.clock), math.max(self.base, math.min(total, self.last))
-entry = { time = time, total = total }
-self.changed[number] = entry
-end
-return entry
-end
-function Entries:time(i)
-return self:read(self.head + i).time
-end
-function Entries:total(i)
-return self:read(self.head + i).total
-end
-function Entries:set(i, time, total)
-local number = self.head + i
-self.changed[number] = { time = time, total = total }
-self.dirty = math.min(self.dirty or number, number)
-end
-function Entries:append(time, total)
-self.tail = self.tail + 1
-self:set(self:count(), time, total)
-end
-function Entries:pop()
-self.changed[self.tail] = nil
-self.tail = self.tail - 1
-end
-function Entries:drop(count)
-self.head = self.head + count
-end
-function Entries:pack(from, to)
-local bytes = {}
-for number = from, to do
-local entry = self:read(number)
-bytes[#bytes + 1] = struct.pack(">I7I6", entry.time, entry.total)
-end
-return table.concat(bytes)
-end
-function Entries:block(from, to)
-if from > to then
-return ""
-end
-local first, last = self:slot(from) * SLOT, self:slot(to) * SLOT + SLOT - 1
-if first < last then
-return redis.call("GETRANGE", self.key, position(first), position(last))
-end
-return redis.call("GETRANGE", self.key, position(first), "-1") .. redis.call("GETRANGE", self.key, "0", position(last))
-end
-function Entries:resize(size, milliseconds)
-local from = self.head + 1
-local fixed = math.min(self.stored, self.tail, (self.dirty or self.tail + 1) - 1)
-local bytes = self:block(from, fixed) .. self:pack(math.max(from, fixed + 1), self.tail)
-local padding = string.rep("\\0", size * SLOT - #bytes)
-redis.call("SET", self.key, bytes .. padding, "PX", milliseconds)
-self.size, self.first = size, 0
-end
-function Entries:overwrite(milliseconds)
-local number = math.max(self.dirty or self.tail + 1, self.head + 1)
-while number <= self.tail do
-local slot = self:slot(number)
-local last = math.min(self.tail, number + self.size - slot - 1)
-redis.call("SETRANGE", self.key, position(slot * SLOT), self:pack(number, last))
-number = last + 1
-end
-redis.call("PEXPIRE", self.key, milliseconds)
-self.first = (self.first + self.head) % self.size
-end
-function Entries:flush(limit, milliseconds)
-local count = self:count()
-if count == 0 then
-redis.call("DEL", self.key)
-self.size, self.first = 0, 0
-elseif count > self.size or (self.size > 64 and count * 8 < self.size) then
-self:resize(math.min(limit, count + math.max(2, math.ceil(count / 2))), milliseconds)
+  sha1: "14b1c6f7fd4d7842404a96f34230078a8a25da9f",
+  source: `local birth = ARGV[2]
+local now
+if ARGV[1] == "" then
+local time = redis.call("TIME")
+now = time[1] * 1000000 + time[2]
 else
-self:overwrite(milliseconds)
+now = ARGV[1] + 0
 end
-self.tail, self.head, self.stored, self.changed, self.dirty = count, 0, count, {}, nil
-end
-return openEntries
-end
-local SAFE = 9007199254740991
-local LONGEST = 9007199254740000
-local NEVER = -1
+local reply, told = { now }, 1
+local argumentAt, keyAt = 2, 0
+local KEYS, ARGV, unpack = KEYS, ARGV, unpack
+local call, attempt, read, write = redis.call, redis.pcall, struct.unpack, struct.pack
+local algorithms, described, units = {}, {}, {}
+local changed, changes = {}, 0
 local function mulDiv(a, b, n)
 local product = a * b
-if product <= SAFE then
+if product <= 9007199254740991  then
 local part = product % n
 return (product - part) / n, part
 end
-local whole, part, scale = 0, 0, 4398046511104
+local odd = a % n
+local turned, whole, part, rest, scale = (a - odd) / n * b, 0, 0, b, 4398046511104
 repeat
-local digit = (b - b % scale) / scale
-b = b % scale
-local sum = part * 128 + a * digit
+local digit = (rest - rest % scale) / scale
+rest = rest % scale
+local sum = part * 128 + odd * digit
 part = sum % n
 whole = whole * 128 + (sum - part) / n
 scale = scale / 128
 until scale < 1
-return whole, part
+return turned + whole, part
 end
-algorithms.bucket = function()
+local givesBack = true
+local asked, births, opened = {}, {}, {}
+while argumentAt < #ARGV do
+local calls, cost, charged, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0, ARGV[argumentAt + 4] + 0
+argumentAt = argumentAt + 4
+for u = 1, count do
+argumentAt = argumentAt + 1
+births[u] = ARGV[argumentAt] + 0
+argumentAt = argumentAt + 1
+local description = ARGV[argumentAt]
+local limits = described[description]
+if not limits then
+limits = { keys = 1 }
+local format, at = ">I7I6", 6
+for name, first, second, third in string.gmatch(description, "(%S+) (%S+) (%S+) (%S+)") do
+local limit
+if name == "bucket" then
+limit = { capacity = first + 0, refill = second + 0, every = third + 0, format = "I4I6", numbers = 2 }
+if not algorithms.bucket then
 local function drainTime(quota, whole, part)
 local refill, every = quota.refill, quota.every
-local odd = whole % refill
-local micros, rest = mulDiv(odd, every, refill)
+local debt = whole * every + part
+if debt <= 9007199254740000 then
+local rest = debt % refill
+return (debt - rest) / refill + (rest > 0 and 1 or 0)
+end
+local micros, rest = mulDiv(whole, every, refill)
 local last = (rest + part) % refill
-local time = (whole - odd) / refill * every + micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
-return time < LONGEST and time or LONGEST
+local time = micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
+return time < 9007199254740000 and time or 9007199254740000
 end
-local function drain(debt, quota, elapsed)
-local refill, every = quota.refill, quota.every
-local odd = elapsed % every
-local turned = (elapsed - odd) / every * refill
-if turned > debt.whole then
-debt.whole, debt.part = 0, 0
-return
-end
-local units, rest = mulDiv(odd, refill, every)
-local whole, part = debt.whole - turned - units, debt.part - rest
+local function drain(quota, whole, part, elapsed)
+local units, rest = mulDiv(elapsed, quota.refill, quota.every)
+whole, part = whole - units, part - rest
 if part < 0 then
-whole, part = whole - 1, part + every
+whole, part = whole - 1, part + quota.every
 end
 if whole < 0 then
-whole, part = 0, 0
+return 0, 0
 end
-debt.whole, debt.part = whole, part
+return whole, part
 end
-local bucket = {}
-function bucket.quota(argument)
-return { capacity = argument(), refill = argument(), every = argument() }
-end
-function bucket.fresh()
-return { whole = 0, part = 0 }
-end
-function bucket.width()
-return 10
-end
-function bucket.unpack(bytes, position)
-local whole, part = struct.unpack(">I4I6", bytes, position)
-return { whole = whole, part = part }
-end
-function bucket.pack(state)
-return struct.pack(">I4I6", state.whole, state.part)
-end
-function bucket.isSane(state, quota)
-return state.part < quota.every
-and (state.whole < quota.capacity or (state.whole == quota.capacity and state.part == 0))
-end
-function bucket.copy(state)
-return { whole = state.whole, part = state.part }
-end
-function bucket.advance(state, quota, elapsed)
-if elapsed > 0 and (state.whole > 0 or state.part > 0) then
-drain(state, quota, elapsed)
-end
-end
-function bucket.wait(state, quota, cost)
-if cost > quota.capacity then
-return NEVER
-end
-local excess = state.whole + cost - quota.capacity
-if excess < 0 or (excess == 0 and state.part == 0) then
-return 0
-end
-return drainTime(quota, excess, state.part)
-end
-function bucket.spend(state, _, cost)
-state.whole = state.whole + cost
-end
-function bucket.refund(state, quota, cost, age)
-local left = { whole = cost, part = 0 }
-drain(left, quota, age)
-if left.whole == 0 and left.part == 0 then
+local bucket = {
+advance = function(state, at, quota, elapsed)
+local whole, part, spare = state[at], state[at + 1], quota.capacity - state[at]
+if spare < 0 or part >= quota.every or (spare == 0 and part > 0) then
 return false
 end
-state.whole, state.part = state.whole - left.whole, state.part - left.part
-if state.part < 0 then
-state.whole, state.part = state.whole - 1, state.part + quota.every
+if elapsed > 0 and (whole > 0 or part > 0) then
+state[at], state[at + 1] = drain(quota, whole, part, elapsed)
 end
 return true
+end,
+wait = function(state, at, quota, cost)
+local excess = state[at] + cost - quota.capacity
+if excess < 0 or (excess == 0 and state[at + 1] == 0) then
+return 0
 end
-function bucket.report(state, quota)
-local whole, part = state.whole, state.part
+if cost > quota.capacity then
+return (-1)
+end
+return drainTime(quota, excess, state[at + 1])
+end,
+spend = function(state, at, _, cost)
+state[at] = state[at] + cost
+end,
+report = function(state, at, quota)
+local whole, part = state[at], state[at + 1]
 if part > 0 then
 return quota.capacity - whole - 1, drainTime(quota, whole, part), drainTime(quota, 0, part)
 end
@@ -1142,78 +899,85 @@ if whole > 0 then
 return quota.capacity - whole, drainTime(quota, whole, 0), drainTime(quota, 1, 0)
 end
 return quota.capacity, 0, 0
-end
-return bucket
-end
-algorithms.fixed = function()
-local fixed = {}
-function fixed.quota(argument)
-return { limit = argument(), window = argument(), aligned = argument() }
-end
-function fixed.fresh()
-return { used = 0, age = 0 }
-end
-function fixed.width()
-return 10
-end
-function fixed.unpack(bytes, position)
-local used, age = struct.unpack(">I4I6", bytes, position)
-return { used = used, age = age }
-end
-function fixed.pack(state)
-return struct.pack(">I4I6", state.used, state.age)
-end
-function fixed.isSane(state, quota)
-return state.used <= quota.limit and state.age < quota.window
-end
-function fixed.copy(state)
-return { used = state.used, age = state.age }
-end
-function fixed.advance(state, quota, elapsed, now)
-state.age = state.age + elapsed
-if state.used == 0 or state.age >= quota.window then
-state.used = 0
-state.age = quota.aligned == 1 and now % quota.window or 0
-end
-end
-function fixed.wait(state, quota, cost)
-if cost > quota.limit then
-return NEVER
-end
-return state.used + cost <= quota.limit and 0 or quota.window - state.age
-end
-function fixed.spend(state, _, cost)
-state.used = state.used + cost
-end
-function fixed.refund(state, _, cost, age)
-if age > state.age or state.used == 0 then
+end,
+}
+if givesBack then
+function bucket.refund(state, at, quota, cost, age)
+local leftWhole, leftPart = drain(quota, cost, 0, age)
+if leftWhole == 0 and leftPart == 0 then
 return false
 end
-state.used = math.max(0, state.used - cost)
+local whole, part = state[at] - leftWhole, state[at + 1] - leftPart
+if part < 0 then
+whole, part = whole - 1, part + quota.every
+end
+state[at], state[at + 1] = whole, part
 return true
 end
-function fixed.report(state, quota)
-local reset = state.used > 0 and quota.window - state.age or 0
-return quota.limit - state.used, reset, reset
 end
-return fixed
+algorithms.bucket = bucket
 end
-algorithms.window = function()
-local window = {}
-local function sum(counts, from, to)
-local total = 0
-for i = from, to do
-total = total + counts[i]
 end
-return total
+if name == "fixed" then
+limit = { limit = first + 0, window = second + 0, aligned = third + 0, format = "I4I6", numbers = 2 }
+if not algorithms.fixed then
+local fixed = {
+advance = function(state, at, quota, elapsed, now)
+local used, age, window = state[at], state[at + 1], quota.window
+if used > quota.limit or age >= window then
+return false
 end
-local function used(state, quota)
-local counts = state.counts
-if quota.buckets > 1 then
-return sum(counts, 1, quota.buckets + 1)
+age = age + elapsed
+if used == 0 or age >= window then
+state[at], age = 0, quota.aligned == 1 and now % window or 0
 end
-local units, part = mulDiv(quota.size - state.age, counts[2], quota.size)
-return counts[1] + units + (part > 0 and 1 or 0)
+state[at + 1] = age
+return true
+end,
+wait = function(state, at, quota, cost)
+local limit = quota.limit
+if state[at] + cost <= limit then
+return 0
+end
+return cost > limit and (-1) or quota.window - state[at + 1]
+end,
+spend = function(state, at, _, cost)
+state[at] = state[at] + cost
+end,
+report = function(state, at, quota)
+local used = state[at]
+local reset = used > 0 and quota.window - state[at + 1] or 0
+return quota.limit - used, reset, reset
+end,
+}
+if givesBack then
+function fixed.refund(state, at, _, cost, age)
+local used = state[at]
+if age > state[at + 1] or used == 0 then
+return false
+end
+state[at] = used > cost and used - cost or 0
+return true
+end
+end
+algorithms.fixed = fixed
+end
+end
+if name == "window" then
+limit = { limit = first + 0, size = second + 0, buckets = third + 0 }
+limit.format, limit.numbers = "I6" .. string.rep("I4", limit.buckets + 1), limit.buckets + 2
+if not algorithms.window then
+local function used(state, at, quota)
+local current, buckets = state[at + 1], quota.buckets
+if buckets == 1 then
+local size = quota.size
+local units, part = mulDiv(size - state[at], state[at + 2], size)
+return current + units + (part > 0 and 1 or 0)
+end
+for i = at + 2, at + buckets + 1 do
+current = current + state[i]
+end
+return current
 end
 local function fade(count, room, size)
 if room >= count then
@@ -1221,115 +985,173 @@ return 0
 end
 return size - (mulDiv(room, size, count))
 end
-local function isUnused(counts)
-for i = 1, #counts do
-if counts[i] > 0 then
-return false
+local function waitFor(state, at, quota, room)
+local size, age, buckets = quota.size, state[at], quota.buckets
+if buckets == 1 then
+local current = state[at + 1]
+if current <= room then
+return fade(state[at + 2], room - current, size) - age
 end
+return size - age + fade(current, room, size)
 end
-return true
-end
-function window.quota(argument)
-return { limit = argument(), size = argument(), buckets = argument() }
-end
-function window.fresh(quota)
-local counts = {}
-for i = 1, quota.buckets + 1 do
-counts[i] = 0
-end
-return { age = 0, counts = counts }
-end
-function window.width(quota)
-return 6 + 4 * (quota.buckets + 1)
-end
-function window.unpack(bytes, position, quota)
-local counts = { struct.unpack(">I6" .. string.rep("I4", quota.buckets + 1), bytes, position) }
-counts[#counts] = nil
-return { age = table.remove(counts, 1), counts = counts }
-end
-function window.pack(state)
-return struct.pack(">I6" .. string.rep("I4", #state.counts), state.age, unpack(state.counts))
-end
-function window.isSane(state, quota)
-return state.age < quota.size and used(state, quota) <= quota.limit and state.counts[1] <= quota.limit
-end
-function window.copy(state)
-return { age = state.age, counts = { unpack(state.counts) } }
-end
-function window.advance(state, quota, elapsed, now)
-local counts, total = state.counts, state.age + elapsed
-local shift = math.min(math.floor(total / quota.size), quota.buckets + 1)
-if shift > 0 then
-for i = quota.buckets + 1, 1, -1 do
-counts[i] = i > shift and counts[i - shift] or 0
-end
-end
-state.age = isUnused(counts) and now % quota.size or total % quota.size
-end
-function window.wait(state, quota, cost)
-if cost > quota.limit then
-return NEVER
-end
-local room = quota.limit - cost
-if used(state, quota) <= room then
-return 0
-end
-local counts, left = state.counts, quota.size - state.age
-if quota.buckets > 1 then
-local total, oldest = sum(counts, 1, quota.buckets + 1), quota.buckets + 1
-total = total - counts[oldest]
+local oldest, left = at + buckets + 1, size - age
+local total = used(state, at, quota) - state[oldest]
 while total > room do
 oldest = oldest - 1
-total = total - counts[oldest]
-left = left + quota.size
+total = total - state[oldest]
+left = left + size
 end
 return left
 end
-if counts[1] <= room then
-return fade(counts[2], room - counts[1], quota.size) - state.age
-end
-return left + fade(counts[1], room, quota.size)
-end
-function window.spend(state, _, cost)
-state.counts[1] = state.counts[1] + cost
-end
-function window.refund(state, quota, cost, age)
-local index = 1
-if age > state.age then
-index = 1 + math.ceil((age - state.age) / quota.size)
-end
-local count = state.counts[index]
-if count == nil or count == 0 then
+local window = {
+advance = function(state, at, quota, elapsed, now)
+local age, size, limit, buckets = state[at], quota.size, quota.limit, quota.buckets
+if age >= size or state[at + 1] > limit or used(state, at, quota) > limit then
 return false
 end
-state.counts[index] = math.max(0, count - cost)
+local total = age + elapsed
+age = total % size
+if total > age then
+local shift = (total - age) / size
+for i = at + buckets + 1, at + 1, -1 do
+state[i] = i - shift > at and state[i - shift] or 0
+end
+end
+for i = at + 1, at + buckets + 1 do
+if state[i] > 0 then
+state[at] = age
 return true
 end
-function window.report(state, quota)
-local remaining = quota.limit - used(state, quota)
-for i = 1, quota.buckets + 1 do
-if state.counts[i] > 0 then
-local reset = (quota.buckets + 2 - i) * quota.size - state.age
-local growth = remaining < quota.limit and window.wait(state, quota, remaining + 1) or 0
-return remaining, reset, growth
+end
+state[at] = now % size
+return true
+end,
+wait = function(state, at, quota, cost)
+local room = quota.limit - cost
+if room < 0 then
+return (-1)
+end
+if used(state, at, quota) <= room then
+return 0
+end
+return waitFor(state, at, quota, room)
+end,
+spend = function(state, at, _, cost)
+state[at + 1] = state[at + 1] + cost
+end,
+report = function(state, at, quota)
+local limit, buckets = quota.limit, quota.buckets
+local remaining = limit - used(state, at, quota)
+for i = at + 1, at + buckets + 1 do
+if state[i] > 0 then
+local reset = (at + buckets + 2 - i) * quota.size - state[at]
+return remaining, reset, remaining < limit and waitFor(state, at, quota, limit - remaining - 1) or 0
 end
 end
 return remaining, 0, 0
+end,
+}
+if givesBack then
+function window.refund(state, at, quota, cost, age)
+local index = 1
+if age > state[at] then
+index = 1 + math.ceil((age - state[at]) / quota.size)
 end
-return window
+local count = index <= quota.buckets + 1 and state[at + index] or 0
+if count == 0 then
+return false
 end
-algorithms.log = function()
-local NEWER = 1000
-local openEntries = defineEntries()
-local function leading(count, holds)
+state[at + index] = count > cost and count - cost or 0
+return true
+end
+end
+algorithms.window = window
+end
+end
+if name == "log" then
+limit = { limit = first + 0, window = second + 0, format = "I4I4I4I6I6I7", numbers = 6, log = limits.keys + 1 }
+limits.keys = limit.log
+if not algorithms.log then
+local function openEntries(key, first, count, size, base, last, clock)
+return {
+key = key, first = first, size = size, base = base, last = last, clock = clock,
+head = 0, tail = count, stored = count, times = {}, totals = {},
+}
+end
+local function bytesOf(entries, from, to)
+return call("GETRANGE", entries.key, from * 13 .. "", to * 13 + 13 - 1 .. "")
+end
+local function valueOf(entries, column, i)
+local number = entries.head + i
+local value = entries[column][number]
+if value then
+return value
+end
+local slot = (entries.first + number - 1) % entries.size
+local time, total = read(">I7I6", bytesOf(entries, slot, slot))
+local clock, base, last = entries.clock, entries.base, entries.last
+entries.times[number] = time < clock and time or clock
+entries.totals[number] = total < base and base or total > last and last or total
+return entries[column][number]
+end
+local function setEntry(entries, i, time, total)
+local number = entries.head + i
+entries.times[number], entries.totals[number] = time, total
+if not entries.dirty or number < entries.dirty then
+entries.dirty = number
+end
+end
+local function packEntries(entries, from, to)
+local bytes = {}
+for i = from - entries.head, to - entries.head do
+bytes[#bytes + 1] = write(">I7I6", valueOf(entries, "times", i), valueOf(entries, "totals", i))
+end
+return table.concat(bytes)
+end
+local function resizeEntries(entries, size, lifetime)
+local from, tail, bytes = entries.head + 1, entries.tail, ""
+local fixed = math.min(entries.stored, tail, (entries.dirty or tail + 1) - 1)
+if from <= fixed then
+local first, last = (entries.first + from - 1) % entries.size, (entries.first + fixed - 1) % entries.size
+if first <= last then
+bytes = bytesOf(entries, first, last)
+else
+bytes = bytesOf(entries, first, entries.size - 1) .. bytesOf(entries, 0, last)
+end
+end
+bytes = bytes .. packEntries(entries, math.max(from, fixed + 1), tail)
+call("SET", entries.key, bytes .. string.rep("\\0", size * 13 - #bytes), "PX", lifetime)
+entries.size, entries.first = size, 0
+end
+local function flushEntries(entries, limit, lifetime)
+local head, tail, size = entries.head, entries.tail, entries.size
+local count = tail - head
+if count == 0 then
+call("DEL", entries.key)
+entries.size, entries.first = 0, 0
+elseif count > size or (size > 64 and count * 8 < size) then
+resizeEntries(entries, math.min(limit, count + math.max(2, math.ceil(count / 2))), lifetime)
+else
+local number = math.max(entries.dirty or tail + 1, head + 1)
+while number <= tail do
+local slot = (entries.first + number - 1) % size
+local last = math.min(tail, number + size - slot - 1)
+call("SETRANGE", entries.key, slot * 13 .. "", packEntries(entries, number, last))
+number = last + 1
+end
+call("PEXPIRE", entries.key, lifetime)
+entries.first = (entries.first + head) % size
+end
+end
+local function leading(entries, column, count, most)
 local low, high = 0, 1
-while high <= count and holds(high) do
+while high <= count and valueOf(entries, column, high) <= most do
 low, high = high, high * 2
 end
-high = math.min(high, count + 1)
+high = high <= count and high or count + 1
 while high - low > 1 do
-local middle = math.floor((low + high) / 2)
-if holds(middle) then
+local middle = (low + high - (low + high) % 2) / 2
+if valueOf(entries, column, middle) <= most then
 low = middle
 else
 high = middle
@@ -1337,293 +1159,219 @@ end
 end
 return low
 end
-local log = {}
-function log.quota(argument)
-return { limit = argument(), window = argument() }
+local log = {
+open = function(state, at, quota, key)
+local first, count, size, limit = state[at + 0], state[at + 1], state[at + 2], quota.limit
+local base, total = state[at + 3], state[at + 4]
+if count > size or count > total - base or total - base > limit or first > size or size > limit then
+return nil
 end
-function log.fresh()
-return { entries = openEntries(0, 0, 0), base = 0, total = 0, clock = 0 }
+local length = attempt("STRLEN", key)
+if type(length) == "table" then
+return not string.find(length.err, "^WRONGTYPE") and call("STRLEN", key)
 end
-function log.width()
-return 31
+if length < size * 13 then
+return nil
 end
-function log.unpack(bytes, position)
-local first, count, size, base, total, clock = struct.unpack(">I4I4I4I6I6I7", bytes, position)
-return { entries = openEntries(first, count, size), base = base, total = total, clock = clock }
+state[quota] = openEntries(key, first, count, size, base, total, state[at + 5 ])
+return true
+end,
+advance = function(state, at, quota, elapsed)
+local entries, clock = state[quota], state[at + 5 ] + elapsed
+local count = entries.tail - entries.head
+local expired = leading(entries, "times", count, clock - quota.window)
+if expired == count then
+state[at + 3], state[at + 4], clock = 0, 0, 0
+elseif expired > 0 then
+state[at + 3] = valueOf(entries, "totals", expired)
 end
-function log.pack(state)
-local first, count, size = state.entries:geometry()
-return struct.pack(">I4I4I4I6I6I7", first, count, size, state.base, state.total, state.clock)
-end
-function log.isSane(state, quota)
-local first, count, size = state.entries:geometry()
-local used = state.total - state.base
-return count <= size and count <= used and used <= quota.limit and first <= size and size <= quota.limit
-end
-function log.copy(state)
-return { entries = state.entries:copy(), base = state.base, total = state.total, clock = state.clock }
-end
-function log.advance(state, quota, elapsed)
-local entries = state.entries
-state.clock = state.clock + elapsed
-local horizon = state.clock - quota.window
-local expired = leading(entries:count(), function(i)
-return entries:time(i) <= horizon
-end)
-if expired > 0 then
-state.base = entries:total(expired)
-entries:drop(expired)
-end
-if entries:count() == 0 then
-state.base, state.total, state.clock = 0, 0, 0
-end
-end
-function log.wait(state, quota, cost)
+entries.head, state[at + 5 ] = entries.head + expired, clock
+return true
+end,
+wait = function(state, at, quota, cost)
 if cost > quota.limit then
-return NEVER
+return (-1)
 end
-local excess = state.total - state.base + cost - quota.limit
+local base = state[at + 3]
+local excess = state[at + 4] - base + cost - quota.limit
 if excess <= 0 then
 return 0
 end
-local entries = state.entries
-local short = leading(entries:count() - 1, function(i)
-return entries:total(i) - state.base < excess
-end)
-return math.max(1, entries:time(short + 1) + quota.window - state.clock)
-end
-function log.spend(state, _, cost)
-state.total = state.total + cost
-state.entries:append(state.clock, state.total)
-end
-function log.refund(state, _, cost, age)
-local entries, time = state.entries, state.clock - age
-local count = entries:count()
-for i = count, math.max(1, count - NEWER), -1 do
-if entries:time(i) < time then
-return false
-end
-local before = i > 1 and entries:total(i - 1) or state.base
-if entries:time(i) == time and entries:total(i) - before == cost then
-for newer = i + 1, count do
-entries:set(newer - 1, entries:time(newer), entries:total(newer) - cost)
-end
-entries:pop()
-state.total = state.total - cost
-return true
-end
-end
-return false
-end
-function log.report(state, quota)
-local entries = state.entries
-local remaining, count = quota.limit - (state.total - state.base), entries:count()
+local entries = state[quota]
+local short = leading(entries, "totals", entries.tail - entries.head - 1, base + excess - 1)
+return math.max(1, valueOf(entries, "times", short + 1) + quota.window - state[at + 5 ])
+end,
+spend = function(state, at, quota, cost)
+local entries, total = state[quota], state[at + 4] + cost
+state[at + 4] = total
+entries.tail = entries.tail + 1
+setEntry(entries, entries.tail - entries.head, state[at + 5 ], total)
+end,
+report = function(state, at, quota)
+local entries, remaining = state[quota], quota.limit - (state[at + 4] - state[at + 3])
+local count, ahead = entries.tail - entries.head, quota.window - state[at + 5 ]
 if count == 0 then
 return remaining, 0, 0
 end
-local ahead = quota.window - state.clock
-return remaining, math.max(0, entries:time(count) + ahead), math.max(0, entries:time(1) + ahead)
+local reset, growth = valueOf(entries, "times", count) + ahead, valueOf(entries, "times", 1) + ahead
+return remaining, reset > 0 and reset or 0, growth > 0 and growth or 0
+end,
+flush = function(state, at, quota, lifetime)
+local entries = state[quota]
+flushEntries(entries, quota.limit, lifetime)
+state[at + 0], state[at + 1], state[at + 2] = entries.first, entries.tail - entries.head, entries.size
+end,
+}
+if givesBack then
+function log.refund(state, at, quota, cost, age)
+local entries, time = state[quota], state[at + 5 ] - age
+local count = entries.tail - entries.head
+local newest, oldest = count, math.max(1, count - 1000 )
+while newest >= oldest and valueOf(entries, "times", newest) > time do
+newest = newest - 1
 end
-return log
+if newest < oldest or valueOf(entries, "times", newest) ~= time then
+return false
 end
-local HEADER = 13
-local DAY = 86400000
-local now, clock, birth = nil, ARGV[1], tonumber(ARGV[2])
-local argumentAt, keyAt = 2, 0
-local reply, told = {}, 1
-if clock == "" then
-local time = redis.call("TIME")
-now = time[1] * 1000000 + time[2]
+local left, i = valueOf(entries, "totals", newest) - cost, newest
+local before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
+while before > left do
+i = i - 1
+if i < oldest or valueOf(entries, "times", i) ~= time then
+return false
+end
+before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
+end
+if left > before then
+setEntry(entries, i, time, left)
 else
-now = tonumber(clock)
+i = i - 1
 end
-local function tell(integer)
-told = told + 1
-reply[told] = integer
+local gone = newest - i
+for newer = newest + 1, count do
+setEntry(entries, newer - gone, valueOf(entries, "times", newer), valueOf(entries, "totals", newer) - cost)
 end
-local function tellForeign(count)
-tell(-1)
-for _ = 2, count do
-tell(0)
-end
-end
-local function takeCalls(take)
-reply[1] = now
-while argumentAt < #ARGV do
-local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
-for _ = 1, calls do
-argumentAt = from
-take()
+entries.tail = entries.tail - gone
+state[at + 4] = state[at + 4] - cost
+return true
 end
 end
-return reply
+algorithms.log = log
 end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
-return reply, false
 end
-if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
-return nil, true
+limit.at, limit.algorithm = at, algorithms[name]
+limits[#limits + 1] = limit
+format, at = format .. limit.format, at + limit.numbers
 end
-return redis.call(command, key), false
-end
-local function expiryAfter(microseconds)
-local milliseconds = math.ceil(microseconds / 1000) + 1
-if clock ~= "" then
-milliseconds = math.max(milliseconds, DAY)
-end
-return string.format("%d", milliseconds)
-end
-local loaded, described, units, opened = {}, {}, {}, {}
-local function limitsOf(description)
-local limits = described[description]
-if limits then
-return limits
-end
-limits = { width = HEADER }
-local words = string.gmatch(description, "%S+")
-local function number()
-return tonumber(words())
-end
-for name in words do
-local algorithm = loaded[name] or algorithms[name]()
-loaded[name] = algorithm
-local quota = algorithm.quota(number)
-limits[#limits + 1] = { algorithm = algorithm, quota = quota, position = limits.width + 1 }
-limits.width = limits.width + algorithm.width(quota)
-limits.hasLog = limits.hasLog or name == "log"
-end
+limits.format, limits.width, limits.last = format, struct.size(format), at - 1
 described[description] = limits
-return limits
 end
-local function attachLogs(unit)
-local isWhole, states = true, unit.states
-for i, log in pairs(unit.logs) do
-states[i].entries:attach(log, states[i])
-local length, isForeign = readString("STRLEN", log)
-if isForeign then
-return false, true
+asked[u] = limits
 end
-isWhole = isWhole and length >= states[i].entries:bytes()
-end
-return isWhole, false
-end
-local function makeFresh(unit)
-unit.stamp, unit.birth = now, birth
-for i, limit in ipairs(unit.limits) do
-unit.states[i] = limit.algorithm.fresh(limit.quota)
-end
-end
-local function readStates(unit, bytes)
-local limits, states = unit.limits, unit.states
-if not bytes or #bytes ~= limits.width then
-return makeFresh(unit)
-end
-unit.stamp, unit.birth = struct.unpack(">I7I6", bytes)
-for i = 1, #limits do
-local limit = limits[i]
-states[i] = limit.algorithm.unpack(bytes, limit.position, limit.quota)
-if not limit.algorithm.isSane(states[i], limit.quota) then
-return makeFresh(unit)
-end
-end
-end
-local function openUnit(key, logs, limits)
-local bytes, isForeign = readString("GET", key)
-if isForeign then
-return false
-end
-local unit = { key = key, logs = logs, limits = limits, states = {} }
-readStates(unit, bytes)
-if logs then
-local isWhole, isForeignLog = attachLogs(unit)
-if isForeignLog then
-return false
-end
-if not isWhole then
-makeFresh(unit)
-attachLogs(unit)
-end
-end
-if unit.stamp > now then
-unit.stamp, unit.birth, unit.dirty = now, birth, true
-end
-local elapsed = now - unit.stamp
-for i = 1, #limits do
-limits[i].algorithm.advance(unit.states[i], limits[i].quota, elapsed, now)
-end
-opened[#opened + 1] = unit
-return unit
-end
-local function nextUnit()
-keyAt, argumentAt = keyAt + 1, argumentAt + 1
-local key, limits, logs = KEYS[keyAt], limitsOf(ARGV[argumentAt]), nil
-if limits.hasLog then
-logs = {}
-for i = 1, #limits do
-if limits[i].algorithm == loaded.log then
-keyAt = keyAt + 1
-logs[i] = KEYS[keyAt]
-end
-end
-end
+for _ = 1, calls do
+local isForeign, given = false, 0
+for u = 1, count do
+local limits = asked[u]
+local key = KEYS[keyAt + 1]
 local unit = units[key]
 if unit == nil then
-unit = openUnit(key, logs, limits)
+local bytes = attempt("GET", key)
+local isStored = bytes and #bytes == limits.width
+if not isStored and type(bytes) == "table" then
+unit = not string.find(bytes.err, "^WRONGTYPE") and call("GET", key)
+end
+while unit == nil do
+local elapsed = 0
+if isStored then
+unit = { key, limits, false, read(limits.format, bytes) }
+elapsed = now - unit[4]
+else
+birth = birth + 0
+unit = { key, limits, false, now, birth }
+for at = 6, limits.last do
+unit[at] = 0
+end
+end
+isStored = false
+unit[4] = now
+local steppedBack = elapsed < 0
+if steppedBack then
+elapsed = 0
+end
+for i = 1, #limits do
+local limit = limits[i]
+if unit and limit.log then
+local isWhole = limit.algorithm.open(unit, limit.at, limit, KEYS[keyAt + limit.log])
+if not isWhole then
+unit = isWhole
+end
+end
+if unit and not limit.algorithm.advance(unit, limit.at, limit, elapsed, now) then
+unit = nil
+end
+end
+if steppedBack and unit then
+birth = birth + 0
+unit[5], unit[3] = birth, 0
+for i = 1, #limits do
+local limit = limits[i]
+local _, reset = limit.algorithm.report(unit, limit.at, limit)
+unit[3] = reset > unit[3] and reset or unit[3]
+end
+changes = changes + 1
+changed[changes] = unit
+end
+end
 units[key] = unit
 end
-return unit, limits
+keyAt = keyAt + limits.keys
+opened[u] = unit
+isForeign = isForeign or not unit
 end
-local function writeChanged()
-for _, unit in ipairs(opened) do
-if unit.dirty then
-local milliseconds = expiryAfter(unit.reset)
-local bytes = struct.pack(">I7I6", now, unit.birth)
-for i, limit in ipairs(unit.limits) do
-local state = unit.states[i]
-if state.entries then
-state.entries:flush(limit.quota.limit, milliseconds)
-end
-bytes = bytes .. limit.algorithm.pack(state)
-end
-redis.call("SET", unit.key, bytes, "PX", milliseconds)
+for u = 1, isForeign and 0 or count do
+local unit, limits, longest, isGiven = opened[u], asked[u], 0, false
+if unit[5] == births[u] and charged <= now then
+for i = 1, #limits do
+local limit = limits[i]
+isGiven = limit.algorithm.refund(unit, limit.at, limit, cost, now - charged) or isGiven
+local _, reset = limit.algorithm.report(unit, limit.at, limit)
+longest = reset > longest and reset or longest
 end
 end
+if isGiven then
+given = 1
+if not unit[3] then
+changes = changes + 1
+changed[changes] = unit
 end
-local function giveBack(unit, cost, charged, born)
-local given = false
-if unit.birth ~= born or charged > now then
-return given
+unit[3] = longest
 end
-unit.reset = 0
-for i, limit in ipairs(unit.limits) do
-given = limit.algorithm.refund(unit.states[i], limit.quota, cost, now - charged) or given
-local _, reset = limit.algorithm.report(unit.states[i], limit.quota)
-unit.reset = math.max(unit.reset, reset)
 end
-unit.dirty = unit.dirty or given
-return given
+told = told + 1
+reply[told] = isForeign and -1 or given
 end
-local function refund()
-local cost, charged, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2]), tonumber(ARGV[argumentAt + 3])
-local asked, births, foreign, given = {}, {}, false, false
-argumentAt = argumentAt + 3
-for u = 1, count do
-argumentAt = argumentAt + 1
-births[u] = tonumber(ARGV[argumentAt])
-asked[u] = nextUnit()
-foreign = foreign or not asked[u]
 end
-if foreign then
-return tell(-1)
+local lifetimes = {}
+for i = 1, changes do
+local unit = changed[i]
+local limits, _, magnitude = unit[2], math.frexp(unit[3])
+local lifetime = lifetimes[magnitude]
+if not lifetime then
+local milliseconds = 2 ^ magnitude / 1000 + 2
+if ARGV[1] ~= "" and milliseconds < 86400000  then
+milliseconds = 86400000 
 end
-for u = 1, count do
-given = giveBack(asked[u], cost, charged, births[u]) or given
+lifetime = string.format("%d", milliseconds)
+lifetimes[magnitude] = lifetime
 end
-tell(given and 1 or 0)
+if limits.keys > 1 then
+for n = 1, #limits do
+if limits[n].log then
+limits[n].algorithm.flush(unit, limits[n].at, limits[n], lifetime)
 end
-takeCalls(refund)
-writeChanged()
+end
+end
+call("SET", unit[1], write(limits.format, unpack(unit, 4)), "PX", lifetime)
+end
 return reply`,
 };

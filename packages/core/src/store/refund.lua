@@ -7,50 +7,52 @@ ARGV  as in call.lua; the arguments of a refund: the cost; the clock at which it
 Returns as in call.lua; for each refund one integer: 1 when something was given back, 0 when nothing was left, -1 when a key
       of it holds something foreign; nothing of that refund is given back
 ]]
-local algorithms = {}
---- @include "log-entries"
---- @include "../algorithms/exact"
---- @include "../algorithms/token-bucket"
---- @include "../algorithms/fixed-window"
---- @include "../algorithms/sliding-window"
---- @include "../algorithms/sliding-log"
+--- @include "moment"
 --- @include "unit"
+--- @include "../algorithms/exact"
+local givesBack = true
+local asked, births, opened = {}, {}, {} -- of one refund: the limits of its units, their births then, the units
 
--- Gives back to one unit. Returns whether there was anything left to give.
-local function giveBack(unit, cost, charged, born)
-  local given = false
-  if unit.birth ~= born or charged > now then
-    return given
-  end
-  unit.reset = 0
-  for i, limit in ipairs(unit.limits) do
-    given = limit.algorithm.refund(unit.states[i], limit.quota, cost, now - charged) or given
-    local _, reset = limit.algorithm.report(unit.states[i], limit.quota)
-    unit.reset = math.max(unit.reset, reset)
-  end
-  unit.dirty = unit.dirty or given
-  return given
-end
-
-local function refund()
-  local cost, charged, count = tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2]), tonumber(ARGV[argumentAt + 3])
-  local asked, births, foreign, given = {}, {}, false, false
-  argumentAt = argumentAt + 3
+while argumentAt < #ARGV do
+  local calls, cost, charged, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0, ARGV[argumentAt + 4] + 0
+  argumentAt = argumentAt + 4
   for u = 1, count do
     argumentAt = argumentAt + 1
-    births[u] = tonumber(ARGV[argumentAt])
-    asked[u] = nextUnit()
-    foreign = foreign or not asked[u]
+    births[u] = ARGV[argumentAt] + 0
+    --- @include "read-limits"
+    asked[u] = limits
   end
-  if foreign then
-    return tell(-1)
-  end
-  for u = 1, count do
-    given = giveBack(asked[u], cost, charged, births[u]) or given
-  end
-  tell(given and 1 or 0)
-end
 
-takeCalls(refund)
-writeChanged()
+  for _ = 1, calls do
+    local isForeign, given = false, 0
+    for u = 1, count do
+      local limits = asked[u]
+      --- @include "open-unit"
+      opened[u] = unit
+      isForeign = isForeign or not unit
+    end
+    for u = 1, isForeign and 0 or count do
+      local unit, limits, longest, isGiven = opened[u], asked[u], 0, false
+      if unit[BIRTH] == births[u] and charged <= now then
+        for i = 1, #limits do
+          local limit = limits[i]
+          isGiven = limit.algorithm.refund(unit, limit.at, limit, cost, now - charged) or isGiven
+          local _, reset = limit.algorithm.report(unit, limit.at, limit)
+          longest = reset > longest and reset or longest
+        end
+      end
+      if isGiven then
+        given = 1
+        if not unit[RESET] then
+          changes = changes + 1
+          changed[changes] = unit
+        end
+        unit[RESET] = longest
+      end
+    end
+    told = told + 1
+    reply[told] = isForeign and -1 or given
+  end
+end
+--- @include "write-units"
 return reply
