@@ -31,6 +31,7 @@ answer({
       quotas,
     });
     const allowed = await keepAsking(limiter, { calls: 300, inFlight: 64, subjects: 1 });
+    // A floor has no limit.
     if (limiter.used === undefined) return;
     // One more, where a limit fills up again while it is asked.
     assert.ok(allowed === 100 || allowed === 101, `${allowed} of 100 were allowed`);

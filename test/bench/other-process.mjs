@@ -49,13 +49,14 @@ export function readSetup() {
 /** In the other process: what it can be asked. */
 export function answer(questions) {
   const all = { ready: () => {}, ...questions };
-  process.on("message", async ({ id, name, args }) => {
+  async function reply({ id, name, args }) {
     try {
       process.send({ id, value: await all[name](...args) });
     } catch (error) {
       process.send({ id, error: String(error?.stack ?? error) });
     }
-  });
+  }
+  process.on("message", (question) => void reply(question));
   // Whoever asked is gone.
   process.on("disconnect", () => process.exit());
 }

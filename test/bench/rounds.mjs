@@ -1,13 +1,15 @@
 import { rounded } from "./statistics.mjs";
 
-/** What is measured before the compiler is done with it does not count. */
+/** What is measured before the compiler is done with it does not count; a quick run cannot wait for that. */
 const WARM_UPS = 2;
+const QUICK_WARM_UPS = 1;
 
 /**
  * Measures each in turn, round after round, so that whatever disturbs the machine for a while disturbs all of them. Each
  * `measure` resolves with numbers by name; the rows get all values of a name as one list, in the order of the rounds.
  */
-export async function measureInRounds(rounds, subjects, warmUps = WARM_UPS) {
+export async function measureInRounds({ rounds, isQuick }, subjects) {
+  const warmUps = isQuick ? QUICK_WARM_UPS : WARM_UPS;
   const taken = subjects.map(() => []);
   for (let round = -warmUps; round < rounds; round += 1) {
     for (let i = 0; i < subjects.length; i += 1) {

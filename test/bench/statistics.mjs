@@ -1,7 +1,10 @@
-/** The value below which a share of the numbers lie, 0 to 1; NaN of none. */
+/** The value below which a share of the numbers lie, 0 to 1, between two of them where need be; NaN of none. */
 export function quantile(numbers, share) {
   const sorted = numbers.toSorted((a, b) => a - b);
-  return sorted[Math.round(share * (sorted.length - 1))] ?? Number.NaN;
+  const at = share * (sorted.length - 1);
+  const below = sorted[Math.floor(at)] ?? Number.NaN;
+  const above = sorted[Math.ceil(at)] ?? Number.NaN;
+  return below + (above - below) * (at - Math.floor(at));
 }
 
 export function median(numbers) {

@@ -1,5 +1,5 @@
 import { titleOf } from "./clients.mjs";
-import { formatNumber, printTable } from "./print.mjs";
+import { formatNumber } from "./print.mjs";
 import { median, ratiosOf } from "./statistics.mjs";
 
 const BASE = { suite: "decisions", inFlight: 64, subjects: 1_000, limits: 1, isDenied: false };
@@ -141,19 +141,4 @@ export function judge(rows) {
       isReached: least === undefined ? measured <= most : measured >= least,
     };
   });
-}
-
-export function printTargets(rows) {
-  printTable(
-    "Targets",
-    ["", "target", "measured", ""],
-    judge(rows)
-      .filter(({ measured }) => !Number.isNaN(measured))
-      .map(({ claim, target, measured, isReached }) => [
-        claim,
-        target,
-        formatNumber(measured),
-        isReached ? "reached" : "missed",
-      ]),
-  );
 }

@@ -38,7 +38,7 @@ export async function growCluster({ rounds, isQuick }) {
       }
     }
   }
-  const rows = await measureInRounds(rounds, measured);
+  const rows = await measureInRounds({ rounds, isQuick }, measured);
   for (const { client } of places) client.disconnect();
   await cluster.close();
   await single.close();

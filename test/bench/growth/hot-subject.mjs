@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { openClient } from "../clients.mjs";
-import { hasLeases } from "../limiters/headgate.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { startRedis } from "../start-redis.mjs";
 
@@ -20,7 +19,7 @@ export async function growHotSubject({ rounds, isQuick }) {
   const calls = isQuick ? QUICK_CALLS : CALLS;
   const kinds = [
     { name: "without leases", options: {}, calls: calls / 10 },
-    ...(hasLeases() ? [{ name: "with leases", options: { lease: LEASE }, calls }] : []),
+    { name: "with leases", options: { lease: LEASE }, calls },
   ];
   const measured = [];
   for (const { name, options, calls: asked } of kinds) {
@@ -31,7 +30,7 @@ export async function growHotSubject({ rounds, isQuick }) {
       measure: () => measure(limiter, asked),
     });
   }
-  const rows = await measureInRounds(rounds, measured);
+  const rows = await measureInRounds({ rounds, isQuick }, measured);
   client.disconnect();
   await redis.close();
   return rows;

@@ -30,7 +30,7 @@ export async function growKeys({ rounds, isQuick }) {
       measure: () => measure(redis.control, scattered(limiter, keys)),
     });
   }
-  const rows = await measureInRounds(rounds, measured);
+  const rows = await measureInRounds({ rounds, isQuick }, measured);
   for (const client of clients) client.disconnect();
   await redis.close();
   return rows;

@@ -6,6 +6,7 @@ import { measureInRounds } from "../rounds.mjs";
 import { scriptTime, startRedis } from "../start-redis.mjs";
 
 const LIMITS = [10, 100, 1_000, 10_000, 100_000];
+const QUICK_LIMITS = [100, 100_000];
 const WINDOW_MS = 1_000_000;
 const CALLS = 1_000;
 const QUICK_CALLS = 200;
@@ -18,7 +19,7 @@ export async function growLogLimits({ rounds, isQuick }) {
   const redis = await startRedis();
   const client = await openClient("ioredis", redis.port);
   const measured = [];
-  for (const limit of isQuick ? [10, 100, 10_000] : LIMITS) {
+  for (const limit of isQuick ? QUICK_LIMITS : LIMITS) {
     const log = await fillLog(client, limit);
     const bytes = await bytesOf(redis.control, limit);
     measured.push({
@@ -26,7 +27,7 @@ export async function growLogLimits({ rounds, isQuick }) {
       measure: () => measure(redis.control, log, isQuick ? QUICK_CALLS : CALLS),
     });
   }
-  const rows = await measureInRounds(rounds, measured);
+  const rows = await measureInRounds({ rounds, isQuick }, measured);
   client.disconnect();
   await redis.close();
   return rows;

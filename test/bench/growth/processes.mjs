@@ -32,7 +32,7 @@ export async function growProcesses({ rounds, isQuick }) {
 
   const calls = isQuick ? QUICK_CALLS : CALLS;
   const rows = await measureInRounds(
-    rounds,
+    { rounds, isQuick },
     children.map((_, i) => ({
       row: { suite: "growth", what: "processes", at: i + 1 },
       measure: () => measure(redis.control, children.slice(0, i + 1), calls),

@@ -53,14 +53,3 @@ export function makeHeadgate(
     },
   };
 }
-
-/** Whether this Headgate has leases. */
-export function hasLeases() {
-  try {
-    createLimiter({ limits: gcra({ limit: 1, window: 1 }), lease: { max: 1, ttl: "1s" } });
-    return true;
-  } catch (error) {
-    // In memory there may be nothing to lease.
-    return !error.message.includes('unknown option "lease"');
-  }
-}

@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { LIBRARIES, titleOf } from "../clients.mjs";
+import { LIBRARIES } from "../clients.mjs";
 import { startProcess } from "../other-process.mjs";
-import { formatNumber, printTable } from "../print.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { scriptTime, startRedis } from "../start-redis.mjs";
-import { median, spreadOf } from "../statistics.mjs";
+import { titleOfCase } from "../tables/decisions.mjs";
 
 const FILE = join(import.meta.dirname, "../limiter-process.mjs");
 
@@ -28,7 +27,7 @@ const DENYING = [
   "rate-limiter-flexible",
   "rate-limiter-flexible, blocking",
 ];
-export const CASES = [
+const CASES = [
   { ...BASE, names: SINGLE },
   { ...BASE, inFlight: 1, names: SINGLE },
   { ...BASE, inFlight: 1_000, names: SINGLE },
@@ -40,17 +39,12 @@ export const CASES = [
   { ...BASE, inFlight: 1, subjects: 1, isDenied: true, names: DENYING },
 ];
 
-/** Who is not known when a case begins becomes so in its rounds; a quick run does not wait for everybody. */
-const KNOWN = 100_000;
+/** A quick run does not wait until everybody is known when a case begins. */
 const QUICK_KNOWN = 1_000;
 
 /** With one in flight, most of the time is waiting. */
 const CALLS = { alone: 2_000, together: 20_000 };
 const QUICK_CALLS = { alone: 500, together: 5_000 };
-
-function titleOfCase({ inFlight, subjects, limits, isDenied }) {
-  return `${inFlight.toLocaleString("en-US")} in flight, ${subjects.toLocaleString("en-US")} ${subjects === 1 ? "subject" : "subjects"}, ${limits} ${limits === 1 ? "limit" : "limits"}, ${isDenied ? "denied" : "allowed"}`;
-}
 
 /** Decisions per second from one process, on each client: every limiter in a process of its own, in turns, on one Redis. */
 export async function run({ rounds, isQuick, log }) {
@@ -61,18 +55,19 @@ export async function run({ rounds, isQuick, log }) {
       .filter((name) => name !== "@fastify/rate-limit" || library === "ioredis")
       .map((name) => ({ name, library })),
   );
-  const limiters = [];
-  for (const { name, library } of asked) {
-    const child = await startProcess(FILE, { name, library, port: redis.port });
-    await child.ask("verify");
-    limiters.push({ name, library, child });
-  }
+  const limiters = await Promise.all(
+    asked.map(async ({ name, library }) => {
+      const child = await startProcess(FILE, { name, library, port: redis.port });
+      await child.ask("verify");
+      return { name, library, child };
+    }),
+  );
   const rows = [];
   for (const { names: taking, ...setting } of CASES) {
     log(titleOfCase(setting));
     await redis.control.flushall();
     const calls = (isQuick ? QUICK_CALLS : CALLS)[setting.inFlight === 1 ? "alone" : "together"];
-    const known = Math.min(setting.subjects, isQuick ? QUICK_KNOWN : KNOWN);
+    const known = isQuick ? Math.min(setting.subjects, QUICK_KNOWN) : setting.subjects;
     const contestants = limiters
       .filter(({ name }) => taking.includes(name))
       .map(({ name, library, child }) => ({
@@ -85,7 +80,7 @@ export async function run({ rounds, isQuick, log }) {
             key: keyOf(name, library, setting),
           }),
       }));
-    rows.push(...(await measureInRounds(rounds, contestants)));
+    rows.push(...(await measureInRounds({ rounds, isQuick }, contestants)));
   }
   for (const { child } of limiters) await child.close();
   await redis.close();
@@ -107,27 +102,4 @@ async function measure(control, child, asked) {
     redisMicroseconds: microseconds / asked.calls,
     commands: calls / asked.calls,
   };
-}
-
-export function print(rows) {
-  for (const setting of CASES) {
-    const isOfCase = (row) =>
-      ["inFlight", "subjects", "limits", "isDenied"].every((axis) => row[axis] === setting[axis]);
-    printTable(
-      `Decisions per second: ${titleOfCase(setting)}`,
-      ["limiter", "client", "decisions/s", "half of the rounds", "Node µs", "Redis µs", "commands"],
-      rows.filter(isOfCase).map((row) => {
-        const { median: middle, low, high } = spreadOf(row.perSecond);
-        return [
-          row.name,
-          titleOf(row.library),
-          formatNumber(middle),
-          `${formatNumber(low)}–${formatNumber(high)}`,
-          ...[row.nodeMicroseconds, row.redisMicroseconds, row.commands].map((numbers) =>
-            formatNumber(median(numbers)),
-          ),
-        ];
-      }),
-    );
-  }
 }

@@ -5,10 +5,9 @@ import { VARIANTS as FASTIFY } from "../http/fastify.mjs";
 import { load } from "../http/load.mjs";
 import { LIMITS } from "../http/policy.mjs";
 import { startProcess } from "../other-process.mjs";
-import { formatNumber, printTable } from "../print.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { startRedis } from "../start-redis.mjs";
-import { median, quantile, ratiosOf, spreadOf } from "../statistics.mjs";
+import { quantile } from "../statistics.mjs";
 
 const FILE = join(import.meta.dirname, "../http/application.mjs");
 const FRAMEWORKS = { fastify: FASTIFY, express: EXPRESS };
@@ -29,7 +28,7 @@ export async function run({ rounds, isQuick, log }) {
     const applications = await startAll(framework, redis.port);
     rows.push(
       ...(await measureInRounds(
-        rounds,
+        { rounds, isQuick },
         applications.map(({ row, child, port }) => ({
           row,
           measure: () => measure(child, port, row.outcome, durationMs),
@@ -108,63 +107,4 @@ async function measure(child, port, outcome, durationMs) {
     serverMicroseconds: cpu / latencies.length,
     serverBusy: (cpu / latencies.length / 1e6) * perSecond,
   };
-}
-
-/** An application's figures beside those of the constants and of the bare one. */
-export function compare(rows, row) {
-  const beside = (name, outcome) =>
-    rows.find(
-      (one) =>
-        one.suite === "http" &&
-        one.framework === row.framework &&
-        one.name === name &&
-        one.outcome === outcome,
-    );
-  const constants = beside("constants", row.outcome);
-  const bare = beside("bare", "allowed");
-  return {
-    ofConstants: spreadOf(ratiosOf(row.perSecond, constants.perSecond)),
-    ofBare: spreadOf(ratiosOf(row.perSecond, bare.perSecond)),
-    p50Added: median(row.p50) - median(constants.p50),
-    p99Added: median(row.p99) - median(constants.p99),
-  };
-}
-
-export function print(rows) {
-  for (const framework of Object.keys(FRAMEWORKS)) {
-    for (const outcome of Object.keys(LIMITS)) {
-      printTable(
-        `HTTP: ${framework}, ${outcome}, ${CONNECTIONS} connections`,
-        [
-          "application",
-          "requests/s",
-          "of constants",
-          "half of the rounds",
-          "of bare",
-          "server µs",
-          "server busy",
-          "p50 added, ms",
-          "p99 added, ms",
-        ],
-        rows
-          .filter(
-            (row) => row.suite === "http" && row.framework === framework && row.outcome === outcome,
-          )
-          .map((row) => {
-            const { ofConstants, ofBare, p50Added, p99Added } = compare(rows, row);
-            return [
-              row.name,
-              formatNumber(median(row.perSecond)),
-              ofConstants.median.toFixed(2),
-              `${ofConstants.low.toFixed(2)}–${ofConstants.high.toFixed(2)}`,
-              ofBare.median.toFixed(2),
-              formatNumber(median(row.serverMicroseconds)),
-              median(row.serverBusy).toFixed(2),
-              p50Added.toFixed(2),
-              p99Added.toFixed(2),
-            ];
-          }),
-      );
-    }
-  }
 }

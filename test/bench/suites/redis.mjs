@@ -5,10 +5,8 @@ import { keepAsking } from "../keep-asking.mjs";
 import { makeLimiter } from "../limiters/catalogue.mjs";
 import { makeEvalsha } from "../limiters/floor.mjs";
 import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
-import { formatNumber, printTable } from "../print.mjs";
 import { measureInRounds } from "../rounds.mjs";
 import { scriptTime, startRedis } from "../start-redis.mjs";
-import { median, ratiosOf } from "../statistics.mjs";
 
 const FLOOR = "EVALSHA, empty script";
 const PEERS = ["rate-limit-redis", "@fastify/rate-limit", "rate-limiter-flexible"];
@@ -16,7 +14,7 @@ const HOUR = 3_600_000;
 const LIMIT = 1_000_000;
 const SUBJECTS = 1_000;
 /** One decision a call, and as many waiting as fill every batch. */
-export const MODES = {
+const MODES = {
   alone: { inFlight: 1, calls: 2_000 },
   batches: { inFlight: 1_000, calls: 20_000 },
 };
@@ -67,13 +65,13 @@ export async function run({ rounds, isQuick, log }) {
       });
     }
     await redis.control.flushall();
-    rows.push(...(await measureInRounds(rounds, measured)));
+    rows.push(...(await measureInRounds({ rounds, isQuick }, measured)));
     for (const { close } of measured) await close();
   }
   client.disconnect();
   await redis.close();
   log("instructions");
-  await addInstructions(rows, isQuick);
+  await addInstructions(rows, isQuick, log);
   return rows;
 }
 
@@ -98,7 +96,7 @@ async function bytesPerSubject({ control }, limiter) {
 }
 
 /** Instructions for a decision, where valgrind can count them; the rows have none otherwise. */
-async function addInstructions(rows, isQuick) {
+async function addInstructions(rows, isQuick, log) {
   const wanted = ({ name, limits }) =>
     isQuick ? [FLOOR, "gcra"].includes(name) && limits < 5 : limits <= 1 || name === "gcra";
   const counted = await countInstructions(async (client, count) => {
@@ -116,42 +114,5 @@ async function addInstructions(rows, isQuick) {
       await limiter.limiter?.close();
     }
   });
-  if (!counted)
-    process.stderr.write("redis: instructions are not counted, valgrind is not there\n");
-}
-
-export function floorOf(rows, mode) {
-  return rows.find((row) => row.suite === "redis" && row.mode === mode && row.name === FLOOR);
-}
-
-export function print(rows) {
-  for (const mode of Object.keys(MODES)) {
-    const floor = floorOf(rows, mode);
-    printTable(
-      mode === "alone"
-        ? "Redis: one decision a call"
-        : `Redis: full batches (${MODES.batches.inFlight.toLocaleString("en-US")} in flight)`,
-      [
-        "limiter",
-        "limits",
-        "µs a decision",
-        "× the empty script",
-        "decisions a call",
-        "instructions",
-        "bytes after 1",
-        "after 100",
-      ],
-      rows
-        .filter((row) => row.suite === "redis" && row.mode === mode)
-        .map((row) => [
-          row.name,
-          String(row.limits),
-          formatNumber(median(row.microseconds)),
-          median(ratiosOf(row.microseconds, floor.microseconds)).toFixed(2),
-          formatNumber(median(row.decisionsPerCall)),
-          formatNumber(row.instructions),
-          ...row.bytes.map(formatNumber),
-        ]),
-    );
-  }
+  if (!counted) log("no valgrind: instructions are not counted");
 }

@@ -1,0 +1,94 @@
+import { titleOf } from "../../test/bench/clients.mjs";
+import { median, ratiosOf } from "../../test/bench/statistics.mjs";
+import { titleOfCase } from "../../test/bench/tables/decisions.mjs";
+
+/** Whoever is faster than Headgate at the same task, as lines of a list; another limiter, not a floor. */
+export function listLosses(rows) {
+  return [
+    ...decisionLosses(rows),
+    ...httpLosses(rows),
+    ...redisLosses(rows),
+    ...memoryLosses(rows),
+  ];
+}
+
+function decisionLosses(rows) {
+  const own = rows.filter(({ suite }) => suite === "decisions");
+  return own
+    .filter(({ name }) => isPeer(name))
+    .flatMap((row) => {
+      const ours = own.find(
+        (one) =>
+          one.name === "Headgate" &&
+          one.library === row.library &&
+          titleOfCase(one) === titleOfCase(row),
+      );
+      const share = median(ratiosOf(ours.perSecond, row.perSecond));
+      if (share >= 1) return [];
+      return [
+        `${titleOfCase(row)}, ${titleOf(row.library)}: ${percent(share)} of the decisions of ${row.name}`,
+      ];
+    });
+}
+
+function httpLosses(rows) {
+  const own = rows.filter(({ suite }) => suite === "http");
+  return own
+    .filter(({ name }) => isPeer(name) && /memory|Redis/.test(name))
+    .flatMap((row) => {
+      const store = row.name.endsWith("Redis") ? "Redis" : "memory";
+      const ours = own.find(
+        (one) =>
+          one.name === `Headgate, ${store}` &&
+          one.framework === row.framework &&
+          one.outcome === row.outcome,
+      );
+      const share = median(ratiosOf(ours.perSecond, row.perSecond));
+      if (share >= 1) return [];
+      return [
+        `HTTP, ${row.framework}, ${row.outcome}: ${percent(share)} of the requests of ${row.name}`,
+      ];
+    });
+}
+
+function redisLosses(rows) {
+  const own = rows.filter(({ suite, limits }) => suite === "redis" && limits === 1);
+  return own
+    .filter(({ name }) => isPeer(name))
+    .flatMap((row) => {
+      const ours = own.find(({ name, mode }) => name === "fixedWindow" && mode === row.mode);
+      const times = median(ratiosOf(ours.microseconds, row.microseconds));
+      const mode = row.mode === "alone" ? "one decision a call" : "full batches";
+      const time =
+        times > 1
+          ? [`Redis, ${mode}: fixedWindow takes ${times.toFixed(2)} × the time of ${row.name}`]
+          : [];
+      const [bytes] = ours.bytes;
+      const space =
+        row.mode === "alone" && bytes > row.bytes[0]
+          ? [`Redis: a key takes ${bytes} bytes, one of ${row.name} ${row.bytes[0]}`]
+          : [];
+      return [...time, ...space];
+    });
+}
+
+function memoryLosses(rows) {
+  const own = rows.filter(({ suite }) => suite === "in-process");
+  const ours = own.find(({ name }) => name === "memory, fixedWindow");
+  return own
+    .filter(({ name }) => isPeer(name))
+    .flatMap(({ name, nanoseconds }) => {
+      const times = median(ratiosOf(ours.nanoseconds, nanoseconds));
+      return times > 1
+        ? [`in memory: a decision takes ${times.toFixed(1)} × the time of ${name}`]
+        : [];
+    });
+}
+
+function isPeer(name) {
+  return /^(express-rate-limit|rate-limit-redis|@fastify|rate-limiter-flexible)/.test(name);
+}
+
+function percent(share) {
+  return `${(share * 100).toFixed(0)} %`;
+}

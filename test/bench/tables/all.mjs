@@ -1,0 +1,13 @@
+import { tables as decisions } from "./decisions.mjs";
+import { tables as growth } from "./growth.mjs";
+import { tables as http } from "./http.mjs";
+import { tables as inProcess } from "./in-process.mjs";
+import { tables as redis } from "./redis.mjs";
+import { tables as targets } from "./targets.mjs";
+
+/** What each part of a run is told in, by the part's name: tables of `{ title, head, rows }`, all cells text. */
+export const TABLES = { targets, decisions, http, redis, "in-process": inProcess, growth };
+
+export function tablesOf(rows) {
+  return Object.values(TABLES).flatMap((tables) => tables(rows));
+}

@@ -1,0 +1,20 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { linksOf, page, ROOT } from "./markdown.ts";
+
+const PAGE = page("docs/performance.md");
+
+test("the page and its pictures say what the run says that is kept with them", () => {
+  const check = (): unknown =>
+    execFileSync(process.execPath, [join(ROOT, "scripts/draw-performance.mjs"), "--check"], {
+      stdio: "pipe",
+    });
+  expect(check).not.toThrow();
+});
+
+test("the page shows both pictures", () => {
+  expect(linksOf(PAGE).map(({ target }) => target)).toEqual(
+    expect.arrayContaining(["docs/images/performance.svg", "docs/images/performance-http.svg"]),
+  );
+});
