@@ -3,6 +3,8 @@ import { codeOf } from "../errors.ts";
 import type { Waiter } from "../store/store.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
+import type { Waiting } from "./waiting-list.ts";
+import { WaitingList } from "./waiting-list.ts";
 
 /** A server that was lost again within so many milliseconds is tried less eagerly than the last time. */
 const STEADY_MS = 5_000;
@@ -23,7 +25,7 @@ type Period =
     };
 
 /** A call that was sent and is waited for. */
-interface Waiting extends Waiter {
+interface SentCall extends Waiter, Waiting {
   isOver: boolean;
   readonly sent: number;
   /** How to find out, off the path of any request, whether the server answers again. */
@@ -56,7 +58,7 @@ export class NodeWatch {
   readonly #options: NodeWatchOptions;
   #period: Period = { is: "up", since: Number.NEGATIVE_INFINITY };
   /** In the order of sending, so that the first is the first to be late: one timer does for all. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new WaitingList<SentCall>();
   #timer: NodeJS.Timeout | undefined;
   /** When a call that was in time was answered last. */
   #answered = Number.NEGATIVE_INFINITY;
@@ -84,7 +86,15 @@ export class NodeWatch {
       return Promise.reject(this.#period.reason);
     }
     return new Promise<T>((resolve, reject) => {
-      const call: Waiting = { isOver: false, sent: performance.now(), probe, reject };
+      const sent = performance.now();
+      const call: SentCall = {
+        isOver: false,
+        sent,
+        probe,
+        reject,
+        before: undefined,
+        after: undefined,
+      };
       this.#waiting.add(call);
       this.#timer ??= setTimeout(() => this.#look(), this.#options.timeoutMs);
       // What is waited for keeps the process alive, and nothing else does.
@@ -113,7 +123,7 @@ export class NodeWatch {
   }
 
   /** Takes a call off those that are waited for; false when it was given up. */
-  #settle(call: Waiting): boolean {
+  #settle(call: SentCall): boolean {
     if (!this.#waiting.delete(call)) return false;
     if (this.#waiting.size === 0) this.#timer?.unref();
     return true;
@@ -131,7 +141,7 @@ export class NodeWatch {
     const { timeoutMs } = this.#options;
     this.#timer = undefined;
     const now = performance.now();
-    for (const call of this.#waiting) {
+    for (let call = this.#waiting.first; call !== undefined; call = this.#waiting.first) {
       const leftMs = call.sent + timeoutMs - now;
       // A timer may be a millisecond early.
       if (leftMs > 1) {
@@ -146,7 +156,7 @@ export class NodeWatch {
     }
   }
 
-  #fail(call: Waiting, reason: HeadgateError): void {
+  #fail(call: SentCall, reason: HeadgateError): void {
     if (this.#isStopped || this.#period.is === "down" || this.#answered > call.sent) return;
     const since = performance.now();
     this.#relapses = since - this.#period.since < STEADY_MS ? this.#relapses + 1 : 0;

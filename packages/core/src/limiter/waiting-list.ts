@@ -1,0 +1,50 @@
+/** A place in a list; none of the list's when it has no neighbours. */
+export interface Waiting {
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+}
+
+/**
+ * Who waits, the first come first. Leaving is as cheap as coming, and whoever left holds on to nobody: a `Set` that is used
+ * as a queue keeps, in each table it has outgrown, all who were in it then, until the next collection of old objects.
+ */
+export class WaitingList<Item extends Waiting> {
+  /** Stands before the first and after the last. */
+  readonly #end: Waiting = { before: undefined, after: undefined };
+  #size = 0;
+
+  constructor() {
+    this.#end.before = this.#end;
+    this.#end.after = this.#end;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get first(): Item | undefined {
+    const { after } = this.#end;
+    return after === this.#end ? undefined : (after as Item);
+  }
+
+  add(item: Item): void {
+    const last = this.#end.before as Waiting;
+    item.before = last;
+    item.after = this.#end;
+    last.after = item;
+    this.#end.before = item;
+    this.#size += 1;
+  }
+
+  /** False when it was not there. */
+  delete(item: Item): boolean {
+    const { before, after } = item;
+    if (before === undefined || after === undefined) return false;
+    before.after = after;
+    after.before = before;
+    item.before = undefined;
+    item.after = undefined;
+    this.#size -= 1;
+    return true;
+  }
+}
