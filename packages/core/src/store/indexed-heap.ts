@@ -1,70 +1,126 @@
-/** Something a heap can hold; `slots[lane]` is where in heap number `lane` it stands. */
-export interface HeapItem {
-  readonly slots: [number, number, number];
+/** Four children a parent: half as deep as two, and the ranks that are compared are neighbours in memory. */
+const CHILDREN = 4;
+
+/** Of this share of all items, moving each to its place is no longer cheaper than to put all in order. */
+const MANY = 1 / 32;
+
+/**
+ * A heap of small whole numbers. First is the one with the least major rank, among equals with the least minor rank.
+ *
+ * An item whose rank grows is not moved before it comes first: until then it stands under a rank that it had, which is too
+ * low, and so hides no other. Growing costs O(1), anything else O(log n); who asks for the first pays for those that
+ * have grown, a few nanoseconds for each item there is at most.
+ */
+export class IndexedHeap {
+  // By place in the heap: an item, and the rank under which it stands.
+  readonly #items: number[] = [];
+  readonly #majors: number[] = [];
+  readonly #minors: number[] = [];
+  // By item: where it stands, and the rank it has.
+  readonly #places: number[] = [];
+  readonly #majorOf: number[] = [];
+  readonly #minorOf: number[] = [];
+
+  get first(): number | undefined {
+    return this.firstUpTo(Number.POSITIVE_INFINITY);
+  }
+
+  /** The first, when its major rank is no greater than this. */
+  firstUpTo(most: number): number | undefined {
+    let grown = 0;
+    while (this.#items.length > 0 && (this.#majors[0] as number) <= most) {
+      const item = this.#items[0] as number;
+      const major = this.#majorOf[item] as number;
+      const minor = this.#minorOf[item] as number;
+      if (this.#majors[0] === major && this.#minors[0] === minor) return item;
+      grown += 1;
+      if (grown > this.#items.length * MANY) this.#putInOrder();
+      else this.#sink(item, major, minor, 0);
+    }
+    return undefined;
+  }
+
+  add(item: number, major: number, minor: number): void {
+    this.#majorOf[item] = major;
+    this.#minorOf[item] = minor;
+    this.#rise(item, major, minor, this.#items.length);
+  }
+
+  /** Gives an item another rank. */
+  update(item: number, major: number, minor: number): void {
+    const place = this.#places[item] as number;
+    this.#majorOf[item] = major;
+    this.#minorOf[item] = minor;
+    if (isBefore(major, minor, this.#majors[place] as number, this.#minors[place] as number)) {
+      this.#rise(item, major, minor, place);
+    }
+  }
+
+  remove(item: number): void {
+    const last = this.#items.pop() as number;
+    const major = this.#majors.pop() as number;
+    const minor = this.#minors.pop() as number;
+    if (last === item) return;
+    const place = this.#places[item] as number;
+    if (this.#rise(last, major, minor, place) === place) this.#sink(last, major, minor, place);
+  }
+
+  #putInOrder(): void {
+    for (let place = this.#items.length - 1; place >= 0; place -= 1) {
+      const item = this.#items[place] as number;
+      this.#sink(item, this.#majorOf[item] as number, this.#minorOf[item] as number, place);
+    }
+  }
+
+  /** Puts an item in a place that is free, or above it; returns where. */
+  #rise(item: number, major: number, minor: number, free: number): number {
+    let place = free;
+    while (place > 0) {
+      const parent = Math.floor((place - 1) / CHILDREN);
+      const parentMajor = this.#majors[parent] as number;
+      const parentMinor = this.#minors[parent] as number;
+      if (!isBefore(major, minor, parentMajor, parentMinor)) break;
+      this.#put(this.#items[parent] as number, parentMajor, parentMinor, place);
+      place = parent;
+    }
+    this.#put(item, major, minor, place);
+    return place;
+  }
+
+  /** Puts an item in a place that is free, or below it. */
+  #sink(item: number, major: number, minor: number, free: number): void {
+    const majors = this.#majors;
+    const minors = this.#minors;
+    let place = free;
+    for (;;) {
+      const eldest = place * CHILDREN + 1;
+      const end = Math.min(eldest + CHILDREN, majors.length);
+      let least = place;
+      let leastMajor = major;
+      let leastMinor = minor;
+      for (let child = eldest; child < end; child += 1) {
+        const childMajor = majors[child] as number;
+        const childMinor = minors[child] as number;
+        if (!isBefore(childMajor, childMinor, leastMajor, leastMinor)) continue;
+        least = child;
+        leastMajor = childMajor;
+        leastMinor = childMinor;
+      }
+      if (least === place) break;
+      this.#put(this.#items[least] as number, leastMajor, leastMinor, place);
+      place = least;
+    }
+    this.#put(item, major, minor, place);
+  }
+
+  #put(item: number, major: number, minor: number, place: number): void {
+    this.#items[place] = item;
+    this.#majors[place] = major;
+    this.#minors[place] = minor;
+    this.#places[item] = place;
+  }
 }
 
-/** A binary heap that can move and remove any of its items: all in O(log n). */
-export class IndexedHeap<Item extends HeapItem> {
-  readonly #items: Item[] = [];
-  readonly #lane: 0 | 1 | 2;
-  readonly #isBefore: (a: Item, b: Item) => boolean;
-
-  constructor(lane: 0 | 1 | 2, isBefore: (a: Item, b: Item) => boolean) {
-    this.#lane = lane;
-    this.#isBefore = isBefore;
-  }
-
-  get first(): Item | undefined {
-    return this.#items[0];
-  }
-
-  add(item: Item): void {
-    this.#place(item, this.#items.length);
-    this.#rise(item);
-  }
-
-  /** Puts an item where it belongs after what it is ordered by has changed. */
-  update(item: Item): void {
-    this.#rise(item);
-    this.#sink(item);
-  }
-
-  remove(item: Item): void {
-    const last = this.#items.pop() as Item;
-    if (last === item) return;
-    this.#place(last, item.slots[this.#lane]);
-    this.update(last);
-  }
-
-  #place(item: Item, slot: number): void {
-    this.#items[slot] = item;
-    item.slots[this.#lane] = slot;
-  }
-
-  #rise(item: Item): void {
-    let slot = item.slots[this.#lane];
-    while (slot > 0) {
-      const parentSlot = (slot - 1) >> 1;
-      const parent = this.#items[parentSlot] as Item;
-      if (!this.#isBefore(item, parent)) break;
-      this.#place(parent, slot);
-      slot = parentSlot;
-    }
-    this.#place(item, slot);
-  }
-
-  #sink(item: Item): void {
-    let slot = item.slots[this.#lane];
-    for (;;) {
-      const left = this.#items[slot * 2 + 1];
-      if (left === undefined) break;
-      const right = this.#items[slot * 2 + 2];
-      const child = right !== undefined && this.#isBefore(right, left) ? right : left;
-      if (!this.#isBefore(child, item)) break;
-      const childSlot = child.slots[this.#lane];
-      this.#place(child, slot);
-      slot = childSlot;
-    }
-    this.#place(item, slot);
-  }
+function isBefore(major: number, minor: number, otherMajor: number, otherMinor: number): boolean {
+  return major < otherMajor || (major === otherMajor && minor < otherMinor);
 }

@@ -1,4 +1,3 @@
-import type { HeapItem } from "./indexed-heap.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
 
 /** How much would be lost if a value were forgotten. */
@@ -11,10 +10,12 @@ export interface Rank {
   readonly entries: number;
 }
 
-interface Row extends HeapItem {
+interface Row {
   readonly key: string;
+  /** Its number in the heaps. */
+  readonly id: number;
   value: object;
-  rank: Rank;
+  entries: number;
 }
 
 /** All logs of a table together hold at most so many entries: one log at the largest limit always fits. */
@@ -24,16 +25,25 @@ const MAX_ENTRIES = 1_048_576;
 const SWEPT_PER_ADDITION = 2;
 
 /**
+ * Microseconds for which what has expired is kept while there is room: to take a row out and put it back costs more than
+ * a decision, and who spends little of a fast limit has expired between any two requests.
+ */
+const KEPT_AFTER = 1_000_000;
+
+/**
  * A bounded table without timers. What has expired goes first; when it is full, the value with the lowest used share
  * goes, and among equals the one that expires first. Share and expiry are those of the last write.
  */
 export class MemoryTable {
   readonly #maxKeys: number;
   readonly #rows = new Map<string, Row>();
-  readonly #byShare = new IndexedHeap<Row>(0, isLessUsed);
-  readonly #byExpiry = new IndexedHeap<Row>(1, (a, b) => a.rank.expires < b.rank.expires);
+  readonly #byId: (Row | undefined)[] = [];
+  /** Numbers of rows that have gone. */
+  readonly #freeIds: number[] = [];
+  readonly #byShare = new IndexedHeap();
+  readonly #byExpiry = new IndexedHeap();
   /** Those that hold log entries: only to give these up makes room for entries. */
-  readonly #logsByShare = new IndexedHeap<Row>(2, isLessUsed);
+  readonly #logsByShare = new IndexedHeap();
   #entries = 0;
 
   constructor(maxKeys: number) {
@@ -54,19 +64,20 @@ export class MemoryTable {
   }
 
   set(key: string, value: object, rank: Rank, now: number): void {
+    const { share, expires, entries } = rank;
     const row = this.#rows.get(key);
     if (row === undefined) {
       this.#makeRoom(now);
-      this.#boundEntries(rank.entries);
-      this.#add({ key, value, rank, slots: [0, 0, 0] });
+      this.#boundEntries(entries);
+      this.#add(key, value, rank);
     } else {
       this.#forgetEntries(row);
       row.value = value;
-      row.rank = rank;
-      this.#byShare.update(row);
-      this.#byExpiry.update(row);
-      this.#boundEntries(rank.entries);
-      this.#countEntries(row);
+      row.entries = entries;
+      this.#byShare.update(row.id, share, expires);
+      this.#byExpiry.update(row.id, expires, 0);
+      this.#boundEntries(entries);
+      this.#countEntries(row, share, expires);
     }
   }
 
@@ -77,52 +88,54 @@ export class MemoryTable {
     return true;
   }
 
-  #add(row: Row): void {
-    this.#rows.set(row.key, row);
-    this.#byShare.add(row);
-    this.#byExpiry.add(row);
-    this.#countEntries(row);
+  #add(key: string, value: object, { share, expires, entries }: Rank): void {
+    const id = this.#freeIds.pop() ?? this.#byId.length;
+    const row = { key, id, value, entries };
+    this.#rows.set(key, row);
+    this.#byId[id] = row;
+    this.#byShare.add(id, share, expires);
+    this.#byExpiry.add(id, expires, 0);
+    this.#countEntries(row, share, expires);
   }
 
   #remove(row: Row): void {
     this.#rows.delete(row.key);
-    this.#byShare.remove(row);
-    this.#byExpiry.remove(row);
+    this.#byId[row.id] = undefined;
+    this.#freeIds.push(row.id);
+    this.#byShare.remove(row.id);
+    this.#byExpiry.remove(row.id);
     this.#forgetEntries(row);
   }
 
-  #countEntries(row: Row): void {
-    if (row.rank.entries === 0) return;
-    this.#entries += row.rank.entries;
-    this.#logsByShare.add(row);
+  #countEntries(row: Row, share: number, expires: number): void {
+    if (row.entries === 0) return;
+    this.#entries += row.entries;
+    this.#logsByShare.add(row.id, share, expires);
   }
 
   #forgetEntries(row: Row): void {
-    if (row.rank.entries === 0) return;
-    this.#entries -= row.rank.entries;
-    this.#logsByShare.remove(row);
+    if (row.entries === 0) return;
+    this.#entries -= row.entries;
+    this.#logsByShare.remove(row.id);
   }
 
   #makeRoom(now: number): void {
     for (let swept = 0; swept < SWEPT_PER_ADDITION; swept += 1) {
-      const oldest = this.#byExpiry.first;
-      if (oldest === undefined || oldest.rank.expires > now) break;
-      this.#remove(oldest);
+      if (!this.#giveUp(this.#byExpiry.firstUpTo(now - KEPT_AFTER))) break;
     }
-    const least = this.#byShare.first;
-    if (this.#rows.size >= this.#maxKeys && least !== undefined) this.#remove(least);
+    if (this.#rows.size < this.#maxKeys) return;
+    this.#giveUp(this.#byExpiry.firstUpTo(now) ?? this.#byShare.first);
   }
 
   /** Makes room for the entries of a row that is not counted now. */
   #boundEntries(entries: number): void {
-    while (this.#entries + entries > MAX_ENTRIES) {
-      const least = this.#logsByShare.first;
-      if (least === undefined) break;
-      this.#remove(least);
-    }
+    while (this.#entries + entries > MAX_ENTRIES && this.#giveUp(this.#logsByShare.first));
   }
-}
 
-function isLessUsed({ rank: a }: Row, { rank: b }: Row): boolean {
-  return a.share < b.share || (a.share === b.share && a.expires < b.expires);
+  /** Removes the row of a number; false when there is none. */
+  #giveUp(id: number | undefined): boolean {
+    if (id === undefined) return false;
+    this.#remove(this.#byId[id] as Row);
+    return true;
+  }
 }
