@@ -4,8 +4,10 @@ import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import { slidingWindow } from "../algorithms/sliding-window.ts";
 import { tokenBucket } from "../algorithms/token-bucket.ts";
+import type { Decision } from "../decision.ts";
 import type { Limit, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { takeReceipts } from "./counted-decision.ts";
 import { compileCounters } from "./counters.ts";
 import { shareLimits } from "./local-limits.ts";
 import { decideOn, giveBackOn } from "./memory-decider.ts";
@@ -22,13 +24,13 @@ function countShare(policy: Policy, share: number) {
   const units = unitsOf(counters, "u").map(shareOf);
   return {
     units,
-    consume: (cost = 1) => decideOn(store, counters, units, cost, true),
+    consume: (cost = 1) => decideOn(store, counters, units, cost, true, "local"),
     async remaining() {
-      const { allowed, limits } = await decideOn(store, counters, units, 1, false);
+      const { allowed, limits } = await decideOn(store, counters, units, 1, false, "local");
       // A peek that is allowed tells what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },
-    giveBack: (answer: Awaited<ReturnType<typeof decideOn>>) => giveBackOn(store, answer.receipts),
+    giveBack: (decision: Decision) => giveBackOn(store, takeReceipts(decision, counters)),
     pass(ms: number) {
       now += ms;
     },

@@ -1,15 +1,18 @@
+import type { Decision, DecisionSource } from "../decision.ts";
+import type { DecideCall } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/unit.ts";
-import type { Answer } from "./ask-store.ts";
 import { CountedDecision, takeReceipts } from "./counted-decision.ts";
 import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { present, readReply, rejectForeign } from "./read-reply.ts";
 import type { GroupUnit } from "./units.ts";
+
+const NOTHING: readonly Receipt[] = [];
 
 /** Decides in this process, which always answers. */
 export function createMemoryDecider(counters: Counters): Decider {
@@ -17,10 +20,7 @@ export function createMemoryDecider(counters: Counters): Decider {
   return {
     watch: undefined,
 
-    async decide(units, cost, charge) {
-      const { allowed, limits, receipts } = await decideOn(store, counters, units, cost, charge);
-      return new CountedDecision(counters, { allowed, limits, cost, source: "store", receipts });
-    },
+    decide: (units, cost, charge) => decideOn(store, counters, units, cost, charge, "store"),
 
     async giveBack(decision) {
       return giveBackOn(store, takeReceipts(decision, counters));
@@ -28,22 +28,46 @@ export function createMemoryDecider(counters: Counters): Decider {
 
     forget: (units) => forgetOn(store, units),
 
-    close() {},
+    async close() {},
   };
 }
 
-/** Asks a store of this process. */
-export async function decideOn(
+/** Asks a store of this process; at once where it can. */
+export function decideOn(
   store: Store,
   counters: Counters,
   units: readonly GroupUnit[],
   cost: number,
   charge: boolean,
-): Promise<Omit<Answer, "lasting">> {
-  const mode = charge ? "charge" : "peek";
-  const reply = await store.run(decide, { cost, mode, units });
+  source: DecisionSource,
+): Promise<Decision> {
+  const call: DecideCall = { cost, mode: charge ? "charge" : "peek", units };
+  if (store.runNow === undefined) {
+    return store
+      .run(decide, call)
+      .then((reply) => readDecision(counters, units, cost, charge, source, reply));
+  }
+  const reply = store.runNow(decide, call);
+  return Promise.resolve(readDecision(counters, units, cost, charge, source, reply));
+}
+
+function readDecision(
+  counters: Counters,
+  units: readonly GroupUnit[],
+  cost: number,
+  charge: boolean,
+  source: DecisionSource,
+  reply: readonly number[],
+): Decision {
   const { allowed, receipt, states } = readReply(counters, units, cost, reply);
-  return { allowed, limits: present(states), receipts: allowed && charge ? [receipt] : [] };
+  const receipts = allowed && charge ? [receipt] : NOTHING;
+  return new CountedDecision(counters, {
+    allowed,
+    limits: present(states),
+    cost,
+    source,
+    receipts,
+  });
 }
 
 /** Gives back on a store of this process; true if something was. */

@@ -29,19 +29,11 @@ export function prepareWithoutStore(counters: Counters, failure: FailurePolicy):
   const local = sharedBy(counters.store.owner, "local-counts", () => memoryStore());
   const shareOf = shareLimits(counters.groups, failure.localShare);
 
-  async function countLocally(
-    units: readonly GroupUnit[],
-    cost: number,
-    charge: boolean,
-  ): Promise<Decision> {
-    const answer = await decideOn(local, counters, units.map(shareOf), cost, charge);
-    const { allowed, limits, receipts } = answer;
-    return new CountedDecision(counters, { allowed, limits, cost, source: "local", receipts });
-  }
-
   return {
     async decide(units, cost, charge) {
-      if (onUnavailable === "local") return countLocally(units, cost, charge);
+      if (onUnavailable === "local") {
+        return decideOn(local, counters, units.map(shareOf), cost, charge, "local");
+      }
       return new CountedDecision(counters, {
         allowed: onUnavailable === "allow",
         limits: [],

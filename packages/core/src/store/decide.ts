@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { decideLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
-import type { Unit } from "./unit.ts";
-import { keepUnit, keysOf, openUnit } from "./unit.ts";
+import type { OpenUnit, Unit } from "./unit.ts";
+import { keepReported, keysOf, openUnit } from "./unit.ts";
 
 export type DecideMode = "charge" | "peek" | "ask";
 
@@ -34,29 +34,43 @@ export const decide: Step<DecideCall> = {
     units.length + 4 * units.reduce((n, { limits }) => n + limits.length, 0),
 
   twin({ cost, mode, units }, memory, moment) {
-    const opened = units.map((unit) => openUnit(unit, memory, moment));
-    const waits = units.flatMap(({ limits }, u) =>
-      limits.map(({ algorithm, quota }, i) => algorithm.wait(opened[u]?.states[i], quota, cost)),
-    );
-    const allowed = waits.every((wait) => wait === 0);
+    const opened: OpenUnit[] = [];
     const reply = [moment.now];
-    let asked = 0;
+    let allowed = true;
     for (let u = 0; u < units.length; u += 1) {
       const unit = units[u] as Unit;
-      const open = opened[u] as (typeof opened)[number];
+      const open = openUnit(unit, memory, moment);
+      opened.push(open);
       reply.push(open.birth);
       for (let i = 0; i < unit.limits.length; i += 1) {
         const { algorithm, quota } = unit.limits[i] as CompiledLimit;
-        let state = open.states[i];
-        if (allowed && mode !== "ask") {
-          if (mode !== "charge") state = algorithm.copy(state);
-          algorithm.spend(state, quota, cost);
-        }
-        const { remaining, reset, growth } = algorithm.report(state, quota);
-        reply.push(waits[asked] as number, remaining, reset, growth);
-        asked += 1;
+        const wait = algorithm.wait(open.states[i], quota, cost);
+        allowed &&= wait === 0;
+        reply.push(wait, 0, 0, 0);
       }
-      if (allowed && mode === "charge") keepUnit(unit, open, memory);
+    }
+    const spends = allowed && mode !== "ask";
+    const charges = allowed && mode === "charge";
+    let at = 1;
+    for (let u = 0; u < units.length; u += 1) {
+      const unit = units[u] as Unit;
+      const open = opened[u] as OpenUnit;
+      let share = 0;
+      let longest = 0;
+      at += 1;
+      for (let i = 0; i < unit.limits.length; i += 1) {
+        const { algorithm, quota, limit } = unit.limits[i] as CompiledLimit;
+        const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
+        if (spends) algorithm.spend(state, quota, cost);
+        const { remaining, reset, growth } = algorithm.report(state, quota);
+        reply[at + 1] = remaining;
+        reply[at + 2] = reset;
+        reply[at + 3] = growth;
+        at += 4;
+        share = Math.max(share, 1 - remaining / limit);
+        longest = Math.max(longest, reset);
+      }
+      if (charges) keepReported(unit, open, share, longest, memory);
     }
     return reply;
   },

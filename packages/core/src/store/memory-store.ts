@@ -41,20 +41,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   };
 }
 
+const { timeOrigin } = performance;
+
 function monotonicClock(): number {
-  return performance.timeOrigin + performance.now();
+  return timeOrigin + performance.now();
 }
 
-/** Reads a clock so that it never steps back: where it does, time goes on from the last moment. */
+/**
+ * Reads a clock so that it never steps back: where it does, time goes on from the last moment. There is one moment at a
+ * time, which changes with each reading.
+ */
 function createMoments(clock: Clock): () => Moment {
-  let now = 0;
+  const moment = { now: 0, birth: 0 };
   let ahead = 0;
-  let birth = 0;
   return () => {
     const read = readClock(clock);
-    if (read + ahead < now) ahead = now - read;
-    now = read + ahead;
-    birth += 1;
-    return { now, birth };
+    if (read + ahead < moment.now) ahead = moment.now - read;
+    moment.now = read + ahead;
+    moment.birth += 1;
+    return moment;
   };
 }

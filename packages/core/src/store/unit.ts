@@ -36,30 +36,50 @@ export interface OpenUnit {
 /** The state of a unit, brought to the present in place; a fresh one that is not kept yet when there is none. */
 export function openUnit(unit: Unit, memory: MemoryTable, { now, birth }: Moment): OpenUnit {
   const { limits } = unit;
-  const open = (memory.get(unit.key) as OpenUnit | undefined) ?? {
-    stamp: now,
-    birth,
-    states: limits.map(({ algorithm, quota }) => algorithm.fresh(quota)),
-  };
+  const open = (memory.get(unit.key) as OpenUnit | undefined) ?? freshUnit(limits, now, birth);
+  const { states } = open;
+  const elapsed = now - open.stamp;
   for (let i = 0; i < limits.length; i += 1) {
     const { algorithm, quota } = limits[i] as CompiledLimit;
-    algorithm.advance(open.states[i], quota, now - open.stamp, now);
+    algorithm.advance(states[i], quota, elapsed, now);
   }
   open.stamp = now;
   return open;
 }
 
-/** Keeps a unit that was charged, or given back to. */
+function freshUnit(limits: readonly CompiledLimit[], now: number, birth: number): OpenUnit {
+  return {
+    stamp: now,
+    birth,
+    states: limits.map(({ algorithm, quota }) => algorithm.fresh(quota)),
+  };
+}
+
+/** Keeps a unit that was given back to. */
 export function keepUnit(unit: Unit, open: OpenUnit, memory: MemoryTable): void {
   let share = 0;
   let reset = 0;
-  let entries = 0;
   for (let i = 0; i < unit.limits.length; i += 1) {
     const { algorithm, quota, limit } = unit.limits[i] as CompiledLimit;
     const report = algorithm.report(open.states[i], quota);
     share = Math.max(share, 1 - report.remaining / limit);
     reset = Math.max(reset, report.reset);
-    entries += algorithm.entries?.(open.states[i]) ?? 0;
   }
-  memory.set(unit.key, open, { share, expires: open.stamp + reset, entries }, open.stamp);
+  keepReported(unit, open, share, reset, memory);
+}
+
+/** Keeps a unit whose most used limit has used this share, and which is as if unused after `reset` microseconds. */
+export function keepReported(
+  { key, limits }: Unit,
+  open: OpenUnit,
+  share: number,
+  reset: number,
+  memory: MemoryTable,
+): void {
+  let entries = 0;
+  for (let i = 0; i < limits.length; i += 1) {
+    const { algorithm, hasLog } = limits[i] as CompiledLimit;
+    if (hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
+  }
+  memory.set(key, open, { share, expires: open.stamp + reset, entries }, open.stamp);
 }
