@@ -51,6 +51,8 @@ export class TargetLink {
   /** The report under way; there is one at most, where outcomes are collected. */
   #sending: Promise<void> | undefined;
   #asking: Promise<number> | undefined;
+  /** The last contact that told of outcomes. */
+  #telling: Promise<number> | undefined;
   /** The number of the contact by which the view was learned. */
   #learned = 0;
 
@@ -157,11 +159,14 @@ export class TargetLink {
 
   /** Sets the state by hand, for the whole fleet. Rejects as the store does: it is set for this process alone then. */
   async order(kind: number, empties: boolean): Promise<void> {
-    // What happened before the order is told before it.
+    // What happened before the order is told before it: orders and contacts do not wait for each other on the way.
+    if (this.#telling !== undefined) await this.#telling.catch(() => {});
     if (!this.#outbox.isEmpty) await this.look();
     const { heard, failure } = await this.#contacts.order(kind, empties);
     this.#learn(heard);
     if (failure !== undefined) throw failure;
+    // A later contact was heard before it, and may have been at the store before it as well.
+    if (this.#learned !== heard.number) await this.look();
   }
 
   #answerOpen(view: View): number | undefined {
@@ -203,9 +208,10 @@ export class TargetLink {
   /** One contact; at once, where the store is memory. Returns the answer to a call that was asked for. */
   #contact(told: Told, question: Question): number | Promise<number> {
     const heard = this.#contacts.contact(told, question);
-    return heard instanceof Promise
-      ? heard.then((later) => this.#learn(later))
-      : this.#learn(heard);
+    if (!(heard instanceof Promise)) return this.#learn(heard);
+    const learned = heard.then((later) => this.#learn(later));
+    if (told.outcomes !== undefined) this.#telling = learned;
+    return learned;
   }
 
   /** All that waits to be told. */

@@ -1,0 +1,69 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Breaker, BreakerOptions } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import type { TcpProxy } from "../../support/tcp-proxy.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+
+/** Orders and contacts are scripts of their own. While one of a kind is under way the next of its kind waits, and others go. */
+
+let proxy: TcpProxy;
+let redis: Redis;
+beforeEach(async () => {
+  proxy = await startTcpProxy({ socket: inject("redisSocket") });
+  redis = new Redis(proxy.port, "127.0.0.1");
+});
+afterEach(async () => {
+  redis.disconnect();
+  await proxy.close();
+});
+
+async function start(name: string, options: BreakerOptions<never>): Promise<Breaker<string>> {
+  const store = redisStore(redis);
+  const breaker = createBreaker<string>({ name, store, storeTimeout: "1m", ...options } as never);
+  onTestFinished(() => breaker.close());
+  await breaker.reset();
+  await breaker.for("other").reset();
+  return breaker;
+}
+
+/** Makes what is asked wait behind something of its kind that is under way, and lets all go once it was asked. */
+async function askBehind(first: () => Promise<unknown>, ask: () => Promise<unknown>) {
+  proxy.hold("replies");
+  const under = first();
+  await nextTurn();
+  const asked = ask();
+  await nextTurn();
+  proxy.pass();
+  await Promise.all([under, asked]);
+}
+
+describe("an order is the last word", () => {
+  test.each([
+    ["a report waits that was", "1m", (breaker: Breaker<string>) => breaker.snapshot()],
+    ["outcomes wait that were", 0, async () => {}],
+  ] as const)("where %s made before it", async (what, flushInterval, report) => {
+    const breaker = await start(what, { flushInterval, minimumCalls: 4 });
+    const other = breaker.for("other");
+    await askBehind(
+      () => other.snapshot(),
+      () => {
+        const recorded = Array.from({ length: 4 }, () => breaker.record("failure"));
+        return Promise.all([...recorded, report(breaker), breaker.reset()]);
+      },
+    );
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0 });
+  });
+
+  test("where it waits itself, and a look that was made after it does not", async () => {
+    const breaker = await start("ordered", { flushInterval: "1m" });
+    const other = breaker.for("other");
+    await askBehind(
+      () => other.reset(),
+      () => Promise.all([breaker.forceOpen(), breaker.snapshot()]),
+    );
+    expect(await breaker.admit()).toMatchObject({ allowed: false, state: "forced-open" });
+  });
+});
