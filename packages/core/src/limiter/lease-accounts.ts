@@ -11,14 +11,13 @@ import {
   closeAccount,
   deny,
   grant,
-  leaseTime,
   lose,
   openAccount,
   receiptFor,
   takeEnded,
 } from "./lease-book.ts";
-import type { Told } from "./lease-told.ts";
-import { resetsOf, roomOf } from "./lease-told.ts";
+import type { Told } from "./lease-reply.ts";
+import { leaseOf, roomOf } from "./lease-reply.ts";
 import { readReply } from "./read-reply.ts";
 import type { StoreReturns } from "./store-returns.ts";
 import type { StoreWatch } from "./store-watch.ts";
@@ -117,8 +116,7 @@ export class LeaseAccounts {
       return;
     }
     denials.forgetKnown(units, received);
-    const time = leaseTime(this.#rule, unit.limits, resetsOf(unit.group, reply));
-    const lease = { receipt, sent, until: sent + time, left: cost };
+    const lease = leaseOf(this.#rule, unit.group, receipt, reply, sent);
     if (account.isClosed) {
       this.#giveBack([lease]);
       return;

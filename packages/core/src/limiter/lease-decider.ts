@@ -6,8 +6,8 @@ import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
 import type { Lease, LeaseRule } from "./lease-book.ts";
 import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
-import type { Told } from "./lease-told.ts";
-import { tellLimits } from "./lease-told.ts";
+import type { Told } from "./lease-reply.ts";
+import { tellLimits } from "./lease-reply.ts";
 import type { GroupUnit } from "./units.ts";
 
 /** What was charged for a decision that a lease paid: its units can go back where they came from. */

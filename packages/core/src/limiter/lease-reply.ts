@@ -1,6 +1,9 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { LimitState } from "../decision.ts";
+import type { Receipt } from "../store/refund.ts";
 import type { Group } from "./counters.ts";
+import type { Lease, LeaseRule } from "./lease-book.ts";
+import { leaseTime } from "./lease-book.ts";
 import { LIMIT_NUMBERS, REPLY_HEAD, readState, UNIT_HEAD } from "./read-reply.ts";
 
 /** What the store told of a subject's limits, with the last lease it was asked for. */
@@ -11,9 +14,17 @@ export interface Told {
   readonly received: number;
 }
 
-/** Microseconds until each limit is as if unused. */
-export function resetsOf(group: Group, reply: readonly number[]): number[] {
-  return group.limits.map((_, i) => reply[placeOf(i) + 2] as number);
+/** The lease that the store charged, and said so in a reply. `sent` is when it was asked, before it could decide. */
+export function leaseOf(
+  rule: LeaseRule,
+  { limits }: Group,
+  receipt: Receipt,
+  reply: readonly number[],
+  sent: number,
+): Lease {
+  const resets = limits.map((_, i) => reply[placeOf(i) + 2] as number);
+  const until = sent + leaseTime(rule, limits, resets);
+  return { receipt, sent, until, left: receipt.cost };
 }
 
 /** Units that remain in the limit that has least. */

@@ -1,0 +1,76 @@
+import type { Limit } from "@headgate/core";
+import {
+  fixedWindow,
+  gcra,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
+import type { GroupUnit } from "../../packages/core/src/limiter/units.ts";
+import { unitsOf } from "../../packages/core/src/limiter/units.ts";
+import { SCALE } from "../conformance/histories.ts";
+import type { Bounds } from "./explore.ts";
+import { explore } from "./explore.ts";
+import type { Monitor } from "./monitor.ts";
+import { watchEachWindow, watchRate, watchWindow } from "./monitor.ts";
+import type { Setting } from "./small-world.ts";
+import { TICK } from "./small-world.ts";
+
+/** Milliseconds. */
+const ticks = (n: number): number => (n * TICK) / 1_000;
+
+/** A limit, and who watches that it keeps what `docs/guarantees.md` says. */
+const LIMITS: readonly (readonly [name: string, limit: Limit, monitor: Monitor])[] = [
+  ["gcra", gcra({ limit: 3, window: ticks(3) }), watchRate(3, 1, 1)],
+  ["tokenBucket", tokenBucket({ capacity: 3, refill: 1, every: ticks(2) }), watchRate(3, 1, 2)],
+  ["fixedWindow", fixedWindow({ limit: 3, window: ticks(2) }), watchEachWindow(3)],
+  [
+    "fixedWindow by the clock",
+    fixedWindow({ limit: 3, window: ticks(2), align: "clock" }),
+    watchEachWindow(3),
+  ],
+  ["slidingWindow", slidingWindow({ limit: 3, window: ticks(2) }), watchWindow(6, 2)],
+  [
+    "slidingWindow in buckets",
+    slidingWindow({ limit: 3, window: ticks(4), buckets: 2 }),
+    watchWindow(3, 4),
+  ],
+  ["slidingLog", slidingLog({ limit: 3, window: ticks(2) }), watchWindow(3, 2)],
+];
+
+interface Size extends Bounds {
+  readonly max: number;
+  /** In ticks. */
+  readonly ttl: number;
+  /** So many worlds at least: fewer mean that something does not happen any more. */
+  readonly worlds: number;
+}
+
+const SIZES: readonly Size[] = [
+  { max: 2, ttl: 1, processes: 2, ticks: 2, crashes: 0, costs: [1], worlds: 10_000 },
+  { max: 3, ttl: 1, processes: 2, ticks: 1, crashes: 1, costs: [1, 2], worlds: 2_000 },
+];
+
+const LONG: readonly Size[] = [
+  { max: 2, ttl: 2, processes: 2, ticks: 3, crashes: 1, costs: [1], worlds: 50_000 },
+  { max: 3, ttl: 2, processes: 2, ticks: 2, crashes: 1, costs: [1, 2], worlds: 10_000 },
+  { max: 2, ttl: 1, processes: 3, ticks: 1, crashes: 1, costs: [1], worlds: 10_000 },
+];
+
+describe.each(LIMITS)("all that can happen with leases of %s", (_, limit, monitor) => {
+  const hasWindows = limit.algorithm === "fixedWindow";
+  const counters = compileCounters("api", limit, memoryStore());
+  const [unit] = unitsOf(counters, "ann") as [GroupUnit];
+
+  test.each(SCALE === 1 ? SIZES : LONG)(
+    "$processes processes, leases of $max for $ttl ticks, $ticks ticks",
+    ({ max, ttl, worlds, ...bounds }) => {
+      const rule = { max, ttl: ttl * TICK, share: 1 };
+      const setting: Setting = { counters, unit, rule, monitor, hasWindows };
+      expect(explore(setting, bounds)).toBeGreaterThan(worlds);
+    },
+  );
+});
