@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
   },
 });
 const isQuick = options.quick;
-const rounds = Number(options.rounds ?? (isQuick ? 3 : 9));
+const rounds = Number(options.rounds ?? (isQuick ? 3 : 7));
 const chosen = options.only.split(",");
 const unknown = chosen.filter((name) => !NAMES.includes(name));
 if (unknown.length > 0 || !(rounds >= 1)) {

@@ -4,10 +4,12 @@ import { CHANNELS } from "@headgate/core";
 import { openClient } from "../clients.mjs";
 import { answer, readSetup } from "../other-process.mjs";
 
-/** Not the share of the store is to be measured that it did not have. */
+/** A decision that the store did not take is not what is measured. */
 subscribe(CHANNELS.degraded, ({ reason }) => {
   throw reason;
 });
+
+process.env["NODE_ENV"] = "production";
 
 const setup = readSetup();
 const client = setup.variant.endsWith("Redis")

@@ -12,8 +12,11 @@ import { quantile } from "../statistics.mjs";
 const FILE = join(import.meta.dirname, "../http/application.mjs");
 const FRAMEWORKS = { fastify: FASTIFY, express: EXPRESS };
 const CONNECTIONS = 64;
-const DURATION_MS = 1_000;
-const QUICK_DURATION_MS = 200;
+const DURATION_MS = 800;
+const QUICK_DURATION_MS = 250;
+/** Express is not compiled to the end before some ten thousand requests. */
+const WARM_UP_MS = 2_500;
+const QUICK_WARM_UP_MS = 500;
 
 /** Headers of a limiter; an application sends the others by itself. */
 const LIMITER_HEADERS = /^(x-ratelimit|ratelimit|retry-after$|cache-control$)/;
@@ -26,6 +29,9 @@ export async function run({ rounds, isQuick, log }) {
   for (const framework of Object.keys(FRAMEWORKS)) {
     log(framework);
     const applications = await startAll(framework, redis.port);
+    for (const { child, port, row } of applications) {
+      await measure(child, port, row.outcome, isQuick ? QUICK_WARM_UP_MS : WARM_UP_MS);
+    }
     rows.push(
       ...(await measureInRounds(
         { rounds, isQuick },
