@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { PendingCall } from "./call-batch.ts";
-import { CallQueue, MAX_TOGETHER } from "./call-queue.ts";
+import { CallQueue, ENOUGH, MAX_TOGETHER } from "./call-queue.ts";
 
 /** Scripts that were sent, each with the names of its calls; answered by hand. */
 function startQueue() {
@@ -102,19 +102,32 @@ describe("a queue of calls", () => {
     expect(names()).toEqual([["a"], ["b"]]);
   });
 
-  test("sends full batches only, and does not wait with one that is full", async () => {
+  test("sends what is enough though a script is under way, half of it at a time", async () => {
     const { add, sent, answer } = startQueue();
     add("first");
     await tick();
-    add(...many(2 * MAX_TOGETHER + 5));
+    add(...many(ENOUGH - 1));
     await tick();
-    expect(sent.map(({ names }) => names.length)).toEqual([1, MAX_TOGETHER, MAX_TOGETHER]);
+    expect(sent).toHaveLength(1);
+    add(...many(ENOUGH + 1, "d"));
+    await tick();
+    expect(sent.map(({ names }) => names.length)).toEqual([1, ENOUGH, ENOUGH]);
+    add(...many(ENOUGH + 5, "e"));
+    await tick();
+    expect(sent.map(({ names }) => names.length)).toEqual([1, ENOUGH, ENOUGH, ENOUGH]);
     // Something is still under way, so the rest is better kept for company.
     await answer(0);
-    expect(sent).toHaveLength(3);
-    await answer(1);
-    await answer(2);
-    expect(sent[3]?.names).toEqual(many(2 * MAX_TOGETHER + 5).slice(-5));
+    expect(sent).toHaveLength(4);
+    for (const script of [1, 2, 3]) await answer(script);
+    expect(sent[4]?.names).toEqual(many(ENOUGH + 5, "e").slice(-5));
+  });
+
+  test("sends no more than 64 together", async () => {
+    const { add, sent } = startQueue();
+    add(...many(4 * MAX_TOGETHER));
+    await tick();
+    expect(sent.map(({ names }) => names.length)).toEqual([64, 64, 64, 32, 32]);
+    expect(sent.flatMap(({ names }) => names)).toEqual(many(4 * MAX_TOGETHER));
   });
 
   test("has sixteen scripts under way at most, and goes on with each answer", async () => {
@@ -130,8 +143,11 @@ describe("a queue of calls", () => {
 
   test("does not wait for ever for scripts whose answers are lost", async () => {
     const { add, sent } = startQueue();
-    add(...many(16 * MAX_TOGETHER));
-    await tick();
+    for (let script = 0; script < 16; script += 1) {
+      add(...many(ENOUGH));
+      await tick();
+    }
+    expect(sent).toHaveLength(16);
     add("late");
     vi.advanceTimersByTime(999);
     expect(sent).toHaveLength(16);

@@ -6,6 +6,12 @@ import type { PendingCall } from "./call-batch.ts";
  */
 export const MAX_TOGETHER = 64;
 
+/**
+ * So many are a batch worth sending while a script is under way. Of more than that half go at a time, so that the server
+ * decides one half while this process reads what it said of the other.
+ */
+export const ENOUGH = 32;
+
 /** So many keys, for decisions of many units. */
 const MAX_KEYS = 256;
 
@@ -20,7 +26,7 @@ const LONGEST_WAIT_MS = 1;
 
 /**
  * Sends calls to one place: at once when nothing is under way, at the end of the tick, so that those who ask in one tick go
- * together. While a script is under way calls gather until it is answered, a full batch is there, or a millisecond is over.
+ * together. While a script is under way calls gather until it is answered, enough are there, or a millisecond is over.
  */
 export class CallQueue {
   readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
@@ -39,7 +45,7 @@ export class CallQueue {
 
   add(call: PendingCall): void {
     this.#waiting.push(call);
-    if (this.#underWay.size === 0 || this.#waiting.length >= MAX_TOGETHER) this.#schedule();
+    if (this.#underWay.size === 0 || this.#waiting.length >= ENOUGH) this.#schedule();
     else this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
   }
 
@@ -60,7 +66,7 @@ export class CallQueue {
   /** Sends what is not better kept for company. */
   flush(): void {
     this.#isScheduled = false;
-    this.#sendBatches(this.#underWay.size === 0 ? 1 : MAX_TOGETHER);
+    this.#sendBatches(this.#underWay.size === 0 ? 1 : ENOUGH);
   }
 
   /** Sends batches of at least so many calls. */
@@ -69,7 +75,7 @@ export class CallQueue {
       const calls = this.#take();
       if (calls.length === 0) break;
       void this.#sendTogether(calls);
-      least = MAX_TOGETHER;
+      least = ENOUGH;
     }
     if (this.#waiting.length > 0) {
       this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
@@ -89,12 +95,13 @@ export class CallQueue {
   /** The calls that go next. Those whom nobody waits for any more are not sent at all: nothing is charged for them. */
   #take(): PendingCall[] {
     const waiting = this.#waiting;
+    const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(waiting.length / 2)));
     const calls: PendingCall[] = [];
     const clock = waiting[0]?.clock;
     let keys = 0;
     let taken = 0;
     for (const call of waiting) {
-      const isFull = calls.length >= MAX_TOGETHER || keys >= MAX_KEYS;
+      const isFull = calls.length >= most || keys >= MAX_KEYS;
       if (isFull || call.clock !== clock) break;
       taken += 1;
       if (call.waiter?.isOver) continue;
