@@ -38,7 +38,7 @@ function answer(
   if (reply.sent) return false;
   for (const [name, value] of verdict.headers) {
     if (value === undefined) reply.removeHeader(name);
-    else reply.header(name, value);
+    else reply.header(fieldOf(name), value);
   }
   if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
   if (verdict.kind === "allowed") return true;
@@ -48,6 +48,17 @@ function answer(
     return letAnswer(onDenied, request, reply, verdict);
   }
   return reject(reply, verdict.rejection);
+}
+
+/** Header names as Fastify keeps them, which would lower their case for every request. */
+const fields = new Map<string, string>();
+
+function fieldOf(name: string): string {
+  const known = fields.get(name);
+  if (known !== undefined) return known;
+  const field = name.toLowerCase();
+  fields.set(name, field);
+  return field;
 }
 
 function reject(reply: FastifyReply, { contentType, body }: Rejection): false {

@@ -14,9 +14,16 @@ type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: KnownRoute
 
 /** Shared by every copy of this package in the process, because they all see the same routes. */
 const ROUTES: unique symbol = Symbol.for("@headgate/fastify.routes") as never;
-const shared = globalThis as { [ROUTES]?: WeakMap<object, Set<KnownRoute>> };
+const SERVERS: unique symbol = Symbol.for("@headgate/fastify.servers") as never;
+const shared = globalThis as {
+  [ROUTES]?: WeakMap<object, Set<KnownRoute>>;
+  [SERVERS]?: WeakSet<object>;
+};
 shared[ROUTES] ??= new WeakMap();
+shared[SERVERS] ??= new WeakSet();
 const routesByServer = shared[ROUTES];
+/** Those whose routes have all been noted. */
+const knownServers = shared[SERVERS];
 
 /*
  * A plugin runs after the routes that were added before it, in the same scope even when its registration stands first and is
@@ -25,6 +32,7 @@ const routesByServer = shared[ROUTES];
  */
 subscribe("fastify.initialization", (message) => {
   const { fastify } = message as { fastify: FastifyInstance };
+  knownServers.add(fastify.server);
   fastify.addHook("onRoute", function (this: FastifyInstance, options) {
     noteRoute(this, options);
   });
@@ -62,6 +70,11 @@ function findGetRoute(
       config?.rateLimit === head.config?.rateLimit &&
       [method].flat().includes("GET"),
   );
+}
+
+/** Whether every route of an application was noted: not where it was made before Headgate was loaded. */
+export function areRoutesKnown(scope: FastifyInstance): boolean {
+  return knownServers.has(scope.server);
 }
 
 /** The routes with a rate limit that were added to a scope, or inside it, so far. */

@@ -1,11 +1,12 @@
+import { HeadgateError } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
-import { isFirst, partsOf, toError } from "@headgate/core/http";
+import { formatReceived, isFirst, partsOf, toError } from "@headgate/core/http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
 import type { Headgate, RateLimitHook } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";
-import { forgetRoute, noteRoute, routeOf, routesIn } from "./known-routes.ts";
+import { areRoutesKnown, forgetRoute, noteRoute, routeOf, routesIn } from "./known-routes.ts";
 import { writeNotice } from "./operator-log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
@@ -35,8 +36,8 @@ export async function headgatePlugin(
   const plugin = { options, rule, name: pluginName, store };
   /** Rules by their route, or by its config where the route is not known. */
   const routeRules = new WeakMap<object, Rule>();
-  /** The hooks in which any rule decides. */
-  const usedHooks = new Set<HookName>([rule.hook]);
+  /** The hooks in which any rule decides: one that is added for nothing would cost every request. */
+  const usedHooks = new Set<HookName>();
 
   function addRule(owner: string, routeOptions: RouteRateLimitOptions, name?: string): Rule {
     const added = makeRouteRule(owner, routeOptions, name, plugin, warn);
@@ -49,9 +50,12 @@ export async function headgatePlugin(
     const known = routeRules.get(key);
     if (known !== undefined) return known;
     const name = routeName(pluginName, route);
-    const added = addRule(`headgate on ${name}`, limit, name);
+    const owner = `headgate on ${name}`;
+    validateRouteOptions(owner, limit);
+    // Better no answer than one without the limit.
+    if (!usedHooks.has(limit.hook ?? rule.hook)) throw lateHook(owner, limit.hook);
+    const added = addRule(owner, limit, name);
     routeRules.set(key, added);
-    usedHooks.add(added.hook);
     return added;
   }
 
@@ -70,7 +74,7 @@ export async function headgatePlugin(
     return routeRuleOf(routeOf(config) ?? config, limit, route);
   }
 
-  /** Every request passes here in each hook, the first time in `onRequest`. */
+  /** Every request passes here in each hook that is used, the first time in `onRequest`. */
   function decideIn(
     hook: HookName,
     request: FastifyRequest,
@@ -82,12 +86,19 @@ export async function headgatePlugin(
     let applied: Rule | undefined;
     let failure: Error | undefined;
     try {
-      if (hook === "onRequest" || usedHooks.has(hook)) applied = ruleOf(request);
+      applied = ruleOf(request);
     } catch (error) {
       failure = toError(error);
     }
     if (applied?.hook !== hook) done(failure);
     else decideRequest(applied.guard, applied.onDenied, request, reply, done);
+  }
+
+  function useHook(hook: HookName): void {
+    if (usedHooks.has(hook)) return;
+    usedHooks.add(hook);
+    const decide = hookOf((request, reply, done) => decideIn(hook, request, reply, done));
+    app.addHook(hook as "onRequest", decide);
   }
 
   decorate(app, headgate, (routeOptions) => {
@@ -99,7 +110,10 @@ export async function headgatePlugin(
   app.addHook("onRoute", function (this: FastifyInstance, routeOptions) {
     const limit = routeOptions.config?.rateLimit;
     try {
-      if (isLimited(limit)) validateRouteOptions(`headgate on ${routeOptions.url}`, limit);
+      if (isLimited(limit)) {
+        validateRouteOptions(`headgate on ${routeOptions.url}`, limit);
+        useHook(limit.hook ?? rule.hook);
+      }
     } catch (error) {
       forgetRoute(this, routeOptions);
       throw error;
@@ -113,9 +127,12 @@ export async function headgatePlugin(
       if (isLimited(limit) && isOwner(route.scope)) routeRuleOf(route, limit, route.options);
     }
   });
+  // What is no options is refused once all routes are there.
+  const named = routesIn(app).map(({ options }) => Object(options.config?.rateLimit).hook);
   for (const hook of HOOKS) {
-    const decide = hookOf((request, reply, done) => decideIn(hook, request, reply, done));
-    app.addHook(hook as "onRequest", decide);
+    // A route that nobody knows of may name any of them.
+    const isNamed = !areRoutesKnown(app) || named.includes(hook);
+    if (hook === "onRequest" || hook === rule.hook || isNamed) useHook(hook);
   }
   app.addHook("onClose", async () => {
     teller.stop();
@@ -134,8 +151,8 @@ function isLimited(
 function hookOf(
   decide: (request: FastifyRequest, reply: FastifyReply, done: Done) => void,
 ): RateLimitHook {
-  return (request: object, reply: object, ...rest: unknown[]) =>
-    decide(request as FastifyRequest, reply as FastifyReply, rest.at(-1) as Done);
+  return (request: object, reply: object, payload: unknown, done = payload) =>
+    decide(request as FastifyRequest, reply as FastifyReply, done as Done);
 }
 
 /** What a second plugin of the same scope finds there stays: the first one reads the routes' config. */
@@ -148,4 +165,11 @@ function decorate(
   app.decorate("headgate", headgate);
   app.decorate("rateLimit", rateLimit);
   if (!app.hasRequestDecorator("rateLimit")) app.decorateRequest("rateLimit", null);
+}
+
+function lateHook(owner: string, hook: HookName | undefined): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: hook ${formatReceived(hook)} was set when the route had been added already; set it where the route is added`,
+  );
 }

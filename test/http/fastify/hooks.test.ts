@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
-import type { HookName } from "@headgate/fastify";
+import type { HookName, RouteRateLimitOptions } from "@headgate/fastify";
 import headgate, { gcra } from "@headgate/fastify";
 import type { FastifyRequest } from "fastify";
 import Fastify from "fastify";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { start } from "./start.ts";
 
 const limits = gcra({ limit: 2, window: "1h" });
@@ -140,4 +140,63 @@ test("preParsing hooks of others may still replace the body", async () => {
   await start(app);
   const answer = await app.inject({ method: "POST", url: "/", payload: { said: "before" } });
   expect(answer.json()).toEqual({ said: "after." });
+});
+
+test("hooks that nobody decides in are not added: each would cost every request", async () => {
+  const app = Fastify();
+  const addHook = vi.spyOn(app, "addHook");
+  const added = () =>
+    addHook.mock.calls.map(([name]) => name).filter((name) => HOOKS.includes(name as HookName));
+  app.get("/early", { config: { rateLimit: { hook: "preValidation" } } }, async () => "ok");
+  await app.register(headgate, { limits });
+  expect(added()).toEqual(["onRequest", "preValidation"]);
+  app.register(async (scope) => {
+    scope.get("/late", { config: { rateLimit: { hook: "preHandler" } } }, async () => "ok");
+    scope.get("/later", { config: { rateLimit: { hook: "preHandler" } } }, async () => "ok");
+  });
+  app.get("/", { config: { rateLimit: { cost: 2 } } }, async () => "ok");
+  const ask = await start(app);
+  expect(added()).toEqual(["onRequest", "preValidation", "preHandler"]);
+  for (const [remoteAddress, url] of Object.entries({
+    "10.0.0.1": "/early",
+    "10.0.0.2": "/later",
+  })) {
+    const ask = () => app.inject({ url, remoteAddress });
+    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("1");
+    expect((await ask()).headers["x-ratelimit-remaining"]).toBe("0");
+    expect((await ask()).statusCode).toBe(429);
+  }
+  expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("0");
+});
+
+test("a route that was decided in another hook after all is an error, not an unlimited route", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits });
+  // Runs after the plugin has seen the route.
+  app.addHook("onRoute", (route) => {
+    if (route.url === "/late")
+      route.config = { ...route.config, rateLimit: { hook: "preHandler" } };
+  });
+  app.get("/late", async () => "ok");
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  for (let i = 0; i < 2; i += 1) {
+    const { status, text } = await ask("/late");
+    expect(status).toBe(500);
+    expect(text).toContain("HEADGATE_INVALID_OPTION");
+    expect(text).toContain('hook \\"preHandler\\" was set when the route had been added already');
+  }
+  expect((await ask("/")).status).toBe(200);
+});
+
+test("so it is at boot, where the route is known", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits });
+  const rateLimit: RouteRateLimitOptions & { hook?: HookName } = { cost: 1 };
+  app.get("/", { config: { rateLimit } }, async () => "ok");
+  Object.assign(rateLimit, { hook: "preHandler" });
+  await expect(app.ready()).rejects.toMatchObject({
+    code: "HEADGATE_INVALID_OPTION",
+    message: expect.stringContaining("GET /: hook"),
+  });
 });

@@ -17,6 +17,11 @@ test("routes that were added before Headgate was loaded have their limits all th
   app.get("/other", config({ limits: two }), async () => "other");
   app.get("/free", config(false), async () => "free");
   app.get("/dear", config({ cost: 3 }), async () => "dear");
+  const key = ({ query }: { query: { id: string } }) => query.id;
+  app.addHook("preHandler", async (request) => {
+    Object.assign(request, { query: { id: request.url.slice(-1) } });
+  });
+  app.get("/later", config({ limits: one, hook: "preHandler", key }), async () => "later");
   app.get("/bad", config({ limits: { ...two, limit: -1 } }), async () => "bad");
   app.post("/own", config({ limits: one }), async () => "posted");
   const byVersion = (version: string) => ({ ...config({ limits: two }), constraints: { version } });
@@ -32,6 +37,8 @@ test("routes that were added before Headgate was loaded have their limits all th
   expect((await ask("/other")).headers["ratelimit"]).toMatch(/^"two";r=1;/);
   expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
   expect((await ask("/dear")).headers["ratelimit"]).toMatch(/^"ten";r=7;/);
+  for (const status of [200, 429]) expect((await ask("/later?a")).status).toBe(status);
+  expect((await ask("/later?b")).status).toBe(200);
   for (const status of [500, 500]) expect((await ask("/bad")).status).toBe(status);
   const version = (text: string) => ask("/versions", { headers: { "accept-version": text } });
   for (const status of [200, 200, 429]) expect((await version("1.x")).status).toBe(status);

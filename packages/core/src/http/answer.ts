@@ -9,6 +9,8 @@ import type { Verdict } from "./verdict.ts";
 /** RFC 6585 §4: an answer with status 429 must not be stored by a cache; nor is one with status 503 worth keeping. */
 const NO_STORE: Header = ["Cache-Control", "no-store"];
 
+const NONE: readonly Header[] = [];
+
 /** `X-RateLimit-*`, to be taken off again where a limiter that tells nothing denies after one that told of room. */
 const NO_LEGACY: readonly Header[] = [
   ["X-RateLimit-Limit", undefined],
@@ -20,9 +22,7 @@ const NO_LEGACY: readonly Header[] = [
 export function answerTo(told: readonly ToldDecision[], nowMs: number): Verdict {
   const binding = bindingAmong(told);
   const { decision } = binding;
-  const headers: Header[] = [];
-  addLegacy(headers, told, binding, nowMs);
-  addStandard(headers, told);
+  const headers = [...legacyHeaders(told, binding, nowMs), ...standardHeaders(told)];
   if (decision.allowed) return { kind: "allowed", decision, headers };
   const retryAfter = formatRetryAfter(decision);
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);
@@ -46,23 +46,23 @@ function bindingAmong(told: readonly ToldDecision[]): ToldDecision {
   return told.find(({ decision }) => decision === binding) as ToldDecision;
 }
 
-function addLegacy(
-  headers: Header[],
+function legacyHeaders(
   told: readonly ToldDecision[],
   binding: ToldDecision,
   nowMs: number,
-): void {
-  const shown = told.filter((one) => one.headers.legacy && hasNumbers(one.decision));
-  if (shown.length === 0) return;
-  if (!binding.decision.allowed && !shown.includes(binding)) {
-    headers.push(...NO_LEGACY);
-    return;
-  }
-  const visible = bindingAmong(shown);
-  headers.push(...formatLegacy(visible.decision, visible.headers.legacyReset ?? "delta", nowMs));
+): readonly Header[] {
+  const shown = told.length === 1 && showsNumbers(binding) ? told : told.filter(showsNumbers);
+  if (shown.length === 0) return NONE;
+  if (!binding.decision.allowed && !shown.includes(binding)) return NO_LEGACY;
+  const { decision, headers } = bindingAmong(shown);
+  return formatLegacy(decision, headers.legacyReset ?? "delta", nowMs);
 }
 
-function addStandard(headers: Header[], told: readonly ToldDecision[]): void {
+function showsNumbers({ decision, headers }: ToldDecision): boolean {
+  return headers.legacy === true && hasNumbers(decision);
+}
+
+function standardHeaders(told: readonly ToldDecision[]): readonly Header[] {
   let policy = "";
   let remaining = "";
   for (const { decision, headers, text } of told) {
@@ -71,8 +71,11 @@ function addStandard(headers: Header[], told: readonly ToldDecision[]): void {
     policy += separator + (text?.policy ?? formatPolicy(decision.limits));
     remaining += separator + formatRemaining(decision.limits, text?.names);
   }
-  if (policy === "") return;
-  headers.push(["RateLimit-Policy", policy], ["RateLimit", remaining]);
+  if (policy === "") return NONE;
+  return [
+    ["RateLimit-Policy", policy],
+    ["RateLimit", remaining],
+  ];
 }
 
 /** A decision that was taken without counting has nothing to tell. */

@@ -4,6 +4,9 @@ import ipaddr from "ipaddr.js";
 /** The network that counts as one IPv6 client when nothing else is said: what a provider gives one customer, at least. */
 export const DEFAULT_IPV6_PREFIX = 64;
 
+/** How Node writes the beginning of an IPv4-mapped IPv6 address: what a server that listens on both sees of every IPv4 client. */
+const MAPPED = "::ffff:";
+
 /**
  * The subject of a client's address: an IPv4 address as it is, an IPv4-mapped IPv6 address as the IPv4 address, any other
  * IPv6 address as its network of `ipv6Prefix` bits, without its zone. A port that a proxy left behind it is dropped.
@@ -11,6 +14,10 @@ export const DEFAULT_IPV6_PREFIX = 64;
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
   if (isIP(address) === 4) return address;
+  if (address.startsWith(MAPPED)) {
+    const mapped = address.slice(MAPPED.length);
+    if (isIP(mapped) === 4) return mapped;
+  }
   const bare = stripPort(address);
   if (isIP(bare) === 4) return bare;
   const withoutZone = bare.replace(/%.*$/s, "");

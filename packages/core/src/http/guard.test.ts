@@ -243,6 +243,7 @@ describe("one request", () => {
     let fails = true;
     const store: typeof memory = {
       ...memory,
+      runNow: undefined,
       run: (...call) => (fails ? Promise.reject(new Error("away")) : memory.run(...call)),
     };
     const base = createLimiter({ name: "base", limits, store });
@@ -367,7 +368,7 @@ describe("an error", () => {
   );
 
   test("is what the store's failure is", async () => {
-    const store = { ...memoryStore(), run: async () => Promise.reject(wrong) };
+    const store = { ...memoryStore(), runNow: undefined, run: async () => Promise.reject(wrong) };
     const guard = guardOf({ name: "a", limits, store });
     await expect(guard.check(request(), client)).rejects.toBe(wrong);
   });

@@ -8,8 +8,8 @@ import type { PolicyText } from "./policy-text.ts";
 
 /** What has been decided of one request so far, by all limiters on its way. */
 interface RequestState {
-  asked: object[];
-  readonly decisions: ToldDecision[];
+  asked: readonly object[];
+  decisions: readonly ToldDecision[];
   subjects: Subjects | undefined;
 }
 
@@ -28,13 +28,17 @@ interface Carrier {
   [STATE]?: RequestState;
 }
 
+const NONE: readonly never[] = [];
+
+/** Most requests meet one limiter; a list that grows would make room for many. */
+function withOne<One>(list: readonly One[], one: One): readonly One[] {
+  return list.length === 0 ? [one] : [...list, one];
+}
+
 function stateOf(request: object): RequestState {
   const carrier = request as Carrier;
-  const known = carrier[STATE];
-  if (known !== undefined) return known;
-  const state: RequestState = { asked: [], decisions: [], subjects: undefined };
-  carrier[STATE] = state;
-  return state;
+  carrier[STATE] ??= { asked: NONE, decisions: NONE, subjects: undefined };
+  return carrier[STATE];
 }
 
 /**
@@ -42,10 +46,10 @@ function stateOf(request: object): RequestState {
  * A limiter is asked once per request, however often it is mounted.
  */
 export function takeUnasked(request: object, limiter: Limiter): Limiter | undefined {
-  const { asked } = stateOf(request);
+  const state = stateOf(request);
   const { identity, parent, alone } = limiter[LIMITER];
-  const isAsked = asked.includes(identity);
-  if (!isAsked) asked.push(identity);
+  const isAsked = state.asked.includes(identity);
+  if (!isAsked) state.asked = withOne(state.asked, identity);
   const unaskedParent = parent && takeUnasked(request, parent);
   if (isAsked) return unaskedParent;
   return unaskedParent === parent ? limiter : alone;
@@ -66,7 +70,7 @@ export function addDecision(
   subjects: Subjects,
 ): readonly ToldDecision[] {
   const state = stateOf(request);
-  state.decisions.push(told);
+  state.decisions = withOne(state.decisions, told);
   state.subjects = subjects;
   return state.decisions;
 }
