@@ -27,6 +27,14 @@ describe("mulDiv", () => {
     },
   );
 
+  test.prop([numbers(53), numbers(45), numbers(45)], { numRuns: 5_000 })(
+    "is exact for every a whose units are below 2^53",
+    (a, b, n) => {
+      const isInRange = BigInt(a) * BigInt(b) < BigInt(Math.max(n, 1)) * 2n ** 53n;
+      if (isInRange) expectExact(a, b, Math.max(n, 1));
+    },
+  );
+
   test("is exact at the ends of its range and where products pass 2^53", () => {
     const ends = [
       0,

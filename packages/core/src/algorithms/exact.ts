@@ -19,26 +19,28 @@ export const NEVER = -1;
 /** The remainder that the last call of `mulDiv` left; a second return value without an allocation. */
 export let mulDivPart = 0;
 
-/** `a * b / n` as whole units, the remainder of n-ths in `mulDivPart`, for `a <= n < 2^45` and `b < 2^45`. */
+/** `a * b / n` as whole units, the remainder of n-ths in `mulDivPart`, for `b` and `n` < 2^45; exact where the units are below 2^53. */
 export function mulDiv(a: number, b: number, n: number): number {
   const product = a * b;
   if (product <= SAFE) {
     mulDivPart = product % n;
     return (product - mulDivPart) / n;
   }
-  // Long multiplication, 7 bits of b at a time: part * 128 + a * digit < 2^45 * 255 < 2^53.
+  // Long multiplication, 7 bits of b at a time: part * 128 + odd * digit < 2^45 * 255 < 2^53.
+  const odd = a % n;
+  const turned = ((a - odd) / n) * b;
   let whole = 0;
   let part = 0;
   let rest = b;
   for (let scale = 2 ** 42; scale >= 1; scale /= 128) {
     const digit = (rest - (rest % scale)) / scale;
     rest %= scale;
-    const sum = part * 128 + a * digit;
+    const sum = part * 128 + odd * digit;
     part = sum % n;
     whole = whole * 128 + (sum - part) / n;
   }
   mulDivPart = part;
-  return whole;
+  return turned + whole;
 }
 
 /** The greatest common divisor of two positive whole numbers. */

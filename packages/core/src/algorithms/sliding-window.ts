@@ -108,11 +108,16 @@ function fade(count: number, room: number, size: number): number {
 }
 
 function isUnused(counts: readonly number[]): boolean {
-  return counts.every((count) => count === 0);
+  for (let i = 0; i < counts.length; i += 1) {
+    if (at(counts, i) > 0) return false;
+  }
+  return true;
 }
 
 function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
+  let total = 0;
+  for (let i = 0; i < counts.length; i += 1) total += at(counts, i);
+  return total;
 }
 
 function at(counts: readonly number[], index: number): number {

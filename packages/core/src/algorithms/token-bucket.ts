@@ -83,27 +83,23 @@ const bucket: Algorithm<Debt, BucketQuota> = {
 /** Microseconds in which a debt of `whole + part / every` drains, rounded up. */
 function drainTime(quota: BucketQuota, whole: number, part: number): number {
   const { refill, every } = quota;
-  const odd = whole % refill;
-  const micros = mulDiv(odd, every, refill);
+  const debt = whole * every + part;
+  if (debt <= LONGEST) {
+    const rest = debt % refill;
+    return (debt - rest) / refill + (rest > 0 ? 1 : 0);
+  }
+  const micros = mulDiv(whole, every, refill);
   const rest = mulDivPart;
   const last = (rest + part) % refill;
-  const time =
-    ((whole - odd) / refill) * every + micros + (rest + part - last) / refill + (last > 0 ? 1 : 0);
+  const time = micros + (rest + part - last) / refill + (last > 0 ? 1 : 0);
   return Math.min(time, LONGEST);
 }
 
 /** Lets `elapsed` microseconds of refill reduce the debt. */
 function drain(debt: Debt, quota: BucketQuota, elapsed: number): void {
   const { refill, every } = quota;
-  const odd = elapsed % every;
-  const turned = ((elapsed - odd) / every) * refill;
-  if (turned > debt.whole) {
-    debt.whole = 0;
-    debt.part = 0;
-    return;
-  }
-  const units = mulDiv(odd, refill, every);
-  let whole = debt.whole - turned - units;
+  const units = mulDiv(elapsed, refill, every);
+  let whole = debt.whole - units;
   let part = debt.part - mulDivPart;
   if (part < 0) {
     whole -= 1;
