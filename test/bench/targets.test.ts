@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+
+interface Judgement {
+  readonly claim: string;
+  readonly measured: number;
+  readonly isReached: boolean;
+}
+
+// Modules without types.
+const targets: string = "./targets.mjs";
+const statistics: string = "./statistics.mjs";
+const { judge } = (await import(targets)) as { judge(rows: readonly object[]): Judgement[] };
+const { quantile } = (await import(statistics)) as {
+  quantile(numbers: readonly number[], share: number): number;
+};
+
+const BASE = { suite: "decisions", inFlight: 64, subjects: 1_000, limits: 1, isDenied: false };
+
+function judgementOf(claim: string, rows: readonly object[]): Judgement {
+  const found = judge(rows).find((one) => one.claim.startsWith(claim));
+  if (found === undefined) throw new Error(`there is no target ${claim}`);
+  return found;
+}
+
+function decisions(name: string, perSecond: readonly number[]): object {
+  return { ...BASE, library: "ioredis", name, perSecond };
+}
+
+test("quantiles lie between numbers where need be", () => {
+  expect(quantile([3, 1, 2], 0.5)).toBe(2);
+  expect(quantile([1, 2], 0.5)).toBe(1.5);
+  expect(quantile([10, 20, 30, 40, 50], 0.25)).toBe(20);
+  expect(quantile([], 0.5)).toBeNaN();
+});
+
+test("the best of the others is what counts, round by round, and floors are none of them", () => {
+  const claim = "decisions per second, 64 in flight, 1,000 subjects, ioredis";
+  const rows = [
+    decisions("INCR", [900, 900, 900]),
+    decisions("Headgate", [200, 20, 2_000]),
+    decisions("rate-limit-redis", [50, 5, 500]),
+    decisions("rate-limiter-flexible", [100, 10, 1_000]),
+  ];
+  expect(judgementOf(claim, rows)).toMatchObject({ measured: 2, isReached: true });
+  rows.push(decisions("@fastify/rate-limit", [125, 12.5, 1_250]));
+  expect(judgementOf(claim, rows)).toMatchObject({ measured: 1.6, isReached: false });
+});
+
+test("latency is compared with an empty script's and Redis's own time for ours", () => {
+  const setting = { ...BASE, inFlight: 1, library: "redis" };
+  const rows = [
+    { ...setting, name: "EVALSHA, empty script", latencyMicroseconds: [90] },
+    { ...setting, name: "Headgate", latencyMicroseconds: [120], redisMicroseconds: [10] },
+  ];
+  expect(judgementOf("one in flight, node-redis 6", rows)).toMatchObject({
+    measured: 1.2,
+    isReached: false,
+  });
+});
+
+test("the log's largest limit is compared with a hundred", () => {
+  const log = { suite: "growth", what: "limit of slidingLog" };
+  const rows = [
+    { ...log, at: 10, redisMicroseconds: [1] },
+    { ...log, at: 100, redisMicroseconds: [4] },
+    { ...log, at: 100_000, redisMicroseconds: [6] },
+  ];
+  expect(judgementOf("slidingLog at limit 100,000", rows)).toMatchObject({
+    measured: 1.5,
+    isReached: true,
+  });
+});
+
+test("what was not measured is not reached", () => {
+  for (const { measured, isReached } of judge([])) {
+    expect(measured).toBeNaN();
+    expect(isReached).toBe(false);
+  }
+});
