@@ -50,7 +50,7 @@ interface Size extends Bounds {
 }
 
 const SIZES: readonly Size[] = [
-  { max: 2, ttl: 1, processes: 2, ticks: 2, crashes: 0, costs: [1], worlds: 10_000 },
+  { max: 2, ttl: 2, processes: 2, ticks: 2, crashes: 0, costs: [1], worlds: 10_000 },
   { max: 3, ttl: 1, processes: 2, ticks: 1, crashes: 1, costs: [1, 2], worlds: 2_000 },
 ];
 

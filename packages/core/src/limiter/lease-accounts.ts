@@ -2,6 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import { LRUCache } from "lru-cache";
 import type { DecideCall } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
+import { refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import { toMilliseconds } from "../time.ts";
 import type { Counters } from "./counters.ts";
@@ -126,9 +127,12 @@ export class LeaseAccounts {
   }
 
   #giveBackLate({ units, cost }: DecideCall, reply: readonly number[]): void {
-    const { counters, returns } = this.#place;
+    const { counters, denials } = this.#place;
+    const { store } = counters;
     const { allowed, receipt } = readReply(counters, units as GroupUnit[], cost, reply);
-    if (allowed) this.#follow(returns.refund([receipt]));
+    if (!allowed) return;
+    // At once, on the way on which it came: the store that was late is known to be down.
+    this.#follow(store.run(refund, receipt).then(() => denials.forget(units, store.now())));
   }
 
   /** What cannot be given back comes back by itself, as all that was charged. */

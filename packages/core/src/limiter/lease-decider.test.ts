@@ -1,0 +1,312 @@
+import { describe, expect, test } from "vitest";
+import type { HeldCall } from "../../../../test/support/held-store.ts";
+import { holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { waitUntil } from "../../../../test/support/wait-until.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import type { Decision } from "../decision.ts";
+import type { Policy } from "../policy.ts";
+import { createLimiter } from "./create-limiter.ts";
+import type { LimiterOptions } from "./limiter.ts";
+
+const HOUR = gcra({ limit: 1_000, window: "1000h" });
+
+interface Options extends Partial<Omit<LimiterOptions, "limits">> {
+  readonly limits?: Policy;
+}
+
+/** A limiter on a store that answers when the test says so. */
+function startLeasing(options: Options = {}) {
+  const { store, held, pass } = holdStore(() => 0);
+  const limiter = createLimiter({
+    name: "api",
+    limits: HOUR,
+    store,
+    storeTimeout: "1m",
+    lease: { max: 100, ttl: "200ms" },
+    ...options,
+  });
+  /** The next call that reaches the store; undefined when none does. */
+  const sent = async (): Promise<HeldCall | undefined> => {
+    await letRun();
+    return held.shift();
+  };
+  /** Carries out all that reaches the store. */
+  const serveAll = async (): Promise<number> => {
+    let served = 0;
+    for (let call = await sent(); call !== undefined; call = await sent()) {
+      served += 1;
+      await call.carryOut();
+    }
+    return served;
+  };
+  const consume = async (subject: string, cost = 1): Promise<Decision> => {
+    const decision = limiter.consume(subject, { cost });
+    await serveAll();
+    return decision;
+  };
+  /** Asks until a lease of so many units is held. */
+  const heat = async (subject: string, units = 2): Promise<void> => {
+    for (;;) {
+      const peeked = limiter.peek(subject, { cost: units });
+      await serveAll();
+      if ((await peeked).source === "lease") return;
+      await consume(subject);
+    }
+  };
+  /** Waits until a call reaches the store that no request made. */
+  const arrives = (): Promise<HeldCall> => {
+    return waitUntil("a call arrives", 5_000, () => held.shift());
+  };
+  return { limiter, held, sent, serveAll, consume, heat, arrives, pass };
+}
+
+describe("a subject that is asked for again at once", () => {
+  test("asks for two units behind its own request, and spends them without a call", async () => {
+    const { limiter, sent, consume } = startLeasing();
+    expect((await consume("ann")).source).toBe("store");
+    const second = limiter.consume("ann");
+    const [own, lease] = [await sent(), await sent()];
+    await own?.carryOut();
+    expect(await second).toMatchObject({ allowed: true, source: "store", remaining: 998 });
+    await lease?.carryOut();
+    for (const remaining of [997, 996]) {
+      const decision = await limiter.consume("ann");
+      expect(decision).toMatchObject({ source: "lease", allowed: true, degraded: false });
+      expect(decision).toMatchObject({ cost: 1, limit: 1_000, remaining });
+    }
+  });
+
+  test("is told times that have passed", async () => {
+    const { heat, limiter, pass } = startLeasing();
+    await heat("ann");
+    const before = await limiter.peek("ann");
+    pass(100);
+    const after = await limiter.peek("ann");
+    expect(after.source).toBe("lease");
+    expect(after.resetAfterMs).toBe(before.resetAfterMs - 100);
+    expect(after.remaining).toBe(before.remaining);
+  });
+
+  test("asks for the next lease before this one is spent", async () => {
+    const { heat, limiter, held } = startLeasing();
+    await heat("ann", 8);
+    for (let i = 0; i < 8 && held.length === 0; i += 1) {
+      expect((await limiter.consume("ann")).source).toBe("lease");
+    }
+    expect(held.map(({ name }) => name)).toEqual(["decide"]);
+    expect((await limiter.consume("ann")).source).toBe("lease");
+    expect(held).toHaveLength(1);
+  });
+
+  test("asks the store for a cost that its lease does not cover", async () => {
+    const { heat, consume } = startLeasing();
+    await heat("ann");
+    expect((await consume("ann", 3)).source).toBe("store");
+    expect((await consume("ann", 2)).source).toBe("lease");
+  });
+
+  test("has no lease near its limit", async () => {
+    const { consume } = startLeasing({ limits: fixedWindow({ limit: 20, window: "1h" }) });
+    const sources: string[] = [];
+    for (let i = 0; i < 22; i += 1) sources.push((await consume("ann")).source);
+    expect(sources.lastIndexOf("lease")).toBeLessThan(10);
+    expect(sources).toContain("lease");
+    expect(sources.filter((source) => source === "deny-cache")).toHaveLength(1);
+  });
+
+  test("peeks into its lease, and spends nothing", async () => {
+    const { heat, limiter } = startLeasing();
+    await heat("ann");
+    const { remaining, source } = await limiter.peek("ann");
+    expect(source).toBe("lease");
+    expect(await limiter.peek("ann")).toMatchObject({ remaining });
+    expect(await limiter.consume("ann")).toMatchObject({ source, remaining });
+  });
+});
+
+describe("a lease ends", () => {
+  test("when its time is over that counts from before it was asked for", async () => {
+    const { limiter, sent, consume, pass } = startLeasing();
+    await consume("ann");
+    const second = limiter.consume("ann");
+    await (await sent())?.carryOut();
+    await second;
+    const lease = await sent();
+    pass(150);
+    await lease?.carryOut();
+    pass(49);
+    expect((await limiter.consume("ann")).source).toBe("lease");
+    pass(1);
+    expect((await consume("ann")).source).toBe("store");
+  });
+
+  test("with the fixed window that it was charged to, at most", async () => {
+    const { heat, consume, pass } = startLeasing({
+      limits: fixedWindow({ limit: 1_000, window: 150 }),
+    });
+    await heat("ann");
+    pass(149);
+    expect((await consume("ann")).source).toBe("lease");
+    pass(1);
+    expect((await consume("ann")).source).toBe("store");
+  });
+
+  test("and gives back what is left", async () => {
+    const { heat, limiter, arrives, serveAll, pass } = startLeasing({
+      lease: { max: 100, ttl: "20ms" },
+    });
+    await heat("ann", 8);
+    const { remaining } = await limiter.consume("ann");
+    pass(20);
+    const back = await arrives();
+    expect(back.name).toBe("refund");
+    await back.carryOut();
+    // The request that peeks is not charged, and what was held is what remains in the store again.
+    const peeked = limiter.peek("ann");
+    await serveAll();
+    expect(await peeked).toMatchObject({ source: "store", remaining: remaining - 1 });
+  });
+
+  test("when others are asked for more", async () => {
+    const { heat, consume, held, serveAll, limiter } = startLeasing();
+    await heat("ann");
+    const others = Array.from({ length: 1_000 }, (_, i) => limiter.consume(`other ${i}`));
+    await letRun();
+    expect(held.filter(({ name }) => name === "refund")).toHaveLength(1);
+    await serveAll();
+    await Promise.all(others);
+    expect(await consume("ann")).toMatchObject({ source: "store", remaining: 997 });
+  });
+
+  test("when its limiter is closed, which waits until all is given back", async () => {
+    const { heat, consume, limiter, sent, held } = startLeasing();
+    await heat("ann");
+    await consume("bob");
+    const second = limiter.consume("bob");
+    await (await sent())?.carryOut();
+    await second;
+    const asked = await sent();
+    let isClosed = false;
+    const closing = limiter.close().then(() => {
+      isClosed = true;
+    });
+    const back = await sent();
+    expect(back?.name).toBe("refund");
+    await back?.carryOut();
+    await letRun();
+    expect(isClosed).toBe(false);
+    await asked?.carryOut();
+    expect(held.map(({ name }) => name)).toEqual(["refund"]);
+    await held.shift()?.carryOut();
+    await closing;
+  });
+});
+
+describe("what a lease paid for is refunded", () => {
+  test("into the lease, while it is held", async () => {
+    const { heat, limiter, sent } = startLeasing();
+    await heat("ann");
+    const decision = await limiter.consume("ann");
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    expect(await sent()).toBeUndefined();
+    expect((await limiter.consume("ann")).source).toBe("lease");
+    expect((await limiter.consume("ann")).source).toBe("lease");
+  });
+
+  test("to the store after that, once", async () => {
+    const { heat, limiter, consume, serveAll, pass } = startLeasing();
+    await heat("ann");
+    const decision = await limiter.consume("ann");
+    await limiter.consume("ann");
+    pass(200);
+    const { remaining } = await consume("ann");
+    const refunded = limiter.refund(decision);
+    expect(await serveAll()).toBe(1);
+    expect(await refunded).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    expect((await consume("ann")).remaining).toBe(remaining);
+  });
+
+  test("as much as it charged, whatever its decision is made to say", async () => {
+    const { heat, limiter, held } = startLeasing();
+    await heat("ann");
+    const decision = await limiter.consume("ann");
+    Object.assign(decision, { cost: 5 });
+    expect(await limiter.refund(decision)).toBe(true);
+    expect((await limiter.consume("ann", { cost: 2 })).source).toBe("lease");
+    void limiter.consume("ann");
+    await letRun();
+    // The next lease, and the request that no lease pays any more.
+    expect(held).toHaveLength(2);
+  });
+});
+
+describe("a reset", () => {
+  test("forgets the lease as well", async () => {
+    const { heat, limiter, consume, serveAll } = startLeasing();
+    await heat("ann");
+    const reset = limiter.reset("ann");
+    await serveAll();
+    expect(await reset).toBe(true);
+    expect(await consume("ann")).toMatchObject({ source: "store", remaining: 999 });
+  });
+
+  test("and one that was asked for before it, or meanwhile", async () => {
+    const { limiter, sent, serveAll, consume } = startLeasing();
+    await consume("ann");
+    void limiter.consume("ann");
+    await (await sent())?.carryOut();
+    const before = await sent();
+    await before?.execute();
+    const reset = limiter.reset("ann");
+    const resetting = await sent();
+    expect(resetting?.name).toBe("forget");
+    await before?.deliver();
+    await consume("ann");
+    await consume("ann");
+    await resetting?.carryOut();
+    await serveAll();
+    expect(await reset).toBe(true);
+    expect((await consume("ann")).source).toBe("store");
+  });
+});
+
+describe("when the store does not answer", () => {
+  test("what is held is spent", async () => {
+    const { heat, limiter } = startLeasing({ storeTimeout: 20, onUnavailable: "deny" });
+    await heat("ann");
+    expect((await limiter.consume("bob")).source).toBe("deny");
+    expect(await limiter.consume("ann")).toMatchObject({ source: "lease", degraded: false });
+    expect((await limiter.consume("ann")).source).toBe("lease");
+    expect((await limiter.consume("ann")).source).toBe("deny");
+    await limiter.close();
+  });
+
+  test("a lease that comes too late is given back, and nothing of it is spent", async () => {
+    const { limiter, sent, consume, held } = startLeasing({ storeTimeout: 20 });
+    await consume("ann");
+    const second = limiter.consume("ann");
+    const [, lease] = [await sent(), await sent()];
+    await lease?.execute();
+    expect((await second).source).toBe("local");
+    held.length = 0;
+    await lease?.deliver();
+    const back = held.find(({ name }) => name === "refund");
+    expect(back).toBeDefined();
+    expect((await limiter.consume("ann")).source).toBe("local");
+    await back?.carryOut();
+    await limiter.close();
+  });
+});
+
+test("a lease makes what was known to be denied unknown", async () => {
+  const { consume, pass } = startLeasing({ limits: fixedWindow({ limit: 100, window: "1h" }) });
+  await consume("ann");
+  // The denial is followed by a lease.
+  expect((await consume("ann", 100)).allowed).toBe(false);
+  pass(1);
+  expect(await consume("ann", 100)).toMatchObject({ allowed: false, source: "store" });
+  expect(await consume("ann", 100)).toMatchObject({ allowed: false, source: "deny-cache" });
+});
