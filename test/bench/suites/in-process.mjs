@@ -24,16 +24,15 @@ export async function run({ rounds, isQuick, log }) {
   const rows = await measureInRounds({ rounds, isQuick }, timed);
   for (const { child } of timed) await child.close();
   log("allocations");
-  const calls = isQuick ? ALLOCATED / 5 : ALLOCATED;
-  for (const row of rows) Object.assign(row, await allocationsOf(row.name, redis.port, calls));
+  for (const row of rows) Object.assign(row, await allocationsOf(row.name, redis.port));
   await redis.close();
   return rows;
 }
 
-async function allocationsOf(name, port, calls) {
+async function allocationsOf(name, port) {
   const flags = ["--expose-gc", `--min-semi-space-size=${YOUNG}`, `--max-semi-space-size=${YOUNG}`];
   const child = await startProcess(FILE, { name, port }, flags);
-  const { allocated, retained } = await child.ask("allocate", calls);
+  const { allocated, retained } = await child.ask("allocate", ALLOCATED);
   await child.close();
   return { allocated: Math.round(allocated), retained: Number(retained.toFixed(2)) };
 }
