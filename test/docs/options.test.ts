@@ -110,6 +110,7 @@ describe("what a limiter does without its store", () => {
           ["onUnavailable", '"local"'],
           ["localShare", "1"],
           ["denyCache", "true"],
+          ["lease", "false"],
         ]),
       );
     },

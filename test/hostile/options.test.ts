@@ -35,6 +35,7 @@ const LIMITER_OPTIONS = {
   onUnavailable: ["local", "allow", "deny"],
   localShare: [1, 0.5],
   denyCache: [true, false],
+  lease: [false, { max: 10, ttl: "1s" }],
 };
 
 /** What is right, said once more: whoever takes another value has not looked. */
@@ -45,6 +46,7 @@ const IS_RIGHT: Readonly<Record<string, (value: unknown) => boolean>> = {
   onUnavailable: (value) => ["local", "allow", "deny"].includes(value as string),
   localShare: (value) => typeof value === "number" && value > 0 && value <= 1,
   denyCache: (value) => typeof value === "boolean",
+  lease: (value) => value === false || (value as { max?: unknown }).max === 10,
   clock: (value) => typeof value === "function",
   missing: (value) => ["ip", "reject", "skip"].includes(value as string),
   skip: (value) => typeof value === "function",
@@ -120,6 +122,7 @@ const GUARD_OPTIONS = {
   onUnavailable: ["local", "deny"],
   localShare: [0.5],
   denyCache: [false],
+  lease: [{ max: 10, ttl: "1s" }],
 };
 
 test.prop([optionsOf(GUARD_OPTIONS)], runs(400))("rateLimit of Express", async (options) => {

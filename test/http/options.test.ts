@@ -90,6 +90,7 @@ describeFrameworks(({ serve }) => {
       { limiter, onUnavailable: "deny" },
       { limiter, localShare: 0.5 },
       { limiter, denyCache: false },
+      { limiter, lease: false },
       { limiter: {} },
       { limiter: limits },
       { limits, name: "api", store: {} },
@@ -117,6 +118,8 @@ describeFrameworks(({ serve }) => {
     ["localShare", Number.NaN],
     ["denyCache", "no"],
     ["denyCache", 0],
+    ["lease", true],
+    ["lease", 100],
   ])("%s: %j is an error that names option and value", async (option, value) => {
     await expect(serving({ limits, [option]: value })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
