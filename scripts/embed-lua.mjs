@@ -23,7 +23,7 @@ function inlineConstants(source) {
   const rest = source.replace(
     /^local ([A-Z_, ]+) = ([-\d, ]+)(?: *--.*)?\n/gm,
     (_, names, values) => {
-      const numbers = values.split(", ");
+      const numbers = values.trim().split(", ");
       for (const [i, name] of names.split(", ").entries()) {
         if (constants.has(name)) throw new Error(`two constants ${name}`);
         constants.set(name, numbers[i].startsWith("-") ? `(${numbers[i]})` : numbers[i]);

@@ -2,9 +2,10 @@
 import type { LuaSource } from "@headgate/core/floors";
 
 export const contactLua: LuaSource = {
-  sha1: "e57073f160d408fcb1aba7d42c6391851d0843a8",
-  source: `local birth = ARGV[2]
-local now
+  sha1: "0cd3b41c05cabc3d9b1c9613009aa9640746f7a2",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local birth = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
@@ -12,7 +13,6 @@ else
 now = ARGV[1] + 0
 end
 local reply, told = { now }, 1
-local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -46,7 +46,7 @@ end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
 if ARGV[1] ~= "" then
-milliseconds = math.max(milliseconds, 86400000 )
+milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
@@ -426,7 +426,7 @@ end
 end
 local function contact(target, admitted, outcomes, lease, outcome, asks)
 if not target then
-return tellForeign(12 )
+return tellForeign(12)
 end
 local period, policy = target.period, target.policy
 if outcomes ~= "" and isCounted(period, admitted) then
@@ -449,9 +449,10 @@ end)`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "4dcced533036de7c421504181d3c70f03ea7dfab",
-  source: `local birth = ARGV[2]
-local now
+  sha1: "fbe755be15c753e5ce9a3914d345a7667d394516",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local birth = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
@@ -459,7 +460,6 @@ else
 now = ARGV[1] + 0
 end
 local reply, told = { now }, 1
-local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -493,7 +493,7 @@ end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
 if ARGV[1] ~= "" then
-milliseconds = math.max(milliseconds, 86400000 )
+milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
@@ -873,7 +873,7 @@ end
 end
 local function order(target, kind, lasts, opened, empties)
 if not target then
-return tellForeign(12 )
+return tellForeign(12)
 end
 local period, policy, id, counts = target.period, target.policy, target.id, target.window
 if kind == 0 then

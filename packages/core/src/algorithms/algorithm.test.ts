@@ -254,4 +254,30 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
       else expect(reportOf(back).remaining).toBeGreaterThanOrEqual(reportOf(asked).remaining);
     },
   );
+
+  test.prop([lives, share, share, history, rest], runs)(
+    "leaves no more room by giving a part back than if that part had not been asked",
+    ({ course }, part, kept, moves, passed) => {
+      const cost = costOf(course, part);
+      const back = Math.max(1, Math.floor(kept * cost));
+      if (waitOf(course, cost) !== 0 || back === cost) return;
+      // Others charge before and after at the same moment; what is admitted beside the whole cost fits beside less of it.
+      let asked = charged(course, cost);
+      let spared = charged(course, cost - back);
+      for (const { rest: pause, share: other } of [{ rest: 0, share: part }, ...moves]) {
+        const elapsed = elapsedOf(course, pause);
+        [asked, spared] = [after(asked, elapsed), after(spared, elapsed)];
+        const more = costOf(course, other);
+        if (waitOf(asked, more) !== 0) continue;
+        expect(waitOf(spared, more)).toBe(0);
+        [asked, spared] = [charged(asked, more), charged(spared, more)];
+      }
+      const end = elapsedOf(course, passed);
+      [asked, spared] = [after(asked, end), after(spared, end)];
+      const [left, given] = refunded(asked, back, asked.now - course.now);
+      expect(reportOf(left).remaining).toBeLessThanOrEqual(reportOf(spared).remaining);
+      if (!given) expect(reportOf(left)).toEqual(reportOf(asked));
+      else expect(reportOf(left).remaining).toBeGreaterThanOrEqual(reportOf(asked).remaining);
+    },
+  );
 });

@@ -14,135 +14,133 @@ local FIRST, COUNT, SIZE, BASE, TOTAL, CLOCK = 0, 1, 2, 3, 4, 5 -- places of a s
 local NEWER = 1000 -- a refund reads and rewrites at most so many entries
 
 if name == "log" then
-  limit = { limit = first + 0, window = second + 0, format = "I4I4I4I6I6I7", numbers = 6, log = limits.keys + 1 }
-  limits.keys = limit.log
-  if not algorithms.log then
-    --- @include "../store/log-entries"
+  keys = keys + 1
+  local limit, window, keyOffset = first + 0, second + 0, keys
+  format, numbers = "I4I4I4I6I6I7", 6
+  --- @include "../store/log-entries"
 
-    -- How many of the first `count` entries have at most such a time, or total; both only grow. O(log answer).
-    local function leading(entries, column, count, most)
-      local low, high = 0, 1
-      while high <= count and valueOf(entries, column, high) <= most do
-        low, high = high, high * 2
-      end
-      high = high <= count and high or count + 1
-      while high - low > 1 do
-        local middle = (low + high - (low + high) % 2) / 2
-        if valueOf(entries, column, middle) <= most then
-          low = middle
-        else
-          high = middle
-        end
-      end
-      return low
+  -- How many of the first `count` entries have at most such a time, or total; both only grow. O(log answer).
+  local function leading(entries, column, count, most)
+    local low, high = 0, 1
+    while high <= count and valueOf(entries, column, high) <= most do
+      low, high = high, high * 2
     end
+    high = math.min(high, count + 1)
+    while high - low > 1 do
+      local middle = (low + high - (low + high) % 2) / 2
+      if valueOf(entries, column, middle) <= most then
+        low = middle
+      else
+        high = middle
+      end
+    end
+    return low
+  end
 
-    local log = {
-      -- Ties a state to the key of its entries. Returns nil for garbage, false when the key holds something foreign.
-      open = function(state, at, quota, key)
-        local first, count, size, limit = state[at + FIRST], state[at + COUNT], state[at + SIZE], quota.limit
-        local base, total = state[at + BASE], state[at + TOTAL]
-        if count > size or count > total - base or total - base > limit or first > size or size > limit then
-          return nil
-        end
-        local length = attempt("STRLEN", key)
-        if type(length) == "table" then
-          return not string.find(length.err, "^WRONGTYPE") and call("STRLEN", key)
-        end
-        if length < size * SLOT then
-          return nil
-        end
-        state[quota] = openEntries(key, first, count, size, base, total, state[at + CLOCK])
-        return true
-      end,
+  -- Opens the entries of a state. Returns nil for garbage, false when their key holds something foreign.
+  local function openLog(state)
+    local key, count, size = KEYS[keyAt + keyOffset], state[at + COUNT], state[at + SIZE]
+    local used = state[at + TOTAL] - state[at + BASE]
+    if count > size or count > used or used > limit or state[at + FIRST] > size or size > limit then
+      return nil
+    end
+    local length = attempt("STRLEN", key)
+    if type(length) == "table" then
+      return not string.find(length.err, "^WRONGTYPE") and call("STRLEN", key)
+    end
+    if length < size * SLOT then
+      return nil
+    end
+    state[-at] = openEntries(key, state, at)
+    return state[-at]
+  end
 
-      advance = function(state, at, quota, elapsed)
-        local entries, clock = state[quota], state[at + CLOCK] + elapsed
-        local count = entries.tail - entries.head
-        local expired = leading(entries, "times", count, clock - quota.window)
-        if expired == count then
-          state[at + BASE], state[at + TOTAL], clock = 0, 0, 0
-        elseif expired > 0 then
-          state[at + BASE] = valueOf(entries, "totals", expired)
-        end
-        entries.head, state[at + CLOCK] = entries.head + expired, clock
-        return true
-      end,
+  function wait(state, cost, elapsed)
+    local entries = state[-at]
+    if not entries then
+      entries = openLog(state)
+      if not entries then
+        return entries
+      end
+    end
+    local clock, count = state[at + CLOCK] + elapsed, entries.tail - entries.head
+    local expired = leading(entries, "times", count, clock - window)
+    if expired == count then
+      state[at + BASE], state[at + TOTAL], clock = 0, 0, 0
+    elseif expired > 0 then
+      state[at + BASE] = valueOf(entries, "totals", expired)
+    end
+    entries.head, count, state[at + CLOCK] = entries.head + expired, count - expired, clock
+    local base = state[at + BASE]
+    local excess = state[at + TOTAL] - base + cost - limit
+    if excess <= 0 then
+      return 0
+    end
+    if cost > limit then
+      return NEVER
+    end
+    local short = leading(entries, "totals", count - 1, base + excess - 1)
+    return math.max(1, valueOf(entries, "times", short + 1) + window - clock)
+  end
 
-      wait = function(state, at, quota, cost)
-        if cost > quota.limit then
-          return NEVER
-        end
-        local base = state[at + BASE]
-        local excess = state[at + TOTAL] - base + cost - quota.limit
-        if excess <= 0 then
-          return 0
-        end
-        local entries = state[quota]
-        local short = leading(entries, "totals", entries.tail - entries.head - 1, base + excess - 1)
-        return math.max(1, valueOf(entries, "times", short + 1) + quota.window - state[at + CLOCK])
-      end,
+  function report(state, cost)
+    local entries, clock, total = state[-at], state[at + CLOCK], state[at + TOTAL] + cost
+    if cost > 0 then
+      state[at + TOTAL] = total
+      entries.tail = entries.tail + 1
+      setEntry(entries, entries.tail - entries.head, clock, total)
+    end
+    local remaining, count, ahead = limit - total + state[at + BASE], entries.tail - entries.head, window - clock
+    if count == 0 then
+      return remaining, 0, 0
+    end
+    local reset, growth = valueOf(entries, "times", count) + ahead, valueOf(entries, "times", 1) + ahead
+    return remaining, math.max(0, reset), math.max(0, growth)
+  end
 
-      spend = function(state, at, quota, cost)
-        local entries, total = state[quota], state[at + TOTAL] + cost
-        state[at + TOTAL] = total
-        entries.tail = entries.tail + 1
-        setEntry(entries, entries.tail - entries.head, state[at + CLOCK], total)
-      end,
+  limits.logs = limits.logs or {}
+  limits.logs[#limits.logs + 1] = -at
+  limits[-at] = function(state, lifetime)
+    local entries = state[-at]
+    flushEntries(entries, limit, lifetime)
+    state[at + FIRST], state[at + COUNT], state[at + SIZE] = entries.first, entries.tail - entries.head, entries.size
+  end
 
-      report = function(state, at, quota)
-        local entries, remaining = state[quota], quota.limit - (state[at + TOTAL] - state[at + BASE])
-        local count, ahead = entries.tail - entries.head, quota.window - state[at + CLOCK]
-        if count == 0 then
-          return remaining, 0, 0
-        end
-        local reset, growth = valueOf(entries, "times", count) + ahead, valueOf(entries, "times", 1) + ahead
-        return remaining, reset > 0 and reset or 0, growth > 0 and growth or 0
-      end,
-
-      flush = function(state, at, quota, lifetime)
-        local entries = state[quota]
-        flushEntries(entries, quota.limit, lifetime)
-        state[at + FIRST], state[at + COUNT], state[at + SIZE] = entries.first, entries.tail - entries.head, entries.size
-      end,
-    }
-
-    if givesBack then
-      -- Units of one time are alike, so those that go are the newest of that time, whichever decision they were of.
-      function log.refund(state, at, quota, cost, age)
-        local entries, time = state[quota], state[at + CLOCK] - age
-        local count = entries.tail - entries.head
-        local newest, oldest = count, math.max(1, count - NEWER)
-        while newest >= oldest and valueOf(entries, "times", newest) > time do
-          newest = newest - 1
-        end
-        if newest < oldest or valueOf(entries, "times", newest) ~= time then
+  if givesBack then
+    -- Units of one time are alike, so those that go are the newest of that time, whichever decision they were of.
+    function refund(state, cost, age)
+      local entries, time = state[-at], state[at + CLOCK] - age
+      local count = entries.tail - entries.head
+      local newest, oldest = count, math.max(1, count - NEWER)
+      while newest >= oldest and valueOf(entries, "times", newest) > time do
+        newest = newest - 1
+      end
+      if newest < oldest or valueOf(entries, "times", newest) ~= time then
+        return false
+      end
+      local function before(i)
+        return i > 1 and valueOf(entries, "totals", i - 1) or state[at + BASE]
+      end
+      -- The running total through that time without the units, and the entry that will be the last to count towards it.
+      local left, last = valueOf(entries, "totals", newest) - cost, newest
+      while before(last) > left do
+        last = last - 1
+        if last < oldest or valueOf(entries, "times", last) ~= time then
           return false
         end
-        -- `left` is the running total through that time without the units; `at most` so many entries of it hold it.
-        local left, i = valueOf(entries, "totals", newest) - cost, newest
-        local before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + BASE]
-        while before > left do
-          i = i - 1
-          if i < oldest or valueOf(entries, "times", i) ~= time then
-            return false
-          end
-          before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + BASE]
-        end
-        if left > before then
-          setEntry(entries, i, time, left)
-        else
-          i = i - 1
-        end
-        local gone = newest - i
-        for newer = newest + 1, count do
-          setEntry(entries, newer - gone, valueOf(entries, "times", newer), valueOf(entries, "totals", newer) - cost)
-        end
-        entries.tail = entries.tail - gone
-        state[at + TOTAL] = state[at + TOTAL] - cost
-        return true
       end
+      if left > before(last) then
+        setEntry(entries, last, time, left)
+      else
+        last = last - 1
+      end
+      local gone = newest - last
+      for newer = newest + 1, count do
+        setEntry(entries, newer - gone, valueOf(entries, "times", newer), valueOf(entries, "totals", newer) - cost)
+      end
+      entries.tail = entries.tail - gone
+      state[at + TOTAL] = state[at + TOTAL] - cost
+      return true
     end
-    algorithms.log = log
   end
 end

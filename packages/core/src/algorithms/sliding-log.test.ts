@@ -50,6 +50,24 @@ function openCounted(count: number, window: number) {
 }
 
 describe("slidingLog", () => {
+  test("takes a part of a charge back, from whatever came at that time", () => {
+    const log = open({ limit: 10, window: "4s" });
+    log.ask(3);
+    log.ask(5);
+    expect(log.refund(2, 0)).toBe(true);
+    expect(log.report().remaining).toBe(4);
+    expect([log.entries.count(), log.entries.total(1), log.entries.total(2)]).toEqual([2, 3, 6]);
+    log.pass(SECOND);
+    log.ask(1);
+    expect(log.refund(5, SECOND)).toBe(true);
+    expect(log.report().remaining).toBe(8);
+    expect([log.entries.count(), log.entries.total(1), log.entries.total(2)]).toEqual([2, 1, 2]);
+    expect(log.refund(2, SECOND)).toBe(false);
+    expect(log.refund(1, SECOND)).toBe(true);
+    expect(log.refund(1, SECOND)).toBe(false);
+    expect(log.report()).toMatchObject({ remaining: 9, reset: 4 * SECOND });
+  });
+
   test("admits its limit in every window, and each again when it is exactly a window old", () => {
     const log = open({ limit: 2, window: "4s" });
     expect(log.ask()).toBe(0);

@@ -31,7 +31,7 @@ interface LogQuota {
 /** The largest limit of a log: more entries than that are not for one key. */
 const MAX_LIMIT = 1_000_000;
 
-/** A refund rewrites at most so many newer entries. */
+/** A refund reads and rewrites at most so many entries. */
 const NEWER = 1_000;
 
 const log: Algorithm<Log, LogQuota> = {
@@ -71,24 +71,32 @@ const log: Algorithm<Log, LogQuota> = {
     state.entries.append(state.clock, state.total);
   },
 
-  // Entries of one time and cost are alike, so any of them may be the one that goes.
+  // Units of one time are alike, so those that go are the newest of that time, whichever decision they were of.
   refund(state, _, cost, age) {
     const { entries } = state;
     const time = state.clock - age;
     const count = entries.count();
-    for (let i = count; i >= Math.max(1, count - NEWER); i -= 1) {
-      if (entries.time(i) < time) return false;
-      const before = i > 1 ? entries.total(i - 1) : state.base;
-      if (entries.time(i) === time && entries.total(i) - before === cost) {
-        for (let newer = i + 1; newer <= count; newer += 1) {
-          entries.set(newer - 1, entries.time(newer), entries.total(newer) - cost);
-        }
-        entries.pop();
-        state.total -= cost;
-        return true;
-      }
+    const oldest = Math.max(1, count - NEWER);
+    let newest = count;
+    while (newest >= oldest && entries.time(newest) > time) newest -= 1;
+    if (newest < oldest || entries.time(newest) !== time) return false;
+    const before = (i: number) => (i > 1 ? entries.total(i - 1) : state.base);
+    // The running total through that time without the units, and the entry that will be the last to count towards it.
+    const left = entries.total(newest) - cost;
+    let last = newest;
+    while (before(last) > left) {
+      last -= 1;
+      if (last < oldest || entries.time(last) !== time) return false;
     }
-    return false;
+    if (left > before(last)) entries.set(last, time, left);
+    else last -= 1;
+    const gone = newest - last;
+    for (let newer = newest + 1; newer <= count; newer += 1) {
+      entries.set(newer - gone, entries.time(newer), entries.total(newer) - cost);
+    }
+    for (let i = 0; i < gone; i += 1) entries.pop();
+    state.total -= cost;
+    return true;
   },
 
   report(state, quota) {

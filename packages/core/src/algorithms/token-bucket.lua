@@ -8,91 +8,81 @@ Quota  capacity: the most units at once. refill units come back every `every` mi
 Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
 ]]
 if name == "bucket" then
-  limit = { capacity = first + 0, refill = second + 0, every = third + 0, format = "I4I6", numbers = 2 }
-  if not algorithms.bucket then
-    -- Microseconds in which a debt of whole + part / every drains, rounded up.
-    local function drainTime(quota, whole, part)
-      local refill, every = quota.refill, quota.every
-      local debt = whole * every + part
-      if debt <= LONGEST then
-        local rest = debt % refill
-        return (debt - rest) / refill + (rest > 0 and 1 or 0)
-      end
-      local micros, rest = mulDiv(whole, every, refill)
-      local last = (rest + part) % refill
-      local time = micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
-      return time < LONGEST and time or LONGEST
+  local capacity, refill, every = first + 0, second + 0, third + 0
+  format, numbers = "I4I6", 2
+  -- Microseconds in which a debt of whole + part / every drains, rounded up.
+  local function drainTime(whole, part)
+    local debt = whole * every + part
+    if debt <= LONGEST then
+      local rest = debt % refill
+      return (debt - rest) / refill + (rest > 0 and 1 or 0)
     end
+    local micros, rest = mulDiv(whole, every, refill)
+    local last = (rest + part) % refill
+    local time = micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
+    return time < LONGEST and time or LONGEST
+  end
 
-    -- What `elapsed` microseconds of refill leave of a debt.
-    local function drain(quota, whole, part, elapsed)
-      local units, rest = mulDiv(elapsed, quota.refill, quota.every)
+  function wait(state, cost, elapsed)
+    local whole, part = state[at], state[at + 1]
+    if part >= every or (whole >= capacity and (whole > capacity or part > 0)) then
+      return nil
+    end
+    if elapsed > 0 then
+      local refilled, units, rest = elapsed * refill, nil, nil
+      if refilled <= SAFE then
+        rest = refilled % every
+        units = (refilled - rest) / every
+      else
+        units, rest = mulDiv(elapsed, refill, every)
+      end
       whole, part = whole - units, part - rest
       if part < 0 then
-        whole, part = whole - 1, part + quota.every
+        whole, part = whole - 1, part + every
       end
       if whole < 0 then
-        return 0, 0
+        whole, part = 0, 0
       end
-      return whole, part
+      state[at], state[at + 1] = whole, part
     end
+    local excess = whole + cost - capacity
+    if excess < 0 or (excess == 0 and part == 0) then
+      return 0
+    end
+    return cost > capacity and NEVER or drainTime(excess, part)
+  end
 
-    local bucket = {
-      -- Returns false for garbage.
-      advance = function(state, at, quota, elapsed)
-        local whole, part, spare = state[at], state[at + 1], quota.capacity - state[at]
-        if spare < 0 or part >= quota.every or (spare == 0 and part > 0) then
-          return false
-        end
-        if elapsed > 0 and (whole > 0 or part > 0) then
-          state[at], state[at + 1] = drain(quota, whole, part, elapsed)
-        end
-        return true
-      end,
+  function report(state, cost)
+    local whole, part = state[at] + cost, state[at + 1]
+    state[at] = whole
+    if whole == 0 and part == 0 then
+      return capacity, 0, 0
+    end
+    local remaining, growing = capacity - whole, part
+    if part > 0 then
+      remaining = remaining - 1
+    else
+      growing = every
+    end
+    -- What the next whole unit lacks, in parts of 1 / every, and how long it takes, rounded up.
+    local rest = growing % refill
+    return remaining, drainTime(whole, part), (growing - rest) / refill + (rest > 0 and 1 or 0)
+  end
 
-      wait = function(state, at, quota, cost)
-        local excess = state[at] + cost - quota.capacity
-        if excess < 0 or (excess == 0 and state[at + 1] == 0) then
-          return 0
-        end
-        if cost > quota.capacity then
-          return NEVER
-        end
-        return drainTime(quota, excess, state[at + 1])
-      end,
-
-      spend = function(state, at, _, cost)
-        state[at] = state[at] + cost
-      end,
-
-      report = function(state, at, quota)
-        local whole, part = state[at], state[at + 1]
-        if part > 0 then
-          return quota.capacity - whole - 1, drainTime(quota, whole, part), drainTime(quota, 0, part)
-        end
-        if whole > 0 then
-          return quota.capacity - whole, drainTime(quota, whole, 0), drainTime(quota, 1, 0)
-        end
-        return quota.capacity, 0, 0
-      end,
-    }
-
-    if givesBack then
-      -- What is left of a charge is at least its cost less all that drained since: giving back that much can never
-      -- leave more room than if it had not been asked.
-      function bucket.refund(state, at, quota, cost, age)
-        local leftWhole, leftPart = drain(quota, cost, 0, age)
-        if leftWhole == 0 and leftPart == 0 then
-          return false
-        end
-        local whole, part = state[at] - leftWhole, state[at + 1] - leftPart
-        if part < 0 then
-          whole, part = whole - 1, part + quota.every
-        end
-        state[at], state[at + 1] = whole, part
-        return true
+  if givesBack then
+    -- What is left of a charge is at least its cost less all that drained since: giving back that much can never
+    -- leave more room than if it had not been asked.
+    function refund(state, cost, age)
+      local units, rest = mulDiv(age, refill, every)
+      if units >= cost then
+        return false
       end
+      local whole, part = state[at] - cost + units, state[at + 1] + rest
+      if part >= every then
+        whole, part = whole + 1, part - every
+      end
+      state[at], state[at + 1] = whole, part
+      return true
     end
-    algorithms.bucket = bucket
   end
 end

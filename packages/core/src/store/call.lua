@@ -7,6 +7,8 @@ ARGV  [1] the clock in microseconds, empty for the server's own (a seam for test
 Returns one array of integers: the clock, then those of each call, in order
 ]]
 --- @include "moment"
+local reply, told = { now }, 1 -- how many integers of the reply are there
+local DAY = 86400000 -- in milliseconds
 
 -- Adds an integer to the reply.
 local function tell(integer)

@@ -14,73 +14,45 @@ Decisions are taken in order, each sees what the earlier ones did, and each chan
 --- @include "moment"
 --- @include "unit"
 --- @include "../algorithms/exact"
-local givesBack = false
-local asked, opened, waits = {}, {}, {} -- of one decision: the limits of its units, the units, the waits for their limits
+local givesBack, refunds = false, nil
+local reply, told = { now, 0, 0, 0, 0, 0 }, 1 -- room for one limit; and how many integers are there
+local policy, opened, waits = { false }, { false }, { 0 } -- of a decision: its units' limits, the units, the limits' waits
 
 while argumentAt < #ARGV do
   local calls, cost, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0
   local charges, asTheyAre = cost > 0, count < 0
-  cost, count = charges and cost or -cost, asTheyAre and -count or count
+  if not charges then
+    cost = -cost
+  end
+  if asTheyAre then
+    count = -count
+  end
+  local spends = asTheyAre and 0 or cost -- by a decision that is allowed
   argumentAt = argumentAt + 3
   for u = 1, count do
     --- @include "read-limits"
-    asked[u] = limits
+    policy[u] = limits
   end
 
   for _ = 1, calls do
-    local allowed, isForeign, limitAt = true, false, 0
-    for u = 1, count do
-      local limits = asked[u]
-      --- @include "open-unit"
-      opened[u] = unit
-      isForeign = isForeign or not unit
-      for i = 1, unit and #limits or 0 do
-        local limit = limits[i]
-        local wait = limit.algorithm.wait(unit, limit.at, limit, cost)
-        limitAt = limitAt + 1
-        waits[limitAt] = wait
-        allowed = allowed and wait == 0
+    local allowed, isForeign, waitsTold, decisionAt = true, false, 0, told + 1
+    if count == 1 then
+      -- As below, without the loops and the tables of several units.
+      local limits = policy[1]
+      --- @include "ask-unit"
+      isForeign, waitsTold = not unit, 0
+      --- @include "tell-unit"
+    else
+      for u = 1, count do
+        local limits = policy[u]
+        --- @include "ask-unit"
+        opened[u] = unit
+        isForeign = isForeign or not unit
       end
-    end
-
-    limitAt = 0
-    for u = 1, count do
-      local limits, unit = asked[u], opened[u]
-      told = told + 1
-      if isForeign then
-        reply[told] = u == 1 and -1 or 0
-        for _ = 1, 4 * #limits do
-          told = told + 1
-          reply[told] = 0
-        end
-      else
-        reply[told] = unit[BIRTH]
-        if allowed and not charges and not asTheyAre then
-          --- @include "copy-unit"
-        end
-        local longest = 0
-        for i = 1, #limits do
-          local limit = limits[i]
-          local algorithm, at = limit.algorithm, limit.at
-          if allowed and not asTheyAre then
-            algorithm.spend(unit, at, limit, cost)
-          end
-          local remaining, reset, growth = algorithm.report(unit, at, limit)
-          limitAt = limitAt + 1
-          reply[told + 1] = waits[limitAt]
-          reply[told + 2] = remaining
-          reply[told + 3] = reset
-          reply[told + 4] = growth
-          told = told + 4
-          longest = reset > longest and reset or longest
-        end
-        if allowed and charges then
-          if not unit[RESET] then
-            changes = changes + 1
-            changed[changes] = unit
-          end
-          unit[RESET] = longest
-        end
+      waitsTold = 0
+      for u = 1, count do
+        local limits, unit = policy[u], opened[u]
+        --- @include "tell-unit"
       end
     end
   end

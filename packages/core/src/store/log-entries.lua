@@ -8,12 +8,13 @@ changed is in `times` and `totals` by number. `dirty` is the first number that c
 ]]
 local SLOT = 13
 
--- Entries as they are stored: the slot of the oldest, how many there are, how many slots. `clock`, `base`, `last` are what no
--- entry is newer than, and between which totals are, whatever is found in a slot.
-local function openEntries(key, first, count, size, base, last, clock)
+-- Entries as a state says that they are stored. `clock`, `base`, `last`: no entry is newer and no total is outside, whatever is
+-- found in a slot.
+local function openEntries(key, state, at)
   return {
-    key = key, first = first, size = size, base = base, last = last, clock = clock,
-    head = 0, tail = count, stored = count, times = {}, totals = {},
+    key = key, first = state[at + FIRST], size = state[at + SIZE],
+    head = 0, tail = state[at + COUNT], stored = state[at + COUNT], times = {}, totals = {},
+    clock = state[at + CLOCK], base = state[at + BASE], last = state[at + TOTAL],
   }
 end
 

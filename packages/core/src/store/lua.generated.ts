@@ -2,9 +2,10 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const callLua: LuaSource = {
-  sha1: "dca09db9a21080960cdefd56ed0ebfb5069f06f1",
-  source: `local birth = ARGV[2]
-local now
+  sha1: "e4c9b87a079845e23f9ee9913225e5f7e08e9848",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local birth = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
@@ -12,7 +13,6 @@ else
 now = ARGV[1] + 0
 end
 local reply, told = { now }, 1
-local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -46,31 +46,30 @@ end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
 if ARGV[1] ~= "" then
-milliseconds = math.max(milliseconds, 86400000 )
+milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end`,
 };
 
 export const decideLua: LuaSource = {
-  sha1: "4957b9ae167d289327c8978898bd849689226b39",
-  source: `local birth = ARGV[2]
-local now
+  sha1: "976087b3cb3ac660143fbd4109feaf4c07402d06",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local birth = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local reply, told = { now }, 1
-local argumentAt, keyAt = 2, 0
-local KEYS, ARGV, unpack = KEYS, ARGV, unpack
-local call, attempt, read, write = redis.call, redis.pcall, struct.unpack, struct.pack
-local algorithms, described, units = {}, {}, {}
-local changed, changes = {}, 0
+local call, attempt, struct, unpack, frexp = redis.call, redis.pcall, struct, unpack, math.frexp
+local read, write = struct.unpack, struct.pack
+local known = {}
+local units, changed, changes = {}, { false }, 0
 local function mulDiv(a, b, n)
 local product = a * b
-if product <= 9007199254740991  then
+if product <= 9007199254740991 then
 local part = product % n
 return (product - part) / n, part
 end
@@ -86,27 +85,33 @@ scale = scale / 128
 until scale < 1
 return turned + whole, part
 end
-local givesBack = false
-local asked, opened, waits = {}, {}, {}
+local givesBack, refunds = false, nil
+local reply, told = { now, 0, 0, 0, 0, 0 }, 1
+local policy, opened, waits = { false }, { false }, { 0 }
 while argumentAt < #ARGV do
 local calls, cost, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0
 local charges, asTheyAre = cost > 0, count < 0
-cost, count = charges and cost or -cost, asTheyAre and -count or count
+if not charges then
+cost = -cost
+end
+if asTheyAre then
+count = -count
+end
+local spends = asTheyAre and 0 or cost
 argumentAt = argumentAt + 3
 for u = 1, count do
 argumentAt = argumentAt + 1
 local description = ARGV[argumentAt]
-local limits = described[description]
+local limits = known[description]
 if not limits then
-limits = { keys = 1 }
-local format, at = ">I7I6", 6
+local packed, place, keys = ">I7I6", 6, 1
+limits = { format = false, width = false, keys = false, last = false }
 for name, first, second, third in string.gmatch(description, "(%S+) (%S+) (%S+) (%S+)") do
-local limit
+local at, format, numbers, wait, report, refund = place
 if name == "bucket" then
-limit = { capacity = first + 0, refill = second + 0, every = third + 0, format = "I4I6", numbers = 2 }
-if not algorithms.bucket then
-local function drainTime(quota, whole, part)
-local refill, every = quota.refill, quota.every
+local capacity, refill, every = first + 0, second + 0, third + 0
+format, numbers = "I4I6", 2
+local function drainTime(whole, part)
 local debt = whole * every + part
 if debt <= 9007199254740000 then
 local rest = debt % refill
@@ -117,147 +122,135 @@ local last = (rest + part) % refill
 local time = micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
 return time < 9007199254740000 and time or 9007199254740000
 end
-local function drain(quota, whole, part, elapsed)
-local units, rest = mulDiv(elapsed, quota.refill, quota.every)
+function wait(state, cost, elapsed)
+local whole, part = state[at], state[at + 1]
+if part >= every or (whole >= capacity and (whole > capacity or part > 0)) then
+return nil
+end
+if elapsed > 0 then
+local refilled, units, rest = elapsed * refill, nil, nil
+if refilled <= 9007199254740991 then
+rest = refilled % every
+units = (refilled - rest) / every
+else
+units, rest = mulDiv(elapsed, refill, every)
+end
 whole, part = whole - units, part - rest
 if part < 0 then
-whole, part = whole - 1, part + quota.every
+whole, part = whole - 1, part + every
 end
 if whole < 0 then
-return 0, 0
+whole, part = 0, 0
 end
-return whole, part
+state[at], state[at + 1] = whole, part
 end
-local bucket = {
-advance = function(state, at, quota, elapsed)
-local whole, part, spare = state[at], state[at + 1], quota.capacity - state[at]
-if spare < 0 or part >= quota.every or (spare == 0 and part > 0) then
-return false
-end
-if elapsed > 0 and (whole > 0 or part > 0) then
-state[at], state[at + 1] = drain(quota, whole, part, elapsed)
-end
-return true
-end,
-wait = function(state, at, quota, cost)
-local excess = state[at] + cost - quota.capacity
-if excess < 0 or (excess == 0 and state[at + 1] == 0) then
+local excess = whole + cost - capacity
+if excess < 0 or (excess == 0 and part == 0) then
 return 0
 end
-if cost > quota.capacity then
-return (-1)
+return cost > capacity and (-1) or drainTime(excess, part)
 end
-return drainTime(quota, excess, state[at + 1])
-end,
-spend = function(state, at, _, cost)
-state[at] = state[at] + cost
-end,
-report = function(state, at, quota)
-local whole, part = state[at], state[at + 1]
+function report(state, cost)
+local whole, part = state[at] + cost, state[at + 1]
+state[at] = whole
+if whole == 0 and part == 0 then
+return capacity, 0, 0
+end
+local remaining, growing = capacity - whole, part
 if part > 0 then
-return quota.capacity - whole - 1, drainTime(quota, whole, part), drainTime(quota, 0, part)
+remaining = remaining - 1
+else
+growing = every
 end
-if whole > 0 then
-return quota.capacity - whole, drainTime(quota, whole, 0), drainTime(quota, 1, 0)
+local rest = growing % refill
+return remaining, drainTime(whole, part), (growing - rest) / refill + (rest > 0 and 1 or 0)
 end
-return quota.capacity, 0, 0
-end,
-}
 if givesBack then
-function bucket.refund(state, at, quota, cost, age)
-local leftWhole, leftPart = drain(quota, cost, 0, age)
-if leftWhole == 0 and leftPart == 0 then
+function refund(state, cost, age)
+local units, rest = mulDiv(age, refill, every)
+if units >= cost then
 return false
 end
-local whole, part = state[at] - leftWhole, state[at + 1] - leftPart
-if part < 0 then
-whole, part = whole - 1, part + quota.every
+local whole, part = state[at] - cost + units, state[at + 1] + rest
+if part >= every then
+whole, part = whole + 1, part - every
 end
 state[at], state[at + 1] = whole, part
 return true
 end
 end
-algorithms.bucket = bucket
-end
 end
 if name == "fixed" then
-limit = { limit = first + 0, window = second + 0, aligned = third + 0, format = "I4I6", numbers = 2 }
-if not algorithms.fixed then
-local fixed = {
-advance = function(state, at, quota, elapsed, now)
-local used, age, window = state[at], state[at + 1], quota.window
-if used > quota.limit or age >= window then
-return false
+local limit, window, aligned = first + 0, second + 0, third + 0
+format, numbers = "I4I6", 2
+function wait(state, cost, elapsed)
+local used, age = state[at], state[at + 1]
+if used > limit or age >= window then
+return nil
 end
 age = age + elapsed
 if used == 0 or age >= window then
-state[at], age = 0, quota.aligned == 1 and now % window or 0
+used, age = 0, aligned == 1 and now % window or 0
+state[at] = 0
 end
 state[at + 1] = age
-return true
-end,
-wait = function(state, at, quota, cost)
-local limit = quota.limit
-if state[at] + cost <= limit then
+if used + cost <= limit then
 return 0
 end
-return cost > limit and (-1) or quota.window - state[at + 1]
-end,
-spend = function(state, at, _, cost)
-state[at] = state[at] + cost
-end,
-report = function(state, at, quota)
-local used = state[at]
-local reset = used > 0 and quota.window - state[at + 1] or 0
-return quota.limit - used, reset, reset
-end,
-}
+return cost > limit and (-1) or window - age
+end
+function report(state, cost)
+local used = state[at] + cost
+state[at] = used
+local reset = used > 0 and window - state[at + 1] or 0
+return limit - used, reset, reset
+end
 if givesBack then
-function fixed.refund(state, at, _, cost, age)
+function refund(state, cost, age)
 local used = state[at]
 if age > state[at + 1] or used == 0 then
 return false
 end
-state[at] = used > cost and used - cost or 0
+state[at] = math.max(0, used - cost)
 return true
 end
 end
-algorithms.fixed = fixed
-end
 end
 if name == "window" then
-limit = { limit = first + 0, size = second + 0, buckets = third + 0 }
-limit.format, limit.numbers = "I6" .. string.rep("I4", limit.buckets + 1), limit.buckets + 2
-if not algorithms.window then
-local function used(state, at, quota)
-local current, buckets = state[at + 1], quota.buckets
+local limit, size, buckets = first + 0, second + 0, third + 0
+local last = at + buckets + 1
+format, numbers = buckets == 1 and "I6I4I4" or "I6" .. string.rep("I4", buckets + 1), buckets + 2
+local function used(state)
+local current = state[at + 1]
 if buckets == 1 then
-local size = quota.size
-local units, part = mulDiv(size - state[at], state[at + 2], size)
+local previous = state[at + 2]
+if previous == 0 then
+return current
+end
+local units, part = mulDiv(size - state[at], previous, size)
 return current + units + (part > 0 and 1 or 0)
 end
-for i = at + 2, at + buckets + 1 do
+for i = at + 2, last do
 current = current + state[i]
 end
 return current
 end
-local function fade(count, room, size)
+local function fade(count, room)
 if room >= count then
 return 0
 end
 return size - (mulDiv(room, size, count))
 end
-local function waitFor(state, at, quota, room)
-local size, age, buckets = quota.size, state[at], quota.buckets
+local function fadeTime(state, total, room)
 if buckets == 1 then
 local current = state[at + 1]
 if current <= room then
-return fade(state[at + 2], room - current, size) - age
+return fade(state[at + 2], room - current) - state[at]
 end
-return size - age + fade(current, room, size)
+return size - state[at] + fade(current, room)
 end
-local oldest, left = at + buckets + 1, size - age
-local total = used(state, at, quota) - state[oldest]
+local oldest, left = last, size - state[at]
+total = total - state[oldest]
 while total > room do
 oldest = oldest - 1
 total = total - state[oldest]
@@ -265,79 +258,69 @@ left = left + size
 end
 return left
 end
-local window = {
-advance = function(state, at, quota, elapsed, now)
-local age, size, limit, buckets = state[at], quota.size, quota.limit, quota.buckets
-if age >= size or state[at + 1] > limit or used(state, at, quota) > limit then
-return false
+function wait(state, cost, elapsed)
+local age = state[at]
+local total = used(state)
+if age >= size or state[at + 1] > limit or total > limit then
+return nil
 end
-local total = age + elapsed
-age = total % size
-if total > age then
-local shift = (total - age) / size
-for i = at + buckets + 1, at + 1, -1 do
+age = age + elapsed
+local isShifted = age >= size
+if isShifted then
+local past = age % size
+local shift = (age - past) / size
+age = past
+for i = last, at + 1, -1 do
 state[i] = i - shift > at and state[i - shift] or 0
 end
 end
-for i = at + 1, at + buckets + 1 do
-if state[i] > 0 then
 state[at] = age
-return true
+if isShifted or buckets == 1 then
+total = used(state)
 end
-end
+if total == 0 then
 state[at] = now % size
-return true
-end,
-wait = function(state, at, quota, cost)
-local room = quota.limit - cost
-if room < 0 then
-return (-1)
 end
-if used(state, at, quota) <= room then
+if total + cost <= limit then
 return 0
 end
-return waitFor(state, at, quota, room)
-end,
-spend = function(state, at, _, cost)
+return cost > limit and (-1) or fadeTime(state, total, limit - cost)
+end
+function report(state, cost)
 state[at + 1] = state[at + 1] + cost
-end,
-report = function(state, at, quota)
-local limit, buckets = quota.limit, quota.buckets
-local remaining = limit - used(state, at, quota)
-for i = at + 1, at + buckets + 1 do
+local total = used(state)
+for i = at + 1, last do
 if state[i] > 0 then
-local reset = (at + buckets + 2 - i) * quota.size - state[at]
-return remaining, reset, remaining < limit and waitFor(state, at, quota, limit - remaining - 1) or 0
+local reset = (last + 1 - i) * size - state[at]
+return limit - total, reset, total > 0 and fadeTime(state, total, total - 1) or 0
 end
 end
-return remaining, 0, 0
-end,
-}
+return limit, 0, 0
+end
 if givesBack then
-function window.refund(state, at, quota, cost, age)
+function refund(state, cost, age)
 local index = 1
 if age > state[at] then
-index = 1 + math.ceil((age - state[at]) / quota.size)
+index = 1 + math.ceil((age - state[at]) / size)
 end
-local count = index <= quota.buckets + 1 and state[at + index] or 0
+local count = index <= buckets + 1 and state[at + index] or 0
 if count == 0 then
 return false
 end
-state[at + index] = count > cost and count - cost or 0
+state[at + index] = math.max(0, count - cost)
 return true
 end
 end
-algorithms.window = window
-end
 end
 if name == "log" then
-limit = { limit = first + 0, window = second + 0, format = "I4I4I4I6I6I7", numbers = 6, log = limits.keys + 1 }
-limits.keys = limit.log
-if not algorithms.log then
-local function openEntries(key, first, count, size, base, last, clock)
+keys = keys + 1
+local limit, window, keyOffset = first + 0, second + 0, keys
+format, numbers = "I4I4I4I6I6I7", 6
+local function openEntries(key, state, at)
 return {
-key = key, first = first, size = size, base = base, last = last, clock = clock,
-head = 0, tail = count, stored = count, times = {}, totals = {},
+key = key, first = state[at + 0], size = state[at + 2],
+head = 0, tail = state[at + 1], stored = state[at + 1], times = {}, totals = {},
+clock = state[at + 5], base = state[at + 3], last = state[at + 4],
 }
 end
 local function bytesOf(entries, from, to)
@@ -410,7 +393,7 @@ local low, high = 0, 1
 while high <= count and valueOf(entries, column, high) <= most do
 low, high = high, high * 2
 end
-high = high <= count and high or count + 1
+high = math.min(high, count + 1)
 while high - low > 1 do
 local middle = (low + high - (low + high) % 2) / 2
 if valueOf(entries, column, middle) <= most then
@@ -421,11 +404,10 @@ end
 end
 return low
 end
-local log = {
-open = function(state, at, quota, key)
-local first, count, size, limit = state[at + 0], state[at + 1], state[at + 2], quota.limit
-local base, total = state[at + 3], state[at + 4]
-if count > size or count > total - base or total - base > limit or first > size or size > limit then
+local function openLog(state)
+local key, count, size = KEYS[keyAt + keyOffset], state[at + 1], state[at + 2]
+local used = state[at + 4] - state[at + 3]
+if count > size or count > used or used > limit or state[at + 0] > size or size > limit then
 return nil
 end
 local length = attempt("STRLEN", key)
@@ -435,81 +417,84 @@ end
 if length < size * 13 then
 return nil
 end
-state[quota] = openEntries(key, first, count, size, base, total, state[at + 5 ])
-return true
-end,
-advance = function(state, at, quota, elapsed)
-local entries, clock = state[quota], state[at + 5 ] + elapsed
-local count = entries.tail - entries.head
-local expired = leading(entries, "times", count, clock - quota.window)
+state[-at] = openEntries(key, state, at)
+return state[-at]
+end
+function wait(state, cost, elapsed)
+local entries = state[-at]
+if not entries then
+entries = openLog(state)
+if not entries then
+return entries
+end
+end
+local clock, count = state[at + 5] + elapsed, entries.tail - entries.head
+local expired = leading(entries, "times", count, clock - window)
 if expired == count then
 state[at + 3], state[at + 4], clock = 0, 0, 0
 elseif expired > 0 then
 state[at + 3] = valueOf(entries, "totals", expired)
 end
-entries.head, state[at + 5 ] = entries.head + expired, clock
-return true
-end,
-wait = function(state, at, quota, cost)
-if cost > quota.limit then
-return (-1)
-end
+entries.head, count, state[at + 5] = entries.head + expired, count - expired, clock
 local base = state[at + 3]
-local excess = state[at + 4] - base + cost - quota.limit
+local excess = state[at + 4] - base + cost - limit
 if excess <= 0 then
 return 0
 end
-local entries = state[quota]
-local short = leading(entries, "totals", entries.tail - entries.head - 1, base + excess - 1)
-return math.max(1, valueOf(entries, "times", short + 1) + quota.window - state[at + 5 ])
-end,
-spend = function(state, at, quota, cost)
-local entries, total = state[quota], state[at + 4] + cost
+if cost > limit then
+return (-1)
+end
+local short = leading(entries, "totals", count - 1, base + excess - 1)
+return math.max(1, valueOf(entries, "times", short + 1) + window - clock)
+end
+function report(state, cost)
+local entries, clock, total = state[-at], state[at + 5], state[at + 4] + cost
+if cost > 0 then
 state[at + 4] = total
 entries.tail = entries.tail + 1
-setEntry(entries, entries.tail - entries.head, state[at + 5 ], total)
-end,
-report = function(state, at, quota)
-local entries, remaining = state[quota], quota.limit - (state[at + 4] - state[at + 3])
-local count, ahead = entries.tail - entries.head, quota.window - state[at + 5 ]
+setEntry(entries, entries.tail - entries.head, clock, total)
+end
+local remaining, count, ahead = limit - total + state[at + 3], entries.tail - entries.head, window - clock
 if count == 0 then
 return remaining, 0, 0
 end
 local reset, growth = valueOf(entries, "times", count) + ahead, valueOf(entries, "times", 1) + ahead
-return remaining, reset > 0 and reset or 0, growth > 0 and growth or 0
-end,
-flush = function(state, at, quota, lifetime)
-local entries = state[quota]
-flushEntries(entries, quota.limit, lifetime)
+return remaining, math.max(0, reset), math.max(0, growth)
+end
+limits.logs = limits.logs or {}
+limits.logs[#limits.logs + 1] = -at
+limits[-at] = function(state, lifetime)
+local entries = state[-at]
+flushEntries(entries, limit, lifetime)
 state[at + 0], state[at + 1], state[at + 2] = entries.first, entries.tail - entries.head, entries.size
-end,
-}
+end
 if givesBack then
-function log.refund(state, at, quota, cost, age)
-local entries, time = state[quota], state[at + 5 ] - age
+function refund(state, cost, age)
+local entries, time = state[-at], state[at + 5] - age
 local count = entries.tail - entries.head
-local newest, oldest = count, math.max(1, count - 1000 )
+local newest, oldest = count, math.max(1, count - 1000)
 while newest >= oldest and valueOf(entries, "times", newest) > time do
 newest = newest - 1
 end
 if newest < oldest or valueOf(entries, "times", newest) ~= time then
 return false
 end
-local left, i = valueOf(entries, "totals", newest) - cost, newest
-local before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
-while before > left do
-i = i - 1
-if i < oldest or valueOf(entries, "times", i) ~= time then
+local function before(i)
+return i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
+end
+local left, last = valueOf(entries, "totals", newest) - cost, newest
+while before(last) > left do
+last = last - 1
+if last < oldest or valueOf(entries, "times", last) ~= time then
 return false
 end
-before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
 end
-if left > before then
-setEntry(entries, i, time, left)
+if left > before(last) then
+setEntry(entries, last, time, left)
 else
-i = i - 1
+last = last - 1
 end
-local gone = newest - i
+local gone = newest - last
 for newer = newest + 1, count do
 setEntry(entries, newer - gone, valueOf(entries, "times", newer), valueOf(entries, "totals", newer) - cost)
 end
@@ -518,127 +503,208 @@ state[at + 4] = state[at + 4] - cost
 return true
 end
 end
-algorithms.log = log
 end
+local n = #limits
+limits[n + 1], limits[n + 2] = wait, report
+if givesBack then
+refunds[report] = refund
 end
-limit.at, limit.algorithm = at, algorithms[name]
-limits[#limits + 1] = limit
-format, at = format .. limit.format, at + limit.numbers
+packed, place = packed .. format, place + numbers
 end
-limits.format, limits.width, limits.last = format, struct.size(format), at - 1
-described[description] = limits
+limits.format, limits.width, limits.keys, limits.last = packed, struct.size(packed), keys, place - 1
+known[description] = limits
 end
-asked[u] = limits
+policy[u] = limits
 end
 for _ = 1, calls do
-local allowed, isForeign, limitAt = true, false, 0
-for u = 1, count do
-local limits = asked[u]
+local allowed, isForeign, waitsTold, decisionAt = true, false, 0, told + 1
+if count == 1 then
+local limits = policy[1]
 local key = KEYS[keyAt + 1]
-local unit = units[key]
+local unit, elapsed, ahead = units[key], 0, nil
 if unit == nil then
 local bytes = attempt("GET", key)
-local isStored = bytes and #bytes == limits.width
-if not isStored and type(bytes) == "table" then
-unit = not string.find(bytes.err, "^WRONGTYPE") and call("GET", key)
-end
-while unit == nil do
-local elapsed = 0
-if isStored then
+if bytes and #bytes == limits.width then
 unit = { key, limits, false, read(limits.format, bytes) }
 elapsed = now - unit[4]
-else
+unit[4] = now
+if elapsed < 0 then
+ahead, elapsed = unit, 0
+end
+elseif type(bytes) == "table" then
+unit = not string.find(bytes.err, "^WRONGTYPE") and call("GET", key)
+end
+units[key] = unit
+end
+local before, asked = allowed, waitsTold
+repeat
+if unit == nil then
 birth = birth + 0
 unit = { key, limits, false, now, birth }
 for at = 6, limits.last do
 unit[at] = 0
 end
+units[key], elapsed, allowed, waitsTold = unit, 0, before, asked
 end
-isStored = false
-unit[4] = now
-local steppedBack = elapsed < 0
-if steppedBack then
-elapsed = 0
-end
-for i = 1, #limits do
-local limit = limits[i]
-if unit and limit.log then
-local isWhole = limit.algorithm.open(unit, limit.at, limit, KEYS[keyAt + limit.log])
-if not isWhole then
-unit = isWhole
+for i = 1, unit and #limits or 0, 2 do
+local wait = limits[i](unit, cost, elapsed)
+waitsTold = waitsTold + 1
+waits[waitsTold] = wait
+if wait ~= 0 then
+allowed = false
+if not wait then
+unit, units[key] = wait, wait
+break
 end
 end
-if unit and not limit.algorithm.advance(unit, limit.at, limit, elapsed, now) then
-unit = nil
 end
-end
-if steppedBack and unit then
+until unit ~= nil
+if ahead and ahead == unit then
 birth = birth + 0
 unit[5], unit[3] = birth, 0
-for i = 1, #limits do
-local limit = limits[i]
-local _, reset = limit.algorithm.report(unit, limit.at, limit)
-unit[3] = reset > unit[3] and reset or unit[3]
+for i = 2, #limits, 2 do
+local _, reset = limits[i](unit, 0)
+unit[3] = math.max(unit[3], reset)
 end
 changes = changes + 1
 changed[changes] = unit
 end
-end
-units[key] = unit
-end
 keyAt = keyAt + limits.keys
-opened[u] = unit
-isForeign = isForeign or not unit
-for i = 1, unit and #limits or 0 do
-local limit = limits[i]
-local wait = limit.algorithm.wait(unit, limit.at, limit, cost)
-limitAt = limitAt + 1
-waits[limitAt] = wait
-allowed = allowed and wait == 0
-end
-end
-limitAt = 0
-for u = 1, count do
-local limits, unit = asked[u], opened[u]
-told = told + 1
+isForeign, waitsTold = not unit, 0
 if isForeign then
-reply[told] = u == 1 and -1 or 0
-for _ = 1, 4 * #limits do
+told = told + 1
+reply[told] = told == decisionAt and -1 or 0
+for _ = 1, 2 * #limits do
 told = told + 1
 reply[told] = 0
 end
 else
+told = told + 1
 reply[told] = unit[5]
-if allowed and not charges and not asTheyAre then
+local spent, longest = allowed and spends or 0, 0
+if not charges and spent > 0 then
 local copy = { unpack(unit) }
-for i = 1, #limits do
-local entries = unit[limits[i]]
-if entries then
-copy[limits[i]] = {}
-for field, value in pairs(entries) do
-copy[limits[i]][field] = value
-end
+for _, at in ipairs(limits.logs or {}) do
+copy[at] = {}
+for field, value in pairs(unit[at]) do
+copy[at][field] = value
 end
 end
 unit = copy
 end
-local longest = 0
-for i = 1, #limits do
-local limit = limits[i]
-local algorithm, at = limit.algorithm, limit.at
-if allowed and not asTheyAre then
-algorithm.spend(unit, at, limit, cost)
-end
-local remaining, reset, growth = algorithm.report(unit, at, limit)
-limitAt = limitAt + 1
-reply[told + 1] = waits[limitAt]
+for i = 2, #limits, 2 do
+local remaining, reset, growth = limits[i](unit, spent)
+waitsTold = waitsTold + 1
+reply[told + 1] = waits[waitsTold]
 reply[told + 2] = remaining
 reply[told + 3] = reset
 reply[told + 4] = growth
 told = told + 4
-longest = reset > longest and reset or longest
+if reset > longest then
+longest = reset
 end
-if allowed and charges then
+end
+if charges and allowed then
+if not unit[3] then
+changes = changes + 1
+changed[changes] = unit
+end
+unit[3] = longest
+end
+end
+else
+for u = 1, count do
+local limits = policy[u]
+local key = KEYS[keyAt + 1]
+local unit, elapsed, ahead = units[key], 0, nil
+if unit == nil then
+local bytes = attempt("GET", key)
+if bytes and #bytes == limits.width then
+unit = { key, limits, false, read(limits.format, bytes) }
+elapsed = now - unit[4]
+unit[4] = now
+if elapsed < 0 then
+ahead, elapsed = unit, 0
+end
+elseif type(bytes) == "table" then
+unit = not string.find(bytes.err, "^WRONGTYPE") and call("GET", key)
+end
+units[key] = unit
+end
+local before, asked = allowed, waitsTold
+repeat
+if unit == nil then
+birth = birth + 0
+unit = { key, limits, false, now, birth }
+for at = 6, limits.last do
+unit[at] = 0
+end
+units[key], elapsed, allowed, waitsTold = unit, 0, before, asked
+end
+for i = 1, unit and #limits or 0, 2 do
+local wait = limits[i](unit, cost, elapsed)
+waitsTold = waitsTold + 1
+waits[waitsTold] = wait
+if wait ~= 0 then
+allowed = false
+if not wait then
+unit, units[key] = wait, wait
+break
+end
+end
+end
+until unit ~= nil
+if ahead and ahead == unit then
+birth = birth + 0
+unit[5], unit[3] = birth, 0
+for i = 2, #limits, 2 do
+local _, reset = limits[i](unit, 0)
+unit[3] = math.max(unit[3], reset)
+end
+changes = changes + 1
+changed[changes] = unit
+end
+keyAt = keyAt + limits.keys
+opened[u] = unit
+isForeign = isForeign or not unit
+end
+waitsTold = 0
+for u = 1, count do
+local limits, unit = policy[u], opened[u]
+if isForeign then
+told = told + 1
+reply[told] = told == decisionAt and -1 or 0
+for _ = 1, 2 * #limits do
+told = told + 1
+reply[told] = 0
+end
+else
+told = told + 1
+reply[told] = unit[5]
+local spent, longest = allowed and spends or 0, 0
+if not charges and spent > 0 then
+local copy = { unpack(unit) }
+for _, at in ipairs(limits.logs or {}) do
+copy[at] = {}
+for field, value in pairs(unit[at]) do
+copy[at][field] = value
+end
+end
+unit = copy
+end
+for i = 2, #limits, 2 do
+local remaining, reset, growth = limits[i](unit, spent)
+waitsTold = waitsTold + 1
+reply[told + 1] = waits[waitsTold]
+reply[told + 2] = remaining
+reply[told + 3] = reset
+reply[told + 4] = growth
+told = told + 4
+if reset > longest then
+longest = reset
+end
+end
+if charges and allowed then
 if not unit[3] then
 changes = changes + 1
 changed[changes] = unit
@@ -649,24 +715,22 @@ end
 end
 end
 end
-local lifetimes = {}
+end
 for i = 1, changes do
 local unit = changed[i]
-local limits, _, magnitude = unit[2], math.frexp(unit[3])
-local lifetime = lifetimes[magnitude]
+local limits, _, magnitude = unit[2], frexp(unit[3])
+local lifetime = known[magnitude]
 if not lifetime then
-local milliseconds = 2 ^ magnitude / 1000 + 2
-if ARGV[1] ~= "" and milliseconds < 86400000  then
-milliseconds = 86400000 
+local milliseconds = 2 ^ magnitude / 1000 + 1000
+if ARGV[1] ~= "" and milliseconds < 86400000 then
+milliseconds = 86400000
 end
 lifetime = string.format("%d", milliseconds)
-lifetimes[magnitude] = lifetime
+known[magnitude] = lifetime
 end
 if limits.keys > 1 then
-for n = 1, #limits do
-if limits[n].log then
-limits[n].algorithm.flush(unit, limits[n].at, limits[n], lifetime)
-end
+for _, at in ipairs(limits.logs) do
+limits[at](unit, lifetime)
 end
 end
 call("SET", unit[1], write(limits.format, unpack(unit, 4)), "PX", lifetime)
@@ -675,9 +739,10 @@ return reply`,
 };
 
 export const forgetLua: LuaSource = {
-  sha1: "77192bbfde9b74ab07e9b1ec40355c26105e9016",
-  source: `local birth = ARGV[2]
-local now
+  sha1: "1d536634c4c35655f45e101b7ce267b306187f25",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local birth = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
@@ -685,7 +750,6 @@ else
 now = ARGV[1] + 0
 end
 local reply, told = { now }, 1
-local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -719,7 +783,7 @@ end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
 if ARGV[1] ~= "" then
-milliseconds = math.max(milliseconds, 86400000 )
+milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
@@ -735,9 +799,10 @@ end)`,
 };
 
 export const probeLua: LuaSource = {
-  sha1: "2c84b705983de3f8a4995d390f2a2b4db53f77a3",
-  source: `local birth = ARGV[2]
-local now
+  sha1: "d6031ee1aa340267a2bbd039c2d1982b4a3411dd",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local birth = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
@@ -745,7 +810,6 @@ else
 now = ARGV[1] + 0
 end
 local reply, told = { now }, 1
-local argumentAt, keyAt = 2, 0
 local function tell(integer)
 told = told + 1
 reply[told] = integer
@@ -779,7 +843,7 @@ end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
 if ARGV[1] ~= "" then
-milliseconds = math.max(milliseconds, 86400000 )
+milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
@@ -791,24 +855,23 @@ end)`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "14b1c6f7fd4d7842404a96f34230078a8a25da9f",
-  source: `local birth = ARGV[2]
-local now
+  sha1: "2d1f19a6594cd5a85be74719132e7d04548ae982",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local birth = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local reply, told = { now }, 1
-local argumentAt, keyAt = 2, 0
-local KEYS, ARGV, unpack = KEYS, ARGV, unpack
-local call, attempt, read, write = redis.call, redis.pcall, struct.unpack, struct.pack
-local algorithms, described, units = {}, {}, {}
-local changed, changes = {}, 0
+local call, attempt, struct, unpack, frexp = redis.call, redis.pcall, struct, unpack, math.frexp
+local read, write = struct.unpack, struct.pack
+local known = {}
+local units, changed, changes = {}, { false }, 0
 local function mulDiv(a, b, n)
 local product = a * b
-if product <= 9007199254740991  then
+if product <= 9007199254740991 then
 local part = product % n
 return (product - part) / n, part
 end
@@ -824,27 +887,28 @@ scale = scale / 128
 until scale < 1
 return turned + whole, part
 end
-local givesBack = true
-local asked, births, opened = {}, {}, {}
+local givesBack, refunds = true, {}
+local reply, told = { now, 0 }, 1
+local policy, births, opened = { false }, { 0 }, { false }
+local waits, allowed, waitsTold = {}, true, 0
 while argumentAt < #ARGV do
-local calls, cost, charged, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0, ARGV[argumentAt + 4] + 0
+local calls, given, charged, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0, ARGV[argumentAt + 4] + 0
 argumentAt = argumentAt + 4
 for u = 1, count do
 argumentAt = argumentAt + 1
 births[u] = ARGV[argumentAt] + 0
 argumentAt = argumentAt + 1
 local description = ARGV[argumentAt]
-local limits = described[description]
+local limits = known[description]
 if not limits then
-limits = { keys = 1 }
-local format, at = ">I7I6", 6
+local packed, place, keys = ">I7I6", 6, 1
+limits = { format = false, width = false, keys = false, last = false }
 for name, first, second, third in string.gmatch(description, "(%S+) (%S+) (%S+) (%S+)") do
-local limit
+local at, format, numbers, wait, report, refund = place
 if name == "bucket" then
-limit = { capacity = first + 0, refill = second + 0, every = third + 0, format = "I4I6", numbers = 2 }
-if not algorithms.bucket then
-local function drainTime(quota, whole, part)
-local refill, every = quota.refill, quota.every
+local capacity, refill, every = first + 0, second + 0, third + 0
+format, numbers = "I4I6", 2
+local function drainTime(whole, part)
 local debt = whole * every + part
 if debt <= 9007199254740000 then
 local rest = debt % refill
@@ -855,147 +919,135 @@ local last = (rest + part) % refill
 local time = micros + (rest + part - last) / refill + (last > 0 and 1 or 0)
 return time < 9007199254740000 and time or 9007199254740000
 end
-local function drain(quota, whole, part, elapsed)
-local units, rest = mulDiv(elapsed, quota.refill, quota.every)
+function wait(state, cost, elapsed)
+local whole, part = state[at], state[at + 1]
+if part >= every or (whole >= capacity and (whole > capacity or part > 0)) then
+return nil
+end
+if elapsed > 0 then
+local refilled, units, rest = elapsed * refill, nil, nil
+if refilled <= 9007199254740991 then
+rest = refilled % every
+units = (refilled - rest) / every
+else
+units, rest = mulDiv(elapsed, refill, every)
+end
 whole, part = whole - units, part - rest
 if part < 0 then
-whole, part = whole - 1, part + quota.every
+whole, part = whole - 1, part + every
 end
 if whole < 0 then
-return 0, 0
+whole, part = 0, 0
 end
-return whole, part
+state[at], state[at + 1] = whole, part
 end
-local bucket = {
-advance = function(state, at, quota, elapsed)
-local whole, part, spare = state[at], state[at + 1], quota.capacity - state[at]
-if spare < 0 or part >= quota.every or (spare == 0 and part > 0) then
-return false
-end
-if elapsed > 0 and (whole > 0 or part > 0) then
-state[at], state[at + 1] = drain(quota, whole, part, elapsed)
-end
-return true
-end,
-wait = function(state, at, quota, cost)
-local excess = state[at] + cost - quota.capacity
-if excess < 0 or (excess == 0 and state[at + 1] == 0) then
+local excess = whole + cost - capacity
+if excess < 0 or (excess == 0 and part == 0) then
 return 0
 end
-if cost > quota.capacity then
-return (-1)
+return cost > capacity and (-1) or drainTime(excess, part)
 end
-return drainTime(quota, excess, state[at + 1])
-end,
-spend = function(state, at, _, cost)
-state[at] = state[at] + cost
-end,
-report = function(state, at, quota)
-local whole, part = state[at], state[at + 1]
+function report(state, cost)
+local whole, part = state[at] + cost, state[at + 1]
+state[at] = whole
+if whole == 0 and part == 0 then
+return capacity, 0, 0
+end
+local remaining, growing = capacity - whole, part
 if part > 0 then
-return quota.capacity - whole - 1, drainTime(quota, whole, part), drainTime(quota, 0, part)
+remaining = remaining - 1
+else
+growing = every
 end
-if whole > 0 then
-return quota.capacity - whole, drainTime(quota, whole, 0), drainTime(quota, 1, 0)
+local rest = growing % refill
+return remaining, drainTime(whole, part), (growing - rest) / refill + (rest > 0 and 1 or 0)
 end
-return quota.capacity, 0, 0
-end,
-}
 if givesBack then
-function bucket.refund(state, at, quota, cost, age)
-local leftWhole, leftPart = drain(quota, cost, 0, age)
-if leftWhole == 0 and leftPart == 0 then
+function refund(state, cost, age)
+local units, rest = mulDiv(age, refill, every)
+if units >= cost then
 return false
 end
-local whole, part = state[at] - leftWhole, state[at + 1] - leftPart
-if part < 0 then
-whole, part = whole - 1, part + quota.every
+local whole, part = state[at] - cost + units, state[at + 1] + rest
+if part >= every then
+whole, part = whole + 1, part - every
 end
 state[at], state[at + 1] = whole, part
 return true
 end
 end
-algorithms.bucket = bucket
-end
 end
 if name == "fixed" then
-limit = { limit = first + 0, window = second + 0, aligned = third + 0, format = "I4I6", numbers = 2 }
-if not algorithms.fixed then
-local fixed = {
-advance = function(state, at, quota, elapsed, now)
-local used, age, window = state[at], state[at + 1], quota.window
-if used > quota.limit or age >= window then
-return false
+local limit, window, aligned = first + 0, second + 0, third + 0
+format, numbers = "I4I6", 2
+function wait(state, cost, elapsed)
+local used, age = state[at], state[at + 1]
+if used > limit or age >= window then
+return nil
 end
 age = age + elapsed
 if used == 0 or age >= window then
-state[at], age = 0, quota.aligned == 1 and now % window or 0
+used, age = 0, aligned == 1 and now % window or 0
+state[at] = 0
 end
 state[at + 1] = age
-return true
-end,
-wait = function(state, at, quota, cost)
-local limit = quota.limit
-if state[at] + cost <= limit then
+if used + cost <= limit then
 return 0
 end
-return cost > limit and (-1) or quota.window - state[at + 1]
-end,
-spend = function(state, at, _, cost)
-state[at] = state[at] + cost
-end,
-report = function(state, at, quota)
-local used = state[at]
-local reset = used > 0 and quota.window - state[at + 1] or 0
-return quota.limit - used, reset, reset
-end,
-}
+return cost > limit and (-1) or window - age
+end
+function report(state, cost)
+local used = state[at] + cost
+state[at] = used
+local reset = used > 0 and window - state[at + 1] or 0
+return limit - used, reset, reset
+end
 if givesBack then
-function fixed.refund(state, at, _, cost, age)
+function refund(state, cost, age)
 local used = state[at]
 if age > state[at + 1] or used == 0 then
 return false
 end
-state[at] = used > cost and used - cost or 0
+state[at] = math.max(0, used - cost)
 return true
 end
 end
-algorithms.fixed = fixed
-end
 end
 if name == "window" then
-limit = { limit = first + 0, size = second + 0, buckets = third + 0 }
-limit.format, limit.numbers = "I6" .. string.rep("I4", limit.buckets + 1), limit.buckets + 2
-if not algorithms.window then
-local function used(state, at, quota)
-local current, buckets = state[at + 1], quota.buckets
+local limit, size, buckets = first + 0, second + 0, third + 0
+local last = at + buckets + 1
+format, numbers = buckets == 1 and "I6I4I4" or "I6" .. string.rep("I4", buckets + 1), buckets + 2
+local function used(state)
+local current = state[at + 1]
 if buckets == 1 then
-local size = quota.size
-local units, part = mulDiv(size - state[at], state[at + 2], size)
+local previous = state[at + 2]
+if previous == 0 then
+return current
+end
+local units, part = mulDiv(size - state[at], previous, size)
 return current + units + (part > 0 and 1 or 0)
 end
-for i = at + 2, at + buckets + 1 do
+for i = at + 2, last do
 current = current + state[i]
 end
 return current
 end
-local function fade(count, room, size)
+local function fade(count, room)
 if room >= count then
 return 0
 end
 return size - (mulDiv(room, size, count))
 end
-local function waitFor(state, at, quota, room)
-local size, age, buckets = quota.size, state[at], quota.buckets
+local function fadeTime(state, total, room)
 if buckets == 1 then
 local current = state[at + 1]
 if current <= room then
-return fade(state[at + 2], room - current, size) - age
+return fade(state[at + 2], room - current) - state[at]
 end
-return size - age + fade(current, room, size)
+return size - state[at] + fade(current, room)
 end
-local oldest, left = at + buckets + 1, size - age
-local total = used(state, at, quota) - state[oldest]
+local oldest, left = last, size - state[at]
+total = total - state[oldest]
 while total > room do
 oldest = oldest - 1
 total = total - state[oldest]
@@ -1003,79 +1055,69 @@ left = left + size
 end
 return left
 end
-local window = {
-advance = function(state, at, quota, elapsed, now)
-local age, size, limit, buckets = state[at], quota.size, quota.limit, quota.buckets
-if age >= size or state[at + 1] > limit or used(state, at, quota) > limit then
-return false
+function wait(state, cost, elapsed)
+local age = state[at]
+local total = used(state)
+if age >= size or state[at + 1] > limit or total > limit then
+return nil
 end
-local total = age + elapsed
-age = total % size
-if total > age then
-local shift = (total - age) / size
-for i = at + buckets + 1, at + 1, -1 do
+age = age + elapsed
+local isShifted = age >= size
+if isShifted then
+local past = age % size
+local shift = (age - past) / size
+age = past
+for i = last, at + 1, -1 do
 state[i] = i - shift > at and state[i - shift] or 0
 end
 end
-for i = at + 1, at + buckets + 1 do
-if state[i] > 0 then
 state[at] = age
-return true
+if isShifted or buckets == 1 then
+total = used(state)
 end
-end
+if total == 0 then
 state[at] = now % size
-return true
-end,
-wait = function(state, at, quota, cost)
-local room = quota.limit - cost
-if room < 0 then
-return (-1)
 end
-if used(state, at, quota) <= room then
+if total + cost <= limit then
 return 0
 end
-return waitFor(state, at, quota, room)
-end,
-spend = function(state, at, _, cost)
+return cost > limit and (-1) or fadeTime(state, total, limit - cost)
+end
+function report(state, cost)
 state[at + 1] = state[at + 1] + cost
-end,
-report = function(state, at, quota)
-local limit, buckets = quota.limit, quota.buckets
-local remaining = limit - used(state, at, quota)
-for i = at + 1, at + buckets + 1 do
+local total = used(state)
+for i = at + 1, last do
 if state[i] > 0 then
-local reset = (at + buckets + 2 - i) * quota.size - state[at]
-return remaining, reset, remaining < limit and waitFor(state, at, quota, limit - remaining - 1) or 0
+local reset = (last + 1 - i) * size - state[at]
+return limit - total, reset, total > 0 and fadeTime(state, total, total - 1) or 0
 end
 end
-return remaining, 0, 0
-end,
-}
+return limit, 0, 0
+end
 if givesBack then
-function window.refund(state, at, quota, cost, age)
+function refund(state, cost, age)
 local index = 1
 if age > state[at] then
-index = 1 + math.ceil((age - state[at]) / quota.size)
+index = 1 + math.ceil((age - state[at]) / size)
 end
-local count = index <= quota.buckets + 1 and state[at + index] or 0
+local count = index <= buckets + 1 and state[at + index] or 0
 if count == 0 then
 return false
 end
-state[at + index] = count > cost and count - cost or 0
+state[at + index] = math.max(0, count - cost)
 return true
 end
 end
-algorithms.window = window
-end
 end
 if name == "log" then
-limit = { limit = first + 0, window = second + 0, format = "I4I4I4I6I6I7", numbers = 6, log = limits.keys + 1 }
-limits.keys = limit.log
-if not algorithms.log then
-local function openEntries(key, first, count, size, base, last, clock)
+keys = keys + 1
+local limit, window, keyOffset = first + 0, second + 0, keys
+format, numbers = "I4I4I4I6I6I7", 6
+local function openEntries(key, state, at)
 return {
-key = key, first = first, size = size, base = base, last = last, clock = clock,
-head = 0, tail = count, stored = count, times = {}, totals = {},
+key = key, first = state[at + 0], size = state[at + 2],
+head = 0, tail = state[at + 1], stored = state[at + 1], times = {}, totals = {},
+clock = state[at + 5], base = state[at + 3], last = state[at + 4],
 }
 end
 local function bytesOf(entries, from, to)
@@ -1148,7 +1190,7 @@ local low, high = 0, 1
 while high <= count and valueOf(entries, column, high) <= most do
 low, high = high, high * 2
 end
-high = high <= count and high or count + 1
+high = math.min(high, count + 1)
 while high - low > 1 do
 local middle = (low + high - (low + high) % 2) / 2
 if valueOf(entries, column, middle) <= most then
@@ -1159,11 +1201,10 @@ end
 end
 return low
 end
-local log = {
-open = function(state, at, quota, key)
-local first, count, size, limit = state[at + 0], state[at + 1], state[at + 2], quota.limit
-local base, total = state[at + 3], state[at + 4]
-if count > size or count > total - base or total - base > limit or first > size or size > limit then
+local function openLog(state)
+local key, count, size = KEYS[keyAt + keyOffset], state[at + 1], state[at + 2]
+local used = state[at + 4] - state[at + 3]
+if count > size or count > used or used > limit or state[at + 0] > size or size > limit then
 return nil
 end
 local length = attempt("STRLEN", key)
@@ -1173,81 +1214,84 @@ end
 if length < size * 13 then
 return nil
 end
-state[quota] = openEntries(key, first, count, size, base, total, state[at + 5 ])
-return true
-end,
-advance = function(state, at, quota, elapsed)
-local entries, clock = state[quota], state[at + 5 ] + elapsed
-local count = entries.tail - entries.head
-local expired = leading(entries, "times", count, clock - quota.window)
+state[-at] = openEntries(key, state, at)
+return state[-at]
+end
+function wait(state, cost, elapsed)
+local entries = state[-at]
+if not entries then
+entries = openLog(state)
+if not entries then
+return entries
+end
+end
+local clock, count = state[at + 5] + elapsed, entries.tail - entries.head
+local expired = leading(entries, "times", count, clock - window)
 if expired == count then
 state[at + 3], state[at + 4], clock = 0, 0, 0
 elseif expired > 0 then
 state[at + 3] = valueOf(entries, "totals", expired)
 end
-entries.head, state[at + 5 ] = entries.head + expired, clock
-return true
-end,
-wait = function(state, at, quota, cost)
-if cost > quota.limit then
-return (-1)
-end
+entries.head, count, state[at + 5] = entries.head + expired, count - expired, clock
 local base = state[at + 3]
-local excess = state[at + 4] - base + cost - quota.limit
+local excess = state[at + 4] - base + cost - limit
 if excess <= 0 then
 return 0
 end
-local entries = state[quota]
-local short = leading(entries, "totals", entries.tail - entries.head - 1, base + excess - 1)
-return math.max(1, valueOf(entries, "times", short + 1) + quota.window - state[at + 5 ])
-end,
-spend = function(state, at, quota, cost)
-local entries, total = state[quota], state[at + 4] + cost
+if cost > limit then
+return (-1)
+end
+local short = leading(entries, "totals", count - 1, base + excess - 1)
+return math.max(1, valueOf(entries, "times", short + 1) + window - clock)
+end
+function report(state, cost)
+local entries, clock, total = state[-at], state[at + 5], state[at + 4] + cost
+if cost > 0 then
 state[at + 4] = total
 entries.tail = entries.tail + 1
-setEntry(entries, entries.tail - entries.head, state[at + 5 ], total)
-end,
-report = function(state, at, quota)
-local entries, remaining = state[quota], quota.limit - (state[at + 4] - state[at + 3])
-local count, ahead = entries.tail - entries.head, quota.window - state[at + 5 ]
+setEntry(entries, entries.tail - entries.head, clock, total)
+end
+local remaining, count, ahead = limit - total + state[at + 3], entries.tail - entries.head, window - clock
 if count == 0 then
 return remaining, 0, 0
 end
 local reset, growth = valueOf(entries, "times", count) + ahead, valueOf(entries, "times", 1) + ahead
-return remaining, reset > 0 and reset or 0, growth > 0 and growth or 0
-end,
-flush = function(state, at, quota, lifetime)
-local entries = state[quota]
-flushEntries(entries, quota.limit, lifetime)
+return remaining, math.max(0, reset), math.max(0, growth)
+end
+limits.logs = limits.logs or {}
+limits.logs[#limits.logs + 1] = -at
+limits[-at] = function(state, lifetime)
+local entries = state[-at]
+flushEntries(entries, limit, lifetime)
 state[at + 0], state[at + 1], state[at + 2] = entries.first, entries.tail - entries.head, entries.size
-end,
-}
+end
 if givesBack then
-function log.refund(state, at, quota, cost, age)
-local entries, time = state[quota], state[at + 5 ] - age
+function refund(state, cost, age)
+local entries, time = state[-at], state[at + 5] - age
 local count = entries.tail - entries.head
-local newest, oldest = count, math.max(1, count - 1000 )
+local newest, oldest = count, math.max(1, count - 1000)
 while newest >= oldest and valueOf(entries, "times", newest) > time do
 newest = newest - 1
 end
 if newest < oldest or valueOf(entries, "times", newest) ~= time then
 return false
 end
-local left, i = valueOf(entries, "totals", newest) - cost, newest
-local before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
-while before > left do
-i = i - 1
-if i < oldest or valueOf(entries, "times", i) ~= time then
+local function before(i)
+return i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
+end
+local left, last = valueOf(entries, "totals", newest) - cost, newest
+while before(last) > left do
+last = last - 1
+if last < oldest or valueOf(entries, "times", last) ~= time then
 return false
 end
-before = i > 1 and valueOf(entries, "totals", i - 1) or state[at + 3]
 end
-if left > before then
-setEntry(entries, i, time, left)
+if left > before(last) then
+setEntry(entries, last, time, left)
 else
-i = i - 1
+last = last - 1
 end
-local gone = newest - i
+local gone = newest - last
 for newer = newest + 1, count do
 setEntry(entries, newer - gone, valueOf(entries, "times", newer), valueOf(entries, "totals", newer) - cost)
 end
@@ -1256,90 +1300,89 @@ state[at + 4] = state[at + 4] - cost
 return true
 end
 end
-algorithms.log = log
 end
+local n = #limits
+limits[n + 1], limits[n + 2] = wait, report
+if givesBack then
+refunds[report] = refund
 end
-limit.at, limit.algorithm = at, algorithms[name]
-limits[#limits + 1] = limit
-format, at = format .. limit.format, at + limit.numbers
+packed, place = packed .. format, place + numbers
 end
-limits.format, limits.width, limits.last = format, struct.size(format), at - 1
-described[description] = limits
+limits.format, limits.width, limits.keys, limits.last = packed, struct.size(packed), keys, place - 1
+known[description] = limits
 end
-asked[u] = limits
+policy[u] = limits
 end
 for _ = 1, calls do
-local isForeign, given = false, 0
+local answer, cost = 0, 0
 for u = 1, count do
-local limits = asked[u]
+local limits = policy[u]
 local key = KEYS[keyAt + 1]
-local unit = units[key]
+local unit, elapsed, ahead = units[key], 0, nil
 if unit == nil then
 local bytes = attempt("GET", key)
-local isStored = bytes and #bytes == limits.width
-if not isStored and type(bytes) == "table" then
-unit = not string.find(bytes.err, "^WRONGTYPE") and call("GET", key)
-end
-while unit == nil do
-local elapsed = 0
-if isStored then
+if bytes and #bytes == limits.width then
 unit = { key, limits, false, read(limits.format, bytes) }
 elapsed = now - unit[4]
-else
+unit[4] = now
+if elapsed < 0 then
+ahead, elapsed = unit, 0
+end
+elseif type(bytes) == "table" then
+unit = not string.find(bytes.err, "^WRONGTYPE") and call("GET", key)
+end
+units[key] = unit
+end
+local before, asked = allowed, waitsTold
+repeat
+if unit == nil then
 birth = birth + 0
 unit = { key, limits, false, now, birth }
 for at = 6, limits.last do
 unit[at] = 0
 end
+units[key], elapsed, allowed, waitsTold = unit, 0, before, asked
 end
-isStored = false
-unit[4] = now
-local steppedBack = elapsed < 0
-if steppedBack then
-elapsed = 0
-end
-for i = 1, #limits do
-local limit = limits[i]
-if unit and limit.log then
-local isWhole = limit.algorithm.open(unit, limit.at, limit, KEYS[keyAt + limit.log])
-if not isWhole then
-unit = isWhole
+for i = 1, unit and #limits or 0, 2 do
+local wait = limits[i](unit, cost, elapsed)
+waitsTold = waitsTold + 1
+waits[waitsTold] = wait
+if wait ~= 0 then
+allowed = false
+if not wait then
+unit, units[key] = wait, wait
+break
 end
 end
-if unit and not limit.algorithm.advance(unit, limit.at, limit, elapsed, now) then
-unit = nil
 end
-end
-if steppedBack and unit then
+until unit ~= nil
+if ahead and ahead == unit then
 birth = birth + 0
 unit[5], unit[3] = birth, 0
-for i = 1, #limits do
-local limit = limits[i]
-local _, reset = limit.algorithm.report(unit, limit.at, limit)
-unit[3] = reset > unit[3] and reset or unit[3]
+for i = 2, #limits, 2 do
+local _, reset = limits[i](unit, 0)
+unit[3] = math.max(unit[3], reset)
 end
 changes = changes + 1
 changed[changes] = unit
 end
-end
-units[key] = unit
-end
 keyAt = keyAt + limits.keys
 opened[u] = unit
-isForeign = isForeign or not unit
+if not unit then
+answer = -1
 end
-for u = 1, isForeign and 0 or count do
-local unit, limits, longest, isGiven = opened[u], asked[u], 0, false
+end
+for u = 1, answer < 0 and 0 or count do
+local unit, limits, longest, isGiven = opened[u], policy[u], 0, false
 if unit[5] == births[u] and charged <= now then
-for i = 1, #limits do
-local limit = limits[i]
-isGiven = limit.algorithm.refund(unit, limit.at, limit, cost, now - charged) or isGiven
-local _, reset = limit.algorithm.report(unit, limit.at, limit)
-longest = reset > longest and reset or longest
+for i = 2, #limits, 2 do
+isGiven = refunds[limits[i]](unit, given, now - charged) or isGiven
+local _, reset = limits[i](unit, 0)
+longest = math.max(longest, reset)
 end
 end
 if isGiven then
-given = 1
+answer = 1
 if not unit[3] then
 changes = changes + 1
 changed[changes] = unit
@@ -1348,27 +1391,24 @@ unit[3] = longest
 end
 end
 told = told + 1
-reply[told] = isForeign and -1 or given
+reply[told] = answer
 end
 end
-local lifetimes = {}
 for i = 1, changes do
 local unit = changed[i]
-local limits, _, magnitude = unit[2], math.frexp(unit[3])
-local lifetime = lifetimes[magnitude]
+local limits, _, magnitude = unit[2], frexp(unit[3])
+local lifetime = known[magnitude]
 if not lifetime then
-local milliseconds = 2 ^ magnitude / 1000 + 2
-if ARGV[1] ~= "" and milliseconds < 86400000  then
-milliseconds = 86400000 
+local milliseconds = 2 ^ magnitude / 1000 + 1000
+if ARGV[1] ~= "" and milliseconds < 86400000 then
+milliseconds = 86400000
 end
 lifetime = string.format("%d", milliseconds)
-lifetimes[magnitude] = lifetime
+known[magnitude] = lifetime
 end
 if limits.keys > 1 then
-for n = 1, #limits do
-if limits[n].log then
-limits[n].algorithm.flush(unit, limits[n].at, limits[n], lifetime)
-end
+for _, at in ipairs(limits.logs) do
+limits[at](unit, lifetime)
 end
 end
 call("SET", unit[1], write(limits.format, unpack(unit, 4)), "PX", lifetime)

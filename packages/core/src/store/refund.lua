@@ -10,39 +10,42 @@ Returns as in call.lua; for each refund one integer: 1 when something was given 
 --- @include "moment"
 --- @include "unit"
 --- @include "../algorithms/exact"
-local givesBack = true
-local asked, births, opened = {}, {}, {} -- of one refund: the limits of its units, their births then, the units
+local givesBack, refunds = true, {} -- of each limit, by its `report`
+local reply, told = { now, 0 }, 1
+local policy, births, opened = { false }, { 0 }, { false } -- of a refund: its units' limits, their births then, the units
+local waits, allowed, waitsTold = {}, true, 0 -- nobody waits: the units are only opened
 
 while argumentAt < #ARGV do
-  local calls, cost, charged, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0, ARGV[argumentAt + 4] + 0
+  local calls, given, charged, count = ARGV[argumentAt + 1] + 0, ARGV[argumentAt + 2] + 0, ARGV[argumentAt + 3] + 0, ARGV[argumentAt + 4] + 0
   argumentAt = argumentAt + 4
   for u = 1, count do
     argumentAt = argumentAt + 1
     births[u] = ARGV[argumentAt] + 0
     --- @include "read-limits"
-    asked[u] = limits
+    policy[u] = limits
   end
 
   for _ = 1, calls do
-    local isForeign, given = false, 0
+    local answer, cost = 0, 0
     for u = 1, count do
-      local limits = asked[u]
-      --- @include "open-unit"
+      local limits = policy[u]
+      --- @include "ask-unit"
       opened[u] = unit
-      isForeign = isForeign or not unit
+      if not unit then
+        answer = -1
+      end
     end
-    for u = 1, isForeign and 0 or count do
-      local unit, limits, longest, isGiven = opened[u], asked[u], 0, false
+    for u = 1, answer < 0 and 0 or count do
+      local unit, limits, longest, isGiven = opened[u], policy[u], 0, false
       if unit[BIRTH] == births[u] and charged <= now then
-        for i = 1, #limits do
-          local limit = limits[i]
-          isGiven = limit.algorithm.refund(unit, limit.at, limit, cost, now - charged) or isGiven
-          local _, reset = limit.algorithm.report(unit, limit.at, limit)
-          longest = reset > longest and reset or longest
+        for i = 2, #limits, 2 do
+          isGiven = refunds[limits[i]](unit, given, now - charged) or isGiven
+          local _, reset = limits[i](unit, 0)
+          longest = math.max(longest, reset)
         end
       end
       if isGiven then
-        given = 1
+        answer = 1
         if not unit[RESET] then
           changes = changes + 1
           changed[changes] = unit
@@ -51,7 +54,7 @@ while argumentAt < #ARGV do
       end
     end
     told = told + 1
-    reply[told] = isForeign and -1 or given
+    reply[told] = answer
   end
 end
 --- @include "write-units"

@@ -11,7 +11,9 @@ written, its reset: for how many microseconds it differs from an absent unit.
 ]]
 local KEY, LIMITS, RESET, STAMP, BIRTH, STATES = 1, 2, 3, 4, 5, 6
 
-local KEYS, ARGV, unpack = KEYS, ARGV, unpack
-local call, attempt, read, write = redis.call, redis.pcall, struct.unpack, struct.pack
-local algorithms, described, units = {}, {}, {}
-local changed, changes = {}, 0 -- the units to be written, and how many they are
+local call, attempt, struct, unpack, frexp = redis.call, redis.pcall, struct, unpack, math.frexp
+local read, write = struct.unpack, struct.pack
+-- What this call has learned: limits by their description; a limit with the functions of an algorithm by the algorithm's name;
+-- the PX of a key by its magnitude.
+local known = {}
+local units, changed, changes = {}, { false }, 0 -- the units by key; those to be written, and how many they are

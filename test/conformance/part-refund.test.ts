@@ -1,0 +1,89 @@
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
+import { unitsOf } from "../../packages/core/src/limiter/units.ts";
+import type { DecideMode } from "../../packages/core/src/store/decide.ts";
+import { decide } from "../../packages/core/src/store/decide.ts";
+import type { Receipt } from "../../packages/core/src/store/refund.ts";
+import { refund } from "../../packages/core/src/store/refund.ts";
+import { claim } from "./claim.ts";
+import { runHistories, SCALE } from "./histories.ts";
+import { MicroClock } from "./micro-clock.ts";
+import type { Random } from "./random.ts";
+import { KINDS, randomLimit } from "./random-limits.ts";
+import { randomStart } from "./random-steps.ts";
+
+/*
+ * A charge may be given back in parts: Lua and TypeScript say the same of each part, and leave the same room.
+ */
+
+const HISTORIES = 150 * SCALE;
+const LENGTH = 25;
+
+const redis = new Redis(inject("redisSocket"), { db: 10 });
+beforeAll(() => redis.flushdb());
+afterAll(async () => {
+  await redis.flushdb();
+  await redis.quit();
+});
+
+describe("a charge given back in parts", () => {
+  test.each(KINDS)("to %s", async (kind) => {
+    await runHistories(HISTORIES, (random, history) => compare(random, `${kind} ${history}`, kind));
+  });
+});
+
+async function compare(
+  random: Random,
+  name: string,
+  kind: Parameters<typeof randomLimit>[1],
+): Promise<void> {
+  const limit = randomLimit(random, kind, "small");
+  const time = new MicroClock(randomStart(random));
+  const memory = memoryStore({ clock: time.clock });
+  const stores = [memory, redisStore(redis, { clock: time.clock, prefix: "parts" })] as const;
+  const counters = compileCounters(name, [limit], memory);
+  const most = counters.limits[0]?.limit as number;
+  const units = unitsOf(counters, "somebody");
+  const open: { left: number; readonly receipts: readonly Receipt[] }[] = [];
+
+  /** The numbers of a decision without its births, which are the same in both stores. */
+  async function ask(mode: DecideMode, cost: number) {
+    const replies = await Promise.all(
+      stores.map((store) => store.run(decide, { cost, mode, units })),
+    );
+    const told = replies.map((reply) => reply.slice(2).join());
+    claim(told[0] === told[1], () => `${told.join(" is not ")}, ${JSON.stringify(limit)}`);
+    return { replies, allowed: replies[0]?.[2] === 0 };
+  }
+
+  for (let step = 0; step < LENGTH; step += 1) {
+    const cost = random.whole(1, most);
+    const { replies, allowed } = await ask("charge", cost);
+    if (allowed) {
+      const receipts = replies.map((reply) => ({
+        cost,
+        units,
+        charged: reply[0] as number,
+        births: [reply[1] as number],
+      }));
+      open.push({ left: cost, receipts });
+    }
+    if (open.length > 0 && random.chance(0.7)) {
+      const charge = random.pick(open);
+      const part = random.whole(1, charge.left);
+      const given = await Promise.all(
+        stores.map((store, i) =>
+          store.run(refund, { ...(charge.receipts[i] as Receipt), cost: part }),
+        ),
+      );
+      claim(given[0]?.[1] === given[1]?.[1], () => `${given}, ${JSON.stringify(limit)}`);
+      charge.left -= part;
+      if (charge.left === 0) open.splice(open.indexOf(charge), 1);
+    }
+    await ask("ask", cost);
+    if (random.chance(0.5)) time.advance(BigInt(random.magnitude(1, 2_000_000)));
+  }
+}
