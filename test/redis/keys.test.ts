@@ -130,7 +130,8 @@ describe("every key expires", () => {
       if (key === undefined) continue;
       const ttl = await redis.pttl(key);
       const passed = performance.now() - before;
-      expect(ttl).toBeLessThanOrEqual(resetAfterMs + 1);
+      // Rounded up, so that few different times are written: to at most twice what is needed and a second.
+      expect(ttl).toBeLessThanOrEqual(2 * resetAfterMs + 1_001);
       expect(ttl).toBeGreaterThanOrEqual(Math.floor(resetAfterMs - passed - 1));
     }
   });
@@ -146,7 +147,7 @@ describe("every key expires", () => {
     expect(ttls).toHaveLength(2);
     for (const ttl of ttls) {
       expect(ttl).toBeGreaterThan(3_590_000);
-      expect(ttl).toBeLessThanOrEqual(3_600_001);
+      expect(ttl).toBeLessThanOrEqual(2 * 3_600_000 + 1_001);
     }
   });
 

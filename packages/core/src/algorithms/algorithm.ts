@@ -18,7 +18,7 @@ export interface Report {
 
 /**
  * Pure arithmetic on one limit's state: no clock, no I/O. Each implementation has a Lua twin
- * with the same functions and the same local names.
+ * with the same arithmetic and the same local names, its functions put together as read-limits.lua says.
  *
  * A state is a working copy, changed in place. It is brought to the present first (`advance`), asked
  * (`wait`), charged only when every limit of the decision allows (`spend`), and told (`report`).
