@@ -87,9 +87,8 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       return inner.giveBack(decision);
     },
 
-    /** What was asked for before or meanwhile may have been charged to what is forgotten. */
+    /** What was charged before, or meanwhile, may be of what is forgotten. */
     async forget(units) {
-      accounts.close(units);
       try {
         return await inner.forget(units);
       } finally {
