@@ -12,6 +12,7 @@ import {
   keyOf,
   look,
   loseReturn,
+  refundLast,
   request,
   serve,
   TICK,
@@ -65,9 +66,16 @@ export function explore(setting: Setting, bounds: Bounds): number {
   return seen.size;
 }
 
-function movesOf(world: World, setting: Setting, bounds: Bounds, end: number): [string, Move][] {
+/** All that can happen next, until `end`. */
+export function movesOf(
+  world: World,
+  setting: Setting,
+  bounds: Bounds,
+  end: number,
+): [name: string, move: Move][] {
   const moves: [string, Move][] = [];
-  world.processes.forEach(({ account, asks }, p) => {
+  world.processes.forEach(({ account, asks, paid }, p) => {
+    if (paid.length > 0) moves.push([`${p}'s last is refunded`, refundLast(p)]);
     for (const cost of bounds.costs) {
       moves.push([`${p} is asked for ${cost}`, request(setting, p, cost)]);
     }
@@ -95,7 +103,8 @@ function movesOf(world: World, setting: Setting, bounds: Bounds, end: number): [
   return moves;
 }
 
-function tooMuchHeld({ processes }: World): string | undefined {
+/** More than may be held. */
+export function tooMuchHeld({ processes }: World): string | undefined {
   for (const { account } of processes) {
     const held = unitsLeft(account) + account.asking;
     if (held > account.rule.max) return `${held} units held of ${account.rule.max}`;

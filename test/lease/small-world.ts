@@ -8,6 +8,7 @@ import {
   grant,
   lose,
   openAccount,
+  putBack,
   receiptFor,
   spend,
   takeEnded,
@@ -36,6 +37,8 @@ export interface Setting {
   readonly monitor: Monitor;
   /** Whether units belong to a window, and are nothing to the next one. */
   readonly hasWindows: boolean;
+  /** Whether clients may give back what leases paid; for fixed windows, whose monitor can take it back. */
+  readonly refunds?: boolean;
 }
 
 /** A charge, and when the window ends that was charged; 0 where there are none. */
@@ -56,6 +59,8 @@ interface Ask {
 interface Process {
   account: LeaseAccount;
   asks: Ask[];
+  /** What leases paid last, where it may be refunded. */
+  paid: { readonly lease: Lease; readonly cost: number }[];
 }
 
 /** A store, the processes that lease from it, and what is on its way between them. */
@@ -78,7 +83,11 @@ export function beginWorld({ rule, monitor }: Setting, processes: number, now: n
     now,
     kept: undefined,
     births: 0,
-    processes: Array.from({ length: processes }, () => ({ account: freshAccount(rule), asks: [] })),
+    processes: Array.from({ length: processes }, () => ({
+      account: freshAccount(rule),
+      asks: [],
+      paid: [],
+    })),
     returns: [],
     lost: [],
     watched: monitor.begin(),
@@ -95,7 +104,8 @@ export function copyWorld(world: World, { unit }: Setting): World {
   return {
     ...world,
     kept: world.kept && { unit: copyUnit(world.kept.unit, unit), expires: world.kept.expires },
-    processes: world.processes.map(({ account, asks }) => ({
+    processes: world.processes.map(({ account, asks, paid }) => ({
+      paid: [...paid],
       account: { ...account, leases: account.leases.map((lease) => ({ ...lease })) },
       asks: asks.map((ask) => ({ ...ask })),
     })),
@@ -143,6 +153,7 @@ export function request(setting: Setting, p: number, cost: number): Move {
     } else {
       admit(setting, world, cost, (lease.receipt as Charge).ends);
       spend(account, lease, cost);
+      if (setting.refunds) process.paid.push({ lease, cost });
       wanted = wantNext(account);
     }
     if (wanted === 0) return;
@@ -197,6 +208,18 @@ export function drop(world: World, p: number, a: number): void {
   if (receipt) lostUnits(world, receipt.cost, receipt);
 }
 
+/** A client gives back the last unit that a lease paid. */
+export function refundLast(p: number): Move {
+  return (world) => {
+    const { account, paid } = world.processes[p] as Process;
+    const { lease, cost } = paid.pop() as Process["paid"][number];
+    const { ends } = lease.receipt as Charge;
+    if (world.watched[0] === ends) world.watched[1] = (world.watched[1] as number) - cost;
+    if (putBack(account, lease, cost, world.now)) return;
+    world.returns.push(receiptFor(lease, cost) as Charge);
+  };
+}
+
 /** A process looks for what is over. */
 export function look(p: number): Move {
   return (world) => {
@@ -223,6 +246,7 @@ export function crash({ rule }: Setting, p: number): Move {
       lostUnits(world, left, receipt as Charge);
     }
     process.account = freshAccount(rule);
+    process.paid = [];
     for (let a = process.asks.length - 1; a >= 0; a -= 1) {
       const ask = process.asks[a] as Ask;
       ask.listener = "nobody";
