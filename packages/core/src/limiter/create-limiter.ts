@@ -82,10 +82,11 @@ function limiterOn(
     charge: boolean,
   ): Promise<Decision> {
     try {
-      const units = unitsOf(counters, subject);
       const cost = options === undefined ? 1 : readCost(options);
       requireOpen();
-      return decider.decide(units, cost, charge);
+      const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
+      if (known !== undefined) return Promise.resolve(known);
+      return decider.decide(unitsOf(counters, subject), cost, charge);
     } catch (error) {
       return Promise.reject(error as Error);
     }

@@ -1,12 +1,14 @@
 import type { Decision } from "../decision.ts";
 import type { StoreWatch } from "./store-watch.ts";
-import type { GroupUnit } from "./units.ts";
+import type { GroupUnit, Subjects } from "./units.ts";
 
 /** Decides requests on one store, and gives back what they charged. */
 export interface Decider {
   /** How the store is watched; undefined where it is this process's memory. */
   readonly watch: StoreWatch | undefined;
   decide(units: readonly GroupUnit[], cost: number, charge: boolean): Promise<Decision>;
+  /** The same at once, where what is known in this process admits a subject. */
+  readonly admitKnown?: (subject: Subjects, cost: number) => Decision | undefined;
   /** Gives back what a decision charged, once; true if something was. Rejects with `HEADGATE_INVALID_DECISION`. */
   giveBack(decision: Decision): Promise<boolean>;
   /** Forgets units; true if there was anything to forget. */

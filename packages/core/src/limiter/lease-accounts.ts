@@ -73,19 +73,19 @@ export class LeaseAccounts {
     };
   }
 
-  find(key: string): SubjectAccount | undefined {
-    return this.#accounts.get(key);
+  find(subject: string): SubjectAccount | undefined {
+    return this.#accounts.get(subject);
   }
 
   open(unit: GroupUnit): SubjectAccount {
     const account = { ...openAccount(this.#rule), unit, told: undefined };
-    this.#accounts.set(unit.key, account);
+    this.#accounts.set(unit.subject, account);
     return account;
   }
 
   /** Gives the leases of subjects up. */
   close(units: readonly GroupUnit[]): void {
-    for (const { key } of units) this.#accounts.delete(key);
+    for (const { subject } of units) this.#accounts.delete(subject);
   }
 
   /** Gives all leases up; resolves when what is under way has ended. */

@@ -1,4 +1,5 @@
 import type { Decision } from "../decision.ts";
+import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { Receipt } from "../store/refund.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import type { Decider } from "./decider.ts";
@@ -9,6 +10,7 @@ import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./le
 import type { Told } from "./lease-reply.ts";
 import { tellLimits } from "./lease-reply.ts";
 import type { GroupUnit } from "./units.ts";
+import { EVERYBODY } from "./units.ts";
 
 /** What was charged for a decision that a lease paid: its units can go back where they came from. */
 interface LeaseReceipt extends Receipt {
@@ -21,6 +23,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
   const { counters } = place;
   const { store } = counters;
   const accounts = new LeaseAccounts(rule, place);
+  const isGlobal = counters.groups[0]?.dimension === GLOBAL_DIMENSION;
 
   function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
     spend(account, lease, cost);
@@ -66,9 +69,18 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
   return {
     watch: inner.watch,
 
+    admitKnown(subject, cost) {
+      const known = isGlobal && typeof subject === "string" ? EVERYBODY : subject;
+      const account = typeof known === "string" ? accounts.find(known) : undefined;
+      if (account === undefined) return undefined;
+      const now = store.now();
+      const lease = findLease(account, cost, now);
+      return lease && pay(account, lease, cost, now);
+    },
+
     decide(units, cost, charge) {
       const unit = units[0] as GroupUnit;
-      const account = accounts.find(unit.key);
+      const account = accounts.find(unit.subject);
       const now = store.now();
       const lease = account && findLease(account, cost, now);
       if (account === undefined || lease === undefined) {

@@ -18,7 +18,7 @@ export function shareLimits(
     const group = shared.get(unit.group) as Group;
     const { limits, description } = group;
     // Limiters that share a name may differ in their share: these are other counts.
-    return { group, limits, description, key: `${unit.key}:${share}` };
+    return { group, subject: unit.subject, limits, description, key: `${unit.key}:${share}` };
   };
 }
 

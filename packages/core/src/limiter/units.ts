@@ -10,11 +10,12 @@ export type Subjects<Dimension extends string = string> =
   | { readonly [D in Dimension]?: string | null | undefined };
 
 /** What `per: "global"` counts: its one subject. */
-const EVERYBODY = "*";
+export const EVERYBODY = "*";
 
 /** The units of a group: a group, and the key of a subject in it. */
 export interface GroupUnit extends Unit {
   readonly group: Group;
+  readonly subject: string;
 }
 
 /** The units that a request asks. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
@@ -60,6 +61,7 @@ function isRecord(
 function unitOf(counters: Counters, group: Group, subject: string): GroupUnit {
   return {
     group,
+    subject,
     limits: group.limits,
     description: group.description,
     key: `${counters.store.prefix}:{${escapeSubject(subject)}${group.keySuffix}`,
