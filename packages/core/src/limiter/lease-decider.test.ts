@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
 import type { HeldCall } from "../../../../test/support/held-store.ts";
 import { holdStore, letRun } from "../../../../test/support/held-store.ts";
@@ -6,6 +7,7 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import type { Decision } from "../decision.ts";
 import type { Policy } from "../policy.ts";
+import type { Store } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
 
@@ -299,6 +301,64 @@ describe("when the store does not answer", () => {
     await back?.carryOut();
     await limiter.close();
   });
+});
+
+test("everybody is one subject, by whatever name", async () => {
+  const { heat, limiter } = startLeasing({
+    limits: gcra({ limit: 1_000, window: "1000h", per: "global" }),
+  });
+  await heat("ann");
+  const { remaining } = await limiter.consume("bob");
+  expect(await limiter.consume({ global: "*" })).toMatchObject({
+    source: "lease",
+    remaining: remaining - 1,
+  });
+});
+
+test("a subject is the same by itself and by its dimension", async () => {
+  const { heat, limiter } = startLeasing();
+  await heat("ann");
+  expect((await limiter.consume({ default: "ann" })).source).toBe("lease");
+  expect((await limiter.consume("ann")).source).toBe("lease");
+});
+
+test.each([
+  ["", undefined, "HEADGATE_EMPTY_KEY"],
+  [7, undefined, "HEADGATE_INVALID_KEY"],
+  ["ann", { cost: 0 }, "HEADGATE_INVALID_COST"],
+  [{ other: "ann" }, undefined, "HEADGATE_INVALID_OPTION"],
+])("what is wrong is wrong with a lease, too: %j %j", async (subject, options, code) => {
+  const { heat, limiter, serveAll } = startLeasing();
+  await heat("ann");
+  await expect(limiter.consume(subject as string, options)).rejects.toMatchObject({ code });
+  const closing = limiter.close();
+  await serveAll();
+  await closing;
+  await expect(limiter.consume("ann")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+});
+
+test("what looks for leases that are over keeps nothing of a request", async () => {
+  const requests = new AsyncLocalStorage<string>();
+  const { store, held, pass } = holdStore(() => 0);
+  const askers: (string | undefined)[] = [];
+  const run: Store["run"] = (step, call, waiter) => {
+    if (step.name === "refund") askers.push(requests.getStore());
+    return store.run(step, call, waiter);
+  };
+  const limiter = createLimiter({
+    name: "api",
+    limits: HOUR,
+    store: { ...store, run },
+    lease: { max: 9, ttl: 20 },
+  });
+  for (let i = 0; i < 2; i += 1) {
+    const decision = requests.run("request", () => limiter.consume("ann"));
+    for (await letRun(); held.length > 0; await letRun()) await held.shift()?.carryOut();
+    await decision;
+  }
+  pass(20);
+  await waitUntil("the lease is given back", 5_000, () => held.shift());
+  expect(askers).toEqual([undefined]);
 });
 
 test("a lease makes what was known to be denied unknown", async () => {
