@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { answerTo } from "./answer.ts";
+import { readHeadersOption } from "./headers.ts";
+import { writePolicy } from "./policy-text.ts";
+import { toProblem } from "./problem.ts";
+
+const limits = [
+  fixedWindow({ limit: 3, window: "1h", name: 'a "quoted" \\ name' }),
+  fixedWindow({ limit: 1, window: 500, name: "short" }),
+];
+
+test("an answer is the same whether its policy was written in advance or not", async () => {
+  const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
+  const headers = readHeadersOption(undefined);
+  const text = writePolicy(limiter.limits);
+  for (const cost of [1, 1, 4]) {
+    const decision = await limiter.consume("x", { cost });
+    const written = answerTo([{ decision, headers, text }], 0);
+    expect(written).toEqual(answerTo([{ decision, headers }], 0));
+    const body = written.kind === "denied" ? JSON.parse(written.rejection.body) : undefined;
+    expect(body).toEqual(decision.allowed ? undefined : toProblem(decision));
+  }
+});
