@@ -1,0 +1,31 @@
+import { gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { uniquePrefix, useRedis } from "../http/support/redis-client.ts";
+
+const redis = useRedis();
+
+describeFrameworks(({ serve }) => {
+  test("a client that asks on and on is answered from leases, with headers as ever", async () => {
+    const limits = gcra({ limit: 10_000, window: "24h" });
+    const store = redisStore(redis, { prefix: uniquePrefix() });
+    const lease = { max: 50, ttl: "10s" } as const;
+    const { ask } = await serve({
+      limits: { name: "api", limits, store, lease, storeTimeout: "1m" },
+    });
+    const sources: string[] = [];
+    for (let i = 0; i < 100; i += 1) {
+      const { headers, json } = await ask();
+      const { source, remaining } = json() as { source: string; remaining: number };
+      sources.push(source);
+      expect(headers).toMatchObject({
+        "x-ratelimit-limit": "10000",
+        "x-ratelimit-remaining": `${remaining}`,
+      });
+      // What this process holds counts as left.
+      if (source === "lease") expect(remaining).toBe(9_999 - i);
+    }
+    expect(sources.filter((source) => source === "lease").length).toBeGreaterThan(70);
+  });
+});
