@@ -9,6 +9,7 @@ export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export type { FailureOptions, OnUnavailable } from "./limiter/failure-options.ts";
+export type { LeaseOptions } from "./limiter/lease-options.ts";
 export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
 export type { DegradedDecision } from "./limiter/remote-decider.ts";
 export type { StoreDown, StoreUp } from "./limiter/store-watch.ts";

@@ -132,7 +132,8 @@ export class LeaseAccounts {
     const { allowed, receipt } = readReply(counters, units as GroupUnit[], cost, reply);
     if (!allowed) return;
     // At once, on the way on which it came: the store that was late is known to be down.
-    this.#follow(store.run(refund, receipt).then(() => denials.forget(units, store.now())));
+    // Nobody waits for it, as there is no time within which it is answered.
+    store.run(refund, receipt).then(() => denials.forget(units, store.now()), noop);
   }
 
   /** What cannot be given back comes back by itself, as all that was charged. */
