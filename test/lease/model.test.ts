@@ -41,6 +41,9 @@ const LIMITS: readonly (readonly [name: string, limit: Limit, monitor: Monitor])
   ["slidingLog", slidingLog({ limit: 3, window: ticks(2) }), watchWindow(3, 2)],
 ];
 
+/** The largest take half a minute when nobody else works. */
+const TIMEOUT_MS = 240_000 * SCALE;
+
 interface Size extends Bounds {
   readonly max: number;
   /** In ticks. */
@@ -52,6 +55,7 @@ interface Size extends Bounds {
 const SIZES: readonly Size[] = [
   { max: 2, ttl: 2, processes: 2, ticks: 2, crashes: 0, costs: [1], worlds: 10_000 },
   { max: 3, ttl: 1, processes: 2, ticks: 1, crashes: 1, costs: [1, 2], worlds: 2_000 },
+  { max: 2, ttl: 1, processes: 3, ticks: 1, crashes: 0, costs: [1], worlds: 2_000 },
 ];
 
 const LONG: readonly Size[] = [
@@ -72,5 +76,6 @@ describe.each(LIMITS)("all that can happen with leases of %s", (_, limit, monito
       const setting: Setting = { counters, unit, rule, monitor, hasWindows };
       expect(explore(setting, bounds)).toBeGreaterThan(worlds);
     },
+    TIMEOUT_MS,
   );
 });
