@@ -25,9 +25,16 @@ function startQueue() {
       for (const name of names) queue.add(call(name));
     },
     addCall: (pending: PendingCall) => queue.add(pending),
-    async answer(script: number) {
-      sent[script]?.answer();
-      await tick();
+    async answer(...scripts: number[]) {
+      for (const script of scripts) sent[script]?.answer();
+      await turn();
+    },
+    /** Lets four scripts of one call each be under way. */
+    async fill() {
+      for (const name of ["w", "x", "y", "z"]) {
+        queue.add(call(name));
+        await turn();
+      }
     },
   };
 }
@@ -50,6 +57,13 @@ async function tick(): Promise<void> {
   for (let i = 0; i < 3; i += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
 }
 
+/** Until all that was put off to the end of this turn of the event loop is done as well. */
+async function turn(): Promise<void> {
+  await tick();
+  await nextTurn();
+  await tick();
+}
+
 function many(count: number, prefix = "c"): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 }
@@ -69,6 +83,16 @@ describe("a queue of calls", () => {
     expect(names()).toEqual([["a"]]);
   });
 
+  test("sends one lone call after another so", async () => {
+    const { add, names, answer } = startQueue();
+    for (const [script, name] of ["a", "b", "c"].entries()) {
+      add(name);
+      await tick();
+      expect(names()).toHaveLength(script + 1);
+      await answer(script);
+    }
+  });
+
   test("sends together, in order, what came in one tick", async () => {
     const { add, names } = startQueue();
     add("a", "b");
@@ -79,53 +103,68 @@ describe("a queue of calls", () => {
     expect(names()).toEqual([["a", "b", "c"]]);
   });
 
-  test("gathers while a script is under way, and sends all of it once that is answered", async () => {
+  test("waits for the end of a turn of the event loop once calls have had company", async () => {
     const { add, names, answer } = startQueue();
-    add("a");
-    await tick();
-    add("b");
-    await nextTurn();
+    add("a", "b");
+    await turn();
+    await answer(0);
     add("c");
     await tick();
-    expect(names()).toEqual([["a"]]);
-    await answer(0);
-    expect(names()).toEqual([["a"], ["b", "c"]]);
+    add("d");
+    await tick();
+    expect(names()).toEqual([["a", "b"]]);
+    await turn();
+    expect(names()).toEqual([
+      ["a", "b"],
+      ["c", "d"],
+    ]);
+  });
+
+  test("gathers while four scripts are under way, and sends all of it once one is answered", async () => {
+    const { add, names, fill, answer } = startQueue();
+    await fill();
+    add("a");
+    await turn();
+    add("b");
+    await turn();
+    expect(names()).toEqual([["w"], ["x"], ["y"], ["z"]]);
+    await answer(2);
+    expect(names()).toEqual([["w"], ["x"], ["y"], ["z"], ["a", "b"]]);
   });
 
   test("does not gather for longer than a millisecond", async () => {
-    const { add, names } = startQueue();
-    add("a");
-    await tick();
-    add("b");
-    await tick();
+    const { add, sent, fill } = startQueue();
+    await fill();
+    add("a", "b");
+    await turn();
+    expect(sent).toHaveLength(4);
     vi.advanceTimersByTime(1);
-    expect(names()).toEqual([["a"], ["b"]]);
+    expect(sent[4]?.names).toEqual(["a", "b"]);
   });
 
-  test("sends what is enough though a script is under way, half of it at a time", async () => {
-    const { add, sent, answer } = startQueue();
-    add("first");
-    await tick();
+  test("sends what is enough though four scripts are under way, half of it at a time", async () => {
+    const { add, sent, fill, answer } = startQueue();
+    await fill();
     add(...many(ENOUGH - 1));
-    await tick();
-    expect(sent).toHaveLength(1);
-    add(...many(ENOUGH + 1, "d"));
-    await tick();
-    expect(sent.map(({ names }) => names.length)).toEqual([1, ENOUGH, ENOUGH]);
-    add(...many(ENOUGH + 5, "e"));
-    await tick();
-    expect(sent.map(({ names }) => names.length)).toEqual([1, ENOUGH, ENOUGH, ENOUGH]);
-    // Something is still under way, so the rest is better kept for company.
-    await answer(0);
+    await turn();
     expect(sent).toHaveLength(4);
-    for (const script of [1, 2, 3]) await answer(script);
-    expect(sent[4]?.names).toEqual(many(ENOUGH + 5, "e").slice(-5));
+    add("one more");
+    await turn();
+    expect(sent[4]?.names).toEqual([...many(ENOUGH - 1), "one more"]);
+    add(...many(2 * ENOUGH + 5, "d"));
+    await turn();
+    expect(sent.slice(5).map(({ names }) => names.length)).toEqual([35, 32]);
+    add("late");
+    await answer(0, 1);
+    expect(sent).toHaveLength(7);
+    await answer(2, 3);
+    expect(sent[7]?.names).toEqual(["d67", "d68", "late"]);
   });
 
   test("sends no more than 64 together", async () => {
     const { add, sent } = startQueue();
     add(...many(4 * MAX_TOGETHER));
-    await tick();
+    await turn();
     expect(sent.map(({ names }) => names.length)).toEqual([64, 64, 64, 32, 32]);
     expect(sent.flatMap(({ names }) => names)).toEqual(many(4 * MAX_TOGETHER));
   });
@@ -133,9 +172,10 @@ describe("a queue of calls", () => {
   test("has sixteen scripts under way at most, and goes on with each answer", async () => {
     const { add, sent, answer } = startQueue();
     add(...many(20 * MAX_TOGETHER));
-    await tick();
+    await turn();
     expect(sent).toHaveLength(16);
     vi.advanceTimersByTime(100);
+    await turn();
     expect(sent).toHaveLength(16);
     await answer(3);
     expect(sent).toHaveLength(17);
@@ -145,7 +185,7 @@ describe("a queue of calls", () => {
     const { add, sent } = startQueue();
     for (let script = 0; script < 16; script += 1) {
       add(...many(ENOUGH));
-      await tick();
+      await turn();
     }
     expect(sent).toHaveLength(16);
     add("late");
@@ -156,38 +196,36 @@ describe("a queue of calls", () => {
   });
 
   test("sends nothing for those who gave up meanwhile", async () => {
-    const { addCall, names, answer } = startQueue();
+    const { addCall, sent, fill, answer } = startQueue();
     const waiter = { isOver: false };
-    addCall(call("a"));
-    await tick();
-    addCall(call("b", { waiter }));
-    addCall(call("c", { waiter: { isOver: false } }));
+    await fill();
+    addCall(call("a", { waiter }));
+    addCall(call("b", { waiter: { isOver: false } }));
     waiter.isOver = true;
     await answer(0);
-    expect(names()).toEqual([["a"], ["c"]]);
+    expect(sent[4]?.names).toEqual(["b"]);
   });
 
   test("sends nothing at all when all gave up, and is idle then", async () => {
-    const { addCall, names, idle, answer } = startQueue();
-    addCall(call("a"));
-    await tick();
-    addCall(call("b", { waiter: { isOver: true } }));
+    const { addCall, sent, fill, idle, answer } = startQueue();
+    await fill();
+    addCall(call("a", { waiter: { isOver: true } }));
     expect(idle()).toBe(0);
-    await answer(0);
-    expect(names()).toEqual([["a"]]);
-    expect(idle()).toBe(1);
+    await answer(0, 1, 2, 3);
+    expect(sent).toHaveLength(4);
+    expect(idle()).toBeGreaterThan(0);
   });
 
   test("bounds the keys of a script too", async () => {
     const { addCall, sent } = startQueue();
     const keys = many(40, "k");
     for (let i = 0; i < 20; i += 1) addCall(call(`k${i}`, { keys }));
-    await tick();
-    expect(sent.map(({ names }) => names.length)).toEqual([7]);
+    await turn();
+    expect(sent.map(({ names }) => names.length)).toEqual([7, 7, 6]);
   });
 
   test("keeps calls of different moments apart, on a clock that was given", async () => {
-    const { addCall, names, answer } = startQueue();
+    const { addCall, names } = startQueue();
     for (const [name, clock] of [
       ["a", "1"],
       ["b", "1"],
@@ -196,9 +234,7 @@ describe("a queue of calls", () => {
     ] as const) {
       addCall(call(name, { clock }));
     }
-    await tick();
-    await answer(0);
-    await answer(1);
+    await turn();
     expect(names()).toEqual([["a", "b"], ["c"], ["d"]]);
   });
 });

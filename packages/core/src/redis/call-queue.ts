@@ -7,9 +7,12 @@ import type { PendingCall } from "./call-batch.ts";
 export const MAX_TOGETHER = 64;
 
 /**
- * So many are a batch worth sending while a script is under way. Of more than that half go at a time, so that the server
- * decides one half while this process reads what it said of the other.
+ * So many scripts may be under way before calls gather, so that the server always has something to decide while this process
+ * reads what it said last.
  */
+export const FEW_UNDER_WAY = 4;
+
+/** So many are a batch worth sending though more scripts are under way. Of more than that half go at a time. */
 export const ENOUGH = 32;
 
 /** So many keys, for decisions of many units. */
@@ -25,8 +28,9 @@ const LOST_MS = 1_000;
 const LONGEST_WAIT_MS = 1;
 
 /**
- * Sends calls to one place: at once when nothing is under way, at the end of the tick, so that those who ask in one tick go
- * together. While a script is under way calls gather until it is answered, enough are there, or a millisecond is over.
+ * Sends calls to one place. A lone call goes at the end of the tick in which it was made. Where calls have company, those that
+ * are made in one turn of the event loop go together; while several scripts are under way they gather, until one is
+ * answered, enough are there, or a millisecond is over.
  */
 export class CallQueue {
   readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
@@ -35,6 +39,8 @@ export class CallQueue {
   /** When each script under way was sent, the oldest first. */
   readonly #underWay = new Set<{ readonly sent: number }>();
   #isScheduled = false;
+  /** Whether the last script had more than one call. */
+  #hadCompany = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** `send` settles the calls it is given, and never rejects. */
@@ -45,38 +51,31 @@ export class CallQueue {
 
   add(call: PendingCall): void {
     this.#waiting.push(call);
-    if (this.#underWay.size === 0 || this.#waiting.length >= ENOUGH) this.#schedule();
+    if (this.#isWorthSending()) this.#schedule();
     else this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
   }
 
-  /** Before anything else is done, and after all that was asked for in this tick. */
+  /** After all that was asked for in this tick, or turn. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    process.nextTick(flush, this);
+    if (this.#underWay.size === 0 && !this.#hadCompany) process.nextTick(flush, this);
+    else setImmediate(flush, this);
   }
 
+  /** Sends also what would be better kept for company. */
   #hurry(): void {
     this.#timer = undefined;
     if (this.#waiting.length === 0) return;
     this.#forgetLost();
-    this.#sendBatches(1);
+    if (this.#underWay.size < MAX_UNDER_WAY) this.#sendNext();
+    this.flush();
   }
 
   /** Sends what is not better kept for company. */
   flush(): void {
     this.#isScheduled = false;
-    this.#sendBatches(this.#underWay.size === 0 ? 1 : ENOUGH);
-  }
-
-  /** Sends batches of at least so many calls. */
-  #sendBatches(least: number): void {
-    while (this.#waiting.length >= least && this.#underWay.size < MAX_UNDER_WAY) {
-      const calls = this.#take();
-      if (calls.length === 0) break;
-      void this.#sendTogether(calls);
-      least = ENOUGH;
-    }
+    while (this.#isWorthSending()) this.#sendNext();
     if (this.#waiting.length > 0) {
       this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
     } else if (this.#underWay.size === 0) {
@@ -84,7 +83,19 @@ export class CallQueue {
     }
   }
 
+  #isWorthSending(): boolean {
+    const { length } = this.#waiting;
+    const { size } = this.#underWay;
+    return size < FEW_UNDER_WAY ? length > 0 : length >= ENOUGH && size < MAX_UNDER_WAY;
+  }
+
+  #sendNext(): void {
+    const calls = this.#take();
+    if (calls.length > 0) void this.#sendTogether(calls);
+  }
+
   async #sendTogether(calls: readonly PendingCall[]): Promise<void> {
+    this.#hadCompany = calls.length > 1;
     const script = { sent: performance.now() };
     this.#underWay.add(script);
     await this.#send(calls);

@@ -18,13 +18,15 @@ export function createScriptQueues(
   step: Step<never>,
 ): ScriptQueues {
   const runner = createScriptRunner(port, step.script);
-  /** Those in which something waits or is under way. */
+  /** The one of a server; of a cluster's, those in which something waits or is under way. */
   const queues = new Map<string, CallQueue>();
 
   function queueOf(place: string): CallQueue {
     const known = queues.get(place);
     if (known !== undefined) return known;
-    const queue = new CallQueue(sendTogether, () => queues.delete(place));
+    const queue = new CallQueue(sendTogether, () => {
+      if (place !== "") queues.delete(place);
+    });
     queues.set(place, queue);
     return queue;
   }
