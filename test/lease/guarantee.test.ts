@@ -1,0 +1,71 @@
+import type { Decision, Store } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { expect, test } from "vitest";
+import type { Admission } from "../conformance/admissions.ts";
+import { findExcess, findExcessInOwnWindow } from "../conformance/admissions.ts";
+import { claim } from "../conformance/claim.ts";
+import { MicroClock } from "../conformance/micro-clock.ts";
+import { KINDS, randomLimit } from "../conformance/random-limits.ts";
+import { randomStart } from "../conformance/random-steps.ts";
+import { aim } from "../conformance/sender.ts";
+import { describeRedisWorld } from "../conformance/worlds.ts";
+
+const HISTORIES = 300;
+const LENGTH = 120;
+const MAX = 50;
+
+/** Knows when no call is under way. */
+function countCalls(inner: Store): { readonly store: Store; settled(): Promise<void> } {
+  const calls = new Set<Promise<unknown>>();
+  const run: Store["run"] = (step, call, waiter) => {
+    const reply = inner.run(step, call, waiter);
+    calls.add(reply);
+    const forget = () => calls.delete(reply);
+    reply.then(forget, forget);
+    return reply;
+  };
+  return {
+    store: { ...inner, run },
+    async settled() {
+      while (calls.size > 0) await Promise.allSettled(calls);
+    },
+  };
+}
+
+describeRedisWorld(6, (world) => {
+  test.each(KINDS)("nobody gets more than %s guarantees, and what was held", async (kind) => {
+    let leased = 0;
+    await world.run(HISTORIES, async (random) => {
+      const limit = randomLimit(random, kind, "wide");
+      const time = new MicroClock(randomStart(random));
+      const ttl = random.magnitude(1, 60_000);
+      const { store, settled } = countCalls(world.open(time.clock));
+      const options = { name: "aimed", limits: limit, store, storeTimeout: "1m" } as const;
+      // Two that lease from the same counters, as two processes do.
+      const limiters = [1, 2].map(() => createLimiter({ ...options, lease: { max: MAX, ttl } }));
+      const admissions: Admission[] = [];
+      let last: Decision | undefined;
+      for (let step = 0; step < LENGTH; step += 1) {
+        const { wait, cost } = random.chance(0.7)
+          ? { wait: BigInt(random.pick([0, 0, 1, 10])), cost: random.pick([1, 1, 1, 2]) }
+          : aim(random, limit, time.now, last);
+        // What is under way would take the clock back with it.
+        await settled();
+        time.advance(wait);
+        last = await random.pick(limiters).consume("sender", { cost });
+        if (last.source === "lease") leased += 1;
+        if (last.allowed) admissions.push({ at: time.now, cost });
+      }
+      // The limit of a fixed window holds in each one, whatever was held.
+      const isFixed = limit.algorithm === "fixedWindow";
+      const held = isFixed ? 0n : BigInt(MAX * limiters.length);
+      const isByClock = isFixed && limit.align === "clock";
+      const excess =
+        findExcess(limit, admissions, held) ??
+        (isByClock ? findExcessInOwnWindow(limit, admissions) : undefined);
+      claim(excess === undefined, () => `${excess}: ${JSON.stringify({ limit, ttl })}`);
+      await Promise.all(limiters.map((limiter) => limiter.close()));
+    });
+    expect(leased).toBeGreaterThan(HISTORIES);
+  });
+});
