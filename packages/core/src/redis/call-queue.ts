@@ -10,7 +10,7 @@ export const MAX_TOGETHER = 64;
  * So many scripts may be under way before calls gather, so that the server always has something to decide while this process
  * reads what it said last.
  */
-export const FEW_UNDER_WAY = 4;
+const FEW_UNDER_WAY = 4;
 
 /** So many are a batch worth sending though more scripts are under way. Of more than that half go at a time. */
 export const ENOUGH = 32;

@@ -4,7 +4,7 @@ How a step reads and keeps strings, and how its calls are taken.
 ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
       [2] a random number below 2^48: the birth of what is created now
       then for each run of calls that follow each other with equal arguments: how many they are, and the arguments of one
-Returns one array of integers: the clock, then those of each call, in order
+The script returns one array of integers: the clock, then those of each call, in order
 ]]
 --- @include "moment"
 local reply, told = { now }, 1 -- how many integers of the reply are there
