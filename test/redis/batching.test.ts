@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Decision, Limit } from "@headgate/core";
 import {
   createLimiter,
@@ -209,5 +210,57 @@ describe("a decision that fails", () => {
     }
     // The look itself is told as if it had been charged.
     expect((await patient.peek("u")).remaining).toBe(10_000 - 16 * 64 - 1);
+  });
+});
+
+describe("calls of several kinds", () => {
+  test("refunds on logs, which are looked for, do not hold the server for long together", async () => {
+    const limits = slidingLog({ limit: 100_000, window: "1h" });
+    const limiter = await startWarm(limits, "refunds");
+    const subjects = Array.from({ length: 64 }, (_, i) => `user-${i}`);
+    const ask = () => Promise.all(subjects.map((subject) => limiter.consume(subject)));
+    const old = await ask();
+    for (let i = 0; i < 950; i += 1) await ask();
+    await limiter.refund(await limiter.consume("warm"));
+    await resetCommandStats(admin);
+    await Promise.all(old.map((decision) => limiter.refund(decision)));
+    // Each may look through 950 entries; four go together at most.
+    expect((await readCommandStats(admin, "evalsha")).calls).toBeGreaterThanOrEqual(16);
+  });
+
+  test("keep their order: a reset does not overtake a decision that was asked for before", async () => {
+    const limiter = await startWarm(fixedWindow({ limit: 1_000, window: "1h" }), "order");
+    await limiter.reset("u");
+    for (let round = 0; round < 20; round += 1) {
+      await Promise.all(Array.from({ length: 20 }, (_, i) => limiter.consume(`user-${i}`)));
+      await Promise.all([limiter.consume("u"), limiter.reset("u")]);
+      expect((await limiter.peek("u")).remaining).toBe(999);
+    }
+  });
+
+  test("that requests share belong to none of them", async () => {
+    const requests = new AsyncLocalStorage<number>();
+    const seen = new Set<number | undefined>();
+    const client = new Proxy(redis, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name === "evalsha") seen.add(requests.getStore());
+        return value.bind(target);
+      },
+    });
+    const limits = gcra({ limit: 1_000_000, window: "1s" });
+    const store = redisStore(client);
+    const limiter = keep(createLimiter({ ...STORE_ALONE, name: "context", limits, store }));
+    await Promise.all([limiter.consume("u"), limiter.consume("u")]);
+    let request = 0;
+    const askInTurn = async () => {
+      for (let i = 0; i < 50; i += 1) {
+        request += 1;
+        await requests.run(request, () => limiter.consume("u"));
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, askInTurn));
+    expect([...seen]).toEqual([undefined]);
   });
 });

@@ -85,6 +85,19 @@ test("onSend hooks see a denial, and may add headers or another body", async () 
   expect(denied.json()).toEqual(PROBLEM);
 });
 
+test("an error handler answers in its own way when an onSend hook fails on a denial", async () => {
+  const app = Fastify();
+  app.setErrorHandler((error, _request, reply) =>
+    reply.code(500).send({ said: (error as Error).message }),
+  );
+  app.register(headgate, { limits });
+  app.addHook("onSend", async (_request, reply) => {
+    if (reply.statusCode === 429) throw new Error("away");
+  });
+  app.get("/", async () => ({ ok: true }));
+  expect((await denyIn(app)).json()).toEqual({ said: "away" });
+});
+
 test("onResponse hooks see the status of a denial", async () => {
   const statuses: number[] = [];
   const app = Fastify();

@@ -2,7 +2,7 @@ import type { Step } from "@headgate/core/floors";
 import { contactLua } from "./lua.generated.ts";
 import { ask, isCounted, judge, settle } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { emptyWindow, NUMBERS, readTarget, writeTarget } from "./target.ts";
+import { emptyWindow, NUMBERS, readTarget, WEIGHT, writeTarget } from "./target.ts";
 import type { OutcomeBatch } from "./window.ts";
 
 export interface Contact {
@@ -26,6 +26,7 @@ export const contact: Step<Contact> = {
   keys: ({ target }) => [target.periodKey, target.windowKey],
 
   replySize: () => NUMBERS,
+  weight: () => WEIGHT,
 
   parameters: ({ target, admitted, outcomes, lease, outcome, asks }) => [
     target.policy.description,

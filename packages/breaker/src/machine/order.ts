@@ -10,7 +10,7 @@ import {
   OPEN,
 } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { emptyWindow, NUMBERS, readTarget, writeTarget } from "./target.ts";
+import { emptyWindow, NUMBERS, readTarget, WEIGHT, writeTarget } from "./target.ts";
 
 export interface Order {
   readonly target: TargetKeys;
@@ -31,6 +31,7 @@ export const order: Step<Order> = {
   keys: ({ target }) => [target.periodKey, target.windowKey],
 
   replySize: () => NUMBERS,
+  weight: () => WEIGHT,
 
   parameters: ({ target, kind, lasts, opened, empties }) => [
     target.policy.description,

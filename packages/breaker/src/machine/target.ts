@@ -7,6 +7,9 @@ import type { Counts } from "./window.ts";
 /** Integers that are told of a target. */
 export const NUMBERS = 12;
 
+/** How much work a contact is for the server, as a decision on one counter is 1. */
+export const WEIGHT = 8;
+
 /** Where a target's counts are, and when it opens. Both keys are in one cluster slot. */
 export interface TargetKeys {
   readonly periodKey: string;

@@ -52,6 +52,8 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly quota: Quota;
   /** The quota as the Lua twin reads it, in order. */
   readonly parameters: readonly number[];
+  /** How many counters a decision reads. Default 1. */
+  readonly counters?: number | undefined;
   /** Whether its entries live in a key of their own. */
   readonly hasLog: boolean;
   /** Algorithm and parameters in canonical form: equal exactly when two limits count the same. */

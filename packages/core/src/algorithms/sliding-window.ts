@@ -161,6 +161,8 @@ export function compileSlidingWindow(
     limit: count,
     windowMs: toMilliseconds(length),
     hasLog: false,
+    // Of eight sub-windows as much as of one counter elsewhere.
+    counters: 1 + Math.floor(buckets / 8),
     source: limit,
     canonical: `slidingWindow(${count},${length},${buckets})`,
   };

@@ -6,6 +6,9 @@ import type { LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { UnitLimits } from "../store/unit.ts";
 
+/** So many limits in one policy: their states are numbers of one array in the script, which holds 7,000. */
+const MAX_LIMITS = 100;
+
 /** The limits of a policy that count by one dimension. */
 export interface Group extends UnitLimits {
   readonly dimension: string;
@@ -34,6 +37,12 @@ export function compileCounters(name: string, policy: Policy, store: Store): Cou
     throw new HeadgateError(
       "HEADGATE_INVALID_LIMIT",
       "limits must hold at least one limit, got []",
+    );
+  }
+  if (limits.length > MAX_LIMITS) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_LIMIT",
+      `limits must hold at most ${MAX_LIMITS} limits, got ${limits.length}`,
     );
   }
   rejectTwins(limits);

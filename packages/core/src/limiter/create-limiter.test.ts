@@ -137,6 +137,18 @@ describe("createLimiter refuses", () => {
   });
 });
 
+test("a policy holds a hundred limits at most", () => {
+  const limitsOf = (count: number): Limit[] =>
+    Array.from({ length: count }, (_, i) => gcra({ limit: 1 + i, window: "1h", name: `l${i}` }));
+  createLimiter({ limits: limitsOf(100) });
+  expect(() => createLimiter({ limits: limitsOf(101) })).toThrow(
+    expect.objectContaining({
+      code: "HEADGATE_INVALID_LIMIT",
+      message: expect.stringContaining("101"),
+    }),
+  );
+});
+
 test("a limiter says what each limit promises, in the order of the policy", () => {
   const { limiter } = start([
     slidingLog({ limit: 1_000, window: "1h", per: "tenant" }),

@@ -9,6 +9,7 @@ function open(keys: string[], parameters: (string | number)[], replySize = 2) {
     keys,
     parameters,
     replySize,
+    weight: 1,
     clock: "",
     waiter: undefined,
     resolve: (reply) => settled.push(reply),

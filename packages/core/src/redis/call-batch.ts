@@ -7,6 +7,8 @@ export interface PendingCall {
   readonly parameters: readonly (string | number)[];
   /** How many integers the script returns for it. */
   readonly replySize: number;
+  /** How much work it is for the server: 1 for a decision on one counter. */
+  readonly weight: number;
   /** The clock that was given to the store, read when the call was made; empty for the server's own. */
   readonly clock: string;
   readonly waiter: Waiter | undefined;

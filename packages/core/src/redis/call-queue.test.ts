@@ -17,6 +17,7 @@ function startQueue() {
     },
   );
   return {
+    queue,
     sent,
     names: () => sent.map(({ names }) => names),
     idle: () => idle,
@@ -44,6 +45,7 @@ function call(name: string, more: Partial<PendingCall> = {}): PendingCall {
     keys: [name],
     parameters: [],
     replySize: 1,
+    weight: 1,
     clock: "",
     waiter: undefined,
     resolve() {},
@@ -216,12 +218,48 @@ describe("a queue of calls", () => {
     expect(idle()).toBeGreaterThan(0);
   });
 
-  test("bounds the keys of a script too", async () => {
+  test("bounds what a script weighs, and sends alone what is heavier than that", async () => {
     const { addCall, sent } = startQueue();
-    const keys = many(40, "k");
-    for (let i = 0; i < 20; i += 1) addCall(call(`k${i}`, { keys }));
+    for (let i = 0; i < 20; i += 1) addCall(call(`c${i}`, { weight: 40 }));
     await turn();
-    expect(sent.map(({ names }) => names.length)).toEqual([7, 7, 6]);
+    expect(sent.map(({ names }) => names.length)).toEqual([6, 6, 6, 2]);
+    addCall(call("light"));
+    addCall(call("heavy", { weight: 1_000 }));
+    await turn();
+    vi.advanceTimersByTime(1);
+    vi.advanceTimersByTime(1);
+    await turn();
+    expect(sent.slice(4).map(({ names }) => names)).toEqual([["light"], ["heavy"]]);
+  });
+
+  test("sends all that waits when it is told to", async () => {
+    const { queue, add, sent, fill } = startQueue();
+    await fill();
+    add("a", "b");
+    queue.hasten();
+    expect(sent[4]?.names).toEqual(["a", "b"]);
+    await turn();
+    expect(sent).toHaveLength(5);
+  });
+
+  test("goes on when sending fails", async () => {
+    const sent: number[] = [];
+    const queue = new CallQueue(
+      (calls) => {
+        sent.push(calls.length);
+        return Promise.reject(new Error("a bug"));
+      },
+      () => {},
+    );
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    for (let i = 0; i < 6; i += 1) {
+      queue.add(call("c"));
+      await turn();
+    }
+    process.off("unhandledRejection", note);
+    expect(sent).toEqual(new Array(6).fill(1));
   });
 
   test("keeps calls of different moments apart, on a clock that was given", async () => {

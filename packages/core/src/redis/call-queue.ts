@@ -1,10 +1,14 @@
+import { AsyncResource } from "node:async_hooks";
 import type { PendingCall } from "./call-batch.ts";
 
-/**
- * So many calls go together at most. A decision takes about 2 µs of the server's time, one on a sliding log up to 10 µs: the
- * server answers somebody else after less than a millisecond. More of them would hardly make each one cheaper.
- */
+/** So many calls go together at most: more of them would hardly make each one cheaper. */
 export const MAX_TOGETHER = 64;
+
+/**
+ * So much as calls weigh may go in one script. A decision on one counter weighs 1 and takes the server about 3 µs, so that it
+ * answers somebody else after about a millisecond.
+ */
+const MAX_WEIGHT = 256;
 
 /**
  * So many scripts may be under way before calls gather, so that the server always has something to decide while this process
@@ -15,9 +19,6 @@ const FEW_UNDER_WAY = 4;
 /** So many are a batch worth sending though more scripts are under way. Of more than that half go at a time. */
 export const ENOUGH = 32;
 
-/** So many keys, for decisions of many units. */
-const MAX_KEYS = 256;
-
 /** So many scripts are under way at most. */
 const MAX_UNDER_WAY = 16;
 
@@ -27,6 +28,9 @@ const LOST_MS = 1_000;
 /** A call waits for company at most so long. */
 const LONGEST_WAIT_MS = 1;
 
+/** Many requests share what goes on from here, and none of them is whose context it should keep. */
+const nobody = new AsyncResource("HeadgateCalls");
+
 /**
  * Sends calls to one place. A lone call goes at the end of the tick in which it was made. Where calls have company, those that
  * are made in one turn of the event loop go together; while several scripts are under way they gather, until one is
@@ -35,7 +39,9 @@ const LONGEST_WAIT_MS = 1;
 export class CallQueue {
   readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
   readonly #onIdle: () => void;
+  /** Those before `#next` have been sent. */
   #waiting: PendingCall[] = [];
+  #next = 0;
   /** When each script under way was sent, the oldest first. */
   readonly #underWay = new Set<{ readonly sent: number }>();
   #isScheduled = false;
@@ -52,7 +58,16 @@ export class CallQueue {
   add(call: PendingCall): void {
     this.#waiting.push(call);
     if (this.#isWorthSending()) this.#schedule();
-    else this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
+    else this.#hurryLater();
+  }
+
+  /** Sends all that waits, so that what is sent elsewhere after this comes after it. */
+  hasten(): void {
+    while (this.#length > 0 && this.#underWay.size < MAX_UNDER_WAY) this.#sendNext();
+  }
+
+  get #length(): number {
+    return this.#waiting.length - this.#next;
   }
 
   /** After all that was asked for in this tick, or turn. */
@@ -60,13 +75,17 @@ export class CallQueue {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     if (this.#underWay.size === 0 && !this.#hadCompany) process.nextTick(flush, this);
-    else setImmediate(flush, this);
+    else nobody.runInAsyncScope(setImmediate, undefined, flush, this);
+  }
+
+  #hurryLater(): void {
+    this.#timer ??= nobody.runInAsyncScope(() => setTimeout(() => this.#hurry(), LONGEST_WAIT_MS));
   }
 
   /** Sends also what would be better kept for company. */
   #hurry(): void {
     this.#timer = undefined;
-    if (this.#waiting.length === 0) return;
+    if (this.#length === 0) return;
     this.#forgetLost();
     if (this.#underWay.size < MAX_UNDER_WAY) this.#sendNext();
     this.flush();
@@ -76,17 +95,13 @@ export class CallQueue {
   flush(): void {
     this.#isScheduled = false;
     while (this.#isWorthSending()) this.#sendNext();
-    if (this.#waiting.length > 0) {
-      this.#timer ??= setTimeout(() => this.#hurry(), LONGEST_WAIT_MS);
-    } else if (this.#underWay.size === 0) {
-      this.#onIdle();
-    }
+    if (this.#length > 0) this.#hurryLater();
+    else if (this.#underWay.size === 0) this.#onIdle();
   }
 
   #isWorthSending(): boolean {
-    const { length } = this.#waiting;
     const { size } = this.#underWay;
-    return size < FEW_UNDER_WAY ? length > 0 : length >= ENOUGH && size < MAX_UNDER_WAY;
+    return size < FEW_UNDER_WAY ? this.#length > 0 : this.#length >= ENOUGH && size < MAX_UNDER_WAY;
   }
 
   #sendNext(): void {
@@ -98,28 +113,33 @@ export class CallQueue {
     this.#hadCompany = calls.length > 1;
     const script = { sent: performance.now() };
     this.#underWay.add(script);
-    await this.#send(calls);
-    this.#underWay.delete(script);
-    this.#schedule();
+    try {
+      await this.#send(calls);
+    } finally {
+      this.#underWay.delete(script);
+      nobody.runInAsyncScope(() => this.#schedule());
+    }
   }
 
   /** The calls that go next. Those whom nobody waits for any more are not sent at all: nothing is charged for them. */
   #take(): PendingCall[] {
     const waiting = this.#waiting;
-    const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(waiting.length / 2)));
+    const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(this.#length / 2)));
     const calls: PendingCall[] = [];
-    const clock = waiting[0]?.clock;
-    let keys = 0;
-    let taken = 0;
-    for (const call of waiting) {
-      const isFull = calls.length >= most || keys >= MAX_KEYS;
-      if (isFull || call.clock !== clock) break;
-      taken += 1;
+    const clock = waiting[this.#next]?.clock;
+    let weight = 0;
+    for (; this.#next < waiting.length; this.#next += 1) {
+      const call = waiting[this.#next] as PendingCall;
       if (call.waiter?.isOver) continue;
+      weight += call.weight;
+      const isFull = calls.length >= most || (weight > MAX_WEIGHT && calls.length > 0);
+      if (isFull || call.clock !== clock) break;
       calls.push(call);
-      keys += call.keys.length;
     }
-    this.#waiting = taken === waiting.length ? [] : waiting.slice(taken);
+    if (this.#next * 2 >= waiting.length) {
+      this.#waiting = waiting.slice(this.#next);
+      this.#next = 0;
+    }
     return calls;
   }
 

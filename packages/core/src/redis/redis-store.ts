@@ -18,8 +18,9 @@ export interface RedisStoreOptions {
 }
 
 /**
- * Keeps counts in Redis or Valkey, through a client of yours: ioredis, iovalkey or node-redis. Calls that wait at
- * the same time go in one EVALSHA; on the server's clock; every key expires. The client stays yours: it is neither connected nor closed here.
+ * Keeps counts in Redis or Valkey, through a client of yours: ioredis, iovalkey or node-redis. Calls that wait at the same
+ * time go in one EVALSHA, on the server's clock, and every key expires. The client stays yours: it is neither connected nor
+ * closed here.
  *
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
@@ -37,12 +38,21 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
   const scripts = new Map<Step<never>, ScriptQueues>();
+  let last: ScriptQueues | undefined;
 
   function queuesOf(step: Step<never>): ScriptQueues {
     const known = scripts.get(step);
     if (known !== undefined) return known;
     const queues = createScriptQueues(port, topology, step);
     scripts.set(step, queues);
+    return queues;
+  }
+
+  /** The queues of a step. What waits in those of another one was asked for before, and goes before. */
+  function queuesFor(step: Step<never>): ScriptQueues {
+    const queues = queuesOf(step);
+    if (last !== queues) last?.hasten();
+    last = queues;
     return queues;
   }
 
@@ -53,10 +63,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     now: clock === undefined ? monotonicClock : () => readClock(clock),
     run(step, call, waiter) {
       return new Promise((resolve, reject) => {
-        queuesOf(step).add({
+        queuesFor(step).add({
           keys: step.keys(call),
           parameters: step.parameters(call),
           replySize: step.replySize(call),
+          weight: step.weight(call),
           clock: clock === undefined ? "" : String(readClock(clock)),
           waiter,
           resolve,

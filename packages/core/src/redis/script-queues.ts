@@ -10,6 +10,8 @@ import type { Topology } from "./topology.ts";
 /** The calls of one step, which go together in one script where they can. */
 export interface ScriptQueues {
   add(call: PendingCall): void;
+  /** Sends all that waits, so that what is sent elsewhere after this comes after it. */
+  hasten(): void;
 }
 
 export function createScriptQueues(
@@ -24,8 +26,8 @@ export function createScriptQueues(
   function queueOf(place: string): CallQueue {
     const known = queues.get(place);
     if (known !== undefined) return known;
-    const queue = new CallQueue(sendTogether, () => {
-      if (place !== "") queues.delete(place);
+    const queue: CallQueue = new CallQueue(sendTogether, () => {
+      if (place !== "" && queues.get(place) === queue) queues.delete(place);
     });
     queues.set(place, queue);
     return queue;
@@ -42,5 +44,10 @@ export function createScriptQueues(
     }
   }
 
-  return { add: (call) => queueOf(scriptOf(call.keys[0] as string)).add(call) };
+  return {
+    add: (call) => queueOf(scriptOf(call.keys[0] as string)).add(call),
+    hasten() {
+      for (const queue of queues.values()) queue.hasten();
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { HeadgateErrorCode } from "../errors.ts";
-import { codeOf, HeadgateError } from "../errors.ts";
+import { codeOf, formatKind, HeadgateError } from "../errors.ts";
 
 /**
  * Codes of servers that say how a server, a user or a client is set up, and that no waiting mends. All others, and every
@@ -68,7 +68,8 @@ export function withoutCommand(error: unknown, reason: string = reasonOf(error))
 
 /** An error's words; those of the first of several where it has none, as when no address of a host could be reached. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (typeof error === "string") return error;
+  if (!(error instanceof Error)) return formatKind(error);
   if (error.message !== "") return error.message;
   const [first] = error instanceof AggregateError ? error.errors : [];
   return first === undefined ? error.name : reasonOf(first);

@@ -2,7 +2,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { decideLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
 import type { OpenUnit, Unit } from "./unit.ts";
-import { keepReported, keysOf, openUnit } from "./unit.ts";
+import { keepReported, keysOf, openUnit, weightOf } from "./unit.ts";
 
 export type DecideMode = "charge" | "peek" | "ask";
 
@@ -32,6 +32,8 @@ export const decide: Step<DecideCall> = {
 
   replySize: ({ units }) =>
     units.length + 4 * units.reduce((n, { limits }) => n + limits.length, 0),
+
+  weight: ({ units }) => weightOf(units, 4),
 
   twin({ cost, mode, units }, memory, moment) {
     const opened: OpenUnit[] = [];

@@ -10,6 +10,7 @@ export const forget: Step<readonly Unit[]> = {
   keys: keysOf,
   parameters: (units) => [keysOf(units).length],
   replySize: () => 1,
+  weight: (units) => units.length,
   twin: (units, memory, { now }) => [
     now,
     Math.max(...units.map(({ key }) => (memory.delete(key) ? 1 : 0))),

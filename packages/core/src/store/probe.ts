@@ -8,6 +8,7 @@ export const probe: Step<string> = {
   keys: (key) => [key],
   parameters: () => [],
   replySize: () => 1,
+  weight: () => 1,
   twin: (_, __, { now }) => [now, 1],
 };
 

@@ -2,7 +2,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { refundLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
 import type { Unit } from "./unit.ts";
-import { keepUnit, keysOf, openUnit } from "./unit.ts";
+import { keepUnit, keysOf, openUnit, weightOf } from "./unit.ts";
 
 /** What a decision charged, so that it can be given back. */
 export interface Receipt {
@@ -29,6 +29,9 @@ export const refund: Step<Receipt> = {
   ],
 
   replySize: () => 1,
+
+  // In a log the charge has to be looked for.
+  weight: ({ units }) => weightOf(units, 64),
 
   twin({ cost, charged, units, births }, memory, moment) {
     let given = false;

@@ -26,6 +26,8 @@ export interface Step<Call> {
   parameters(call: Call): readonly (string | number)[];
   /** How many integers the script returns for a call. */
   replySize(call: Call): number;
+  /** How much work a call is for the server, at most: 1 for a decision on one counter, about 3 µs. */
+  weight(call: Call): number;
   /** The same step in this process: the reply of a call. */
   twin(call: Call, memory: MemoryTable, moment: Moment): readonly number[];
 }

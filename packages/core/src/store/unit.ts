@@ -26,6 +26,18 @@ export function keysOf(units: readonly Unit[]): string[] {
   return keys;
 }
 
+/** How much work units are for the server: 1 for each counter, and for each log as much as is said. */
+export function weightOf(units: readonly Unit[], log: number): number {
+  let weight = 0;
+  for (const { limits } of units) {
+    for (let i = 0; i < limits.length; i += 1) {
+      const { hasLog, counters = 1 } = limits[i] as CompiledLimit;
+      weight += hasLog ? log : counters;
+    }
+  }
+  return weight;
+}
+
 /** A unit as this process keeps it. Twin of the packed state in unit.lua. */
 export interface OpenUnit {
   stamp: number;
