@@ -148,7 +148,10 @@ export function request(setting: Setting, p: number, cost: number): Move {
     if (lease === undefined) {
       const { allowed, room, receipt } = charge(setting, world, cost);
       if (allowed) admit(setting, world, cost, receipt.ends);
-      wanted = wantBeside(account, world.now);
+      giveBack(world, takeEnded(account, world.now));
+      // Of what the request waits for, too: see `freshAccount`.
+      account.room += cost;
+      wanted = wantBeside(account, cost, world.now);
       account.room = room;
     } else {
       admit(setting, world, cost, (lease.receipt as Charge).ends);

@@ -20,6 +20,7 @@ import {
 import type { Told } from "./lease-reply.ts";
 import { leaseOf, roomOf } from "./lease-reply.ts";
 import { readReply } from "./read-reply.ts";
+import { sharedBy } from "./shared.ts";
 import type { StoreReturns } from "./store-returns.ts";
 import type { StoreWatch } from "./store-watch.ts";
 import type { GroupUnit } from "./units.ts";
@@ -27,8 +28,11 @@ import type { GroupUnit } from "./units.ts";
 /** So many subjects are kept, the least recently asked given up first. */
 const MAX_ACCOUNTS = 1_000;
 
-/** While any lease lasts, so many times in the time of one it is looked for those that are over. */
-const LOOKS = 4;
+/** A longer subject is known by its key, so that no client chooses how much is kept. No such key is as short as this. */
+const MAX_SUBJECT = 48;
+
+/** It is looked for leases that are over so many times in the time of one at most, however many end at different times. */
+const LOOKS = 64;
 
 /** The leases of a subject, and what the store told with the last one. */
 export interface SubjectAccount extends LeaseAccount {
@@ -58,6 +62,8 @@ export class LeaseAccounts {
   /** The timer is none of a request's, whose context it would keep. */
   readonly #scope = new AsyncResource("HeadgateLeases");
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer is to look. */
+  #next = Number.POSITIVE_INFINITY;
 
   constructor(rule: LeaseRule, place: LeaseStore) {
     this.#rule = rule;
@@ -71,25 +77,37 @@ export class LeaseAccounts {
         return reply;
       },
     };
+    accountsOn(store.owner).add(this);
   }
 
-  find(subject: string): SubjectAccount | undefined {
-    return this.#accounts.get(subject);
+  /** The account of a subject, unless only its key tells. */
+  findKnown(subject: string): SubjectAccount | undefined {
+    return subject.length > MAX_SUBJECT ? undefined : this.#accounts.get(subject);
+  }
+
+  find(unit: GroupUnit): SubjectAccount | undefined {
+    return this.#accounts.get(nameOf(unit));
   }
 
   open(unit: GroupUnit): SubjectAccount {
-    const account = { ...openAccount(this.#rule), unit, told: undefined };
-    this.#accounts.set(unit.subject, account);
+    const name = nameOf(unit);
+    const kept = { ...unit, subject: name };
+    const account = { ...openAccount(this.#rule), unit: kept, told: undefined };
+    this.#accounts.set(name, account);
     return account;
   }
 
-  /** Gives the leases of subjects up. */
+  /** Gives up the leases of those of the units that are of this limiter. */
   close(units: readonly GroupUnit[]): void {
-    for (const { subject } of units) this.#accounts.delete(subject);
+    for (const unit of units) {
+      const name = nameOf(unit);
+      if (this.#accounts.peek(name)?.unit.key === unit.key) this.#accounts.delete(name);
+    }
   }
 
   /** Gives all leases up; resolves when what is under way has ended. */
   async closeAll(): Promise<void> {
+    accountsOn(this.#place.counters.store.owner).delete(this);
     this.#accounts.clear();
     clearTimeout(this.#timer);
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
@@ -123,7 +141,12 @@ export class LeaseAccounts {
       return;
     }
     grant(account, lease, room);
-    this.#lookLater();
+    this.#lookAt(lease.until, received);
+  }
+
+  /** Gives back what is left of those leases of a subject that are over. */
+  giveBackEnded(account: SubjectAccount, now: number): void {
+    if (account.leases.length > 0) this.#giveBack(takeEnded(account, now));
   }
 
   #giveBackLate({ units, cost }: DecideCall, reply: readonly number[]): void {
@@ -149,21 +172,37 @@ export class LeaseAccounts {
     void ended.then(() => this.#underWay.delete(ended));
   }
 
-  #lookLater(): void {
-    const wait = toMilliseconds(this.#rule.ttl / LOOKS);
-    this.#timer ??= this.#scope.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
+  #lookAt(until: number, now: number): void {
+    if (until >= this.#next) return;
+    this.#next = until;
+    clearTimeout(this.#timer);
+    const wait = toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now));
+    this.#timer = this.#scope.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
   }
 
   #look(): void {
-    this.#timer = undefined;
+    this.#next = Number.POSITIVE_INFINITY;
     const now = this.#place.counters.store.now();
-    let isAnyHeld = false;
+    let next = Number.POSITIVE_INFINITY;
     for (const account of this.#accounts.values()) {
-      this.#giveBack(takeEnded(account, now));
-      isAnyHeld ||= account.leases.length > 0;
+      this.giveBackEnded(account, now);
+      for (const { until } of account.leases) next = Math.min(next, until);
     }
-    if (isAnyHeld) this.#lookLater();
+    this.#lookAt(next, now);
   }
+}
+
+/** Gives up all leases of units in this process, whichever limiters of a store's client hold them. */
+export function closeLeases(owner: object, units: readonly GroupUnit[]): void {
+  for (const accounts of accountsOn(owner)) accounts.close(units);
+}
+
+function accountsOn(owner: object): Set<LeaseAccounts> {
+  return sharedBy(owner, "lease-accounts", () => new Set());
+}
+
+function nameOf({ subject, key }: GroupUnit): string {
+  return subject.length > MAX_SUBJECT ? key : subject;
 }
 
 function noop(): void {}

@@ -33,7 +33,7 @@ function leaseOf(units: number, sent = 0, until = sent + rule.ttl): Lease {
 
 /** Asks for a lease and is granted it; returns what was asked for. */
 function take(account: LeaseAccount, now: number): number {
-  const units = wantBeside(account, now);
+  const units = wantBeside(account, 1, now);
   account.asking = units;
   grant(account, leaseOf(units, now), account.room - units);
   return units;
@@ -48,8 +48,8 @@ function spendAll(account: LeaseAccount, now: number): void {
 describe("how many units are asked for", () => {
   test("none for a subject that is asked for now and then", () => {
     const account = { ...openAccount(rule), room: 1_000 };
-    expect([0, 251, 502, 753].map((now) => wantBeside(account, now))).toEqual([0, 0, 0, 0]);
-    expect(wantBeside(account, 1_003)).toBe(2);
+    expect([0, 251, 502, 753].map((now) => wantBeside(account, 1, now))).toEqual([0, 0, 0, 0]);
+    expect(wantBeside(account, 1, 1_003)).toBe(2);
   });
 
   test("twice as many each time, while they are used up", () => {
@@ -60,6 +60,19 @@ describe("how many units are asked for", () => {
       return units;
     });
     expect(taken).toEqual([2, 4, 8, 16, 32, 64, 100]);
+  });
+
+  test("enough for two requests like the one that asks, of what it leaves", () => {
+    expect(wantBeside(hotAccount(), 3, 1)).toBe(6);
+    expect(wantBeside(hotAccount(), 70, 1)).toBe(100);
+    expect(wantBeside(hotAccount(8 * 6 + 3), 3, 1)).toBe(6);
+    expect(wantBeside(hotAccount(8 * 6 + 2), 3, 1)).toBe(5);
+  });
+
+  test("none beside a request that they would not pay, or that what remains does not", () => {
+    expect(wantBeside(hotAccount(), 101, 1)).toBe(0);
+    expect(wantBeside(hotAccount(8 * 2 + 3), 3, 1)).toBe(0);
+    expect(wantBeside(hotAccount(40), 50, 1)).toBe(0);
   });
 
   test("half as many after a lease that ended with more than half of it", () => {

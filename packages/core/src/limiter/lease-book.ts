@@ -113,16 +113,22 @@ export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
   if (lease.left === 0) account.leases.splice(account.leases.indexOf(lease), 1);
 }
 
-/** How many units to ask for beside a request for which the store is asked; 0 for none. */
-export function wantBeside(account: LeaseAccount, now: number): number {
-  const isHot = now - account.asked <= account.rule.ttl / HOT;
+/**
+ * How many units to ask for beside a request for which the store is asked; 0 for none. They are of the room that the request
+ * leaves: one that is denied waits for that room. Fewer than would pay another such request are not worth a call.
+ */
+export function wantBeside(account: LeaseAccount, cost: number, now: number): number {
+  const { rule, asked } = account;
   account.asked = now;
-  return isHot ? wantNext(account) : 0;
+  if (now - asked > rule.ttl / HOT) return 0;
+  account.size = Math.max(account.size, Math.min(rule.max, cost * SMALLEST));
+  const wanted = wantNext(account, account.room - cost);
+  return wanted < cost ? 0 : wanted;
 }
 
 /** How many units to ask for because few are left; 0 for none. */
-export function wantNext(account: LeaseAccount): number {
-  const { rule, asking, size, room, isClosed } = account;
+export function wantNext(account: LeaseAccount, room: number = account.room): number {
+  const { rule, asking, size, isClosed } = account;
   if (asking > 0 || isClosed || account.leases.length > 1) return 0;
   const left = unitsLeft(account);
   if (left * LOW > size) return 0;

@@ -60,7 +60,7 @@ function startLeasing(options: Options = {}) {
   const arrives = (): Promise<HeldCall> => {
     return waitUntil("a call arrives", 5_000, () => held.shift());
   };
-  return { limiter, held, sent, serveAll, consume, heat, arrives, pass };
+  return { limiter, store, held, sent, serveAll, consume, heat, arrives, pass };
 }
 
 describe("a subject that is asked for again at once", () => {
@@ -106,6 +106,13 @@ describe("a subject that is asked for again at once", () => {
     await heat("ann");
     expect((await consume("ann", 3)).source).toBe("store");
     expect((await consume("ann", 2)).source).toBe("lease");
+  });
+
+  test("has leases that pay, however much each request costs", async () => {
+    const { consume } = startLeasing();
+    const sources: string[] = [];
+    for (let i = 0; i < 20; i += 1) sources.push((await consume("ann", 3)).source);
+    expect(sources.filter((source) => source === "lease").length).toBeGreaterThan(10);
   });
 
   test("has no lease near its limit", async () => {
@@ -168,6 +175,49 @@ describe("a lease ends", () => {
     const peeked = limiter.peek("ann");
     await serveAll();
     expect(await peeked).toMatchObject({ source: "store", remaining: remaining - 1 });
+  });
+
+  test("early, with its window, and is given back then", async () => {
+    const { heat, arrives, pass } = startLeasing({
+      limits: [HOUR, fixedWindow({ limit: 1_000, window: 20 })],
+      lease: { max: 100, ttl: "500ms" },
+    });
+    await heat("ann");
+    const started = performance.now();
+    pass(20);
+    expect((await arrives()).name).toBe("refund");
+    expect(performance.now() - started).toBeLessThan(120);
+  });
+
+  test("and the next window has leases at once", async () => {
+    const { heat, consume, pass } = startLeasing({
+      limits: fixedWindow({ limit: 1_000, window: "1s" }),
+      lease: { max: 100, ttl: "1m" },
+    });
+    await heat("ann", 8);
+    for (let window = 0; window < 3; window += 1) {
+      pass(1_000);
+      const sources: string[] = [];
+      for (let i = 0; i < 20; i += 1) sources.push((await consume("ann")).source);
+      expect(sources.filter((source) => source === "lease").length).toBeGreaterThan(10);
+    }
+  });
+
+  test("beside the next one, and its units are not told as left", async () => {
+    const { heat, limiter, held, sent, serveAll, pass } = startLeasing();
+    await heat("ann", 32);
+    pass(150);
+    let last = await limiter.consume("ann");
+    while (held.length === 0) last = await limiter.consume("ann");
+    await serveAll();
+    const { remaining } = await limiter.consume("ann");
+    expect(remaining).toBe(last.remaining - 1);
+    pass(60);
+    const peeked = await limiter.peek("ann");
+    expect(peeked.source).toBe("lease");
+    expect(peeked.remaining).toBeLessThan(remaining - 1);
+    expect((await sent())?.name).toBe("refund");
+    expect(await limiter.consume("ann")).toMatchObject({ remaining: peeked.remaining });
   });
 
   test("when others are asked for more", async () => {
@@ -275,6 +325,59 @@ describe("a reset", () => {
   });
 });
 
+test("a reset forgets the leases of every limiter in the process that counts the same", async () => {
+  const { heat, limiter, store, consume, serveAll } = startLeasing();
+  const again = createLimiter({ name: "api", limits: HOUR, store });
+  const extended = createLimiter({
+    name: "more",
+    limits: fixedWindow({ limit: 5, window: "1h" }),
+    extends: again,
+  });
+  for (const { reset } of [again, extended]) {
+    await heat("ann");
+    await heat("bob");
+    const resetting = reset("ann");
+    await serveAll();
+    expect(await resetting).toBe(true);
+    expect(await consume("ann")).toMatchObject({ source: "store", remaining: 999 });
+    expect((await limiter.consume("bob")).source).toBe("lease");
+  }
+});
+
+test("a reset leaves the leases of other limiters", async () => {
+  const { heat, limiter, store, serveAll } = startLeasing();
+  const other = createLimiter({ name: "other", limits: HOUR, store });
+  await heat("ann");
+  const resetting = other.reset("ann");
+  await serveAll();
+  await resetting;
+  expect((await limiter.consume("ann")).source).toBe("lease");
+});
+
+test("who is denied passes when it comes back after the time that it was told", async () => {
+  const { consume, pass } = startLeasing({
+    limits: gcra({ limit: 100, window: "100s" }),
+    lease: { max: 100, ttl: "1m" },
+  });
+  await consume("ann", 60);
+  const denied = await consume("ann", 50);
+  expect(denied).toMatchObject({ allowed: false, retryAfterMs: 10_000 });
+  pass(denied.retryAfterMs);
+  expect((await consume("ann", 50)).allowed).toBe(true);
+});
+
+test("a long subject has leases of its own", async () => {
+  const { heat, limiter, consume, serveAll } = startLeasing();
+  const long = "a".repeat(1_000);
+  await heat(long);
+  expect((await limiter.consume(long)).source).toBe("lease");
+  expect((await consume(`${long}b`)).source).toBe("store");
+  const resetting = limiter.reset(long);
+  await serveAll();
+  expect(await resetting).toBe(true);
+  expect((await consume(long)).source).toBe("store");
+});
+
 describe("when the store does not answer", () => {
   test("what is held is spent", async () => {
     const { heat, limiter } = startLeasing({ storeTimeout: 20, onUnavailable: "deny" });
@@ -362,11 +465,15 @@ test("what looks for leases that are over keeps nothing of a request", async () 
 });
 
 test("a lease makes what was known to be denied unknown", async () => {
-  const { consume, pass } = startLeasing({ limits: fixedWindow({ limit: 100, window: "1h" }) });
+  const { limiter, sent, consume } = startLeasing({
+    limits: fixedWindow({ limit: 100, window: "1h" }),
+  });
   await consume("ann");
-  // The denial is followed by a lease.
-  expect((await consume("ann", 100)).allowed).toBe(false);
-  pass(1);
+  void limiter.consume("ann");
+  const [own, lease] = [await sent(), await sent()];
+  await own?.carryOut();
   expect(await consume("ann", 100)).toMatchObject({ allowed: false, source: "store" });
   expect(await consume("ann", 100)).toMatchObject({ allowed: false, source: "deny-cache" });
+  await lease?.carryOut();
+  expect(await consume("ann", 100)).toMatchObject({ allowed: false, source: "store" });
 });

@@ -26,6 +26,8 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
   const isGlobal = counters.groups[0]?.dimension === GLOBAL_DIMENSION;
 
   function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
+    // Beside the one that pays there may be one that is over: its units are not left, and it would keep the next one away.
+    if (account.leases.length > 1) accounts.giveBackEnded(account, now);
     spend(account, lease, cost);
     const wanted = wantNext(account);
     if (wanted > 0) accounts.ask(account, wanted);
@@ -57,7 +59,8 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     now: number,
   ): Promise<Decision> {
     const asked = inner.decide(units, cost, true);
-    const wanted = wantBeside(account, now);
+    accounts.giveBackEnded(account, now);
+    const wanted = wantBeside(account, cost, now);
     if (wanted > 0) accounts.ask(account, wanted);
     const decision = await asked;
     if (decision.source === "store") {
@@ -71,7 +74,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 
     admitKnown(subject, cost) {
       const known = isGlobal && typeof subject === "string" ? EVERYBODY : subject;
-      const account = typeof known === "string" ? accounts.find(known) : undefined;
+      const account = typeof known === "string" ? accounts.findKnown(known) : undefined;
       if (account === undefined) return undefined;
       const now = store.now();
       const lease = findLease(account, cost, now);
@@ -80,7 +83,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 
     decide(units, cost, charge) {
       const unit = units[0] as GroupUnit;
-      const account = accounts.find(unit.subject);
+      const account = accounts.find(unit);
       const now = store.now();
       const lease = account && findLease(account, cost, now);
       if (account === undefined || lease === undefined) {
@@ -88,6 +91,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
         return decideInStore(units, cost, account ?? accounts.open(unit), now);
       }
       if (charge) return Promise.resolve(pay(account, lease, cost, now));
+      accounts.giveBackEnded(account, now);
       return Promise.resolve(decisionOf(account, cost, unitsLeft(account) - cost, now, []));
     },
 
@@ -99,14 +103,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       return inner.giveBack(decision);
     },
 
-    /** What was charged before, or meanwhile, may be of what is forgotten. */
-    async forget(units) {
-      try {
-        return await inner.forget(units);
-      } finally {
-        accounts.close(units);
-      }
-    },
+    forget: inner.forget,
 
     async close() {
       await accounts.closeAll();

@@ -10,6 +10,7 @@ import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import type { FailurePolicy } from "./failure-options.ts";
+import { closeLeases } from "./lease-accounts.ts";
 import { createLeaseDecider } from "./lease-decider.ts";
 import { storeFailure } from "./store-failure.ts";
 import { createStoreReturns } from "./store-returns.ts";
@@ -111,10 +112,15 @@ export function createRemoteDecider(
       return returns.refund(receipts);
     },
 
+    /** What was leased before, or meanwhile, may be of what is forgotten. */
     async forget(units) {
-      const isForgottenHere = await withoutStore.forget(units);
-      const isForgottenThere = await returns.forget(units);
-      return isForgottenHere || isForgottenThere;
+      try {
+        const isForgottenHere = await withoutStore.forget(units);
+        const isForgottenThere = await returns.forget(units);
+        return isForgottenHere || isForgottenThere;
+      } finally {
+        closeLeases(store.owner, units);
+      }
     },
 
     async close() {
