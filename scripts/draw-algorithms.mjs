@@ -14,7 +14,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
-import * as echarts from "echarts";
+import { drawPicture, text, WORDS } from "./picture.mjs";
 
 const SECONDS = 80;
 const WINDOW_MS = 10_000;
@@ -113,8 +113,7 @@ const HEIGHT = TOP + PANELS.length * (PANEL + GAP) + 22;
 
 /** Colours by use: for a light page, and for a dark one. */
 const COLORS = {
-  text: ["#1f2328", "#e6edf3"],
-  quiet: ["#59636e", "#9198a1"],
+  ...WORDS,
   line: ["#d1d9e1", "#3d444e"],
   band: ["#eef1f5", "#1b212a"],
   admitted: ["#1a72d0", "#4c9bf0"],
@@ -123,28 +122,6 @@ const COLORS = {
 const [TEXT, QUIET, LINE, BAND, ADMITTED, DENIED] = Object.values(COLORS).map(([light]) => light);
 
 const MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
-const SANS = "-apple-system, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif";
-
-function text(
-  x,
-  y,
-  words,
-  { size = 12, color = QUIET, font = SANS, weight = "normal", align = "left" } = {},
-) {
-  return {
-    type: "text",
-    silent: true,
-    style: {
-      text: words,
-      x,
-      y,
-      fill: color,
-      font: `${weight} ${size}px ${font}`,
-      textAlign: align,
-    },
-  };
-}
-
 function square(x, y, color) {
   return {
     type: "rect",
@@ -169,15 +146,7 @@ function draw(results) {
   const plotWidth = WIDTH - LEFT - RIGHT;
   const topOf = (i) => TOP + i * (PANEL + GAP);
   const xOf = (second) => LEFT + (second / SECONDS) * plotWidth;
-  const chart = echarts.init(null, null, {
-    renderer: "svg",
-    ssr: true,
-    width: WIDTH,
-    height: HEIGHT,
-  });
-  chart.setOption({
-    animation: false,
-    textStyle: { fontFamily: SANS },
+  const chart = {
     grid: PANELS.map((_, i) => ({ left: LEFT, right: RIGHT, top: topOf(i), height: PANEL })),
     xAxis: PANELS.map((_, i) => ({
       gridIndex: i,
@@ -240,10 +209,19 @@ function draw(results) {
         }),
       ),
     ],
+  };
+  const told = PANELS.map(
+    ({ title: [builder, options] }, i) =>
+      `${builder} (${options}): ${results[i].total} of ${TRAFFIC.length} admitted, at most ${results[i].most} in any 10 seconds`,
+  );
+  return drawPicture({
+    width: WIDTH,
+    height: HEIGHT,
+    chart,
+    colors: COLORS,
+    title: "How each algorithm treats the same traffic",
+    description: `${told.join(". ")}.`,
   });
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return svg;
 }
 
 function bars(panel, counts, color) {
@@ -260,29 +238,9 @@ function bars(panel, counts, color) {
   };
 }
 
-/** Says what it shows, follows the reader's colour scheme, and drops what is there for interaction only. */
-function finish(svg, results) {
-  const dark = Object.values(COLORS).map(
-    ([light, inTheDark]) =>
-      `[fill="${light}"]{fill:${inTheDark}}[stroke="${light}"]{stroke:${inTheDark}}`,
-  );
-  const title = PANELS.map(
-    ({ title: [builder, options] }, i) =>
-      `${builder} (${options}): ${results[i].total} of ${TRAFFIC.length} admitted, at most ${results[i].most} in any 10 seconds`,
-  );
-  const head = `<title>How each algorithm treats the same traffic</title>
-<desc>${title.join(". ")}.</desc>
-<style>@media (prefers-color-scheme: dark){${dark.join("")}}</style>
-`;
-  const still = svg
-    .replace(/ (?:ecmeta_\w+|class)="[^"]*"/g, "")
-    .replace(/<style ><!\[CDATA\[[\s\S]*?<\/style>\n?/g, "");
-  return `${still.replace(/(<svg [^>]*>\n?)/, `$1${head}`)}\n`;
-}
-
 const results = [];
 for (const { limit } of PANELS) results.push(await decideAll(limit));
-const picture = finish(draw(results), results);
+const picture = draw(results);
 const file = join(import.meta.dirname, "../docs/images/algorithms.svg");
 
 if (process.argv.includes("--check")) {

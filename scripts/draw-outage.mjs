@@ -6,9 +6,9 @@
 //   REDIS_URL=redis://127.0.0.1:6379 node scripts/draw-outage.mjs --run
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import * as echarts from "echarts";
 import { runOutage } from "./outage/run.mjs";
 import { BIN, SETTINGS } from "./outage/settings.mjs";
+import { drawPicture, text, WORDS } from "./picture.mjs";
 
 const images = join(import.meta.dirname, "../docs/images");
 const dataFile = join(images, "outage.json");
@@ -25,8 +25,7 @@ const CALLS_PER_SECOND = SETTINGS.processes * SETTINGS.callsPerSecond;
 
 /** Colours by use: for a light page, and for a dark one. */
 const COLORS = {
-  text: ["#1f2328", "#e6edf3"],
-  quiet: ["#59636e", "#9198a1"],
+  ...WORDS,
   line: ["#d1d9e1", "#3d444e"],
   band: ["#eef1f5", "#1b212a"],
   answered: ["#1a72d0", "#4c9bf0"],
@@ -40,19 +39,8 @@ const [TEXT, QUIET, LINE, BAND, ANSWERED, FAILED, REFUSED, TRIAL, CLOSED] = Obje
 ).map(([light]) => light);
 const STATE_COLORS = { closed: CLOSED, open: REFUSED, "half-open": TRIAL };
 
-const SANS = "-apple-system, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif";
-
 /** Where a second of the run is drawn. */
 const xOf = (second) => LEFT + (second / SETTINGS.lasts) * (WIDTH - LEFT - RIGHT);
-
-function text(x, y, words, { size = 12, color = QUIET, weight = "normal", align = "left" } = {}) {
-  const font = `${weight} ${size}px ${SANS}`;
-  return {
-    type: "text",
-    silent: true,
-    style: { text: words, x, y, fill: color, font, textAlign: align },
-  };
-}
 
 function box(x, y, width, height, fill, z = 0) {
   return { type: "rect", silent: true, z, shape: { x, y, width, height }, style: { fill } };
@@ -111,16 +99,8 @@ function draw(run) {
       at,
       successRate !== null && (state === "closed") === wanted ? successRate * 100 : null,
     ]);
-  const chart = echarts.init(null, null, {
-    renderer: "svg",
-    ssr: true,
-    width: WIDTH,
-    height: HEIGHT,
-  });
   const seconds = { type: "value", min: 0, max: SETTINGS.lasts, interval: 5 };
-  chart.setOption({
-    animation: false,
-    textStyle: { fontFamily: SANS },
+  const chart = {
     grid: [RATE, CALLS].map(({ top, height }) => ({ left: LEFT, right: RIGHT, top, height })),
     xAxis: [
       seconds,
@@ -234,10 +214,19 @@ function draw(run) {
         ),
       ),
     ],
+  };
+  const told = changes.map(
+    ({ at, to, calls, failures }) =>
+      `${at.toFixed(1)} s ${to}, caused by ${calls} calls with ${failures} failures`,
+  );
+  return drawPicture({
+    width: WIDTH,
+    height: HEIGHT,
+    chart,
+    colors: COLORS,
+    title: "The success rate of an upstream over an outage",
+    description: `Four processes share a breaker; the upstream fails from 10 s to 30 s. ${told.join(". ")}.`,
   });
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return svg;
 }
 
 function line(data, color) {
@@ -266,33 +255,13 @@ function bars(counts, color) {
   };
 }
 
-/** Says what it shows, follows the reader's colour scheme, and drops what is there for interaction only. */
-function finish(svg, run) {
-  const dark = Object.values(COLORS).map(
-    ([light, inTheDark]) =>
-      `[fill="${light}"]{fill:${inTheDark}}[stroke="${light}"]{stroke:${inTheDark}}`,
-  );
-  const told = changesOfFleet(run).map(
-    ({ at, to, calls, failures }) =>
-      `${at.toFixed(1)} s ${to}, caused by ${calls} calls with ${failures} failures`,
-  );
-  const head = `<title>The success rate of an upstream over an outage</title>
-<desc>Four processes share a breaker; the upstream fails from 10 s to 30 s. ${told.join(". ")}.</desc>
-<style>@media (prefers-color-scheme: dark){${dark.join("")}}</style>
-`;
-  const still = svg
-    .replace(/ (?:ecmeta_\w+|class)="[^"]*"/g, "")
-    .replace(/<style ><!\[CDATA\[[\s\S]*?<\/style>\n?/g, "");
-  return `${still.replace(/(<svg [^>]*>\n?)/, `$1${head}`)}\n`;
-}
-
 if (process.argv.includes("--run")) {
   const url = process.env["REDIS_URL"];
   if (url === undefined) throw new Error("REDIS_URL must say where Redis is");
   writeFileSync(dataFile, `${JSON.stringify(await runOutage(url))}\n`);
 }
 const run = JSON.parse(readFileSync(dataFile, "utf8"));
-const picture = finish(draw(run), run);
+const picture = draw(run);
 
 if (!process.argv.includes("--check")) {
   writeFileSync(pictureFile, picture);

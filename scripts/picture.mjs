@@ -1,0 +1,54 @@
+// What all pictures of the documentation have in common: how words look, and how a chart becomes a picture that stands still.
+import * as echarts from "echarts";
+
+const SANS = "-apple-system, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif";
+
+/** Colours of words: for a light page, and for a dark one. */
+export const WORDS = {
+  text: ["#1f2328", "#e6edf3"],
+  quiet: ["#59636e", "#9198a1"],
+};
+const [QUIET] = WORDS.quiet;
+
+export function text(
+  x,
+  y,
+  words,
+  { size = 12, color = QUIET, font = SANS, weight = "normal", align = "left" } = {},
+) {
+  return {
+    type: "text",
+    silent: true,
+    style: {
+      text: words,
+      x,
+      y,
+      fill: color,
+      font: `${weight} ${size}px ${font}`,
+      textAlign: align,
+    },
+  };
+}
+
+/**
+ * Draws a chart as SVG that says what it shows, follows the reader's colour scheme, and is without what is there for
+ * interaction only. `colors` are by use, for a light page and for a dark one.
+ */
+export function drawPicture({ width, height, chart: option, colors, title, description }) {
+  const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width, height });
+  chart.setOption({ animation: false, textStyle: { fontFamily: SANS }, ...option });
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  const dark = Object.values(colors).map(
+    ([light, inTheDark]) =>
+      `[fill="${light}"]{fill:${inTheDark}}[stroke="${light}"]{stroke:${inTheDark}}`,
+  );
+  const head = `<title>${title}</title>
+<desc>${description}</desc>
+<style>@media (prefers-color-scheme: dark){${dark.join("")}}</style>
+`;
+  const still = svg
+    .replace(/ (?:ecmeta_\w+|class)="[^"]*"/g, "")
+    .replace(/<style ><!\[CDATA\[[\s\S]*?<\/style>\n?/g, "");
+  return `${still.replace(/(<svg [^>]*>\n?)/, `$1${head}`)}\n`;
+}
