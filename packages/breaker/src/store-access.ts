@@ -26,12 +26,15 @@ export interface StoreAccess {
 
 export function accessStore(store: Store, timeoutMs: number): StoreAccess {
   const { remote, now } = store;
+  // Without a waiter: what a call tells of outcomes counts, also when nobody waits for the answer any more.
+  const send = <Call>(step: Step<Call>, call: Call): Promise<readonly number[]> =>
+    store.run(step, call);
   if (remote === undefined) {
     return {
       now,
       isShared: false,
-      run: (step, call) => store.run(step, call),
-      send: (step, call) => store.run(step, call),
+      run: send,
+      send,
       runNow: store.runNow,
       readFailure(error) {
         throw error;
@@ -42,8 +45,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
   const watch = watchStore(store.owner, remote, timeoutMs);
   const release = watch.use();
   const underway = new Set<Promise<unknown>>();
-  // What a call tells of outcomes counts, also when nobody waits for the answer any more.
-  const sent: Store = { ...store, run: (step, call) => store.run(step, call) };
+  const waiterless: Store = { ...store, run: send };
 
   async function waitFor<T>(reply: Promise<T>): Promise<T> {
     underway.add(reply);
@@ -61,7 +63,9 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
       const keys = step.keys(call);
       const late = onLate === undefined ? undefined : tellLate(store, step, onLate);
       try {
-        const reply = await waitFor(watch.run(late?.store ?? sent, step, call, keys[0] as string));
+        const reply = await waitFor(
+          watch.run(late?.store ?? waiterless, step, call, keys[0] as string),
+        );
         rejectForeign(
           reply,
           keys.map((key) => ({ key })),
@@ -72,7 +76,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
         throw error;
       }
     },
-    send: (step, call) => store.run(step, call),
+    send,
     runNow: undefined,
     readFailure: (error) => storeFailure(error, watch.notices),
     async close() {

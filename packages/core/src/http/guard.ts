@@ -65,7 +65,8 @@ function prepareGuard<Request extends HttpRequest>(
   const usesAddress = [...prepared.values()].some(({ reader }) => reader.usesAddress);
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
   // What every request costs; one unit goes without saying.
-  const fixed = typeof cost === "number" && cost !== 1 ? { cost } : undefined;
+  const fixed: CostOptions | undefined =
+    typeof cost === "number" && cost !== 1 ? { cost } : undefined;
 
   async function check(request: Request, client: Client): Promise<Verdict> {
     watch?.check(request, client.address, client.peer);
@@ -79,14 +80,18 @@ function prepareGuard<Request extends HttpRequest>(
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
     if (!areSubjects(subjects)) return subjects;
-    const options = typeof cost === "function" ? await costOf(cost, request) : fixed;
+    let charge = fixed;
+    if (typeof cost === "function") {
+      const units: unknown = cost(request);
+      charge = chargeOf(isPromiseLike(units) ? await units : units);
+    }
     const unasked = takeUnasked(request, limiter);
     if (unasked === undefined) return PASS;
     const counted = subjectsFor(unasked, subjects);
     if (counted === undefined) return PASS;
     let decision: Decision;
     try {
-      decision = await unasked.consume(counted, options);
+      decision = await unasked.consume(counted, charge);
     } catch (error) {
       forgetAsked(request, unasked);
       throw error;
@@ -108,6 +113,7 @@ function isWhole(decision: Decision, limiter: Limiter, asked: Limiter): boolean 
     asked === limiter && !decision.degraded && decision.limits.length === limiter.limits.length
   );
 }
+
 function isSkipped(owner: string, skipped: unknown): boolean {
   if (skipped === true || skipped === false || skipped === undefined) return skipped === true;
   throw new HeadgateError(
@@ -116,11 +122,7 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   );
 }
 
-async function costOf<Request>(
-  cost: (request: Request) => unknown,
-  request: Request,
-): Promise<CostOptions> {
-  const units = await cost(request);
-  // A cost function that returns nothing must not cost the default; the limiter judges the number.
+/** A cost function that returns nothing must not cost the default; the limiter judges the number. */
+function chargeOf(units: unknown): CostOptions {
   return { cost: typeof units === "number" ? units : Number.NaN };
 }

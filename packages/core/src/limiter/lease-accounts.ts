@@ -1,7 +1,7 @@
-import { AsyncResource } from "node:async_hooks";
 import { LRUCache } from "lru-cache";
 import type { DecideCall } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
+import { nobody } from "../store/nobody.ts";
 import { refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import { toMilliseconds } from "../time.ts";
@@ -59,8 +59,6 @@ export class LeaseAccounts {
     dispose: (account) => this.#giveBack(closeAccount(account)),
   });
   readonly #underWay = new Set<Promise<unknown>>();
-  /** The timer is none of a request's, whose context it would keep. */
-  readonly #scope = new AsyncResource("HeadgateLeases");
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is to look. */
   #next = Number.POSITIVE_INFINITY;
@@ -177,7 +175,7 @@ export class LeaseAccounts {
     this.#next = until;
     clearTimeout(this.#timer);
     const wait = toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now));
-    this.#timer = this.#scope.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
+    this.#timer = nobody.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
   }
 
   #look(): void {

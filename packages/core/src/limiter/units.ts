@@ -22,7 +22,9 @@ export interface GroupUnit extends Unit {
 export function unitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
   const [group] = counters.groups;
   if (counters.groups.length === 1 && group !== undefined && typeof subjects === "string") {
-    return [unitOf(counters, group, subjectIn(counters, group.dimension, subjects) as string)];
+    const isGlobal = group.dimension === GLOBAL_DIMENSION;
+    const subject = isGlobal ? EVERYBODY : checkSubject(group.dimension, subjects);
+    return [unitOf(counters, group, subject)];
   }
   rejectUnknownDimensions(counters, subjects);
   const units: GroupUnit[] = [];
@@ -71,9 +73,6 @@ function unitOf(counters: Counters, group: Group, subject: string): GroupUnit {
 /** The subject in a dimension; null when its limits are left out. */
 function subjectIn(counters: Counters, dimension: string, subjects: Subjects): string | null {
   if (dimension === GLOBAL_DIMENSION) return everybodyIn(subjects);
-  if (typeof subjects === "string" && counters.groups.length === 1) {
-    return checkSubject(dimension, subjects);
-  }
   if (isRecord(subjects)) {
     const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
     return subject === null ? null : checkSubject(dimension, subject);

@@ -49,31 +49,30 @@ export function joinArguments(calls: readonly PendingCall[]): string[] {
  * something that is no integer, and all when there are not as many as there should be.
  */
 export function settleCalls(name: string, calls: readonly PendingCall[], reply: unknown): void {
-  const integers = toIntegers(reply);
+  const values: readonly unknown[] = Array.isArray(reply) ? reply : [];
   const expected = calls.reduce((sum, { replySize }) => sum + replySize, 1);
-  if (integers.length !== expected) {
+  if (values.length !== expected) {
     const error = badReply(name, reply);
     for (const call of calls) call.reject(error);
     return;
   }
-  const [clock] = integers as [number];
   let from = 0;
   for (const call of calls) {
     // One more in front, which the clock takes.
-    const own = integers.slice(from, from + call.replySize + 1);
-    own[0] = clock;
+    const part = values.slice(from, from + call.replySize + 1);
+    part[0] = values[0];
     from += call.replySize;
-    if (own.every(Number.isSafeInteger)) call.resolve(own);
-    else call.reject(badReply(name, own));
+    const own = areIntegers(part) ? part : part.map(readInteger);
+    if (areIntegers(own)) call.resolve(own);
+    else call.reject(badReply(name, part));
   }
 }
 
-/** A client may be set to hand numbers over as strings. */
-function toIntegers(reply: unknown): number[] {
-  if (!Array.isArray(reply)) return [];
-  return reply.every((one) => typeof one === "number") ? reply : reply.map(readInteger);
+function areIntegers(values: readonly unknown[]): values is readonly number[] {
+  return values.every(Number.isSafeInteger);
 }
 
+/** A client may be set to hand numbers over as strings. */
 function readInteger(value: unknown): number {
   return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;
 }

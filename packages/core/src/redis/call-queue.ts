@@ -1,4 +1,4 @@
-import { AsyncResource } from "node:async_hooks";
+import { nobody } from "../store/nobody.ts";
 import type { PendingCall } from "./call-batch.ts";
 
 /** So many calls go together at most: more of them would hardly make each one cheaper. */
@@ -27,9 +27,6 @@ const LOST_MS = 1_000;
 
 /** A call waits for company at most so long. */
 const LONGEST_WAIT_MS = 1;
-
-/** Many requests share what goes on from here, and none of them is whose context it should keep. */
-const nobody = new AsyncResource("HeadgateCalls");
 
 /**
  * Sends calls to one place. A lone call goes at the end of the tick in which it was made. Where calls have company, those that

@@ -49,12 +49,12 @@ until unit ~= nil
 if ahead and ahead == unit then
   -- Written even when nothing is charged, or the state would stay in the future. Receipts of before are void.
   birth = birth + 0
-  unit[BIRTH], unit[RESET] = birth, 0
+  unit[BIRTH] = birth
+  local longest = 0
   for i = 2, #limits, 2 do
     local _, reset = limits[i](unit, 0)
-    unit[RESET] = math.max(unit[RESET], reset)
+    longest = math.max(longest, reset)
   end
-  changes = changes + 1
-  changed[changes] = unit
+  --- @include "mark-unit"
 end
 keyAt = keyAt + limits.keys

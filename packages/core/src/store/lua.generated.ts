@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const decideLua: LuaSource = {
-  sha1: "976087b3cb3ac660143fbd4109feaf4c07402d06",
+  sha1: "538d87108ae8af49865e548fd6f8ce96850fff51",
   source: `local KEYS, ARGV = KEYS, ARGV
 local birth = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -510,13 +510,17 @@ end
 until unit ~= nil
 if ahead and ahead == unit then
 birth = birth + 0
-unit[5], unit[3] = birth, 0
+unit[5] = birth
+local longest = 0
 for i = 2, #limits, 2 do
 local _, reset = limits[i](unit, 0)
-unit[3] = math.max(unit[3], reset)
+longest = math.max(longest, reset)
 end
+if not unit[3] then
 changes = changes + 1
 changed[changes] = unit
+end
+unit[3] = longest
 end
 keyAt = keyAt + limits.keys
 isForeign, waitsTold = not unit, 0
@@ -605,13 +609,17 @@ end
 until unit ~= nil
 if ahead and ahead == unit then
 birth = birth + 0
-unit[5], unit[3] = birth, 0
+unit[5] = birth
+local longest = 0
 for i = 2, #limits, 2 do
 local _, reset = limits[i](unit, 0)
-unit[3] = math.max(unit[3], reset)
+longest = math.max(longest, reset)
 end
+if not unit[3] then
 changes = changes + 1
 changed[changes] = unit
+end
+unit[3] = longest
 end
 keyAt = keyAt + limits.keys
 opened[u] = unit
@@ -804,7 +812,7 @@ end)`,
 };
 
 export const refundLua: LuaSource = {
-  sha1: "2d1f19a6594cd5a85be74719132e7d04548ae982",
+  sha1: "bb2420bced203e830533afb4daa92d45d1ef5335",
   source: `local KEYS, ARGV = KEYS, ARGV
 local birth = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -1307,13 +1315,17 @@ end
 until unit ~= nil
 if ahead and ahead == unit then
 birth = birth + 0
-unit[5], unit[3] = birth, 0
+unit[5] = birth
+local longest = 0
 for i = 2, #limits, 2 do
 local _, reset = limits[i](unit, 0)
-unit[3] = math.max(unit[3], reset)
+longest = math.max(longest, reset)
 end
+if not unit[3] then
 changes = changes + 1
 changed[changes] = unit
+end
+unit[3] = longest
 end
 keyAt = keyAt + limits.keys
 opened[u] = unit

@@ -46,11 +46,7 @@ while argumentAt < #ARGV do
       end
       if isGiven then
         answer = 1
-        if not unit[RESET] then
-          changes = changes + 1
-          changed[changes] = unit
-        end
-        unit[RESET] = longest
+        --- @include "mark-unit"
       end
     end
     told = told + 1

@@ -29,10 +29,6 @@ else
     end
   end
   if charges and allowed then
-    if not unit[RESET] then
-      changes = changes + 1
-      changed[changes] = unit
-    end
-    unit[RESET] = longest
+    --- @include "mark-unit"
   end
 end
