@@ -261,6 +261,9 @@ describe("calls of several kinds", () => {
       }
     };
     await Promise.all(Array.from({ length: 16 }, askInTurn));
+    // Nothing is under way, and two come together.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    await Promise.all([1, 2].map((one) => requests.run(one, () => limiter.consume("u"))));
     expect([...seen]).toEqual([undefined]);
   });
 });

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
+import { liveMebibytes } from "../../../../test/hostile/memory-use.ts";
 import type { HeldCall } from "../../../../test/support/held-store.ts";
 import { holdStore, letRun } from "../../../../test/support/held-store.ts";
 import { waitUntil } from "../../../../test/support/wait-until.ts";
@@ -189,6 +190,21 @@ describe("a lease ends", () => {
     expect(performance.now() - started).toBeLessThan(120);
   });
 
+  test("before one that was taken earlier, and is given back before it", async () => {
+    const { consume, heat, arrives, pass } = startLeasing({
+      limits: [HOUR, fixedWindow({ limit: 1_000, window: 400 })],
+      lease: { max: 100, ttl: "1s" },
+    });
+    await consume("bob");
+    pass(350);
+    await heat("ann");
+    await heat("bob");
+    const started = performance.now();
+    pass(50);
+    expect((await arrives()).name).toBe("refund");
+    expect(performance.now() - started).toBeLessThan(250);
+  });
+
   test("and the next window has leases at once", async () => {
     const { heat, consume, pass } = startLeasing({
       limits: fixedWindow({ limit: 1_000, window: "1s" }),
@@ -218,6 +234,20 @@ describe("a lease ends", () => {
     expect(peeked.remaining).toBeLessThan(remaining - 1);
     expect((await sent())?.name).toBe("refund");
     expect(await limiter.consume("ann")).toMatchObject({ remaining: peeked.remaining });
+  });
+
+  test("beside the next one, and whom that pays is not told its units either", async () => {
+    const { heat, limiter, held, sent, serveAll, pass } = startLeasing();
+    await heat("ann", 32);
+    pass(150);
+    while (held.length === 0) await limiter.consume("ann");
+    await serveAll();
+    const { remaining } = await limiter.consume("ann");
+    pass(60);
+    const paid = await limiter.consume("ann");
+    expect(paid.source).toBe("lease");
+    expect(paid.remaining).toBeLessThan(remaining - 1);
+    expect((await sent())?.name).toBe("refund");
   });
 
   test("when others are asked for more", async () => {
@@ -364,6 +394,15 @@ test("who is denied passes when it comes back after the time that it was told", 
   expect(denied).toMatchObject({ allowed: false, retryAfterMs: 10_000 });
   pass(denied.retryAfterMs);
   expect((await consume("ann", 50)).allowed).toBe(true);
+});
+
+test("long subjects are not kept", async () => {
+  const { consume } = startLeasing({ lease: { max: 100, ttl: "1m" } });
+  const before = liveMebibytes();
+  for (let i = 0; i < 100; i += 1) await consume(`${"a".repeat(2 ** 19)}${i}`);
+  // Fifty mebibytes of subjects have gone through.
+  expect(liveMebibytes() - before).toBeLessThan(10);
+  await consume("ann");
 });
 
 test("a long subject has leases of its own", async () => {

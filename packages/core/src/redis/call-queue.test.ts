@@ -1,7 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { PendingCall } from "./call-batch.ts";
 import { CallQueue, ENOUGH, MAX_TOGETHER } from "./call-queue.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 /** Scripts that were sent, each with the names of its calls; answered by hand. */
 function startQueue() {
@@ -230,6 +235,23 @@ describe("a queue of calls", () => {
     vi.advanceTimersByTime(1);
     await turn();
     expect(sent.slice(4).map(({ names }) => names)).toEqual([["light"], ["heavy"]]);
+  });
+
+  test("keeps no call that was answered", async () => {
+    const { addCall, sent, answer } = startQueue();
+    const calls = Array.from({ length: 100 }, (_, i) => {
+      const one = call(`c${i}`);
+      addCall(one);
+      return new WeakRef(one);
+    });
+    await turn();
+    await answer(...sent.keys());
+    await nextTurn();
+    collectGarbage();
+    expect(calls.filter((one) => one.deref() !== undefined)).toEqual([]);
+    addCall(call("one more"));
+    await turn();
+    expect(sent.at(-1)?.names).toEqual(["one more"]);
   });
 
   test("sends all that waits when it is told to", async () => {
