@@ -65,6 +65,14 @@ describe("decisions that wait at the same time", () => {
     expect((await readCommandStats(admin, "set")).calls).toBe(8);
   });
 
+  test("let their key live for as long as the last of them needs", async () => {
+    const limiter = await startWarm(gcra({ limit: 1_000, window: "1000s" }), "lifetime");
+    const both = await Promise.all([limiter.consume("u"), limiter.consume("u", { cost: 900 })]);
+    expect(both.map(({ allowed }) => allowed)).toEqual([true, true]);
+    const [key] = await redis.keys("*{u}*");
+    expect(await redis.pttl(key as string)).toBeGreaterThan(900_000);
+  });
+
   test("by themselves are one call each, as before", async () => {
     const limiter = await startWarm(gcra({ limit: 100, window: "1h" }));
     for (let i = 0; i < 10; i += 1) await limiter.consume("u");
@@ -152,6 +160,19 @@ describe("decisions that wait at the same time", () => {
     );
     expect(admitted).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
   });
+});
+
+test("what was charged before the clock stepped back is not given back after it", async () => {
+  let now = 1_800_000_000_000;
+  const store = redisStore(redis, { clock: () => now });
+  const limits = gcra({ limit: 10, window: "1h" });
+  const limiter = keep(createLimiter({ ...STORE_ALONE, name: "step", limits, store }));
+  const before = await limiter.consume("u", { cost: 3 });
+  now -= 60_000;
+  expect((await limiter.consume("u")).remaining).toBe(6);
+  // As late as the charge says it came.
+  now += 60_000;
+  expect(await limiter.refund(before)).toBe(false);
 });
 
 describe("a decision that fails", () => {
