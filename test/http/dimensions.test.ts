@@ -5,6 +5,17 @@ import { describeFrameworks } from "./support/describe-frameworks.ts";
 import type { SharedOptions } from "./support/framework.ts";
 import { parseFields } from "./support/rate-limit-fields.ts";
 
+const ann = (): string => "ann";
+
+/** Keys that no limit counts by, beside the dimension that one does. */
+const UNREAD: readonly (readonly [string, string | undefined, unknown])[] = [
+  ["a function beside a limit for everybody", "global", ann],
+  ["a function beside a limit that names whom it counts", "ip", ann],
+  ["one for a dimension that no limit has", undefined, { user: ann }],
+  ["a misspelt one beside the right one", "user", { user: ann, usre: ann }],
+  ["one for everybody", "global", { global: ann }],
+];
+
 describeFrameworks(({ serve }) => {
   test("limits count by the dimension they name, together in one decision", async () => {
     const { ask } = await serve({
@@ -55,17 +66,19 @@ describeFrameworks(({ serve }) => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('per "global" alone reads no key and no address', async () => {
-    const { ask } = await serve({
-      limits: {
-        limits: gcra({ limit: 1, window: "1h", per: "global" }),
-        key: () => {
-          throw new Error("nobody asks for it");
-        },
-      },
-    });
+  test('per "global" alone counts everybody together', async () => {
+    const limits = gcra({ limit: 1, window: "1h", per: "global" });
+    const { ask } = await serve({ limits: { limits } });
     expect((await ask()).status).toBe(200);
     expect((await ask()).status).toBe(429);
+  });
+
+  test.each(UNREAD)("a key that nobody would read is refused: %s", async (_, per, key) => {
+    const limits = gcra({ limit: 1, window: "1h", per });
+    await expect(serve({ limits: { limits, key } as SharedOptions })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("is never read"),
+    });
   });
 
   test('a record may say how addresses are counted, per "ip" too', async () => {

@@ -32,6 +32,9 @@ export const ERROR_CODES = {
   HEADGATE_DENIED: "The request was denied by a rate limit.",
   HEADGATE_NO_PROXY_TRUST: "Forwarding headers arrive, but no proxy is trusted.",
   HEADGATE_TRUST_EVERYBODY: "Every client is trusted to name its own address.",
+  HEADGATE_ADDRESS_HEADER:
+    "The header that names the client's address is missing, or came from a stranger.",
+  HEADGATE_LATE_ANSWER: "An application answered a denied request that had been answered.",
 } as const;
 
 /** The code of a `HeadgateError`: stable, and what callers should branch on. */

@@ -11,11 +11,27 @@ export {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
-export type { HeaderOptions, KeyFunction, MissingKey } from "@headgate/core/http";
-export { byHeader, byIp, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
-export { byTier } from "./by-tier.ts";
 export type {
-  OnDenied,
+  AddressOption,
+  HeaderOptions,
+  KeyFunction,
+  MissingKey,
+  OwnDecision,
+} from "@headgate/core/http";
+export {
+  byHeader,
+  byIp,
+  HeadgateDenied,
+  subjectOf,
+  subjectOfAddress,
+  subjectOfAll,
+  subjectOfHeader,
+  toProblem,
+} from "@headgate/core/http";
+export { byAll } from "./by-all.ts";
+export { byTier } from "./by-tier.ts";
+export type { OnDenied } from "./on-denied.ts";
+export type {
   RateLimit,
   RateLimitOptions,
   TieredRateLimit,

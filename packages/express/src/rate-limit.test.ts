@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import type { HeadgateError } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
 import { byTier } from "@headgate/core/http";
@@ -26,12 +27,13 @@ function exchange(ip: string | undefined, destroyed = false) {
     socket,
   };
   const headers = new Map<string, string>();
-  const response = {
+  const response = Object.assign(new EventEmitter(), {
     statusCode: 200,
     headersSent: false,
     writableEnded: false,
     headers,
     body: undefined as string | undefined,
+    getHeaders: () => Object.fromEntries(headers),
     setHeader: (name: string, value: string) => headers.set(name, value),
     removeHeader: (name: string) => headers.delete(name),
     end(body?: string) {
@@ -39,7 +41,7 @@ function exchange(ip: string | undefined, destroyed = false) {
       response.headersSent = true;
       response.writableEnded = true;
     },
-  };
+  });
   return { request, response };
 }
 
@@ -166,6 +168,14 @@ describe("the middleware", () => {
       "Retry-After",
     ]);
     expect(one.response.headers.get("RateLimit-Policy")).toBe('"wide";q=9;w=60');
+  });
+
+  test("that is called without next refuses at once, and does not end the process later", () => {
+    const { request, response } = exchange("1.2.3.4");
+    const middleware = rateLimit({ limits }) as unknown as (req: object, res: object) => void;
+    expect(() => middleware(request, response)).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
   });
 
   test("reads the address before anything is awaited", async () => {

@@ -1,13 +1,15 @@
-import type { Decision, Limiter, Policy } from "@headgate/core";
+import { inspect } from "node:util";
+import type { Limiter, Policy } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
 import type {
-  Client,
   GuardOptions,
   KnownDimension,
-  Rejection,
+  OwnDecision,
   TierPolicy,
   Verdict,
 } from "@headgate/core/http";
 import {
+  clientOf,
   createGuard,
   HeadgateDenied,
   isFirst,
@@ -17,9 +19,9 @@ import {
 } from "@headgate/core/http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
-
-/** Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles. */
-export type OnDenied = (req: Request, res: Response, decision: Decision) => unknown;
+import type { OnDenied } from "./on-denied.ts";
+import { answerDenied } from "./on-denied.ts";
+import { reject } from "./reject.ts";
 
 /** See the README for each option. */
 interface CommonOptions<Dimension extends string>
@@ -45,6 +47,10 @@ export interface RateLimit {
   (req: RequestLike, res: ResponseLike, next: Next): void;
   /** The limiter, for `reset`, `refund`, `peek`. */
   readonly limiter: Limiter;
+  /**
+   * What this limiter decided of a request, whichever other limiters it met; undefined when it was not asked, as after `skip`.
+   */
+  of(req: object): OwnDecision | undefined;
   /** Frees the names of the limiters that were made here. The store's client stays open. */
   close(): Promise<void>;
 }
@@ -77,9 +83,10 @@ export function rateLimit(
   const { onDenied } = options;
 
   function middleware(req: RequestLike, res: ResponseLike, next: Next): void {
+    if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
     void settle(
-      guard.check(request, clientOf(request)),
+      guard.check(request, clientOf(request.ip, request)),
       (verdict) => answer(verdict, request, res as Response, onDenied),
       next,
     );
@@ -87,7 +94,7 @@ export function rateLimit(
 
   const { only, tiers, close } = limiters;
   const handle = only === undefined ? { tiers } : { limiter: only };
-  return Object.assign(middleware, handle, { close }) as RateLimit | TieredRateLimit;
+  return Object.assign(middleware, handle, { of: guard.of, close }) as RateLimit | TieredRateLimit;
 }
 
 /** Puts a verdict on the response, and tells whether the request goes on. Throws or rejects with what goes to the error handler. */
@@ -114,48 +121,24 @@ function answer(
   res.statusCode = verdict.rejection.status;
   if (verdict.kind === "denied" && onDenied !== undefined) {
     if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
-    return letAnswer(onDenied, req, res, verdict);
+    return answerDenied(onDenied, req, res, verdict, warn).then(() => false);
   }
-  return reject(res, verdict.rejection);
-}
-
-function reject(res: Response, { contentType, body }: Rejection): false {
-  res.setHeader("Content-Type", contentType);
-  res.end(body);
+  reject(res, verdict.rejection);
   return false;
 }
 
-/** Lets `onDenied` answer a denied request, and answers if it did not. The request does not go on. */
-async function letAnswer(
-  onDenied: OnDenied,
-  req: Request,
-  res: Response,
-  { decision, rejection }: Verdict & { readonly kind: "denied" },
-): Promise<false> {
-  try {
-    await onDenied(req, res, decision);
-  } catch (error) {
-    // A bug in it must not look like a denial.
-    if (!res.headersSent) {
-      res.statusCode = 200;
-      res.removeHeader("Retry-After");
-    }
-    throw error;
-  }
-  return res.headersSent || res.writableEnded ? false : reject(res, rejection);
+/** Without the function to call there is no way to say that the request goes on, and none to say what went wrong. */
+function withoutNext(received: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${OWNER}: the middleware is called as (req, res, next), and got ${typeof received} for next; mount it with app.use or on a route, or ask limiter.consume(subject) yourself`,
+  );
 }
 
-function clientOf(req: Request): Client {
-  const { socket } = req;
-  return {
-    address: req.ip,
-    peer: socket.remoteAddress,
-    hasLeft: () => socket.destroyed,
-  };
-}
-
-function warn(code: string, message: string, request: object): void {
+function warn(code: string, message: string, request: object, error?: unknown): void {
   // A router may serve requests without an application around it.
   const { app = process } = request as Partial<Request>;
-  if (isFirst(app, code)) process.emitWarning(message, { type: "HeadgateWarning", code });
+  if (!isFirst(app, code)) return;
+  const detail = error === undefined ? {} : { detail: inspect(error) };
+  process.emitWarning(message, { type: "HeadgateWarning", code, ...detail });
 }

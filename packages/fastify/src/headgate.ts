@@ -1,5 +1,7 @@
 import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
+import type { OwnDecision } from "@headgate/core/http";
+import type { FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import type { Rule } from "./rule.ts";
 
@@ -9,12 +11,25 @@ export interface Headgate {
   readonly limiter: Limiter;
   /** The limiter of each tier, when the plugin's limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
+  /**
+   * What the plugin, or the route's own config, decided of a request, whichever other limiters it met; undefined when nothing was
+   * asked, as after `skip`.
+   */
+  of(request: object): OwnDecision | undefined;
 }
 
 /** A route hook, typed by the little it needs, so that it fits every server and type provider. */
-export type RateLimitHook = (request: object, reply: object, done: Done) => void;
+export interface RateLimitHook {
+  (request: object, reply: object, done: Done): void;
+  /** What this hook's limiter decided of a request; undefined when it was not asked. */
+  of(request: object): OwnDecision | undefined;
+}
 
-export function createHeadgate({ limiters }: Rule): Headgate {
+/** `ruleOf` finds the rule of a request; undefined for one that is not limited. */
+export function createHeadgate(
+  { limiters }: Rule,
+  ruleOf: (request: FastifyRequest) => Rule | undefined,
+): Headgate {
   return {
     get limiter() {
       if (limiters.only !== undefined) return limiters.only;
@@ -24,5 +39,6 @@ export function createHeadgate({ limiters }: Rule): Headgate {
       );
     },
     tiers: limiters.tiers,
+    of: (request) => ruleOf(request as FastifyRequest)?.guard.of(request),
   };
 }

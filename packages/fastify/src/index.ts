@@ -15,11 +15,28 @@ export {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
-export type { HeaderOptions, KeyFunction, MissingKey } from "@headgate/core/http";
-export { byHeader, byIp, HeadgateDenied, subjectOf, toProblem } from "@headgate/core/http";
+export type {
+  AddressOption,
+  HeaderOptions,
+  KeyFunction,
+  MissingKey,
+  OwnDecision,
+} from "@headgate/core/http";
+export {
+  byHeader,
+  byIp,
+  HeadgateDenied,
+  subjectOf,
+  subjectOfAddress,
+  subjectOfAll,
+  subjectOfHeader,
+  toProblem,
+} from "@headgate/core/http";
+export { byAll } from "./by-all.ts";
 export { byTier } from "./by-tier.ts";
 export type { Headgate, RateLimitHook } from "./headgate.ts";
-export type { HeadgateOptions, HookName, OnDenied, RouteRateLimitOptions } from "./options.ts";
+export type { OnDenied } from "./on-denied.ts";
+export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 
 /**
  * The plugin: `app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }) })`. Registration rejects with

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import fastify from "fastify";
 import { describe, expect, test, vi } from "vitest";
+import headgate, { gcra } from "./index.ts";
 import { noteRoute, routeOf, routesIn } from "./known-routes.ts";
 import type { RouteRateLimitOptions } from "./options.ts";
 
-const rateLimit: RouteRateLimitOptions = { cost: 2 };
+// Nothing that only Headgate would read: these applications have no plugin.
+const rateLimit: RouteRateLimitOptions = { hook: "preHandler" };
 const handler = async () => "ok";
 
 /** The paths of the routes known in a scope: HEAD stands beside its GET. */
@@ -134,5 +136,64 @@ describe("a route's note", () => {
       expect(routeOf(options.config ?? {})).toBeUndefined();
     }
     expect(urlsIn(app)).toEqual([]);
+  });
+});
+
+describe("a route with a limit that no plugin reads", () => {
+  async function errorOf(build: (app: FastifyInstance) => void): Promise<unknown> {
+    const app = fastify();
+    build(app);
+    return app.ready().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  test.each([{ limits: [] }, { cost: 5 }, { extend: true }, { limiter: {} }])(
+    "is refused where nobody else could mean %j",
+    async (config) => {
+      const error = await errorOf((app) =>
+        app.get("/x", { config: { rateLimit: config as never } }, handler),
+      );
+      expect(error).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+      expect((error as Error).message).toContain("the route GET /x has config.rateLimit");
+    },
+  );
+
+  test.each([{ max: 3, timeWindow: "1 minute" }, {}, true, false, undefined])(
+    "is somebody else's business where it is %j, and no plugin of Headgate's is there",
+    async (config) => {
+      const error = await errorOf((app) =>
+        app.get("/x", { config: { rateLimit: config as never } }, handler),
+      );
+      expect(error).toBeUndefined();
+    },
+  );
+
+  test.each([{ max: 3 }, {}, true])(
+    "is refused where a plugin is registered elsewhere: %j",
+    async (config) => {
+      const error = await errorOf((app) => {
+        app.register(async (scope) => {
+          await scope.register(headgate, { limits: gcra({ limit: 1, window: "1h" }) });
+          scope.get("/covered", { config: { rateLimit: { cost: 2 } } }, handler);
+        });
+        app.get("/x", { config: { rateLimit: config as never } }, handler);
+        app.get("/free", { config: { rateLimit: false } }, handler);
+      });
+      expect(error).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+      expect((error as Error).message).toContain("GET /x");
+    },
+  );
+
+  test("is fine in the scope of a plugin, and in those inside", async () => {
+    const error = await errorOf((app) => {
+      app.get("/before", { config: { rateLimit: { cost: 2 } } }, handler);
+      app.register(headgate, { limits: gcra({ limit: 1, window: "1h" }) });
+      app.register(async (scope) => {
+        scope.get("/inside", { config: { rateLimit: { cost: 2 } } }, handler);
+      });
+    });
+    expect(error).toBeUndefined();
   });
 });

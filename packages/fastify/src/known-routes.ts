@@ -1,5 +1,7 @@
 import { subscribe } from "node:diagnostics_channel";
+import { HeadgateError } from "@headgate/core";
 import type { FastifyInstance, RouteOptions } from "fastify";
+import { routeName } from "./route-name.ts";
 
 /** A route as it was added, and the scope it was added in. */
 export interface KnownRoute {
@@ -36,7 +38,33 @@ subscribe("fastify.initialization", (message) => {
   fastify.addHook("onRoute", function (this: FastifyInstance, options) {
     noteRoute(this, options);
   });
+  fastify.addHook("onReady", async () => rejectUncoveredRoutes(fastify));
 });
+
+/** Options that no other rate limiter of Fastify has, which may be meant where no plugin of Headgate's is. */
+const OURS = ["limits", "limiter", "extend", "cost", "missing"];
+
+/**
+ * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be unlimited, and nobody
+ * would know.
+ */
+export function rejectUncoveredRoutes(app: FastifyInstance): void {
+  const routes = routesIn(app);
+  const hasPlugin = routes.some(({ scope }) => isCovered(scope)) || isCovered(app);
+  for (const { scope, options } of routes) {
+    const limit: unknown = options.config?.rateLimit;
+    if (isCovered(scope) || limit === false) continue;
+    if (!hasPlugin && !OURS.some((option) => option in Object(limit))) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `headgate: the route${routeName("", options)} has config.rateLimit, and no headgate plugin is registered in its scope or around it, so it would not be limited; register the plugin there`,
+    );
+  }
+}
+
+function isCovered(scope: FastifyInstance): boolean {
+  return (scope as Partial<FastifyInstance>).headgate !== undefined;
+}
 
 /** Notes a route that has a rate limit in its config. */
 export function noteRoute(scope: FastifyInstance, options: RouteOptions): void {

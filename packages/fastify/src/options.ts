@@ -1,13 +1,6 @@
-import type { Decision } from "@headgate/core";
 import type { GuardOptions } from "@headgate/core/http";
-import type { FastifyReply, FastifyRequest } from "fastify";
-
-/** Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles. */
-export type OnDenied = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  decision: Decision,
-) => unknown;
+import type { FastifyRequest } from "fastify";
+import type { OnDenied } from "./on-denied.ts";
 
 /** The hooks in which a request can be decided. */
 export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;

@@ -1,20 +1,28 @@
+import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
-import { formatReceived, isFirst, partsOf, toError } from "@headgate/core/http";
+import { formatReceived, isFirst, partsOf, rejectUnreadKeys, toError } from "@headgate/core/http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
 import type { Headgate, RateLimitHook } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";
-import { areRoutesKnown, forgetRoute, noteRoute, routeOf, routesIn } from "./known-routes.ts";
+import {
+  areRoutesKnown,
+  forgetRoute,
+  noteRoute,
+  rejectUncoveredRoutes,
+  routeOf,
+  routesIn,
+} from "./known-routes.ts";
 import { writeNotice } from "./operator-log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
-import type { NamedRoute } from "./route-name.ts";
-import { routeName } from "./route-name.ts";
+import { routeName, unknownRouteName } from "./route-name.ts";
 import type { Rule } from "./rule.ts";
 import { makeRouteRule, makeRule, validateRouteOptions } from "./rule.ts";
 import { tellThroughLog } from "./teller.ts";
+import { reopen } from "./watched-reply.ts";
 
 /** Limits every request of a scope. */
 export async function headgatePlugin(
@@ -22,12 +30,16 @@ export async function headgatePlugin(
   options: HeadgateOptions,
 ): Promise<void> {
   // Several plugins may run on one server.
-  const warn: Warn = (code, message) => {
-    if (isFirst(app.server, code)) writeNotice(app, { level: "warn", code, message });
+  const warn: Warn = (code, message, _, reason) => {
+    if (!isFirst(app.server, code)) return;
+    const error = reason === undefined ? undefined : toError(reason);
+    writeNotice(app, { level: "warn", code, message, error });
   };
   const rule = makeRule("headgate", options, warn);
-  const headgate = createHeadgate(rule);
+  const headgate = createHeadgate(rule, ruleOf);
   const made: Rule[] = [rule];
+  /** The limiters that are asked with the plugin's keys. */
+  const keyed: Limiter[] = [...rule.limiters.all];
   const teller = tellThroughLog(app);
   teller.listen(rule.limiters);
   const firstLimiter = rule.limiters.all[0];
@@ -42,14 +54,15 @@ export async function headgatePlugin(
   function addRule(owner: string, routeOptions: RouteRateLimitOptions, name?: string): Rule {
     const added = makeRouteRule(owner, routeOptions, name, plugin, warn);
     made.push(added);
+    if (routeOptions.key === undefined) keyed.push(...added.limiters.all);
     teller.listen(added.limiters);
     return added;
   }
 
-  function routeRuleOf(key: object, limit: RouteRateLimitOptions, route: NamedRoute): Rule {
+  function routeRuleOf(key: object, limit: RouteRateLimitOptions, nameOf: () => string): Rule {
     const known = routeRules.get(key);
     if (known !== undefined) return known;
-    const name = routeName(pluginName, route);
+    const name = nameOf();
     const owner = `headgate on ${name}`;
     validateRouteOptions(owner, limit);
     // Better no answer than one without the limit.
@@ -70,8 +83,12 @@ export async function headgatePlugin(
     if (limit === undefined) return rule;
     if (limit === false) return undefined;
     if (!isOwner(request.server)) return rule;
+    const known = routeOf(config);
+    if (known !== undefined) {
+      return routeRuleOf(known, limit, () => routeName(pluginName, known.options));
+    }
     const route = { method: method ?? "GET", url: url ?? "" };
-    return routeRuleOf(routeOf(config) ?? config, limit, route);
+    return routeRuleOf(config, limit, () => unknownRouteName(pluginName, route, limit.limits, app));
   }
 
   /** Every request passes here in each hook that is used, the first time in `onRequest`. */
@@ -91,7 +108,7 @@ export async function headgatePlugin(
       failure = toError(error);
     }
     if (applied?.hook !== hook) done(failure);
-    else decideRequest(applied.guard, applied.onDenied, request, reply, done);
+    else decideRequest(applied, request, reply, done);
   }
 
   function useHook(hook: HookName): void {
@@ -103,9 +120,8 @@ export async function headgatePlugin(
 
   decorate(app, headgate, (routeOptions) => {
     const asked = routeOptions === undefined ? rule : addRule("app.rateLimit", routeOptions);
-    return hookOf((request, reply, done) =>
-      decideRequest(asked.guard, asked.onDenied, request, reply, done),
-    );
+    const hook = hookOf((request, reply, done) => decideRequest(asked, request, reply, done));
+    return Object.assign(hook, { of: asked.guard.of });
   });
   app.addHook("onRoute", function (this: FastifyInstance, routeOptions) {
     const limit = routeOptions.config?.rateLimit;
@@ -124,8 +140,16 @@ export async function headgatePlugin(
   app.addHook("onReady", async () => {
     for (const route of routesIn(app)) {
       const limit = route.options.config?.rateLimit;
-      if (isLimited(limit) && isOwner(route.scope)) routeRuleOf(route, limit, route.options);
+      if (!isLimited(limit) || !isOwner(route.scope)) continue;
+      routeRuleOf(route, limit, () => routeName(pluginName, route.options));
     }
+    // What routes that nobody knows of read is not known either.
+    if (areRoutesKnown(app)) rejectUnreadKeys("headgate", options.key, keyed);
+    else rejectUncoveredRoutes(app);
+  });
+  app.addHook("onError", (_, reply, __, done) => {
+    reopen(reply);
+    done();
   });
   // What is no options is refused once all routes are there.
   const named = routesIn(app).map(({ options }) => Object(options.config?.rateLimit).hook);
@@ -150,9 +174,19 @@ function isLimited(
 /** A hook for any place in a request's life: preParsing hands over a payload before `done`. */
 function hookOf(
   decide: (request: FastifyRequest, reply: FastifyReply, done: Done) => void,
-): RateLimitHook {
-  return (request: object, reply: object, payload: unknown, done = payload) =>
+): (request: object, reply: object, done: Done) => void {
+  return (request: object, reply: object, payload: unknown, done = payload) => {
+    if (typeof done !== "function") throw withoutDone(done);
     decide(request as FastifyRequest, reply as FastifyReply, done as Done);
+  };
+}
+
+/** Without the function to call there is no way to say that the request goes on, and none to say what went wrong. */
+function withoutDone(received: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `app.rateLimit: the hook is called as (request, reply, done), and got ${typeof received} for done; put it in a route's hooks, or ask app.headgate.limiter.consume(subject) yourself`,
+  );
 }
 
 /** What a second plugin of the same scope finds there stays: the first one reads the routes' config. */

@@ -1,4 +1,5 @@
-import type { RouteOptions } from "fastify";
+import { fingerprint } from "@headgate/core/http";
+import type { FastifyInstance, RouteOptions } from "fastify";
 
 /** What of a route names its counters. */
 export type NamedRoute = Pick<RouteOptions, "method" | "url" | "constraints">;
@@ -10,6 +11,21 @@ export function routeName(plugin: string, { method, url, constraints }: NamedRou
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => ` ${name}=${formatConstraint(value)}`);
   return `${plugin} ${[...new Set(methods)].sort().join(",")} ${url}${conditions.join("")}`;
+}
+
+/**
+ * The name of a route whose constraints nobody knows, since the application was made before Headgate was loaded: where any route
+ * has constraints, its limits tell it from others of the same path. Those with equal limits share a budget.
+ */
+export function unknownRouteName(
+  plugin: string,
+  route: NamedRoute,
+  limits: unknown,
+  app: FastifyInstance,
+): string {
+  const name = routeName(plugin, route);
+  const hasConstraints = app.printRoutes({ commonPrefix: false }).includes(') {"');
+  return hasConstraints ? `${name} #${fingerprint(JSON.stringify([limits]))}` : name;
 }
 
 /** A strategy of the application's own may compare objects. */

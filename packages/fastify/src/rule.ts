@@ -19,13 +19,14 @@ export interface Rule {
   readonly guard: Guard<FastifyRequest>;
   readonly hook: HookName;
   readonly onDenied: HeadgateOptions["onDenied"];
+  readonly warn: Warn;
 }
 
-/** Makes the plugin's rule. Throws what `createLimiter` throws. */
+/** Makes the plugin's rule. Its keys may be for its routes: whether all are read is known when these are. Throws what `createLimiter` throws. */
 export function makeRule(owner: string, options: HeadgateOptions, warn: Warn): Rule {
   validateGuardOptions(owner, options, ["hook"]);
   requireHook(owner, options.hook);
-  return ruleFor(owner, makeGuardLimiters(owner, options), options, warn);
+  return ruleFor(owner, makeGuardLimiters(owner, options), options, options, warn);
 }
 
 /** What routes inherit from. */
@@ -49,7 +50,7 @@ export function makeRouteRule(
 ): Rule {
   validateRouteOptions(owner, options);
   const merged = { ...withoutLimits(plugin.options), ...definedOf(options) };
-  return ruleFor(owner, limitersFor(owner, options, name, plugin), merged, warn);
+  return ruleFor(owner, limitersFor(owner, options, name, plugin), merged, plugin.options, warn);
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for options that no plugin would take. */
@@ -105,11 +106,12 @@ function ruleFor(
   owner: string,
   limiters: GuardLimiters,
   options: HeadgateOptions,
+  inherited: HeadgateOptions,
   warn: Warn,
 ): Rule {
   const { hook = "onRequest", onDenied } = options;
-  const guard = createGuard<FastifyRequest>(owner, limiters, options, warn);
-  return { limiters, guard, hook, onDenied };
+  const guard = createGuard<FastifyRequest>(owner, limiters, options, warn, inherited);
+  return { limiters, guard, hook, onDenied, warn };
 }
 
 /** What a route inherits: how requests are read and answered, not what is counted. */

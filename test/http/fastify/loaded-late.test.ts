@@ -24,6 +24,12 @@ test("routes that were added before Headgate was loaded have their limits all th
   app.get("/later", config({ limits: one, hook: "preHandler", key }), async () => "later");
   app.get("/bad", config({ limits: { ...two, limit: -1 } }), async () => "bad");
   app.post("/own", config({ limits: one }), async () => "posted");
+  const byHost = (host: string, limits: object) => ({
+    ...config({ limits }),
+    constraints: { host },
+  });
+  app.get("/hosts", byHost("a.example", two), async () => "a");
+  app.get("/hosts", byHost("b.example", one), async () => "b");
   const byVersion = (version: string) => ({ ...config({ limits: two }), constraints: { version } });
   app.get("/versions", byVersion("1.0.0"), async () => "first");
   app.get("/versions", byVersion("2.0.0"), async () => "second");
@@ -44,4 +50,8 @@ test("routes that were added before Headgate was loaded have their limits all th
   for (const status of [200, 200, 429]) expect((await version("1.x")).status).toBe(status);
   // What tells versions apart is not to be seen from a request: the routes of one path share one budget.
   expect((await version("2.x")).status).toBe(429);
+  // With limits of its own each has a budget of its own, and none is a 500 because another one came first.
+  const host = (name: string) => ask("/hosts", { headers: { host: name } });
+  for (const status of [200, 429]) expect((await host("b.example")).status).toBe(status);
+  for (const status of [200, 200, 429]) expect((await host("a.example")).status).toBe(status);
 });

@@ -6,6 +6,8 @@ import type { Limiter } from "../limiter/limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
+import type { AddressOption } from "./address-header.ts";
+import { readAddressOption } from "./address-header.ts";
 import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { HeadersOption } from "./headers.ts";
@@ -36,6 +38,8 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | KeyFunction<Request>
     | { readonly [D in Dimension]: KeyFunction<Request> }
     | undefined;
+  /** Where the client's address comes from. Default: the framework's own, as its proxy trust gives it. */
+  readonly address?: AddressOption | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
   /** Units a request costs: a whole number of at least 1. Default 1. */
@@ -54,6 +58,7 @@ const OWN_OPTIONS: readonly string[] = [
   "limiter",
   "store",
   "key",
+  "address",
   "missing",
   "cost",
   "skip",
@@ -72,6 +77,7 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   windowMs: "limits: gcra({ limit, window })",
   timeWindow: "limits: gcra({ limit, window })",
   duration: "limits: gcra({ limit, window })",
+  ttl: "limits: gcra({ limit, window })",
   keyGenerator: "key: (request) => ...",
   ipv6Subnet: "key: byIp({ ipv6Prefix })",
   redis: "store: redisStore(client)",
@@ -91,6 +97,20 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   addHeadersOnExceeding: "headers",
   enableDraftSpec: "headers: { standard }",
   requestPropertyName: "req.rateLimit, always",
+  skipSuccessfulRequests: "limit.of(request).refund(), for those that should not count",
+  skipFailedRequests: "limit.of(request).refund(), for those that should not count",
+  requestWasSuccessful: "limit.of(request).refund(), for those that should not count",
+  allowList: "skip: (request) => ...",
+  global:
+    "config: { rateLimit: false } on routes without a limit, or to register in the scope of the others",
+  delayAfter: "limiter.wait(subject), in the route",
+  delayMs: "limiter.wait(subject), in the route",
+  ban: "a longer window: it has no blocks yet",
+  blockDuration: "a longer window: it has no blocks yet",
+  exponentialBackoff: "a longer window: it has no blocks yet",
+  continueExceeding: "to charge a denied request nothing, always",
+  cache: "store: memoryStore({ maxKeys })",
+  inMemoryBlockOnConsumed: "denyCache, which is on",
   passOnStoreError: 'onUnavailable: "allow"',
   skipOnError: 'onUnavailable: "allow"',
   insuranceLimiter: 'onUnavailable: "local"',
@@ -103,9 +123,9 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], PEER_OPTIONS);
-  const { missing, skip, cost, key, limits, headers, onDenied } = options as GuardOptions<never> & {
-    onDenied?: unknown;
-  };
+  const { missing, skip, cost, key, address, limits, headers, onDenied } =
+    options as GuardOptions<never> & { onDenied?: unknown };
+  if (address !== undefined) readAddressOption(owner, address);
   withOwner(owner, () => {
     validateLimits(limits);
     readHeadersOption(headers);

@@ -211,12 +211,43 @@ describe("a verdict", () => {
 describe("one request", () => {
   test("is counted once by one limiter, however often that is mounted", async () => {
     const limiter = createLimiter({ limits });
-    const [first, second] = [guardOf({ limiter }), guardOf({ limiter, cost: 2 })];
+    const [first, second] = [guardOf({ limiter }), guardOf({ limiter })];
     const one = request();
     expect(remainingAfter(await first.check(one, client))).toBe(2);
     expect(await second.check(one, client)).toEqual({ kind: "pass" });
     expect(await first.check(one, client)).toEqual({ kind: "pass" });
-    expect(remainingAfter(await second.check(request(), client))).toBe(0);
+    expect(remainingAfter(await second.check(request(), client))).toBe(1);
+  });
+
+  test("does not ignore a cost that comes after it was counted: that is an error", async () => {
+    const limiter = createLimiter({ limits });
+    const cost = () => 2;
+    const [first, second] = [guardOf({ limiter }), guardOf({ limiter, cost })];
+    const one = request();
+    expect(remainingAfter(await first.check(one, client))).toBe(2);
+    await expect(second.check(one, client)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("cost is not read, because this request asked the limiter"),
+    });
+    // Asked first, it is read; and asked again, it is the same.
+    const other = request();
+    expect(remainingAfter(await second.check(other, client))).toBe(0);
+    expect(await guardOf({ limiter, cost }).check(other, client)).toEqual({ kind: "pass" });
+    expect(await first.check(other, client)).toEqual({ kind: "pass" });
+  });
+
+  test("is not admitted uncounted because a mount left it out before", async () => {
+    const limiter = createLimiter({ limits: fixedWindow({ limit: 2, window: "1m" }) });
+    const key = ({ plan }: Request) => plan;
+    const guard = guardOf({ limiter, key, missing: "skip" });
+    const kinds: string[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      const one: { plan?: string } & Request = request();
+      expect(await guard.check(one, client)).toEqual({ kind: "pass" });
+      const known = Object.assign(one, { plan: "ann" });
+      kinds.push((await guard.check(known, client)).kind);
+    }
+    expect(kinds).toEqual(["allowed", "allowed", "denied", "denied"]);
   });
 
   test("is counted once by limiters that share a name on a store", async () => {

@@ -1,6 +1,8 @@
 import type { Decision } from "../decision.ts";
-import { formatKind, HeadgateError } from "../errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { CostOptions, Limiter } from "../limiter/limiter.ts";
+import { LIMITER } from "../limiter/limiter.ts";
+import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
@@ -9,33 +11,40 @@ import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
 import type { PolicyText } from "./policy-text.ts";
 import { writePolicy } from "./policy-text.ts";
-import type { Warn } from "./proxy-trust.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
 import type { SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
-import { addDecision, forgetAsked, takeUnasked } from "./request-state.ts";
-import { areSubjects, subjectsFor } from "./request-subjects.ts";
+import type { AskedPart, OwnDecision } from "./request-state.ts";
+import { decisionsOf, forgetAsked, ownDecision, partsAsked, takeUnasked } from "./request-state.ts";
+import { areSubjects } from "./request-subjects.ts";
+import { rejectUnreadKeys } from "./unread-keys.ts";
 import type { Client, Verdict } from "./verdict.ts";
+import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /** Skip, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
   check(request: Request, client: Client): Promise<Verdict>;
+  /** What its limiter decided of a request; undefined when it was not asked. */
+  of(request: object): OwnDecision | undefined;
 }
 
 const PASS: Verdict = { kind: "pass" };
 
 /**
- * Prepares the one path a request takes in HTTP. `owner` names it in errors. Throws `HEADGATE_INVALID_OPTION`, and then closes
- * the limiters, so that nothing keeps their names.
+ * Prepares the one path a request takes in HTTP. `owner` names it in errors; `inherited` are those of the options that were given
+ * for others too, and need not all be read here. Throws `HEADGATE_INVALID_OPTION`, and then closes the limiters, so that nothing
+ * keeps their names.
  */
 export function createGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   options: GuardOptions<Request>,
   warn: Warn,
+  inherited: GuardOptions<Request> = {},
 ): Guard<Request> {
   try {
+    if (options.key !== inherited.key) rejectUnreadKeys(owner, options.key, limiters.all);
     return prepareGuard(owner, limiters, options, warn);
   } catch (error) {
     void limiters.close();
@@ -56,7 +65,7 @@ function prepareGuard<Request extends HttpRequest>(
   warn: Warn,
 ): Guard<Request> {
   const headers = readHeadersOption(options.headers);
-  const { missing = "ip", skip, cost = 1 } = options;
+  const { missing = "ip", skip, cost = 1, address } = options;
   const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
@@ -64,12 +73,20 @@ function prepareGuard<Request extends HttpRequest>(
   }
   const usesAddress = [...prepared.values()].some(({ reader }) => reader.usesAddress);
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
+  const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
   // What every request costs; one unit goes without saying.
   const fixed: CostOptions | undefined =
     typeof cost === "number" && cost !== 1 ? { cost } : undefined;
 
-  async function check(request: Request, client: Client): Promise<Verdict> {
-    watch?.check(request, client.address, client.peer);
+  /** The client as it counts. What a trusted header says of it is not the framework's to trust. */
+  function counted(request: Request, connected: Client): Client {
+    const client = readAddress === undefined ? connected : readAddress(request, connected);
+    if (client === connected) watch?.check(request, client.address, client.peer);
+    return client;
+  }
+
+  async function check(request: Request, connected: Client): Promise<Verdict> {
+    const client = counted(request, connected);
     if (skip !== undefined) {
       const skipped = skip(request);
       if (isSkipped(owner, isPromiseLike(skipped) ? await skipped : skipped)) return PASS;
@@ -85,33 +102,45 @@ function prepareGuard<Request extends HttpRequest>(
       const units: unknown = cost(request);
       charge = chargeOf(isPromiseLike(units) ? await units : units);
     }
-    const unasked = takeUnasked(request, limiter);
-    if (unasked === undefined) return PASS;
-    const counted = subjectsFor(unasked, subjects);
-    if (counted === undefined) return PASS;
+    const part = takeUnasked(request, limiter, subjects, options.cost);
+    if (part === undefined) {
+      rejectUnreadCost(request, limiter);
+      return PASS;
+    }
     let decision: Decision;
     try {
-      decision = await unasked.consume(counted, charge);
+      decision = await ask(part, charge);
     } catch (error) {
-      forgetAsked(request, unasked);
+      forgetAsked(request, part);
       throw error;
     }
-    const told = {
-      decision,
-      headers,
-      text: isWhole(decision, limiter, unasked) ? text : undefined,
-    };
-    return answerTo(addDecision(request, told, counted), Date.now());
+    part.told = { decision, headers, text: isWhole(decision, limiter) ? text : undefined };
+    return answerTo(decisionsOf(request), Date.now());
   }
 
-  return { check };
+  /** A cost that comes too late would be ignored: what the request costs was said by whoever asked first. */
+  function rejectUnreadCost(request: Request, limiter: Limiter): void {
+    if (options.cost === undefined) return;
+    const asked = partsAsked(request, [limiter]);
+    if (asked.every((part) => part.cost === options.cost)) return;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: cost is not read, because this request asked the limiter ${formatReceived(limiter.name)} before; give the cost where it is asked first`,
+    );
+  }
+
+  return { check, of: (request) => ownDecision(request, limiters.all) };
+}
+
+function ask({ limiter, groups, subjects, isFirst }: AskedPart, charge?: CostOptions) {
+  return isFirst
+    ? limiter.consume(subjects, charge)
+    : limiter[LIMITER].consumeIn(groups, subjects, charge);
 }
 
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */
-function isWhole(decision: Decision, limiter: Limiter, asked: Limiter): boolean {
-  return (
-    asked === limiter && !decision.degraded && decision.limits.length === limiter.limits.length
-  );
+function isWhole(decision: Decision, limiter: Limiter): boolean {
+  return !decision.degraded && decision.limits.length === limiter.limits.length;
 }
 
 function isSkipped(owner: string, skipped: unknown): boolean {

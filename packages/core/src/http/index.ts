@@ -1,11 +1,15 @@
 export { formatReceived } from "../errors.ts";
+export { fingerprint } from "../key.ts";
 export { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/failure-options.ts";
 export { partsOf } from "../limiter/limiter.ts";
 export type { Tell } from "../limiter/notices.ts";
 export { warn } from "../limiter/notices.ts";
+export type { AddressOption } from "./address-header.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";
 export { HeadgateDenied } from "./denied.ts";
+export type { Failure, Head, NodeResponse } from "./denied-response.ts";
+export { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
 export type { Guard } from "./guard.ts";
 export { createGuard } from "./guard.ts";
 export type { GuardLimiters } from "./guard-limiters.ts";
@@ -14,6 +18,7 @@ export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.t
 export { validateGuardOptions } from "./guard-options.ts";
 export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";
 export { isFirst } from "./is-first.ts";
+export { isPromiseLike } from "./is-promise-like.ts";
 export type {
   ByHeaderOptions,
   ByIpOptions,
@@ -21,12 +26,17 @@ export type {
   KeyFunction,
   KeyResult,
 } from "./key-function.ts";
-export { byHeader, byIp } from "./key-function.ts";
+export { byAll, byHeader, byIp } from "./key-function.ts";
+export { subjectOfAddress, subjectOfAll, subjectOfHeader } from "./known-subjects.ts";
 export type { QuotaProblem } from "./problem.ts";
-export { toProblem } from "./problem.ts";
-export type { Warn } from "./proxy-trust.ts";
+export { PROBLEM_JSON, toProblem } from "./problem.ts";
+export type { OwnDecision } from "./request-state.ts";
 export { subjectOf } from "./request-state.ts";
+export type { RequestSubjects } from "./request-subjects.ts";
 export { settle } from "./settle.ts";
 export type { KindSubject } from "./subject.ts";
 export { toError } from "./to-error.ts";
+export { rejectUnreadKeys } from "./unread-keys.ts";
 export type { Client, Rejection, Verdict } from "./verdict.ts";
+export { clientOf } from "./verdict.ts";
+export type { Warn } from "./warn.ts";

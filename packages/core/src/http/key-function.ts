@@ -2,8 +2,10 @@ import { createHash, createHmac } from "node:crypto";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "./client-address.ts";
+import { isPromiseLike } from "./is-promise-like.ts";
+import { noteAddress, notedAddress } from "./noted-address.ts";
 import type { KindSubject } from "./subject.ts";
-import { kindSubject, plainSubject } from "./subject.ts";
+import { joinSubjects, kindText, plainSubject, subjectText } from "./subject.ts";
 
 /** What Headgate reads of a request by itself: members that the requests of Fastify and Express share. */
 export interface HttpRequest {
@@ -15,15 +17,54 @@ export interface HttpRequest {
 export type KeyResult = string | KindSubject | undefined | null;
 
 /**
- * Tells who is counted. `address` is the client's, read when the request came in: `request.ip` may be gone after an await.
+ * Tells who is counted. `address` is the client's as `byIp()` counts it: an IPv6 address as its /64. It was read when the request
+ * came in: `request.ip` may be gone after an await.
  */
 export type KeyFunction<Request = HttpRequest> = (
   request: Request,
   address: string | undefined,
 ) => KeyResult | Promise<KeyResult>;
 
+/** How Headgate's own key functions are called: with the client's whole address. */
+const READ: unique symbol = Symbol.for("@headgate/core.read-key") as never;
+
 /** Marks key functions that count addresses, so that a proxy nobody trusts is noticed. */
 const BY_ADDRESS: unique symbol = Symbol.for("@headgate/core.by-address") as never;
+
+type Read<Request> = (
+  request: Request,
+  address: string | undefined,
+) => KeyResult | Promise<KeyResult>;
+
+/** Who a request is, as a key function tells it. `address` is the client's, whole. */
+export function readKey<Request extends object>(
+  key: KeyFunction<Request>,
+  request: Request,
+  address: string | undefined,
+): KeyResult | Promise<KeyResult> {
+  const read = (key as { [READ]?: Read<Request> })[READ];
+  if (read !== undefined) return read(request, address);
+  // For what the function may ask byIp() itself.
+  noteAddress(request, address);
+  return key(request, address && addressSubject(address));
+}
+
+/** Makes a key function of what reads whole addresses; called by an application, it finds the one that was noted. */
+function keyFunction<Request extends HttpRequest>(
+  read: Read<Request>,
+  isByAddress: boolean,
+): KeyFunction<Request> {
+  const key: KeyFunction<Request> = (request, address = request.ip) => {
+    const noted = notedAddress(request);
+    return read(request, noted === undefined ? address : noted.address);
+  };
+  return Object.assign(key, { [READ]: read }, isByAddress ? { [BY_ADDRESS]: true } : {});
+}
+
+/** Whether a key function counts addresses, by itself or beside others. */
+export function countsByAddress(key: object): boolean {
+  return BY_ADDRESS in key;
+}
 
 export interface ByIpOptions {
   /** How many leading bits of an IPv6 address name one client: a whole number from 1 to 128. Default 64. */
@@ -31,25 +72,25 @@ export interface ByIpOptions {
 }
 
 /**
- * Counts by client address, as the framework's own proxy trust gives it. IPv4-mapped IPv6 is the IPv4 address; IPv6
+ * Counts by client address, as the framework's own proxy trust gives it. IPv4 inside IPv6 is the IPv4 address; IPv6
  * counts per network. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
-  rejectUnknownOptions("byIp", options, ["ipv6Prefix"]);
-  const { ipv6Prefix = DEFAULT_IPV6_PREFIX } = options;
-  if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `byIp: ipv6Prefix must be a whole number from 1 to 128, got ${formatReceived(ipv6Prefix)}`,
-    );
-  }
-  const key: KeyFunction<HttpRequest> = (request, address = request.ip) =>
-    address ? plainSubject(addressSubject(address, ipv6Prefix)) : undefined;
-  return Object.assign(key, { [BY_ADDRESS]: true });
+  const prefix = readPrefix("byIp", options);
+  const read = (_: HttpRequest, address: string | undefined) =>
+    address ? plainSubject(addressSubject(address, prefix)) : undefined;
+  return keyFunction(read, true);
 }
 
-export function countsByAddress(key: object): boolean {
-  return BY_ADDRESS in key;
+/** Reads `ipv6Prefix`. Throws `HEADGATE_INVALID_OPTION`. */
+export function readPrefix(owner: string, options: ByIpOptions): number {
+  rejectUnknownOptions(owner, options, ["ipv6Prefix"]);
+  const { ipv6Prefix = DEFAULT_IPV6_PREFIX } = options;
+  if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= 1 && ipv6Prefix <= 128) return ipv6Prefix;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ipv6Prefix must be a whole number from 1 to 128, got ${formatReceived(ipv6Prefix)}`,
+  );
 }
 
 export interface ByHeaderOptions {
@@ -63,29 +104,78 @@ export interface ByHeaderOptions {
  * Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFunction<HttpRequest> {
-  rejectUnknownOptions("byHeader", options, ["hashSecret"]);
-  // RFC 9110 §5.6.2: a field name is a token.
-  if (typeof name !== "string" || !/^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `byHeader: name must be a header name, got ${formatReceived(name)}`,
-    );
-  }
-  const { hashSecret } = options;
-  if (hashSecret !== undefined && (typeof hashSecret !== "string" || hashSecret === "")) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      "byHeader: hashSecret must be a non-empty string",
-    );
-  }
+  const hash = readHash("byHeader", name, options);
   const field = name.toLowerCase();
-  return ({ headers }) => {
+  return keyFunction<HttpRequest>(({ headers }) => {
     const value = Object.hasOwn(headers, field) ? headers[field] : undefined;
     // A header that was sent several times arrives as a list, or joined by Node with commas.
     const text = Array.isArray(value) ? value.join(", ") : value;
-    if (!text) return undefined;
-    return hashSecret === undefined
-      ? kindSubject("sha256", createHash("sha256").update(text).digest("base64url"))
-      : kindSubject("hmac", createHmac("sha256", hashSecret).update(text).digest("base64url"));
-  };
+    return text ? plainSubject(hash(text)) : undefined;
+  }, false);
+}
+
+/** How a header's value becomes a subject's text. Throws `HEADGATE_INVALID_OPTION`. */
+export function readHash(
+  owner: string,
+  name: unknown,
+  options: ByHeaderOptions,
+): (value: string) => string {
+  rejectUnknownOptions(owner, options, ["hashSecret"]);
+  requireHeaderName(`${owner}: name`, name);
+  const { hashSecret } = options;
+  if (hashSecret === undefined) {
+    return (value) => kindText("sha256", createHash("sha256").update(value).digest("base64url"));
+  }
+  if (typeof hashSecret !== "string" || hashSecret === "") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: hashSecret must be a non-empty string`,
+    );
+  }
+  return (value) =>
+    kindText("hmac", createHmac("sha256", hashSecret).update(value).digest("base64url"));
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for what is no field name: RFC 9110 §5.6.2, a token. */
+export function requireHeaderName(option: string, name: unknown): asserts name is string {
+  if (typeof name === "string" && /^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${option} must be a header name, got ${formatReceived(name)}`,
+  );
+}
+
+/**
+ * Counts by several keys together, as address and account: each combination is a subject of its own. A request that lacks one
+ * of them has no key. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byAll<Request extends HttpRequest>(
+  ...keys: readonly KeyFunction<Request>[]
+): KeyFunction<Request> {
+  const wrong: unknown = keys.find((key) => typeof key !== "function");
+  if (keys.length < 2 || wrong !== undefined) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `byAll takes two or more key functions, got ${wrong === undefined ? keys.length : formatReceived(wrong)}`,
+    );
+  }
+
+  function readFrom(
+    request: Request,
+    address: string | undefined,
+    texts: readonly string[],
+  ): KeyResult | Promise<KeyResult> {
+    const key = keys[texts.length];
+    if (key === undefined) return plainSubject(joinSubjects(texts));
+    const add = (value: KeyResult): KeyResult | Promise<KeyResult> => {
+      const text = subjectText(value);
+      // What is no subject, or none at all, is judged by whoever asked.
+      return typeof text === "string" ? readFrom(request, address, [...texts, text]) : value;
+    };
+    const value = readKey(key, request, address);
+    return isPromiseLike(value) ? value.then(add) : add(value);
+  }
+
+  const read: Read<Request> = (request, address) => readFrom(request, address, []);
+  return keyFunction(read, keys.some(countsByAddress));
 }

@@ -1,11 +1,5 @@
 import type { HttpRequest } from "./key-function.ts";
-
-/** Says something to the operator of the application that got the request, once for each code. */
-export type Warn = (
-  code: "HEADGATE_NO_PROXY_TRUST" | "HEADGATE_TRUST_EVERYBODY",
-  message: string,
-  request: object,
-) => void;
+import type { Warn } from "./warn.ts";
 
 /** More hops than any real chain of proxies has, from address ranges kept for documentation (RFC 5737). */
 const STRANGERS = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);

@@ -7,7 +7,7 @@ import { addressSubject } from "./client-address.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest, KeyFunction } from "./key-function.ts";
-import { byIp, countsByAddress } from "./key-function.ts";
+import { byIp, countsByAddress, readKey } from "./key-function.ts";
 import type { RequestSubjects } from "./request-subjects.ts";
 import { noSubjects } from "./request-subjects.ts";
 import { kindSubject, subjectText } from "./subject.ts";
@@ -48,7 +48,7 @@ export function createSubjectReader<Request extends HttpRequest>(
     const subject = subjectText(value);
     if (subject === null) throw invalidKey(owner, dimension, value);
     if (subject !== undefined) subjects[dimension] = subject;
-    else if (countsByAddress(key)) return withoutAddress(owner, client);
+    else if (!client.address && countsByAddress(key)) return withoutAddress(owner, client);
     else if (missing === "skip") subjects[dimension] = null;
     else if (missing === "reject") return refuseMissing(dimension);
     else {
@@ -68,7 +68,7 @@ export function createSubjectReader<Request extends HttpRequest>(
   ): Read | Promise<Read> {
     for (let i = start; i < keys.length; i += 1) {
       const one = keys[i] as (typeof keys)[number];
-      const value = one.key(request, client.address);
+      const value = readKey(one.key, request, client.address);
       if (isPromiseLike(value)) return readLater(i, value, subjects, request, client);
       const verdict = put(subjects, one, value, client);
       if (verdict !== undefined) return verdict;
@@ -88,7 +88,7 @@ export function createSubjectReader<Request extends HttpRequest>(
   }
 
   return {
-    usesAddress: keys.some(({ key }) => missing === "ip" || countsByAddress(key)),
+    usesAddress: keys.some(({ key }) => missing === "ip" || readsAddress(key)),
     read: (request, client) => readFrom(0, noSubjects(), request, client),
   };
 }
@@ -107,6 +107,11 @@ function keyOf<Request extends HttpRequest>(
     "HEADGATE_INVALID_OPTION",
     `${owner}: a limit counts per ${formatReceived(dimension)}, but key does not say who that is; give key: { ${dimension}: (request) => ... }`,
   );
+}
+
+/** Whether a key function counts addresses, or asks for the client's. */
+function readsAddress(key: KeyFunction<never>): boolean {
+  return countsByAddress(key) || key.length > 1;
 }
 
 function withoutAddress(owner: string, client: Client): Verdict {

@@ -1,69 +1,122 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import type { Decision } from "../decision.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
+import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { readHeadersOption } from "./headers.ts";
-import type { ToldDecision } from "./request-state.ts";
+import type { AskedPart } from "./request-state.ts";
 import {
-  addDecision,
   bindingDecision,
+  decisionsOf,
   forgetAsked,
+  ownDecision,
   subjectOf,
   takeUnasked,
 } from "./request-state.ts";
+import { noSubjects } from "./request-subjects.ts";
+
+function limiterOn(name: string, limits: Policy, store: Store): Limiter {
+  return createLimiter({ name, limits, store }) as Limiter;
+}
 
 function limiterOf(
   name: string,
   limit: number,
   store: Store = memoryStore({ clock: () => 0 }),
 ): Limiter {
-  return createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store });
+  return limiterOn(name, fixedWindow({ limit, window: "1m" }), store);
 }
 
-function toldOf(decision: Decision): ToldDecision {
-  return { decision, headers: readHeadersOption(undefined) };
+const ann = { default: "ann" };
+
+function subjectsOf(subjects: Readonly<Record<string, string | null>>) {
+  return Object.assign(noSubjects(), subjects);
+}
+
+/** What is left to ask of a limiter, by the names of its limits. */
+function take(
+  request: object,
+  limiter: Limiter,
+  subjects: Readonly<Record<string, string | null>> = ann,
+): string[] | undefined {
+  const part = takeUnasked(request, limiter, subjectsOf(subjects), undefined);
+  return part?.groups.flatMap(({ limits }) => limits.map(({ name }) => name));
+}
+
+/** Asks a limiter what is left to ask of it. */
+async function decide(
+  request: object,
+  limiter: Limiter,
+  subjects: Readonly<Record<string, string | null>> = ann,
+): Promise<AskedPart> {
+  const part = takeUnasked(request, limiter, subjectsOf(subjects), undefined) as AskedPart;
+  const decision = await limiter.consume(subjects);
+  part.told = { decision, headers: readHeadersOption(undefined) };
+  return part;
 }
 
 describe("a limiter", () => {
   test("is asked once per request, and once of every request", () => {
     const limiter = limiterOf("a", 5);
     const [one, other] = [{}, {}];
-    const asked = [1, 2, 3].map(() => takeUnasked(one, limiter));
-    expect(asked).toEqual([limiter, undefined, undefined]);
-    expect(takeUnasked(other, limiter)).toBe(limiter);
+    const asked = [1, 2, 3].map(() => take(one, limiter));
+    expect(asked).toEqual([["5-per-1m"], undefined, undefined]);
+    expect(take(other, limiter)).toEqual(["5-per-1m"]);
   });
 
   test("is the same by name and store, not by object", () => {
     const store = memoryStore();
     const request = {};
-    expect(takeUnasked(request, limiterOf("a", 5, store))).toBeDefined();
-    expect(takeUnasked(request, limiterOf("a", 5, store))).toBeUndefined();
-    expect(takeUnasked(request, limiterOf("b", 5, store))).toBeDefined();
-    expect(takeUnasked(request, limiterOf("a", 5, memoryStore()))).toBeDefined();
+    expect(take(request, limiterOf("a", 5, store))).toBeDefined();
+    expect(take(request, limiterOf("a", 5, store))).toBeUndefined();
+    expect(take(request, limiterOf("b", 5, store))).toBeDefined();
+    expect(take(request, limiterOf("a", 5, memoryStore()))).toBeDefined();
   });
 
   test("that could not answer is asked again, by this request alone", () => {
     const [limiter, bystander] = [limiterOf("a", 5), limiterOf("b", 5)];
     const [one, other] = [{}, {}];
-    for (const request of [one, other]) {
-      takeUnasked(request, limiter);
-      takeUnasked(request, bystander);
-    }
-    forgetAsked(one, limiter);
-    expect(takeUnasked(one, bystander)).toBeUndefined();
-    expect(takeUnasked(other, limiter)).toBeUndefined();
-    expect(takeUnasked(one, limiter)).toBe(limiter);
-    expect(takeUnasked(one, limiter)).toBeUndefined();
+    const parts = [one, other].map((request) => {
+      const part = takeUnasked(request, limiter, subjectsOf(ann), undefined) as AskedPart;
+      take(request, bystander);
+      return part;
+    });
+    forgetAsked(one, parts[0] as AskedPart);
+    expect(take(one, bystander)).toBeUndefined();
+    expect(take(other, limiter)).toBeUndefined();
+    expect(take(one, limiter)).toEqual(["5-per-1m"]);
+    expect(take(one, limiter)).toBeUndefined();
   });
 
   test("is remembered without touching what others see of the request", () => {
     const request = { url: "/" };
-    takeUnasked(request, limiterOf("a", 5));
+    take(request, limiterOf("a", 5));
     expect(Object.keys(request)).toEqual(["url"]);
     expect(JSON.stringify(request)).toBe('{"url":"/"}');
+  });
+});
+
+describe("a limiter of several dimensions", () => {
+  const limits = [
+    fixedWindow({ limit: 5, window: "1m", name: "user", per: "user" }),
+    fixedWindow({ limit: 9, window: "1m", name: "ip", per: "ip" }),
+    fixedWindow({ limit: 99, window: "1m", name: "all", per: "global" }),
+  ];
+  const limiter = limiterOn("many", limits, memoryStore());
+
+  test("that left a request out was not asked, and is asked later for what it left out", () => {
+    const request = {};
+    expect(take(request, limiter, { user: null, ip: null })).toEqual(["all"]);
+    expect(take(request, limiter, { user: null, ip: "1.2.3.4" })).toEqual(["ip"]);
+    expect(take(request, limiter, { user: null, ip: "5.6.7.8" })).toBeUndefined();
+    expect(take(request, limiter, { user: "ann", ip: "1.2.3.4" })).toEqual(["user"]);
+    expect(take(request, limiter, { user: "bob", ip: "1.2.3.4" })).toBeUndefined();
+  });
+
+  test("asks all of them together where it can", () => {
+    expect(take({}, limiter, { user: "ann", ip: "1.2.3.4" })).toEqual(["user", "ip", "all"]);
   });
 });
 
@@ -78,7 +131,7 @@ describe("limiters that extend another one", () => {
   /** The names of the limits that are asked when these are mounted one after another. */
   function askedBy(...limiters: readonly Limiter[]): (string[] | undefined)[] {
     const request = {};
-    return limiters.map((limiter) => takeUnasked(request, limiter)?.limits.map(({ name }) => name));
+    return limiters.map((limiter) => take(request, limiter));
   }
 
   test("are asked together with it when nothing was asked before", () => {
@@ -96,18 +149,18 @@ describe("limiters that extend another one", () => {
 
   test("are asked again with it when neither could answer", () => {
     const request = {};
-    forgetAsked(request, takeUnasked(request, one) as Limiter);
-    expect(takeUnasked(request, base)).toBe(base);
-    expect(takeUnasked(request, one)?.limits.map(({ name }) => name)).toEqual(["one"]);
+    forgetAsked(request, takeUnasked(request, one, subjectsOf(ann), undefined) as AskedPart);
+    expect(take(request, base)).toEqual(["5-per-1m"]);
+    expect(take(request, one)).toEqual(["one"]);
   });
 
   test("leave it asked when only what they add could not answer", () => {
     const request = {};
-    takeUnasked(request, base);
-    forgetAsked(request, takeUnasked(request, one) as Limiter);
-    expect(takeUnasked(request, base)).toBeUndefined();
-    expect(takeUnasked(request, one)?.limits.map(({ name }) => name)).toEqual(["one"]);
-    expect(takeUnasked(request, one)).toBeUndefined();
+    take(request, base);
+    forgetAsked(request, takeUnasked(request, one, subjectsOf(ann), undefined) as AskedPart);
+    expect(take(request, base)).toBeUndefined();
+    expect(take(request, one)).toEqual(["one"]);
+    expect(take(request, one)).toBeUndefined();
   });
 });
 
@@ -141,33 +194,106 @@ describe("the decision that binds", () => {
   });
 });
 
+describe("a limiter's own word on a request", () => {
+  test("is not there before it was asked, nor of a limiter that was not", async () => {
+    const [limiter, another] = [limiterOf("login", 1), limiterOf("another", 1)];
+    const request = {};
+    expect(ownDecision(request, [limiter])).toBeUndefined();
+    takeUnasked(request, limiter, subjectsOf(ann), undefined);
+    expect(ownDecision(request, [limiter])).toBeUndefined();
+    expect(ownDecision(request, [another])).toBeUndefined();
+  });
+
+  test("is its own, whichever other limiters the request met", async () => {
+    const [login, another] = [limiterOf("login", 5), limiterOf("another", 1)];
+    const request = {};
+    const { told } = await decide(request, login, { default: "ann" });
+    await decide(request, another, { default: "1.2.3.4" });
+    const own = ownDecision(request, [login]);
+    expect(own).toMatchObject({ decision: told?.decision, limiter: login });
+    expect({ ...own?.subject }).toEqual({ default: "ann" });
+    expect(await login.reset(own?.subject ?? "")).toBe(true);
+  });
+
+  test("is heard under any limiter that counts the same", async () => {
+    const store = memoryStore();
+    const request = {};
+    const { told } = await decide(request, limiterOf("login", 5, store));
+    const twin = limiterOf("login", 5, store);
+    expect(ownDecision(request, [twin])).toMatchObject({
+      decision: told?.decision,
+      limiter: twin,
+    });
+  });
+
+  test("names everybody only where nobody else is counted, so that a reset never forgets them by the way", async () => {
+    const everybody = fixedWindow({ limit: 5, window: "1m", per: "global" });
+    const store = memoryStore();
+    const both = limiterOn(
+      "both",
+      [everybody, fixedWindow({ limit: 9, window: "1m", per: "ip" })],
+      store,
+    );
+    const alone = limiterOn("alone", everybody, store);
+    const request = {};
+    await decide(request, both, { ip: "1.2.3.4" });
+    await decide(request, alone, {});
+    expect({ ...ownDecision(request, [both])?.subject }).toEqual({ ip: "1.2.3.4" });
+    const own = ownDecision(request, [alone]);
+    expect({ ...own?.subject }).toEqual({ global: "*" });
+    expect(await alone.reset(own?.subject ?? "")).toBe(true);
+    expect({ ...subjectOf(request) }).toEqual({ global: "*" });
+  });
+
+  test("is of all its dimensions, also of those that were asked later", async () => {
+    const limits = [
+      fixedWindow({ limit: 5, window: "1m", per: "ip" }),
+      fixedWindow({ limit: 2, window: "1m", per: "user" }),
+    ];
+    const limiter = limiterOn("both", limits, memoryStore());
+    const request = {};
+    const first = await decide(request, limiter, { ip: "1.2.3.4", user: null });
+    const part = takeUnasked(
+      request,
+      limiter,
+      subjectsOf({ ip: "1.2.3.4", user: "ann" }),
+      undefined,
+    ) as AskedPart;
+    const decision = await limiter.consume({ ip: null, user: "ann" });
+    part.told = { decision, headers: readHeadersOption(undefined) };
+    const own = ownDecision(request, [limiter]);
+    expect({ ...own?.subject }).toEqual({ ip: "1.2.3.4", user: "ann" });
+    expect(own?.decision).toBe(decision);
+    expect(first.told?.decision.remaining).toBe(4);
+    expect(await own?.refund()).toBe(true);
+    const left = await limiter.peek({ ip: "1.2.3.4", user: "ann" });
+    expect(left.limits.map(({ remaining }) => remaining)).toEqual([4, 1]);
+    expect(await own?.refund()).toBe(false);
+  });
+});
+
 describe("the subject of a request", () => {
   test("is what it was last counted as, ready for reset", async () => {
     const request = {};
     expect(subjectOf(request)).toBeUndefined();
     const limiter = limiterOf("login", 1);
-    expect(takeUnasked(request, limiter)).toBe(limiter);
-    expect(subjectOf(request)).toBeUndefined();
-    const told = toldOf(await limiter.consume({ default: "x" }));
-    expect(addDecision(request, told, { default: "x" })).toEqual([told]);
+    await decide(request, limiter, { default: "x" });
     expect(await limiter.reset(subjectOf(request) ?? "")).toBe(true);
     expect((await limiter.consume("x")).allowed).toBe(true);
   });
 
   test("is that of the latest decision, and all decisions are kept in order", async () => {
     const request = {};
-    const first = toldOf(await limiterOf("a", 5).consume("x"));
-    const second = toldOf(await limiterOf("b", 5).consume("y"));
-    addDecision(request, first, "x");
-    expect(addDecision(request, second, "y")).toEqual([first, second]);
-    expect(subjectOf(request)).toBe("y");
+    const first = await decide(request, limiterOf("a", 5), { default: "x" });
+    const second = await decide(request, limiterOf("b", 5), { default: "y" });
+    expect(decisionsOf(request)).toEqual([first.told, second.told]);
+    expect({ ...subjectOf(request) }).toEqual({ default: "y" });
   });
 });
 
 test("two copies of Headgate see one state", async () => {
   const request = {};
-  const told = toldOf(await limiterOf("a", 5).consume("x"));
-  addDecision(request, told, "x");
+  const part = await decide(request, limiterOf("a", 5));
   const state = (request as Record<symbol, unknown>)[Symbol.for("@headgate/core.request")];
-  expect(state).toMatchObject({ decisions: [told], subjects: "x" });
+  expect(state).toMatchObject({ asked: [part] });
 });

@@ -1,16 +1,31 @@
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
+import type { Counters, Group } from "../limiter/counters.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
-import type { Subjects } from "../limiter/units.ts";
+import { EVERYBODY } from "../limiter/units.ts";
+import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
+import type { RequestSubjects } from "./request-subjects.ts";
+import { noSubjects } from "./request-subjects.ts";
 
-/** What has been decided of one request so far, by all limiters on its way. */
+/** What has been asked of one request so far, by all limiters on its way. */
 interface RequestState {
-  asked: readonly object[];
-  decisions: readonly ToldDecision[];
-  subjects: Subjects | undefined;
+  asked: readonly AskedPart[];
+}
+
+/** Those groups of a limiter that a request asked together: the ones for which it had a subject, and which it had not asked before. */
+export interface AskedPart {
+  readonly limiter: Limiter;
+  readonly groups: readonly Group[];
+  readonly subjects: RequestSubjects;
+  /** Whether nothing was asked before: then these are all groups for which the request has a subject. */
+  readonly isFirst: boolean;
+  /** The option that says what the request cost. */
+  readonly cost: unknown;
+  /** What was decided; undefined until it is. */
+  told: ToldDecision | undefined;
 }
 
 /** A decision, and what its limiter tells of it. */
@@ -19,6 +34,17 @@ export interface ToldDecision {
   readonly headers: Required<HeaderOptions>;
   /** What was written in advance of the decision's limits, where they are all that the limiter has. */
   readonly text?: PolicyText | undefined;
+}
+
+/** What one limiter decided of a request, whichever others it met. */
+export interface OwnDecision {
+  /** The decision; the one that binds, where some of its dimensions were asked later than others. */
+  readonly decision: Decision;
+  /** Whom it counted, by dimension, as `limiter.reset`, `peek` and `consume` take it. */
+  readonly subject: RequestSubjects;
+  readonly limiter: Limiter;
+  /** Gives back what this request was charged here; true if something was. Rejects as `limiter.refund` does. */
+  refund(): Promise<boolean>;
 }
 
 /** Where a request carries its state: shared by all copies of Headgate that it passes. */
@@ -30,49 +56,77 @@ interface Carrier {
 
 const NONE: readonly never[] = [];
 
-/** Most requests meet one limiter; a list that grows would make room for many. */
-function withOne<One>(list: readonly One[], one: One): readonly One[] {
-  return list.length === 0 ? [one] : [...list, one];
-}
-
 function stateOf(request: object): RequestState {
   const carrier = request as Carrier;
-  carrier[STATE] ??= { asked: NONE, decisions: NONE, subjects: undefined };
+  carrier[STATE] ??= { asked: NONE };
   return carrier[STATE];
 }
 
+/** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
+function isAsked(asked: readonly AskedPart[], counters: Counters, group: Group): boolean {
+  return asked.some((part) =>
+    part.groups.some((one) => isSame(part.limiter[LIMITER].counters, one, counters, group)),
+  );
+}
+
+/** Limiters of one name on one store count together, whichever objects they are. */
+function isSame(ofOne: Counters, one: Group, ofOther: Counters, other: Group): boolean {
+  if (one === other) return true;
+  const { owner, prefix } = ofOne.store;
+  const isSameStore = owner === ofOther.store.owner && prefix === ofOther.store.prefix;
+  return isSameStore && one.keySuffix === other.keySuffix;
+}
+
 /**
- * The part of a limiter that this request has not asked yet, noted as asked from now on; undefined when there is none.
- * A limiter is asked once per request, however often it is mounted.
+ * What a request is to ask a limiter: its groups for which the request has a subject, and which it has not asked yet; noted as
+ * asked from now on. Undefined when there is none.
  */
-export function takeUnasked(request: object, limiter: Limiter): Limiter | undefined {
+export function takeUnasked(
+  request: object,
+  limiter: Limiter,
+  subjects: RequestSubjects,
+  cost: unknown,
+): AskedPart | undefined {
   const state = stateOf(request);
-  const { identity, parent, alone } = limiter[LIMITER];
-  const isAsked = state.asked.includes(identity);
-  if (!isAsked) state.asked = withOne(state.asked, identity);
-  const unaskedParent = parent && takeUnasked(request, parent);
-  if (isAsked) return unaskedParent;
-  return unaskedParent === parent ? limiter : alone;
+  const { asked } = state;
+  const { counters } = limiter[LIMITER];
+  const isFirst = asked.length === 0;
+  const groups = counters.groups.filter(
+    (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counters, group)),
+  );
+  if (groups.length === 0) return undefined;
+  const part: AskedPart = { limiter, groups, subjects, isFirst, cost, told: undefined };
+  // Most requests meet one limiter; a list that grows would make room for many.
+  state.asked = isFirst ? [part] : [...asked, part];
+  return part;
+}
+
+function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
+  return dimension === GLOBAL_DIMENSION || typeof subjects[dimension] === "string";
 }
 
 /** Takes the note back where the limiter could not answer: then it was not asked. */
-export function forgetAsked(request: object, limiter: Limiter): void {
-  const { identity, parent } = limiter[LIMITER];
+export function forgetAsked(request: object, part: AskedPart): void {
   const state = stateOf(request);
-  state.asked = state.asked.filter((asked) => asked !== identity);
-  if (parent !== undefined) forgetAsked(request, parent);
+  state.asked = state.asked.filter((asked) => asked !== part);
 }
 
-/** Keeps a decision, and returns all of the request's. */
-export function addDecision(
-  request: object,
-  told: ToldDecision,
-  subjects: Subjects,
-): readonly ToldDecision[] {
-  const state = stateOf(request);
-  state.decisions = withOne(state.decisions, told);
-  state.subjects = subjects;
-  return state.decisions;
+/** Every decision of a request so far. */
+export function decisionsOf(request: object): readonly ToldDecision[] {
+  const told: ToldDecision[] = [];
+  for (const part of stateOf(request).asked) if (part.told !== undefined) told.push(part.told);
+  return told;
+}
+
+/** What a request asked of limiters, or of those that count together with them. */
+export function partsAsked(request: object, limiters: readonly Limiter[]): readonly AskedPart[] {
+  const { asked } = stateOf(request);
+  return asked.filter((part) =>
+    limiters.some((limiter) => {
+      const { counters } = limiter[LIMITER];
+      return counters.groups.some((group) => isAsked([part], counters, group));
+    }),
+  );
 }
 
 /** The decision whose limit binds among all of a request: the denial, or the one with the least share left. */
@@ -86,10 +140,50 @@ export function bindingDecision(decisions: readonly Decision[]): Decision {
   return decisions.find(({ limits }) => limits.includes(binding)) as Decision;
 }
 
+/** What was decided of a request by one of some limiters; undefined when none of them was asked. */
+export function ownDecision(
+  request: object,
+  limiters: readonly Limiter[],
+): OwnDecision | undefined {
+  const parts = partsAsked(request, limiters).filter(({ told }) => told !== undefined);
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const decisions = parts.map(({ told }) => (told as ToldDecision).decision);
+  const limiter =
+    limiters.find((one) => partsAsked(request, [one]).includes(first)) ?? first.limiter;
+  return {
+    decision: bindingDecision(decisions),
+    subject: subjectIn(limiter, parts),
+    limiter,
+    async refund() {
+      const given = await Promise.all(
+        parts.map((part, i) => part.limiter.refund(decisions[i] as Decision)),
+      );
+      return given.includes(true);
+    },
+  };
+}
+
+/** Whom a limiter counted in these parts. Everybody is named only where nobody else is: a reset must not forget them too. */
+function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjects {
+  const subjects = noSubjects();
+  const { groups } = limiter[LIMITER].counters;
+  for (const part of parts) {
+    for (const { dimension } of part.groups) {
+      const subject = part.subjects[dimension];
+      const isOwn = groups.some((group) => group.dimension === dimension);
+      if (isOwn && typeof subject === "string") subjects[dimension] = subject;
+    }
+  }
+  if (Object.keys(subjects).length === 0) subjects[GLOBAL_DIMENSION] = EVERYBODY;
+  return subjects;
+}
+
 /**
- * The subject under which a request was last counted, as `limiter.reset` takes it; undefined when it was not counted.
- * `await limiter.reset(subjectOf(req))` after a good login forgets the failed ones.
+ * The subject under which a request was last counted, by whichever limiter that was, as that limiter's `reset` takes it;
+ * undefined when it was not counted. A limiter's own is told by its `of(request)`.
  */
-export function subjectOf(request: object): Subjects | undefined {
-  return (request as Carrier)[STATE]?.subjects;
+export function subjectOf(request: object): RequestSubjects | undefined {
+  const last = (request as Carrier)[STATE]?.asked.findLast(({ told }) => told !== undefined);
+  return last && subjectIn(last.limiter, [last]);
 }

@@ -1,6 +1,3 @@
-import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
-import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Who a request is counted as, by dimension; null where its limits are left out. */
@@ -22,19 +19,4 @@ export function noSubjects(): Record<string, string | null> {
 /** Tells subjects from a verdict by what they are made of, not by their dimensions, which may have any name. */
 export function areSubjects(value: RequestSubjects | Verdict): value is RequestSubjects {
   return value instanceof Subjects;
-}
-
-/** The subjects of those dimensions that a limiter counts by; undefined when no limit is left to ask. */
-export function subjectsFor(
-  limiter: Limiter,
-  subjects: RequestSubjects,
-): RequestSubjects | undefined {
-  const counted = noSubjects();
-  let isCounted = false;
-  for (const { dimension } of partsOf(limiter).counters.groups) {
-    const subject = subjects[dimension];
-    if (subject !== undefined) counted[dimension] = subject;
-    isCounted ||= dimension === GLOBAL_DIMENSION || typeof subject === "string";
-  }
-  return isCounted ? counted : undefined;
 }

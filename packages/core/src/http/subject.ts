@@ -1,21 +1,40 @@
+import { HeadgateError } from "../errors.ts";
+
 /** Marks a subject that Headgate made; no JSON a client sends can carry it. */
 const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
 
 /**
  * A subject of a kind of its own, which no text that a key function returns can equal: those that begin with `~` get
  * another one in front, and all of these begin with `~` and a letter.
+ *
+ * It is no text, and throws `HEADGATE_INVALID_KEY` when it is used as one: `[object Object]` would be one bucket for everybody.
  */
 export interface KindSubject {
   readonly [SUBJECT]: string;
+  toString(): never;
 }
 
-export function kindSubject(kind: "sha256" | "hmac" | "ip", value: string): KindSubject {
-  return { [SUBJECT]: `~${kind}~${value}` };
+function refuseText(): never {
+  throw new HeadgateError(
+    "HEADGATE_INVALID_KEY",
+    "what byIp, byHeader and byAll return is no text, because it would not say who is counted: join keys with byAll(byIp(), (request) => ...), or use the address that a key function gets",
+  );
+}
+
+export type SubjectKind = "sha256" | "hmac" | "ip" | "all";
+
+/** The text of a subject of a kind. */
+export function kindText(kind: SubjectKind, value: string): string {
+  return `~${kind}~${value}`;
+}
+
+export function kindSubject(kind: SubjectKind, value: string): KindSubject {
+  return plainSubject(kindText(kind, value));
 }
 
 /** A subject that stands for itself: an address. */
 export function plainSubject(value: string): KindSubject {
-  return { [SUBJECT]: value };
+  return { [SUBJECT]: value, toString: refuseText };
 }
 
 /** What a key function returned, as the subject's text; undefined when it is missing or empty; null when it is no subject. */
@@ -27,4 +46,11 @@ export function subjectText(value: unknown): string | undefined | null {
   if (value === undefined || value === null) return undefined;
   const kind = typeof value === "object" ? (value as Partial<KindSubject>)[SUBJECT] : undefined;
   return kind ?? null;
+}
+
+/**
+ * Several subjects as one, each list of them as a text of its own: `~/` stands between two, and a `~` inside is doubled.
+ */
+export function joinSubjects(texts: readonly string[]): string {
+  return kindText("all", texts.map((text) => text.replaceAll("~", "~~")).join("~/"));
 }

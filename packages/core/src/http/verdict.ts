@@ -38,3 +38,31 @@ export interface Client {
   /** Whether the connection is gone. */
   hasLeft(): boolean;
 }
+
+/** What is read of the connection that a request came over. */
+interface Connection {
+  readonly destroyed?: boolean | undefined;
+  readonly remoteAddress?: string | undefined;
+  readonly localAddress?: string | undefined;
+}
+
+/** The client that sent a request, whose address is `address` for the framework. */
+export function clientOf(
+  address: string | undefined,
+  request: { readonly socket?: Connection | null | undefined },
+): Client {
+  return {
+    address,
+    peer: request.socket?.remoteAddress,
+    hasLeft: () => isGone(request.socket),
+  };
+}
+
+/**
+ * The address of a client that reset its connection is gone before Node says that the connection is; a unix socket has no
+ * address at either end. A stream of HTTP/2 that is gone has no connection.
+ */
+function isGone(connection: Connection | null | undefined): boolean {
+  if (!connection || connection.destroyed === true) return true;
+  return connection.remoteAddress === undefined && connection.localAddress !== undefined;
+}

@@ -6,7 +6,7 @@ import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters, Group } from "./counters.ts";
 import { compileCounters, joinCounters } from "./counters.ts";
 import type { FailurePolicy } from "./failure-options.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./failure-options.ts";
@@ -44,10 +44,7 @@ export function createLimiter<const Per extends string = never>(
   const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
   if (failure.lease !== undefined) rejectSeveralUnits(counters);
   const claim = claimName(store, name, own.canonical);
-  const settings = { name, maxQueue, claim, failure };
-  if (parent === undefined) return limiterOn(counters, settings);
-  const alone = limiterOn(own, settings);
-  return limiterOn(counters, settings, parent, alone);
+  return limiterOn(counters, { name, maxQueue, claim, failure }, parent);
 }
 
 interface Settings {
@@ -60,8 +57,7 @@ interface Settings {
 function limiterOn(
   counters: Counters,
   { name, maxQueue, claim, failure }: Settings,
-  parent?: Limiter,
-  alone?: Limiter,
+  parent: Limiter | undefined,
 ): Limiter {
   const { remote } = counters.store;
   const decider =
@@ -80,13 +76,14 @@ function limiterOn(
     subject: Subjects,
     options: CostOptions | undefined,
     charge: boolean,
+    groups?: readonly Group[],
   ): Promise<Decision> {
     try {
       const cost = options === undefined ? 1 : readCost(options);
       requireOpen();
       const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
       if (known !== undefined) return Promise.resolve(known);
-      return decider.decide(unitsOf(counters, subject), cost, charge);
+      return decider.decide(unitsOf(counters, subject, groups), cost, charge);
     } catch (error) {
       return Promise.reject(error as Error);
     }
@@ -102,9 +99,8 @@ function limiterOn(
     })),
     [LIMITER]: {
       counters,
-      identity: claim.identity,
       parent,
-      alone,
+      consumeIn: (groups, subject, options) => decide(subject, options, true, groups),
       watch: decider.watch,
       isClosed: () => closed,
     },
@@ -152,7 +148,6 @@ function limiterOn(
       const closing = decider.close();
       queue.close(isClosed(name));
       await closing;
-      await alone?.close();
     },
   };
 }

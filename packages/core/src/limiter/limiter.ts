@@ -3,7 +3,7 @@ import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters, Group } from "./counters.ts";
 import type { FailureOptions } from "./failure-options.ts";
 import type { StoreWatch } from "./store-watch.ts";
 import type { Subjects } from "./units.ts";
@@ -14,12 +14,14 @@ export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as ne
 /** How a limiter is seen by the rest of Headgate. */
 export interface LimiterParts {
   readonly counters: Counters;
-  /** Its own counters: two limiters that hold the same object share a budget. */
-  readonly identity: object;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
-  /** Its own limits alone, where it extends another. */
-  readonly alone: Limiter | undefined;
+  /** `consume` of some of its groups only. */
+  consumeIn(
+    groups: readonly Group[],
+    subject: Subjects,
+    options: CostOptions | undefined,
+  ): Promise<Decision>;
   /** How its store is watched; undefined where the store is this process's memory. */
   readonly watch: StoreWatch | undefined;
   isClosed(): boolean;

@@ -18,8 +18,12 @@ export interface GroupUnit extends Unit {
   readonly subject: string;
 }
 
-/** The units that a request asks. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
-export function unitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
+/** The units that a request asks, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
+export function unitsOf(
+  counters: Counters,
+  subjects: Subjects,
+  groups: readonly Group[] = counters.groups,
+): GroupUnit[] {
   const [group] = counters.groups;
   if (counters.groups.length === 1 && group !== undefined && typeof subjects === "string") {
     const isGlobal = group.dimension === GLOBAL_DIMENSION;
@@ -28,7 +32,7 @@ export function unitsOf(counters: Counters, subjects: Subjects): GroupUnit[] {
   }
   rejectUnknownDimensions(counters, subjects);
   const units: GroupUnit[] = [];
-  for (const group of counters.groups) {
+  for (const group of groups) {
     const subject = subjectIn(counters, group.dimension, subjects);
     if (subject !== null) units.push(unitOf(counters, group, subject));
   }

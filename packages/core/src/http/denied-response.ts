@@ -1,0 +1,211 @@
+/** A stream that is piped into a response. */
+interface Source {
+  once(event: "error", listener: (reason: unknown) => void): unknown;
+  once(event: "close", listener: () => void): unknown;
+  listenerCount(event: "error"): number;
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+/** What is used of a response of Node's: one of HTTP/1.1, or of HTTP/2's compatibility API. */
+export interface NodeResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  getHeaders(): Readonly<Record<string, unknown>>;
+  on(event: "pipe", listener: (source: Source) => void): unknown;
+  destroy(): unknown;
+}
+
+/** Its methods that throw once the headers have been sent. */
+const HEAD_METHODS = ["setHeader", "setHeaders", "appendHeader", "removeHeader"];
+
+/** The headers that tell of a body, or lead elsewhere: what is left of an answer that was given up must not stand beside another. */
+export const BODY_HEADERS: readonly string[] = [
+  "content-length",
+  "content-encoding",
+  "content-range",
+  "content-disposition",
+  "etag",
+  "last-modified",
+  "location",
+];
+
+/** The status and the headers of an answer, these in lower case. */
+export interface Head {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** Why something that was to become an answer did not. */
+export interface Failure {
+  readonly reason: unknown;
+}
+
+/**
+ * The response of a denied request while the application may answer it. It knows whether an answer is under way, also one
+ * whose first byte is still to come, and drops what is written after an answer has ended, where Node would throw or end the
+ * process. It stays in place for as long as the response lives.
+ */
+export class DeniedResponse {
+  readonly #response: NodeResponse;
+  readonly #methods: Record<string, Method>;
+  readonly #onLate: (error: unknown) => void;
+  /** Whether something was written, or handed to what will write it. */
+  #isBegun = false;
+  #isEnded = false;
+  /** What an answer is to be sent with, whatever is set before it is. */
+  #head: Head | undefined;
+  /** How many answers are still to show: templates, files, pipes. */
+  #expected = 0;
+  #failure: Failure | undefined;
+  #wake: (() => void) | undefined;
+
+  /** `onLate` is called with an error whose stack shows who wrote too late, and with what was thrown too late. */
+  constructor(response: NodeResponse, onLate: (error: unknown) => void) {
+    this.#response = response;
+    this.#methods = response as unknown as Record<string, Method>;
+    this.#onLate = onLate;
+    for (const name of HEAD_METHODS) {
+      this.#around(name, (call, args) => (response.headersSent ? this.#drop(args) : call(...args)));
+    }
+    this.#around("writeHead", (call, args) => {
+      if (response.headersSent) return this.#drop(args);
+      return call(...(this.#head === undefined ? args : this.#withHead(this.#head, args)));
+    });
+    this.#around("write", (call, args) => {
+      if (this.#isTooLate) {
+        this.#drop(args);
+        return true;
+      }
+      this.begin();
+      return call(...args);
+    });
+    this.#around("end", (call, args) => {
+      if (this.#isTooLate) return this.#drop(args);
+      this.begin();
+      this.#isEnded = true;
+      const result = call(...args);
+      // Middleware around it may keep the answer until a session is saved, for one.
+      if (!response.headersSent) this.keep(response.statusCode, response.getHeaders());
+      return result;
+    });
+    response.on("pipe", (source) => this.#follow(source));
+  }
+
+  /** Whether the application has answered, or is about to. */
+  get isUnderWay(): boolean {
+    return this.#isBegun || this.#expected > 0 || this.#response.headersSent;
+  }
+
+  /** Notes that an answer has begun. */
+  begin(): void {
+    this.#isBegun = true;
+    this.#wake?.();
+  }
+
+  /** Notes that an answer is to be expected, until the function that is returned is called, with what went wrong if anything did. */
+  expect(): (failure?: Failure) => void {
+    this.#expected += 1;
+    let isOver = false;
+    return (failure) => {
+      if (isOver) return;
+      isOver = true;
+      this.#expected -= 1;
+      this.#failure ??= failure;
+      this.#wake?.();
+    };
+  }
+
+  /** Resolves when an answer has begun, or none is expected any more. Rejects with what went wrong before one began. */
+  async settled(): Promise<void> {
+    while (!this.#isBegun && this.#expected > 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    if (this.#failure !== undefined && !this.isUnderWay) throw this.#failure.reason;
+  }
+
+  /** Has the answer sent with this status and these headers, whatever comes too late and sets others. */
+  keep(status: number, headers: Head["headers"]): void {
+    this.#head = { status, headers };
+  }
+
+  /** Lets another answer take the place of one that was kept and has failed. */
+  letGo(): void {
+    this.#head = undefined;
+  }
+
+  /** Reports what came after the answer. */
+  reportLate(error: unknown = new Error("the request had been answered")): void {
+    this.#onLate(error);
+  }
+
+  /** Whether what is written now belongs to no answer: one has ended, or is kept and has not begun. */
+  get #isTooLate(): boolean {
+    return this.#isEnded || (this.#head !== undefined && !this.#response.headersSent);
+  }
+
+  #around(name: string, around: (call: Method, args: unknown[]) => unknown): void {
+    const method = this.#methods[name];
+    if (method === undefined) return;
+    const call: Method = (...args) => method.apply(this.#response, args);
+    this.#methods[name] = (...args) => around(call, args);
+  }
+
+  /** Reports a call in place of making it. */
+  #drop(args: readonly unknown[]): NodeResponse {
+    const callback = args.findLast((arg) => typeof arg === "function");
+    if (callback !== undefined) process.nextTick(callback as () => void);
+    this.reportLate();
+    return this.#response;
+  }
+
+  /** The arguments of `writeHead` for an answer that was kept. */
+  #withHead({ status, headers }: Head, [, ...rest]: readonly unknown[]): unknown[] {
+    for (const name of BODY_HEADERS) {
+      if (!Object.hasOwn(headers, name)) this.#methods["removeHeader"]?.(name);
+    }
+    for (const [name, value] of Object.entries(headers)) this.#methods["setHeader"]?.(name, value);
+    this.#response.statusCode = status;
+    return [status, ...rest];
+  }
+
+  /** A source that fails before its first byte has not answered; Node alone would leave the client waiting, or end the process. */
+  #follow(source: Source): void {
+    const over = this.expect();
+    source.once("error", (reason) => {
+      if (source.listenerCount("error") > 0) over();
+      else if (this.#isEnded) this.reportLate(reason);
+      else if (this.#response.headersSent) this.#response.destroy();
+      else over({ reason });
+    });
+    source.once("close", () => over());
+  }
+}
+
+/**
+ * Lets a function of the application answer a denied request. Resolves with what it returned, when all that it began has come
+ * to an answer or to nothing. Rejects with what went wrong, unless an answer is under way: then that is reported.
+ */
+export async function letAnswer(
+  response: DeniedResponse,
+  onDenied: () => unknown,
+): Promise<unknown> {
+  let result: unknown;
+  let failure: Failure | undefined;
+  try {
+    result = await onDenied();
+  } catch (reason) {
+    failure = { reason };
+  }
+  try {
+    await response.settled();
+  } catch (reason) {
+    failure ??= { reason };
+  }
+  if (failure === undefined) return result;
+  if (!response.isUnderWay) throw failure.reason;
+  response.reportLate(failure.reason);
+  return undefined;
+}

@@ -1,0 +1,57 @@
+import { isIP } from "node:net";
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { addressSubject } from "./client-address.ts";
+import type { ByHeaderOptions, ByIpOptions } from "./key-function.ts";
+import { readHash, readPrefix } from "./key-function.ts";
+import { joinSubjects } from "./subject.ts";
+
+/*
+ * The subjects that key functions make of a request, made of the values themselves: to look at a client, or to reset it, where
+ * there is no request.
+ */
+
+/**
+ * The subject that `byIp(options)` counts an address as: `limiter.reset(subjectOfAddress("2001:db8::7"))`. Throws
+ * `HEADGATE_INVALID_KEY` for what is no IP address, and `HEADGATE_INVALID_OPTION`.
+ */
+export function subjectOfAddress(address: string, options: ByIpOptions = {}): string {
+  const prefix = readPrefix("subjectOfAddress", options);
+  if (typeof address === "string" && isIP(address.replace(/%.*$/s, "")) !== 0) {
+    return addressSubject(address, prefix);
+  }
+  throw new HeadgateError(
+    "HEADGATE_INVALID_KEY",
+    `subjectOfAddress takes an IP address, got ${formatReceived(address)}`,
+  );
+}
+
+/**
+ * The subject that `byHeader(name, options)` counts a header's value as. Throws `HEADGATE_EMPTY_KEY` for no value, and
+ * `HEADGATE_INVALID_OPTION`.
+ */
+export function subjectOfHeader(
+  name: string,
+  value: string,
+  options: ByHeaderOptions = {},
+): string {
+  const hash = readHash("subjectOfHeader", name, options);
+  if (typeof value === "string" && value !== "") return hash(value);
+  // Not the value itself: it may be a secret.
+  throw new HeadgateError(
+    "HEADGATE_EMPTY_KEY",
+    "subjectOfHeader takes the value of a header, a text that is not empty",
+  );
+}
+
+/**
+ * The subject that `byAll(...)` counts several subjects as, in the order of its keys:
+ * `subjectOfAll(subjectOfAddress("203.0.113.7"), "ada@example.org")`. Throws `HEADGATE_EMPTY_KEY`.
+ */
+export function subjectOfAll(...subjects: readonly string[]): string {
+  const isWhole = subjects.every((subject) => typeof subject === "string" && subject !== "");
+  if (isWhole && subjects.length > 1) return joinSubjects(subjects);
+  throw new HeadgateError(
+    "HEADGATE_EMPTY_KEY",
+    `subjectOfAll takes two or more subjects, texts that are not empty, got ${formatReceived(subjects)}`,
+  );
+}

@@ -1,0 +1,8 @@
+import type { Rejection } from "@headgate/core/http";
+import type { FastifyReply } from "fastify";
+
+/** Answers a request that does not go on. */
+export function reject(reply: FastifyReply, { status, contentType, body }: Rejection): void {
+  // Bytes: a serializer that the route or a hook chose would have its way even with a finished string.
+  reply.code(status).header("content-type", contentType).send(Buffer.from(body));
+}

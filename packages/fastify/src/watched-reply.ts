@@ -1,0 +1,118 @@
+import type { DeniedResponse } from "@headgate/core/http";
+import { isPromiseLike, PROBLEM_JSON } from "@headgate/core/http";
+import type { FastifyReply } from "fastify";
+import { decoratorsOf } from "./reply-decorators.ts";
+
+/** The reply of a denied request, which `onDenied` may send. */
+export interface WatchedReply {
+  /** Whether Fastify has something to send, or will be given it. */
+  readonly hasSent: boolean;
+  /** Looks no longer for what may send before long. */
+  stop(): void;
+  /** Has Headgate's answer sent with its status, and drops what is sent later. */
+  close(status: number): void;
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+/** What sends some time later, and returns the reply at once: of Fastify, and of @fastify/static. */
+const SEND_LATER = ["callNotFound", "sendFile", "download"];
+
+/** Replies that Headgate has answered, until the answer fails on its way. */
+const closed = new WeakMap<FastifyReply, DeniedResponse>();
+
+/** Where Headgate's answer fails on its way, in a hook of the application, the error handler answers in its place. */
+export function reopen(reply: FastifyReply): void {
+  closed.get(reply)?.letGo();
+  closed.delete(reply);
+}
+
+/** Notices which methods of a reply answer, or may answer before long, and drops what is sent after an answer. */
+export function watchReply(reply: FastifyReply, response: DeniedResponse): WatchedReply {
+  const originals = new Map<string, PropertyDescriptor | undefined>();
+  let hasSent = false;
+
+  function around(name: string, wrap: (call: Method) => Method): void {
+    const method = (reply as unknown as Record<string, Method>)[name];
+    if (typeof method !== "function" || originals.has(name)) return;
+    originals.set(name, Object.getOwnPropertyDescriptor(reply, name));
+    const value = wrap((...args) => method.apply(reply, args));
+    Object.defineProperty(reply, name, { value, configurable: true, writable: true });
+  }
+
+  function begin(): void {
+    hasSent = true;
+    response.begin();
+  }
+
+  const { send } = reply;
+  // Stays: until the last onSend hook is done, Fastify would take another payload.
+  reply.send = (payload?: unknown) => {
+    const isLate = closed.has(reply) || reply.sent;
+    holdErrors(payload, isLate);
+    if (isLate) {
+      if (!reply.raw.headersSent) putBack(reply);
+      response.reportLate();
+      return reply;
+    }
+    begin();
+    return send.call(reply, payload);
+  };
+  for (const name of SEND_LATER) {
+    around(name, (call) => (...args) => {
+      begin();
+      return call(...args);
+    });
+  }
+  // A decorator that is asynchronous may send, as that of @fastify/view does, whatever it is called.
+  for (const name of decoratorsOf(reply)) {
+    around(name, (call) => (...args) => {
+      const result = call(...args);
+      if (isPromiseLike(result)) {
+        const over = response.expect();
+        // What goes wrong is its caller's.
+        result.then(
+          () => over(),
+          () => over(),
+        );
+      }
+      return result;
+    });
+  }
+
+  return {
+    get hasSent() {
+      return hasSent;
+    },
+    stop() {
+      for (const [name, original] of originals) {
+        if (original === undefined) Reflect.deleteProperty(reply, name);
+        else Object.defineProperty(reply, name, original);
+      }
+    },
+    close(status) {
+      closed.set(reply, response);
+      response.keep(status, {});
+    },
+  };
+}
+
+/** What comes with an answer and no onSend hook would set. */
+const OF_AN_ANSWER = ["location", "content-disposition", "content-range", "last-modified"];
+
+/** Takes back what was set for an answer that is dropped. */
+function putBack(reply: FastifyReply): void {
+  for (const name of OF_AN_ANSWER) reply.removeHeader(name);
+  reply.header("content-type", PROBLEM_JSON);
+}
+
+/**
+ * A stream may fail while onSend hooks run, when nobody listens yet, and end the process; Fastify finds out when it reads it.
+ * One that nobody will read is let go of.
+ */
+function holdErrors(payload: unknown, isDropped: boolean): void {
+  const { on, destroy } = Object(payload) as { on?: unknown; destroy?: unknown };
+  if (typeof on !== "function") return;
+  on.call(payload, "error", () => {});
+  if (isDropped && typeof destroy === "function") destroy.call(payload);
+}
