@@ -33,6 +33,15 @@ async function askAndLeave(site: RunningSite, entered: Promise<AnyRequest>): Pro
   await closed;
 }
 
+/** Sends a request and resets the connection at once: its address is gone before the server reads the request. */
+async function askAndReset(port: number): Promise<void> {
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  socket.resetAndDestroy();
+  await once(socket, "close");
+}
+
 describeFrameworks(({ serve }) => {
   test.each(["key", "cost", "skip", "onDenied"] as const)(
     "a client that leaves while %s takes its time does no harm",
@@ -70,6 +79,16 @@ describeFrameworks(({ serve }) => {
     await settled();
     expect(site.errors).toEqual([]);
     expect(site.handled).toEqual([]);
+    expect((await site.ask()).status).toBe(200);
+  });
+
+  test("clients that reset their connections are no errors, because they never had an address to read", async () => {
+    const settled = watchUnhandled();
+    const site = await serve({ limits: { limits } });
+    for (let i = 0; i < 40; i += 1) await askAndReset(site.port);
+    await settled();
+    expect(site.errors).toEqual([]);
+    expect(site.warnings).toEqual([]);
     expect((await site.ask()).status).toBe(200);
   });
 

@@ -1,12 +1,22 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { join } from "node:path";
 import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { setTimeout as after } from "node:timers/promises";
+import fastifyStatic from "@fastify/static";
+import fastifyView from "@fastify/view";
 import type { OnDenied } from "@headgate/fastify";
 import headgate, { gcra } from "@headgate/fastify";
+import ejs from "ejs";
 import Fastify from "fastify";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { Answer } from "../support/ask.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { start } from "./start.ts";
+
+const FILES = join(import.meta.dirname, "../ways-to-answer/files");
 
 const limits = gcra({ limit: 1, window: "1h" });
 
@@ -107,5 +117,149 @@ test("one that throws after it answered does no harm", async () => {
   const ask = await start(app);
   await ask();
   expect(await ask()).toMatchObject({ status: 429, text: "mine" });
+  await settled();
+});
+
+/** Denies a request, in an application with templates and files; fails on anything that would end the process. */
+async function denyWithViews(onDenied: OnDenied) {
+  const settled = watchUnhandled();
+  const codes: unknown[] = [];
+  const stream = { write: (line: string) => codes.push(JSON.parse(line).code) };
+  const app = Fastify({ logger: { level: "warn", stream } });
+  await app.register(fastifyView, { engine: { ejs }, root: FILES });
+  await app.register(fastifyStatic, { root: FILES, serve: false });
+  await app.register(headgate, { limits, onDenied });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  const denied = await ask();
+  await after(30);
+  await settled();
+  return { ...denied, late: codes.filter((code) => code === "HEADGATE_LATE_ANSWER").length };
+}
+
+type Views = Parameters<OnDenied>[1] & {
+  view(name: string, data: object): unknown;
+  sendFile(name: string): unknown;
+};
+
+test.each<[string, OnDenied, number, string]>([
+  [
+    "reply.view()",
+    (_, reply) => void (reply as Views).view("denied.ejs", { body: "mine" }),
+    429,
+    "mine",
+  ],
+  ["reply.sendFile()", (_, reply) => void (reply as Views).sendFile("denied.txt"), 429, "[file]"],
+  [
+    "a pipe to reply.raw",
+    (_, reply) => void Readable.from(["mi", "ne"]).pipe(reply.raw),
+    429,
+    "mine",
+  ],
+  ["a text that it returns", async () => "mine", 429, "mine"],
+  ["an object that it returns", async () => ({ slow: "down" }), 429, '{"slow":"down"}'],
+  ["a list that it returns", () => ["mine"], 429, '["mine"]'],
+  ["bytes that it returns", async () => Buffer.from("mine"), 429, "mine"],
+  ["a stream that it returns", async () => Readable.from(["mi", "ne"]), 429, "mine"],
+  ["a Response that it returns", async () => new Response("mine", { status: 503 }), 503, "mine"],
+  ["reply.redirect(url)", (_, reply) => reply.redirect("/slow-down"), 302, ""],
+  ["reply.code() and reply.redirect(url)", (_, reply) => reply.code(303).redirect("/x"), 303, ""],
+])("one that answers with %s is not replaced", async (_, onDenied, status, text) => {
+  const denied = await denyWithViews(onDenied);
+  expect([denied.status, denied.text.trim(), denied.late]).toEqual([status, text, 0]);
+  expect(denied.headers).toMatchObject({
+    "retry-after": secondsLeft(3_600),
+    ratelimit: expect.stringContaining("r=0"),
+  });
+});
+
+test.each<[string, OnDenied]>([
+  ["nothing", () => {}],
+  ["null", async () => null],
+  ["a number", async () => 7],
+  ["what an array's push returns", () => [].length],
+  ["an object of a library", async () => new Map([["secret", 1]])],
+  [
+    "an object of a class",
+    async () =>
+      new (class Job {
+        id = 1;
+      })(),
+  ],
+  ["the reply, with nothing sent", (_, reply) => reply.header("x-why", "too fast")],
+  ["an error", async () => new Error("logged elsewhere")],
+])("one that only logs, and returns %s, leaves the answer to Headgate", async (_, onDenied) => {
+  const denied = await denyWithViews(onDenied);
+  expect(denied.headers["content-type"]).toBe("application/problem+json");
+  expect([denied.status, denied.late]).toEqual([429, 0]);
+});
+
+test.each<[string, OnDenied]>([
+  ["reply.send()", (_, reply) => void setTimeout(() => reply.send("late"), 5)],
+  ["reply.view()", (_, reply) => void setTimeout(() => (reply as Views).view("denied.ejs", {}), 5)],
+  [
+    "reply.sendFile()",
+    (_, reply) => void setTimeout(() => (reply as Views).sendFile("denied.txt"), 5),
+  ],
+  [
+    "a pipe to reply.raw",
+    (_, reply) => void setTimeout(() => Readable.from(["late"]).pipe(reply.raw), 5),
+  ],
+  ["reply.raw.end()", (_, reply) => void setTimeout(() => reply.raw.end("late"), 5)],
+])(
+  "one that answers too late with %s does not end the process, and is reported once",
+  async (_, onDenied) => {
+    const denied = await denyWithViews(onDenied);
+    expect(denied.headers["content-type"]).toBe("application/problem+json");
+    expect([denied.status, denied.late]).toEqual([429, 1]);
+  },
+);
+
+test("Headgate's answer is not kept where a hook of the application fails on its way", async () => {
+  const app = Fastify();
+  app.addHook("onSend", async (_request, { statusCode }, payload) => {
+    if (statusCode === 429) throw new Error("no signature");
+    return payload;
+  });
+  app.setErrorHandler((_error, _request, reply) => reply.code(500).send("the hook failed"));
+  app.register(headgate, { limits, onDenied: () => {} });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  expect(await ask()).toMatchObject({ status: 500, text: "the hook failed" });
+});
+
+test("over HTTP/2 an answer of one's own is one, and a late one is dropped", async () => {
+  const settled = watchUnhandled();
+  const app = Fastify({ http2: true, logger: { level: "silent" } });
+  const ways: OnDenied[] = [
+    (_, reply) => void Readable.from(["mi", "ne"]).pipe(reply.raw as never),
+    (_, reply) => void setTimeout(() => reply.raw.end("late"), 5),
+    (_, reply) => void setTimeout(() => reply.send("late"), 5),
+  ];
+  await app.register(headgate, {
+    limits,
+    onDenied: (request, reply, decision) =>
+      ways[Number(request.headers["x-way"])]?.(request as never, reply as never, decision),
+  });
+  app.get("/", async () => "ok");
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  onTestFinished(() => app.close());
+  const { port } = app.addresses()[0] as { port: number };
+  const session = connect(`http://127.0.0.1:${port}`);
+  onTestFinished(() => session.destroy());
+  const ask = async (way: number) => {
+    const stream = session.request({ ":path": "/", "x-way": String(way) });
+    const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+    return { status: headers[":status"], text: await text(stream) };
+  };
+  await ask(9);
+  expect(await ask(0)).toEqual({ status: 429, text: "mine" });
+  for (const way of [1, 2]) {
+    const { status, text: body } = await ask(way);
+    expect([status, JSON.parse(body).status]).toEqual([429, 429]);
+  }
+  await after(20);
   await settled();
 });

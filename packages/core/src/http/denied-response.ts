@@ -83,8 +83,9 @@ export class DeniedResponse {
     this.#around("end", (call, args) => {
       if (this.#isTooLate) return this.#drop(args);
       this.begin();
-      this.#isEnded = true;
+      // HTTP/2's writes by itself meanwhile.
       const result = call(...args);
+      this.#isEnded = true;
       // Middleware around it may keep the answer until a session is saved, for one.
       if (!response.headersSent) this.keep(response.statusCode, response.getHeaders());
       return result;

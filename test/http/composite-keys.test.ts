@@ -1,0 +1,108 @@
+import { createLimiter, gcra } from "@headgate/core";
+import {
+  byAll,
+  byHeader,
+  byIp,
+  subjectOfAddress,
+  subjectOfAll,
+  subjectOfHeader,
+} from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, SharedOptions } from "./support/framework.ts";
+
+const limits = gcra({ limit: 3, window: "1h" });
+
+/** Twenty clients that one customer of a provider can be. */
+const ONE_CUSTOMER = Array.from({ length: 20 }, (_, i) => `2001:db8:1:1::${i + 1}`);
+
+const user = ({ headers }: AnyRequest) => headers["x-user"] as string | undefined;
+
+const COMPOSITES: Readonly<Record<string, SharedOptions["key"]>> = {
+  "a text with the address that a key function gets": (request, address) =>
+    `${address}:${user(request)}`,
+  "byAll(byIp(), ...)": byAll<AnyRequest>(byIp(), user),
+  "byAll(..., byIp()), asynchronously": byAll<AnyRequest>(async (request) => user(request), byIp()),
+  "byIp() asked by a key function": async (request, address) =>
+    user(request) === "ann" ? byIp()(request, address) : "nobody",
+};
+
+describeFrameworks(({ serve }) => {
+  const from = (address: string, name = "ann") => ({
+    headers: { "x-forwarded-for": address, "x-user": name },
+  });
+
+  test.each(Object.entries(COMPOSITES))(
+    "a customer's IPv6 addresses do not become so many clients in %s",
+    async (_, key) => {
+      const { ask } = await serve({ limits: { limits, key }, trustProxy: "loopback" });
+      const statuses: number[] = [];
+      for (const address of ONE_CUSTOMER) statuses.push((await ask("/", from(address))).status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(3);
+      expect((await ask("/", from("2001:db8:1:2::1"))).status).toBe(200);
+    },
+  );
+
+  test.each([
+    ["a template", (request: AnyRequest) => `${byIp()(request, request.ip)}:${user(request)}`],
+    ["a sum", (request: AnyRequest) => `${user(request)}` + byHeader("x-user")(request, "")],
+    ["String()", (request: AnyRequest) => String(byAll<AnyRequest>(byIp(), user)(request, ""))],
+  ])("%s of what byIp returns is an error, not one bucket for everybody", async (_, key) => {
+    const site = await serve({ limits: { limits, key } });
+    expect((await site.ask("/", from("1.2.3.4"))).status).toBe(500);
+    expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
+    expect(site.errors[0]?.message).toContain("byAll(byIp(), ");
+    expect(site.handled).toEqual([]);
+  });
+
+  test("each combination has a budget of its own, and a request without one part has none", async () => {
+    const key = byAll<AnyRequest>(byIp(), user);
+    const { ask } = await serve({
+      limits: { limits, key, missing: "reject" },
+      trustProxy: "loopback",
+    });
+    const statuses = async (address: string, name: string) => {
+      const answers = [1, 2, 3, 4].map(() => ask("/", from(address, name)));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect(await statuses("203.0.113.1", "ann")).toEqual([200, 200, 200, 429]);
+    expect(await statuses("203.0.113.1", "bob")).toEqual([200, 200, 200, 429]);
+    expect(await statuses("203.0.113.2", "ann")).toEqual([200, 200, 200, 429]);
+    expect(await statuses("203.0.113.2", "")).toEqual([400, 400, 400, 400]);
+  });
+
+  test("a part that is no text is an error, named by the dimension", async () => {
+    const key = { pair: byAll<AnyRequest>(byIp(), (() => 42) as never) };
+    const site = await serve({ limits: { limits: gcra({ ...limits, per: "pair" }), key } });
+    expect((await site.ask()).status).toBe(500);
+    expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY", cause: 42 }]);
+    expect(site.errors[0]?.message).toContain('the key of "pair" must be a string, got a number');
+  });
+
+  test.each<[string, SharedOptions["key"], string]>([
+    ["an address", byIp(), subjectOfAddress("2001:db8:1:1::7")],
+    [
+      "an address of a larger network",
+      byIp({ ipv6Prefix: 48 }),
+      subjectOfAddress("2001:db8:1::9", { ipv6Prefix: 48 }),
+    ],
+    ["a header", byHeader("x-user"), subjectOfHeader("x-user", "ann")],
+    [
+      "a header and a secret",
+      byHeader("X-User", { hashSecret: "s" }),
+      subjectOfHeader("x-user", "ann", { hashSecret: "s" }),
+    ],
+    [
+      "address and account",
+      byAll<AnyRequest>(byIp(), user),
+      subjectOfAll(subjectOfAddress("2001:db8:1:1::7"), "ann"),
+    ],
+  ])("whoever counts by %s can unlock it without a request", async (_, key, subject) => {
+    const limiter = createLimiter({ limits });
+    const { ask } = await serve({ limits: { limiter, key }, trustProxy: "loopback" });
+    const one = from("2001:db8:1:1::1");
+    for (const status of [200, 200, 200, 429]) expect((await ask("/", one)).status).toBe(status);
+    expect(await limiter.reset(subject)).toBe(true);
+    expect((await ask("/", one)).status).toBe(200);
+  });
+});

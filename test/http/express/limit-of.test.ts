@@ -1,0 +1,113 @@
+import { createLimiter, fixedWindow, slidingLog } from "@headgate/core";
+import { byTier, rateLimit } from "@headgate/express";
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import { expect, test } from "vitest";
+import { describeExpress } from "./describe-express.ts";
+
+const wide = fixedWindow({ limit: 100, window: "1h", name: "wide" });
+const narrow = fixedWindow({ limit: 3, window: "1h", name: "narrow" });
+
+const user = (req: Request) => req.get("x-user");
+
+describeExpress(({ serve }) => {
+  test("counting only failures works behind another limiter: each has a word of its own", async () => {
+    const all = rateLimit({ limits: fixedWindow({ limit: 1, window: "1s", name: "all" }) });
+    const failures = rateLimit({ limits: narrow, key: user });
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limits: wide }));
+      app.post("/login", failures, async (req, res) => {
+        expect(all.of(req)).toBeUndefined();
+        if (req.get("x-password") === "right") await failures.of(req)?.refund();
+        res.json({ left: failures.of(req)?.decision.remaining });
+      });
+    });
+    const login = (password: string) =>
+      ask("/login", { method: "POST", headers: { "x-user": "ann", "x-password": password } });
+    for (let i = 0; i < 9; i += 1) expect((await login("right")).json()).toEqual({ left: 2 });
+    for (const left of [2, 1, 0]) expect((await login("wrong")).json()).toEqual({ left });
+    expect((await login("right")).status).toBe(429);
+  });
+
+  test("its subject is what its limiter's reset takes, whatever was asked after it", async () => {
+    const login = rateLimit({ limits: narrow, key: user });
+    const { ask } = await serve((app) => {
+      app.use(login, rateLimit({ limits: wide }), async (req, res) => {
+        const { subject, limiter } = login.of(req) ?? {};
+        expect(limiter).toBe(login.limiter);
+        res.json({ subject, reset: await login.limiter.reset(subject ?? "") });
+      });
+    });
+    expect((await ask("/", { headers: { "x-user": "ann" } })).json()).toEqual({
+      subject: { default: "ann" },
+      reset: true,
+    });
+  });
+
+  test("it is the decision that denied, where onDenied asks for it", async () => {
+    const limit = rateLimit({
+      limits: fixedWindow({ limit: 1, window: "1h" }),
+      onDenied: (req, res) => {
+        res.json({ own: limit.of(req)?.decision.allowed, subject: limit.of(req)?.subject });
+      },
+    });
+    const { ask } = await serve((app) => app.use(limit, (_req, res) => res.end("ok")));
+    await ask();
+    expect((await ask()).json()).toEqual({ own: false, subject: { default: "127.0.0.1" } });
+  });
+
+  test("there is none for a request that was skipped, or has no key", async () => {
+    const skipped = rateLimit({ limits: narrow, skip: () => true });
+    const keyless = rateLimit({ limits: narrow, key: user, missing: "skip" });
+    const { ask } = await serve((app) => {
+      app.use(skipped as RequestHandler, keyless as RequestHandler, (req, res) => {
+        res.json([skipped.of(req) === undefined, keyless.of(req) === undefined]);
+      });
+    });
+    expect((await ask()).json()).toEqual([true, true]);
+  });
+
+  test("with tiers it is that of the tier that was asked", async () => {
+    const plans = rateLimit({
+      limits: byTier({ free: narrow, premium: wide }, (req) =>
+        user(req) === "ann" ? "premium" : "free",
+      ),
+    });
+    const { ask } = await serve((app) => {
+      app.use(plans, (req, res) => {
+        const limiter = plans.of(req)?.limiter;
+        res.json([...plans.tiers].find(([, one]) => one === limiter)?.[0]);
+      });
+    });
+    expect((await ask("/", { headers: { "x-user": "ann" } })).json()).toBe("premium");
+    expect((await ask()).json()).toBe("free");
+  });
+
+  test("the same limiter elsewhere gives the same word, and refunds once", async () => {
+    const limiter = createLimiter({ limits: slidingLog({ limit: 3, window: "1h" }) });
+    const [first, second] = [rateLimit({ limiter }), rateLimit({ limiter })];
+    const { ask } = await serve((app) => {
+      app.use(first, second, async (req, res) => {
+        expect(second.of(req)?.decision).toBe(first.of(req)?.decision);
+        res.json([await second.of(req)?.refund(), await first.of(req)?.refund()]);
+      });
+    });
+    expect((await ask()).json()).toEqual([true, false]);
+    expect((await limiter.peek("127.0.0.1", { cost: 3 })).allowed).toBe(true);
+  });
+
+  test("a cost that comes after the limiter was asked is not ignored: the request fails", async () => {
+    const limiter = createLimiter({ limits: wide });
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limiter }));
+      app.get("/report", rateLimit({ limiter, cost: 5 }), (_req, res) => res.end("report"));
+      app.get("/", (_req, res) => res.end("ok"));
+      const onError: ErrorRequestHandler = (error, _req, res, _next) => {
+        res.status(500).json(error.code);
+      };
+      app.use(onError);
+    });
+    expect((await ask("/")).status).toBe(200);
+    const refused = await ask("/report");
+    expect([refused.status, refused.json()]).toEqual([500, "HEADGATE_INVALID_OPTION"]);
+  });
+});

@@ -1,0 +1,127 @@
+import type { Limit } from "@headgate/core";
+import { createLimiter, fixedWindow } from "@headgate/core";
+import type { OwnDecision } from "@headgate/fastify";
+import headgate, { byTier } from "@headgate/fastify";
+import Fastify from "fastify";
+import { expect, test } from "vitest";
+import { start } from "./start.ts";
+
+const wide = fixedWindow({ limit: 100, window: "1h", name: "wide" });
+const narrow = fixedWindow({ limit: 3, window: "1h", name: "narrow" });
+
+/** What can be seen of a limiter's own word from outside. */
+function seen(own: OwnDecision | undefined) {
+  return own && { limits: own.decision.limits.map(({ name }) => name), subject: own.subject };
+}
+
+test("app.headgate.of is the plugin's word, the route's own where it has limits, both where it extends", async () => {
+  const app = Fastify();
+  await app.register(headgate, { name: "api", limits: wide });
+  const tell = async (request: object) => seen(app.headgate.of(request)) ?? "nothing";
+  app.get("/", tell);
+  app.get("/own", { config: { rateLimit: { limits: narrow } } }, tell);
+  app.get("/both", { config: { rateLimit: { limits: narrow, extend: true } } }, tell);
+  app.get("/free", { config: { rateLimit: false } }, tell);
+  app.get("/skipped", { config: { rateLimit: { skip: () => true } } }, tell);
+  const ask = await start(app);
+  const subject = { default: "127.0.0.1" };
+  expect((await ask("/")).json()).toEqual({ limits: ["wide"], subject });
+  expect((await ask("/own")).json()).toEqual({ limits: ["narrow"], subject });
+  expect((await ask("/both")).json()).toEqual({ limits: ["wide", "narrow"], subject });
+  expect((await ask("/free")).text).toBe("nothing");
+  expect((await ask("/skipped")).text).toBe("nothing");
+});
+
+test("a hook has a word of its own, beside the plugin's", async () => {
+  const app = Fastify();
+  await app.register(headgate, { name: "api", limits: wide });
+  const exportLimit = app.rateLimit({ name: "export", limits: narrow });
+  app.get("/export", { preHandler: exportLimit }, async (request) => {
+    const given = await exportLimit.of(request)?.refund();
+    return [seen(app.headgate.of(request)), seen(exportLimit.of(request)), given];
+  });
+  app.get("/", async (request) => ({ asked: exportLimit.of(request) !== undefined }));
+  const ask = await start(app);
+  const subject = { default: "127.0.0.1" };
+  for (let i = 0; i < 5; i += 1) {
+    expect((await ask("/export")).json()).toEqual([
+      { limits: ["wide"], subject },
+      { limits: ["narrow"], subject },
+      true,
+    ]);
+  }
+  expect((await ask("/")).json()).toEqual({ asked: false });
+});
+
+test("it is heard in onDenied, in scopes inside, and of tiers", async () => {
+  const app = Fastify();
+  await app.register(headgate, {
+    limits: byTier({ free: fixedWindow({ limit: 1, window: "1h", name: "free" }) }, () => "free"),
+    onDenied: (request, reply) => {
+      reply.send([seen(request.server.headgate.of(request)), app.headgate.tiers.size]);
+    },
+  });
+  app.register(async (scope) => {
+    scope.get("/", async (request) => {
+      return app.headgate.of(request)?.limiter === app.headgate.tiers.get("free");
+    });
+  });
+  const ask = await start(app);
+  expect((await ask()).json()).toBe(true);
+  expect((await ask()).json()).toEqual([
+    { limits: ["free"], subject: { default: "127.0.0.1" } },
+    1,
+  ]);
+});
+
+test("a cost that comes after the limiter was asked is not ignored: the request fails", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits: wide });
+  app.get("/report", { preHandler: app.rateLimit({ cost: 5 }) }, async () => "report");
+  app.get("/once", { preHandler: app.rateLimit() }, async () => "once");
+  const free = { config: { rateLimit: false as const }, preHandler: app.rateLimit({ cost: 5 }) };
+  app.get("/here", free, async () => "here");
+  const ask = await start(app);
+  expect((await ask("/report")).json()).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  expect((await ask("/once")).headers["x-ratelimit-remaining"]).toBe("98");
+  expect((await ask("/here")).headers["x-ratelimit-remaining"]).toBe("93");
+});
+
+test("a hook that is called by hand refuses at once, and does not end the process later", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits: wide });
+  const hook = app.rateLimit() as unknown as (request: object, reply: object) => void;
+  app.get("/", async (request, reply) => {
+    hook(request, reply);
+    return "ok";
+  });
+  const ask = await start(app);
+  const refused = await ask();
+  expect(refused.status).toBe(500);
+  expect(refused.json()).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+});
+
+test("a plugin's key that neither it nor a route counts by is refused when all routes are there", async () => {
+  const user = (request: object) => String((request as { id: string }).id);
+  const build = async (limits: Limit | undefined) => {
+    const app = Fastify();
+    app.register(headgate, { limits: wide, key: { user } });
+    app.get("/", { config: { rateLimit: { ...(limits && { limits }) } } }, async () => "ok");
+    await app.ready();
+    await app.close();
+  };
+  await expect(build(undefined)).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  await expect(build(narrow)).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  await expect(build({ ...narrow, per: "user" })).resolves.toBeUndefined();
+});
+
+test("a limiter that was handed to a route has its word there", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits: wide });
+  const limiter = createLimiter({ limits: narrow });
+  app.get("/", { config: { rateLimit: { limiter } } }, async (request) => {
+    return app.headgate.of(request)?.limiter === limiter;
+  });
+  const ask = await start(app);
+  expect((await ask()).json()).toBe(true);
+});
