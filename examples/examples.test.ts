@@ -167,6 +167,7 @@ test("no example is without a test", () => {
     "express-upstream",
     "fastify-quickstart",
     "fastify-upstream",
+    "login",
     "plans-by-api-key",
     "several-limits",
     "several-processes",

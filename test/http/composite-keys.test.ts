@@ -45,7 +45,7 @@ describeFrameworks(({ serve }) => {
 
   test.each([
     ["a template", (request: AnyRequest) => `${byIp()(request, request.ip)}:${user(request)}`],
-    ["a sum", (request: AnyRequest) => `${user(request)}` + byHeader("x-user")(request, "")],
+    ["a join", (request: AnyRequest) => [user(request), byHeader("x-user")(request, "")].join()],
     ["String()", (request: AnyRequest) => String(byAll<AnyRequest>(byIp(), user)(request, ""))],
   ])("%s of what byIp returns is an error, not one bucket for everybody", async (_, key) => {
     const site = await serve({ limits: { limits, key } });
