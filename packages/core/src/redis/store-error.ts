@@ -49,6 +49,14 @@ export function isServerError(error: unknown, code: string): boolean {
   return error instanceof Error && error.message.startsWith(code);
 }
 
+/**
+ * Whether a server refused a script because its keys are in several slots, before the script ran: so nothing has happened. A
+ * script that is refused a key while it runs may have written others; servers then name the script.
+ */
+export function isCrossSlot(error: unknown): boolean {
+  return isServerError(error, "CROSSSLOT") && !/script/i.test((error as Error).message);
+}
+
 function isMisconfigured(reason: string): boolean {
   if (PASSING.test(reason)) return false;
   const code = WRAPPED.exec(reason)?.[1] ?? /^-?([A-Z]+)(?: |$)/.exec(reason)?.[1];
