@@ -16,7 +16,7 @@ export interface ScriptQueues {
 
 export function createScriptQueues(
   port: ClientPort,
-  { slotOf, scriptOf, nodeOf, noteRefused }: Topology,
+  { slotOf, scriptOf, nodeOf, followsCluster, noteRefused }: Topology,
   step: Step<never>,
 ): ScriptQueues {
   const runner = createScriptRunner(port, step.script);
@@ -63,7 +63,7 @@ export function createScriptQueues(
     const keys = joinKeys(calls);
     if (isServerError(error, "CROSSSLOT")) noteRefused(keys);
     const goApart = !areInOneSlot(keys) || new Set(calls.map(placeOf)).size > 1;
-    const reason = toStoreError(error);
+    const reason = toStoreError(error, followsCluster);
     for (const call of calls) {
       if (isCrossSlot(error) && goApart && areInOneSlot(call.keys)) add(call);
       else call.reject(reason);

@@ -1,5 +1,25 @@
 import { expect, test } from "vitest";
-import { isCrossSlot } from "./store-error.ts";
+import { HeadgateError } from "../errors.ts";
+import { isCrossSlot, toStoreError } from "./store-error.ts";
+
+const UNAVAILABLE = "HEADGATE_STORE_UNAVAILABLE";
+const MISCONFIGURED = "HEADGATE_STORE_MISCONFIGURED";
+
+test.each(["MOVED 866 10.0.0.2:7000", "ASK 866 10.0.0.2:7000"])(
+  "%j is for a cluster's client to follow, and tells a plain one what to do, naming no server",
+  (words) => {
+    expect(toStoreError(new Error(words), true).code).toBe(UNAVAILABLE);
+    const told = toStoreError(new Error(words), false);
+    expect(told).toMatchObject({ code: MISCONFIGURED, cause: { message: words } });
+    expect(told.message).toMatch(/new Cluster\(\.\.\.\).*createCluster\(\.\.\.\)/);
+    expect(told.message).not.toContain("10.0.0.2");
+  },
+);
+
+test("an error of Headgate's own stays what it is", () => {
+  const error = new HeadgateError("HEADGATE_BAD_REPLY", "MOVED nowhere");
+  expect(toStoreError(error, false)).toBe(error);
+});
 
 test.each<[words: string, isIt: boolean]>([
   ["CROSSSLOT Keys in request don't hash to the same slot", true],

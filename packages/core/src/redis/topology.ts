@@ -27,6 +27,8 @@ export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> 
    * of a script may be here and some there, and that is TRYAGAIN, which ioredis hears for 1.6 s before it tells.
    */
   scriptOf(key: string): string;
+  /** Whether the client goes where MOVED and ASK send it. */
+  readonly followsCluster: boolean;
   /** Notes that the server refused a script because of the slots of its keys. */
   noteRefused(keys: readonly string[]): void;
 }
@@ -52,6 +54,7 @@ export function topologyOf(client: object): Topology {
     slotOf,
     nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
     scriptOf: (key) => key,
+    followsCluster: true,
     noteRefused() {},
     refresh: refreshes(client),
   };
@@ -74,6 +77,7 @@ function plainTopologyOf(client: object): Topology {
       if (together === "all") return "";
       return together === "slot" ? String(slotOf(key)) : key;
     },
+    followsCluster: false,
     noteRefused(keys) {
       if (new Set(keys.map(slotOf)).size === 1) together = "key";
       else if (together === "all") together = "slot";
