@@ -80,7 +80,7 @@ async function codeOf(words: string): Promise<string | undefined> {
   const refuse = async (): Promise<never> => {
     throw new Error(message);
   };
-  const client = { evalsha: refuse, eval: refuse } satisfies RedisClient;
+  const client = { evalsha: refuse, eval: refuse, defineCommand() {} } satisfies RedisClient;
   const store = redisStore(client);
   const limiter = createLimiter({ name: words, limits, store, storeTimeout: "10s" });
   let code: string | undefined;

@@ -49,7 +49,8 @@ describe("the tables of options tell of all there are, and of no others", () => 
     {
       name: "redisStore",
       at: 2,
-      make: (options: object) => redisStore({ evalsha() {}, eval() {} } as never, options),
+      make: (options: object) =>
+        redisStore({ evalsha() {}, eval() {}, defineCommand() {} } as never, options),
     },
   ])("those of $name", async ({ name, at, make }) => {
     const path = "packages/core/README.md";

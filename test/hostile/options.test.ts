@@ -91,7 +91,7 @@ test.prop([garbage, optionsOf({ prefix: ["hg", "a.b"], clock: [Date.now] })], ru
   "redisStore",
   (client, options) => {
     orCode(() => redisStore(client as never));
-    const known = { evalsha: async () => [[1]], eval: async () => [[1]] };
+    const known = { evalsha: async () => [[1]], eval: async () => [[1]], defineCommand() {} };
     const store = orCode(() => redisStore(known, options as never)) as Store | undefined;
     if (store !== undefined) expect(store.prefix).toMatch(/^[\w.-]{1,32}$/);
   },

@@ -190,7 +190,7 @@ describe("a client that is not connected is recognised by its methods", () => {
 });
 
 describe("redisStore refuses", () => {
-  const client: RedisClient = { evalsha: async () => [], eval: async () => [] };
+  const client: RedisClient = { evalsha: async () => [], eval: async () => [], defineCommand() {} };
 
   test.each<[received: string, client: unknown]>([
     ["undefined", undefined],
@@ -202,6 +202,8 @@ describe("redisStore refuses", () => {
     ["an object", { evalsha: () => {} }],
     ["an object", { evalSha: () => {} }],
     ["an object", { evalsha: 1, eval: 2 }],
+    ["one that looks like", { evalsha() {}, eval() {}, defineCommand: 3 }],
+    ["one that looks like", { evalSha() {}, eval() {}, withTypeMapping: null }],
     ["a function", Redis],
   ])("a client that is %s", (received, unknown) => {
     expect(() => redisStore(unknown as RedisClient)).toThrow(
@@ -251,7 +253,8 @@ describe("redisStore refuses", () => {
     [[[1, 2, 0]]],
     [[[1, 2, 3, 0, 9, 1_000, 1_000, 7]]],
   ])("a reply that its script never gives: %j", async (reply) => {
-    const strange: RedisClient = { evalsha: async () => reply, eval: async () => reply };
+    const run = async () => reply;
+    const strange: RedisClient = { evalsha: run, eval: run, defineCommand() {} };
     const warnings = watchWarnings();
     const limiter = createLimiter({
       name: "strange",

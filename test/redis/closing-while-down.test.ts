@@ -46,6 +46,7 @@ async function countCalls() {
       calls += 1;
       return redis.eval(...call);
     },
+    defineCommand() {},
   };
   const store = redisStore(client as never);
   return { store, calls: () => calls };

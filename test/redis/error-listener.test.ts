@@ -92,6 +92,7 @@ describe("redisStore listens for errors", () => {
     const client = Object.assign(new EventEmitter(), {
       evalsha: async () => [],
       eval: async () => [],
+      defineCommand() {},
     }) satisfies RedisClient;
     redisStore(client);
     const warnings = watchWarnings();
@@ -105,7 +106,8 @@ describe("redisStore listens for errors", () => {
   });
 
   test("not on a client that is no emitter: that is no error", () => {
-    const port: RedisClient = { evalsha: async () => [], eval: async () => [] };
+    const run = async () => [];
+    const port: RedisClient = { evalsha: run, eval: run, defineCommand() {} };
     expect(redisStore(port).owner).toBe(port);
   });
 });

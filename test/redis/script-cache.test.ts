@@ -207,6 +207,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
       eval: async () => {
         throw new Error("was called again");
       },
+      defineCommand() {},
     };
     expect((await failureOf(failing)).message).toBe(message);
     expect(calls).toBe(1);
@@ -222,6 +223,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
         evals += 1;
         throw new Error("ERR out of luck");
       },
+      defineCommand() {},
     };
     const limiter = limiterOn(failing);
     const degraded = await degradedDuring(async () => {
@@ -238,6 +240,7 @@ describe("only NOSCRIPT is answered by a second call", () => {
         throw new Error("NOSCRIPT Kein solches Skript.");
       },
       eval: (...call) => redis.eval(...call),
+      defineCommand() {},
     };
     expect(await limiterOn(other).consume("u")).toMatchObject({ allowed: true, source: "store" });
   });

@@ -79,6 +79,7 @@ test("replies that are no replies are one line, however different they are", asy
       return asked % 2 === 0 ? `reply ${asked}` : [Array.from({ length: asked + 1 }, () => asked)];
     },
     eval: () => client.ping(),
+    defineCommand() {},
   });
   for (let i = 0; i < MANY; i += 1) {
     const reason = await reasonOf(() => limiter.consume("u"));

@@ -1,5 +1,5 @@
 import type { Step, Store } from "@headgate/core";
-import { memoryStore } from "@headgate/core";
+import { HeadgateError, memoryStore } from "@headgate/core";
 
 /** A call that has been made and is not carried out yet. */
 export interface HeldCall {
@@ -10,6 +10,8 @@ export interface HeldCall {
   deliver(): Promise<void>;
   /** Both. */
   carryOut(): Promise<void>;
+  /** Answers with an error; nothing is done. */
+  refuse(error: Error): Promise<void>;
 }
 
 export interface HeldStore {
@@ -25,6 +27,21 @@ export async function letRun(): Promise<void> {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 }
 
+/** Carries out everything that is asked, in the order it was asked. */
+export async function carryOutAll(held: HeldCall[]): Promise<void> {
+  for (let next = held.shift(); next !== undefined; next = held.shift()) await next.carryOut();
+}
+
+/** The answer to something, for which everything that is asked is carried out. */
+export async function answerOf<T>(held: HeldCall[], asked: Promise<T>): Promise<T> {
+  await letRun();
+  await carryOutAll(held);
+  return asked;
+}
+
+/** How the call is refused whose keys turn out to be in several slots. */
+export const CROSS_SLOT: Error = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "several slots");
+
 /** Servers in this process, each slot on one of its own. Each call is carried out when the test says so. */
 export function holdStore(slotOf: (key: string) => number): HeldStore {
   let now = 1_800_000_000_000;
@@ -35,6 +52,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
     prefix: "hg",
     remote: {
       slotOf,
+      isAcrossSlots: (error) => error === CROSS_SLOT,
       nodeOf: (key) => `${slotOf(key)}`,
       refresh() {},
       lastError: () => undefined,
@@ -57,7 +75,11 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
           await execute();
           await deliver();
         };
-        held.push({ name: step.name, execute, deliver, carryOut });
+        const refuse = (error: Error): Promise<void> => {
+          reject(error);
+          return letRun();
+        };
+        held.push({ name: step.name, execute, deliver, carryOut, refuse });
       });
     },
   };

@@ -47,7 +47,13 @@ export function holdBreaker<Result = unknown>(
   const store: Store = {
     owner: {},
     prefix: "hg",
-    remote: { slotOf: () => 0, nodeOf: () => "", refresh() {}, lastError: () => undefined },
+    remote: {
+      slotOf: () => 0,
+      isAcrossSlots: () => false,
+      nodeOf: () => "",
+      refresh() {},
+      lastError: () => undefined,
+    },
     now,
     run: (step, call) =>
       new Promise((resolve, reject) => {

@@ -140,7 +140,7 @@ for (const makers of [
   [esm, cjs],
   [cjs, esm],
 ]) {
-  const away = { evalsha: reject, eval: reject };
+  const away = { evalsha: reject, eval: reject, defineCommand() {} };
   const limiters = makers.map((maker, i) => {
     const { redisStore } = maker === esm ? esmRedis : cjsRedis;
     return maker.createLimiter({

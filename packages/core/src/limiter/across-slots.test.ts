@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { HeldCall, HeldStore } from "../../../../test/support/held-store.ts";
-import { holdStore, letRun } from "../../../../test/support/held-store.ts";
+import type { HeldStore } from "../../../../test/support/held-store.ts";
+import { answerOf, carryOutAll, holdStore, letRun } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import type { Decision } from "../decision.ts";
@@ -21,17 +21,6 @@ type Open = Limiter<"default" | "tenant">;
 
 function open(store: Store): Open {
   return createLimiter({ name: "api", limits, store, storeTimeout: "1m", denyCache: false });
-}
-
-/** Carries out everything that is asked, in the order it was asked. */
-async function settle(held: HeldCall[]): Promise<void> {
-  for (let next = held.shift(); next !== undefined; next = held.shift()) await next.carryOut();
-}
-
-async function answerOf<T>(held: HeldCall[], asked: Promise<T>): Promise<T> {
-  await letRun();
-  await settle(held);
-  return asked;
 }
 
 /** Every order in which the calls of some deciders can be carried out. `choices` says which of those held is next. */
@@ -176,7 +165,7 @@ describe("a decision over two slots", () => {
     await firstUser?.carryOut();
     pass(500);
     await firstTenant?.carryOut();
-    await settle(held);
+    await carryOutAll(held);
     expect((await second).allowed).toBe(true);
     expect((await first).allowed).toBe(false);
     const left = await answerOf(held, one.peek({ default: "u", tenant: "other" }));

@@ -33,17 +33,19 @@ export class AcrossSlots {
     this.#cost = cost;
   }
 
-  /** Takes the store's time for all calls together. Rejects with the store's error; then what was charged is being given back. */
-  decide(mode: DecideMode): Promise<Answer> {
-    const { timeoutMs } = this.#asked.watch;
+  /**
+   * Takes no longer than `withinMs` for all calls together. Rejects with the store's error; then what was charged is being
+   * given back.
+   */
+  decide(mode: DecideMode, withinMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         this.#isOver = true;
         if (this.#verdict !== undefined) resolve(this.#verdict);
-        else reject(lateOver(timeoutMs));
+        else reject(lateOver(this.#asked.watch.timeoutMs));
       };
       // Late is only what is not there after all that arrived meanwhile was read.
-      const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
+      const timer = setTimeout(() => setImmediate(giveUp), withinMs);
       this.#decide(mode)
         .then(resolve, reject)
         .finally(() => clearTimeout(timer));

@@ -3,8 +3,8 @@ import type { DecideMode } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
-import type { Unit } from "../store/unit.ts";
 import { AcrossSlots } from "./across-slots.ts";
+import { bySlot, bySlotAfter } from "./by-slot.ts";
 import type { Counters } from "./counters.ts";
 import { present, readReply } from "./read-reply.ts";
 import type { StoreWatch } from "./store-watch.ts";
@@ -36,7 +36,10 @@ export interface AskedStore {
 
 const NOTHING: readonly never[] = [];
 
-/** Asks a store whose counts are on servers: in one call where all units are in one slot. Rejects with the store's error. */
+/**
+ * Asks a store whose counts are on servers: in one call where all units are in one slot, as far as is known. A call that shows
+ * that they are not did nothing, and is asked again over the slots in what is left of the time. Rejects with the store's error.
+ */
 export function askStore(
   asked: AskedStore,
   units: readonly GroupUnit[],
@@ -44,21 +47,17 @@ export function askStore(
   charge: boolean,
 ): Promise<Answer> {
   const mode = charge ? "charge" : "peek";
-  const slots = units.length === 1 ? [units] : bySlot(units, asked.remote);
-  if (slots.length === 1) return askOneSlot(asked, units, cost, mode);
-  return new AcrossSlots(asked, slots, cost).decide(mode);
-}
-
-/** Units that can go in one call, together. */
-export function bySlot<U extends Unit>(units: readonly U[], remote: Remote): readonly U[][] {
-  const slots = new Map<number, U[]>();
-  for (const unit of units) {
-    const slot = remote.slotOf(unit.key);
-    const together = slots.get(slot);
-    if (together === undefined) slots.set(slot, [unit]);
-    else together.push(unit);
-  }
-  return [...slots.values()];
+  if (units.length === 1) return askOneSlot(asked, units, cost, mode);
+  const { timeoutMs } = asked.watch;
+  const slots = bySlot(units, asked.remote);
+  if (slots.length > 1) return new AcrossSlots(asked, slots, cost).decide(mode, timeoutMs);
+  const sent = performance.now();
+  return askOneSlot(asked, units, cost, mode).catch((error: unknown) => {
+    const found = bySlotAfter(error, units, asked.remote);
+    if (found === undefined) throw error;
+    const leftMs = timeoutMs - (performance.now() - sent);
+    return new AcrossSlots(asked, found, cost).decide(mode, leftMs);
+  });
 }
 
 function askOneSlot(

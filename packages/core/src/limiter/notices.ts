@@ -15,6 +15,9 @@ export interface Notices {
 
 const TELL_AGAIN_MS = 3_600_000;
 
+/** These name a slot and a server, and are one trouble whichever those are. */
+const REDIRECTION = /^(?:MOVED|ASK) .*/s;
+
 /** Words of one code without end, each different, are no use to anybody. */
 const MANY_WORDS = 20;
 
@@ -40,7 +43,8 @@ export function createNotices(): Notices {
 
     tellOnce(error) {
       // What the server says, and not whose keys it is about.
-      const words = error.cause instanceof Error ? error.cause.message : "";
+      const cause = error.cause instanceof Error ? error.cause.message : "";
+      const words = cause.replace(REDIRECTION, "");
       const now = performance.now();
       const before = told.get(error.code) ?? new Map<string, number>();
       told.set(error.code, before);

@@ -10,6 +10,8 @@ export interface ClientPort {
 export interface IoredisLike {
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  /** Not called. node-redis 3 and REST clients have the other two, with other arguments, and not this one. */
+  defineCommand(...args: never[]): unknown;
 }
 
 interface ScriptArguments {
@@ -21,6 +23,8 @@ interface ScriptArguments {
 export interface NodeRedisLike {
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
   eval(source: string, options: ScriptArguments): Promise<unknown>;
+  /** Not called. Legacy clients, which return no promises, do not have it, nor do those of node-redis 4. */
+  withTypeMapping(...args: never[]): unknown;
 }
 
 /** A Redis client that Headgate can use, recognised by its methods. */
@@ -44,18 +48,30 @@ export function fromClient(client: RedisClient): ClientPort {
   }
   throw new HeadgateError(
     "HEADGATE_UNKNOWN_CLIENT",
-    `redisStore takes a client of ioredis, iovalkey or node-redis (client, pool, cluster, sentinel), got ${formatKind(client)} without their methods`,
+    `redisStore takes a client of ioredis, iovalkey or node-redis (client, pool, cluster, sentinel), got ${describe(client)}`,
   );
 }
 
 function isNodeRedis(client: unknown): client is NodeRedisLike {
-  return hasMethods(client, "evalSha", "eval");
+  return hasMethods(client, "evalSha", "eval", "withTypeMapping");
 }
 
 function isIoredis(client: unknown): client is IoredisLike {
-  return hasMethods(client, "evalsha", "eval");
+  return hasMethods(client, "evalsha", "eval", "defineCommand");
 }
 
+/** What a client that is none of those looks like, and what to do about it. */
+function describe(client: unknown): string {
+  if (hasMethods(client, "evalSha", "eval")) {
+    return "one that looks like node-redis 4 or a legacy client: install node-redis 5 or later, and pass what createClient() returns, without legacyMode or legacy()";
+  }
+  if (hasMethods(client, "evalsha", "eval")) {
+    return "one that looks like node-redis 3 or a REST client: use ioredis, iovalkey or node-redis 5 or later, which speak the Redis protocol and return promises";
+  }
+  return `${formatKind(client)} without their methods`;
+}
+
+/** Reads these properties and no others: a getter of a client may throw. */
 function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   return (
     typeof value === "object" &&

@@ -8,6 +8,7 @@ import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
 import type { ScriptQueues } from "./script-queues.ts";
 import { createScriptQueues } from "./script-queues.ts";
+import { isCrossSlot } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
 export interface RedisStoreOptions {
@@ -59,7 +60,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return {
     owner: client,
     prefix,
-    remote: { ...topology, lastError: errors.recent },
+    remote: {
+      ...topology,
+      isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
+      lastError: errors.recent,
+    },
     now: clock === undefined ? monotonicClock : () => readClock(clock),
     run(step, call, waiter) {
       return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { joinArguments, joinKeys, settleCalls } from "./call-batch.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ClientPort } from "./client-port.ts";
 import { createScriptRunner } from "./script-runner.ts";
-import { toStoreError } from "./store-error.ts";
+import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
 /** The calls of one step, which go together in one script where they can. */
@@ -16,7 +16,7 @@ export interface ScriptQueues {
 
 export function createScriptQueues(
   port: ClientPort,
-  { scriptOf, nodeOf }: Topology,
+  { slotOf, scriptOf, nodeOf, followsCluster, noteRefused }: Topology,
   step: Step<never>,
 ): ScriptQueues {
   const runner = createScriptRunner(port, step.script);
@@ -26,26 +26,57 @@ export function createScriptQueues(
   function queueOf(place: string): CallQueue {
     const known = queues.get(place);
     if (known !== undefined) return known;
-    const queue: CallQueue = new CallQueue(sendTogether, () => {
+    const send = (calls: readonly PendingCall[]): Promise<void> => sendTogether(place, calls);
+    const queue: CallQueue = new CallQueue(send, () => {
       if (place !== "" && queues.get(place) === queue) queues.delete(place);
     });
     queues.set(place, queue);
     return queue;
   }
 
-  async function sendTogether(calls: readonly PendingCall[]): Promise<void> {
+  function placeOf({ keys }: PendingCall): string {
+    return scriptOf(keys[0] as string);
+  }
+
+  function add(call: PendingCall): void {
+    queueOf(placeOf(call)).add(call);
+  }
+
+  async function sendTogether(place: string, calls: readonly PendingCall[]): Promise<void> {
     const keys = joinKeys(calls);
+    const first = keys[0] as string;
+    if (scriptOf(first) !== place) {
+      // The server was found to have slots while these waited.
+      for (const call of calls) add(call);
+      return;
+    }
     try {
-      const reply = await runner.run(nodeOf(keys[0] as string), keys, joinArguments(calls));
+      const reply = await runner.run(nodeOf(first), keys, joinArguments(calls));
       settleCalls(step.name, calls, reply);
     } catch (error) {
-      const reason = toStoreError(error);
-      for (const call of calls) call.reject(reason);
+      failTogether(calls, error);
     }
   }
 
+  /** Calls that were refused because of each other's slots are made again, in scripts of their own now. */
+  function failTogether(calls: readonly PendingCall[], error: unknown): void {
+    const keys = joinKeys(calls);
+    if (isServerError(error, "CROSSSLOT")) noteRefused(keys);
+    const goApart = !areInOneSlot(keys) || new Set(calls.map(placeOf)).size > 1;
+    const reason = toStoreError(error, followsCluster);
+    for (const call of calls) {
+      if (isCrossSlot(error) && goApart && areInOneSlot(call.keys)) add(call);
+      else call.reject(reason);
+    }
+  }
+
+  function areInOneSlot(keys: readonly string[]): boolean {
+    const slot = slotOf(keys[0] as string);
+    return keys.every((key) => slotOf(key) === slot);
+  }
+
   return {
-    add: (call) => queueOf(scriptOf(call.keys[0] as string)).add(call),
+    add,
     hasten() {
       for (const queue of queues.values()) queue.hasten();
     },

@@ -17,10 +17,10 @@ const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
 /**
  * Runs a script by its digest, and by its text where the server does not know it.
  *
- * Only NOSCRIPT and TRYAGAIN are answered by another call, because they alone say for certain that nothing happened. After
- * NOSCRIPT it is the same call as EVAL: routed by its key and atomic, it also loads the script on the node that lacked it,
- * where SCRIPT LOAD on a cluster would reach another. While one EVAL of a node is under way the others wait for it and ask
- * by digest again.
+ * Only NOSCRIPT and TRYAGAIN are answered by another call here, because they say for certain that nothing happened. (So does
+ * CROSSSLOT, after which script-queues.ts makes the calls in other scripts.) After NOSCRIPT it is the same call as EVAL: routed
+ * by its key and atomic, it also loads the script on the node that lacked it, where SCRIPT LOAD on a cluster would reach
+ * another. While one EVAL of a node is under way the others wait for it and ask by digest again.
  */
 export function createScriptRunner(port: ClientPort, script: LuaSource): ScriptRunner {
   /** By node: settles when the EVAL under way there, and those that wait for it, have. */

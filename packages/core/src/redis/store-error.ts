@@ -20,23 +20,36 @@ const PASSING = /^ERR (max number of clients|.*Script killed)/;
 /** Redis before 7 puts an error of a script behind words of its own: `ERR Error running script (...): ... -READONLY ...`. */
 const WRAPPED = /^ERR Error running script .*: -?([A-Z]+) /;
 
+/** A server of a cluster says so where another one has the keys. */
+const ELSEWHERE = /^(?:MOVED|ASK) /;
+
 /**
- * What a client's error means for the store. Its words may name servers, and messages may reach a client of the application:
- * they stand in the cause. Errors of Headgate's own stay what they are.
+ * What a client's error means for the store; `followsCluster` says whether the client goes where MOVED and ASK send it. Its
+ * words may name servers, and messages may reach a client of the application: they stand in the cause. Errors of Headgate's
+ * own stay what they are.
  */
-export function toStoreError(error: unknown): HeadgateError {
+export function toStoreError(error: unknown, followsCluster: boolean): HeadgateError {
   if (codeOf(error) !== undefined) return error as HeadgateError;
   const reason = reasonOf(error);
-  const [code, message] = meaningOf(reason);
+  const [code, message] = meaningOf(reason, followsCluster);
   return new HeadgateError(code, message, { cause: withoutCommand(error, reason) });
 }
 
-function meaningOf(reason: string): [code: HeadgateErrorCode, message: string] {
+function meaningOf(
+  reason: string,
+  followsCluster: boolean,
+): [code: HeadgateErrorCode, message: string] {
   if (reason.startsWith("TRYAGAIN")) {
     return ["HEADGATE_SLOT_UNAVAILABLE", "the keys of this subject are being moved"];
   }
   if (reason.startsWith("CLUSTERDOWN Hash slot not served")) {
     return ["HEADGATE_SLOT_UNAVAILABLE", "no server has the slot of this subject"];
+  }
+  if (!followsCluster && ELSEWHERE.test(reason)) {
+    return [
+      "HEADGATE_STORE_MISCONFIGURED",
+      "the server belongs to a cluster in which another server has the keys of this subject, and a client of one server does not follow it there: use a client for clusters, new Cluster(...) of ioredis or createCluster(...) of node-redis",
+    ];
   }
   if (isMisconfigured(reason)) {
     return ["HEADGATE_STORE_MISCONFIGURED", "the store refuses to take decisions as it is set up"];
@@ -47,6 +60,14 @@ function meaningOf(reason: string): [code: HeadgateErrorCode, message: string] {
 /** The code in front of a server's message is the same everywhere; the words after it are not. */
 export function isServerError(error: unknown, code: string): boolean {
   return error instanceof Error && error.message.startsWith(code);
+}
+
+/**
+ * Whether a server refused a script because its keys are in several slots, before the script ran: so nothing has happened. A
+ * script that is refused a key while it runs may have written others; servers then name the script.
+ */
+export function isCrossSlot(error: unknown): boolean {
+  return isServerError(error, "CROSSSLOT") && !/script/i.test((error as Error).message);
 }
 
 function isMisconfigured(reason: string): boolean {

@@ -24,6 +24,32 @@ test("a client of one server has one slot and one nameless node, and nothing to 
   topology.refresh(new Set([""]));
 });
 
+describe("a server that was found to have slots", () => {
+  test("has those of the specification, one for a script", () => {
+    const { slotOf, nodeOf, scriptOf, noteRefused } = topologyOf({ status: "ready" });
+    const place = scriptOf("hg:{foo}:api");
+    expect(scriptOf("hg:{bar}:api")).toBe(place);
+    noteRefused(["hg:{foo}:api", "hg:{bar}:api"]);
+    expect([slotOf("hg:{foo}:api"), nodeOf("hg:{foo}:api")]).toEqual([FOO, ""]);
+    expect(scriptOf("hg:{foo}:api")).toBe(scriptOf("hg:{foo}:other"));
+    expect(scriptOf("hg:{foo}:api")).not.toBe(scriptOf("hg:{bar}:api"));
+    expect(scriptOf("hg:{foo}:api")).not.toBe(place);
+  });
+
+  test("has them for all stores on its client, and not on others", () => {
+    const client = { status: "ready", options: {} };
+    topologyOf(client).noteRefused(["foo", "bar"]);
+    expect(topologyOf(client).slotOf("foo")).toBe(FOO);
+    expect(topologyOf({ ...client }).slotOf("foo")).toBe(0);
+  });
+
+  test("is asked with what ioredis puts in front of a key", () => {
+    const tagged = topologyOf({ status: "ready", options: { keyPrefix: "{foo}:" } });
+    tagged.noteRefused(["hg:{somebody}:api"]);
+    expect(tagged.slotOf("hg:{somebody}:api")).toBe(FOO);
+  });
+});
+
 describe.each([
   ["ioredis", ["10.0.0.1:7000", "10.0.0.2:7000"]],
   ["node-redis", { master: { address: "10.0.0.1:7000" }, replicas: [] }],

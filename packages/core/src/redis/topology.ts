@@ -11,7 +11,6 @@ interface Master {
 /** How the client of a cluster shows where slots are. */
 interface ClusterLike {
   readonly slots: readonly SlotOwner[];
-  readonly options?: { readonly keyPrefix?: string };
   /** ioredis and iovalkey: reads the table anew from any server that answers within a second. */
   refreshSlotsCache?(callback: () => void): void;
   /** node-redis: reads it anew from the server of a client. */
@@ -23,20 +22,19 @@ interface ClusterLike {
 /** Which server answers for a key, and what can be asked of it in one script. */
 export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> {
   /**
-   * Equal for keys that may go in one script: any where there is one server. On a cluster, where few keys share a slot, only
-   * a key with itself: while a slot is moved, some keys of a script may be here and some there, and that is TRYAGAIN, which
-   * ioredis hears for 1.6 s before it tells.
+   * Equal for keys that may go in one script. With a plain client any may, until its server is known to have slots, and then
+   * those of one slot. With a cluster's, where few keys share a slot, only a key with itself: while a slot is moved, some keys
+   * of a script may be here and some there, and that is TRYAGAIN, which ioredis hears for 1.6 s before it tells.
    */
   scriptOf(key: string): string;
+  /** Whether the client goes where MOVED and ASK send it. */
+  readonly followsCluster: boolean;
+  /** Notes that the server refused a script because of the slots of its keys. */
+  noteRefused(keys: readonly string[]): void;
 }
 
-/** A client that is no cluster's has one server, whatever stands behind it. */
-const ONE_SERVER: Topology = {
-  slotOf: () => 0,
-  nodeOf: () => "",
-  scriptOf: () => "",
-  refresh() {},
-};
+/** Of clients that are no cluster's: what was learned of a server holds for all stores on its client. */
+const plainTopologies = new WeakMap<object, Topology>();
 
 /** How a client of ioredis or iovalkey looks that asks Sentinels for the primary. */
 interface SentinelLike {
@@ -50,17 +48,51 @@ const RECONNECT_MS = 5_000;
 
 /** Reads a client's own table of slots, which the client keeps up to date. */
 export function topologyOf(client: object): Topology {
-  if (isSentinel(client)) return { ...ONE_SERVER, refresh: reconnects(client) };
-  if (!isCluster(client)) return ONE_SERVER;
-  // What ioredis puts in front of each key may hold a hash tag.
-  const keyPrefix = client.options?.keyPrefix ?? "";
-  const slotOf = (key: string): number => calculateSlot(keyPrefix + key);
+  if (!isCluster(client)) return plainTopologyOf(client);
+  const slotOf = slotsOf(client);
   return {
     slotOf,
     nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
     scriptOf: (key) => key,
+    followsCluster: true,
+    noteRefused() {},
     refresh: refreshes(client),
   };
+}
+
+/**
+ * A client that is no cluster's has one server. That may be in cluster mode and have all slots, as many managed services
+ * offer: it takes every key, but no script with keys of several slots. Neither client nor server says so before the first
+ * such script is refused. A proxy may have slots of its own; where it refuses keys of one slot, each goes by itself.
+ */
+function plainTopologyOf(client: object): Topology {
+  const known = plainTopologies.get(client);
+  if (known !== undefined) return known;
+  const slotOf = slotsOf(client);
+  let together: "all" | "slot" | "key" = "all";
+  const topology: Topology = {
+    slotOf: (key) => (together === "all" ? 0 : slotOf(key)),
+    nodeOf: () => "",
+    scriptOf(key) {
+      if (together === "all") return "";
+      return together === "slot" ? String(slotOf(key)) : key;
+    },
+    followsCluster: false,
+    noteRefused(keys) {
+      if (new Set(keys.map(slotOf)).size === 1) together = "key";
+      else if (together === "all") together = "slot";
+    },
+    refresh: isSentinel(client) ? reconnects(client) : () => {},
+  };
+  plainTopologies.set(client, topology);
+  return topology;
+}
+
+/** What ioredis puts in front of each key may hold a hash tag. */
+function slotsOf(client: object): (key: string) => number {
+  const { options } = client as { readonly options?: { readonly keyPrefix?: string } };
+  const keyPrefix = options?.keyPrefix ?? "";
+  return (key) => calculateSlot(keyPrefix + key);
 }
 
 /**

@@ -34,8 +34,16 @@ export interface Step<Call> {
 
 /** What a store knows of the servers on which it counts, and which may be away. */
 export interface Remote {
-  /** The cluster slot of a key. Keys of one slot can go in one call. */
+  /**
+   * The cluster slot of a key. Keys of one slot can go in one call. Where it is not known that the server has slots, all keys
+   * are in one, until a call is refused for it.
+   */
   slotOf(key: string): number;
+  /**
+   * Whether a call failed because its keys turned out to be in several slots, which `slotOf` tells apart from now on. Nothing
+   * was done, so it may be asked again in parts.
+   */
+  isAcrossSlots(error: unknown): boolean;
   /** The server that answers for a key, as the client knows it now; empty where there is one only, or none is known yet. */
   nodeOf(key: string): string;
   /** Asks the client to find out anew which server has which keys, and not to ask those that are down. */

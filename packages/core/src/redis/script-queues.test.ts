@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { probe } from "../store/probe.ts";
+import { createScriptQueues } from "./script-queues.ts";
+import { topologyOf } from "./topology.ts";
+
+const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
+
+/** A server that answers each script as it is told, and the queues of a plain client of it. */
+function start(answer: (keys: readonly string[]) => Promise<unknown>) {
+  const sent: (readonly string[])[] = [];
+  const run = (_: string, keys: readonly string[]): Promise<unknown> => {
+    sent.push(keys);
+    return answer(keys);
+  };
+  const { add } = createScriptQueues({ evalsha: run, eval: run }, topologyOf({}), probe);
+  const ask = (...keys: string[]): Promise<readonly number[]> =>
+    new Promise((resolve, reject) => {
+      add({
+        keys,
+        parameters: [],
+        replySize: 1,
+        weight: 1,
+        clock: "",
+        waiter: undefined,
+        resolve,
+        reject,
+      });
+    });
+  return { sent, ask };
+}
+
+/** A server in cluster mode: a key's slot is its hash tag's. */
+async function answerBySlot(keys: readonly string[]): Promise<number[]> {
+  if (new Set(keys.map((key) => key.slice(0, 3))).size > 1) throw new Error(REFUSAL);
+  return [7, ...keys.map(() => 1)];
+}
+
+test("calls that were refused for each other's slots are made again by slot, in their order", async () => {
+  const { sent, ask } = start(answerBySlot);
+  const keys = ["{a}1", "{b}1", "{a}2", "{c}1", "{b}2"];
+  const replies = await Promise.all(keys.map((key) => ask(key)));
+  expect(replies).toEqual(keys.map(() => [7, 1]));
+  expect(sent).toEqual([keys, ["{a}1", "{a}2"], ["{b}1", "{b}2"], ["{c}1"]]);
+});
+
+test("what waits when the slots are found out is not refused first", async () => {
+  let refuse = (): void => {};
+  const refused = new Promise<void>((resolve) => {
+    refuse = resolve;
+  });
+  const { sent, ask } = start(async (keys) => {
+    if (keys.length > 1) await refused;
+    return answerBySlot(keys);
+  });
+  const first = [ask("{a}1"), ask("{b}1")];
+  await new Promise(setImmediate);
+  const later = [ask("{c}1"), ask("{d}1")];
+  // They wait for the end of this turn, in the queue of all keys.
+  refuse();
+  await Promise.all([...first, ...later]);
+  expect(sent.filter((keys) => keys.length > 1)).toEqual([["{a}1", "{b}1"]]);
+});
+
+test("a call whose own keys are in several slots fails alone", async () => {
+  const { ask } = start(answerBySlot);
+  const [one, across, other] = await Promise.allSettled([
+    ask("{a}1"),
+    ask("{a}2", "{b}2"),
+    ask("{b}1"),
+  ]);
+  expect([one?.status, other?.status]).toEqual(["fulfilled", "fulfilled"]);
+  expect(across).toMatchObject({
+    reason: { code: "HEADGATE_STORE_MISCONFIGURED", cause: { message: REFUSAL } },
+  });
+});
+
+test("a server that has slots of its own is asked for one key at a time, and no call that succeeds alone fails", async () => {
+  const { sent, ask } = start(async (keys) => {
+    if (new Set(keys).size > 1) throw new Error(REFUSAL);
+    return [7, ...keys.map(() => 1)];
+  });
+  const keys = ["{a}1", "{b}1", "{a}2", "{a}1"];
+  expect(await Promise.all(keys.map((key) => ask(key)))).toEqual(keys.map(() => [7, 1]));
+  const before = sent.length;
+  await Promise.all(keys.map((key) => ask(key)));
+  expect(sent.slice(before).sort()).toEqual([["{a}1", "{a}1"], ["{a}2"], ["{b}1"]]);
+});
+
+test("a server that refuses every script is not asked without end", async () => {
+  const { sent, ask } = start(async () => {
+    throw new Error(REFUSAL);
+  });
+  const asked = await Promise.allSettled(["{a}1", "{b}1", "{a}2"].map((key) => ask(key)));
+  expect(asked.map(({ status }) => status)).toEqual(new Array(3).fill("rejected"));
+  expect(sent.length).toBeLessThan(9);
+});
+
+test("calls of a script that was refused a key while it ran are not made again, and the next ones go by slot", async () => {
+  const { sent, ask } = start(async (keys) => {
+    await answerBySlot(keys).catch(() => {
+      throw new Error(`${REFUSAL} (context='within LUA script')`);
+    });
+    return [7, ...keys.map(() => 1)];
+  });
+  const both = (): Promise<PromiseSettledResult<unknown>[]> =>
+    Promise.allSettled([ask("{a}1"), ask("{b}1")]);
+  expect((await both()).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(sent).toHaveLength(1);
+  expect((await both()).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+});

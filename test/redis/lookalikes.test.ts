@@ -1,0 +1,87 @@
+import { createRequire } from "node:module";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { Redis as Upstash } from "@upstash/redis";
+import * as nodeRedis from "redis";
+import * as nodeRedis4 from "redis4";
+import * as nodeRedis5 from "redis5";
+import { expect, expectTypeOf, inject, onTestFinished, test } from "vitest";
+
+/** node-redis 3 has no types of its own. */
+interface NodeRedis3 {
+  createClient(socket: string): { end(flush: boolean): void };
+}
+
+const require = createRequire(import.meta.url);
+const nodeRedis3 = require("redis3") as NodeRedis3;
+const rootNodes = [{ url: "redis://127.0.0.1:1" }];
+
+/** Clients with methods to run scripts, which take other arguments or promise nothing, and what to do about each. */
+const lookalikes: Record<string, [make: () => unknown, remedy: string]> = {
+  "node-redis 3": [
+    () => {
+      const client = nodeRedis3.createClient(inject("redisSocket"));
+      onTestFinished(() => client.end(true));
+      return client;
+    },
+    "use ioredis, iovalkey or node-redis 5 or later",
+  ],
+  "node-redis 4": [() => nodeRedis4.createClient(), "install node-redis 5 or later"],
+  "node-redis 4, cluster": [
+    () => nodeRedis4.createCluster({ rootNodes }),
+    "install node-redis 5 or later",
+  ],
+  "node-redis 4 with legacyMode": [
+    () => nodeRedis4.createClient({ legacyMode: true }),
+    "install node-redis 5 or later",
+  ],
+  "node-redis 4 with legacyMode, v4": [
+    () => nodeRedis4.createClient({ legacyMode: true }).v4,
+    "install node-redis 5 or later",
+  ],
+  "node-redis 5, legacy()": [
+    () => nodeRedis5.createClient().legacy(),
+    "pass what createClient() returns, without legacyMode or legacy()",
+  ],
+  "node-redis 6, legacy()": [
+    () => nodeRedis.createClient().legacy(),
+    "pass what createClient() returns, without legacyMode or legacy()",
+  ],
+  "@upstash/redis": [
+    () => new Upstash({ url: "https://redis.example.com", token: "secret" }),
+    "use ioredis, iovalkey or node-redis 5 or later",
+  ],
+};
+
+test.each(Object.entries(lookalikes))(
+  "%s is refused when the store is made, and not degraded for ever",
+  (_, [make, remedy]) => {
+    const client = make() as RedisClient;
+    expect(() => redisStore(client)).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_UNKNOWN_CLIENT",
+        message: expect.stringContaining(remedy),
+      }),
+    );
+    expect(() => redisStore(client)).not.toThrow(/secret|example/);
+  },
+);
+
+test("what is refused does not compile either", () => {
+  expectTypeOf(nodeRedis4.createClient()).not.toExtend<RedisClient>();
+  expectTypeOf(nodeRedis.createClient().legacy()).not.toExtend<RedisClient>();
+  expectTypeOf<Upstash>().not.toExtend<RedisClient>();
+  expectTypeOf(nodeRedis.createClient()).toExtend<RedisClient>();
+});
+
+test("a client is asked for no property but those that are looked for: a getter of another may throw", () => {
+  const asked = new Set<PropertyKey>();
+  const client = new Proxy(nodeRedis4.createClient(), {
+    get(target, name, receiver) {
+      asked.add(name);
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  expect(() => redisStore(client as unknown as RedisClient)).toThrow(/node-redis 5 or later/);
+  expect([...asked].sort()).toEqual(["eval", "evalSha", "evalsha", "withTypeMapping"]);
+});
