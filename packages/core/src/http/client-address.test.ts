@@ -4,6 +4,17 @@ import { addressSubject, DEFAULT_IPV6_PREFIX } from "./client-address.ts";
 
 const ipv4 = fc.nat(0xffffffff).map(BigInt);
 
+/** The first 96 bits of addresses that hold an IPv4 client, by who writes an address so. */
+const IPV4_NETWORKS = {
+  "IPv4-mapped": 0xffffn,
+  SIIT: 0xffff0000n,
+  NAT64: fromGroups([0x64, 0xff9b, 0, 0, 0, 0]),
+};
+
+function isIpv4InIpv6(address: bigint): boolean {
+  return Object.values(IPV4_NETWORKS).includes(address >> 32n);
+}
+
 /** Eight groups, with the zeros and ones that make notations differ; some are little more than an IPv4 address. */
 const ipv6 = fc
   .oneof(
@@ -18,7 +29,7 @@ const ipv6 = fc
     },
     { arbitrary: ipv4, weight: 1 },
   )
-  .filter((address) => address >> 32n !== 0xffffn);
+  .filter((address) => !isIpv4InIpv6(address));
 
 function fromGroups(groups: readonly number[]): bigint {
   return groups.reduce((sum, group) => (sum << 16n) | BigInt(group), 0n);
@@ -109,15 +120,31 @@ describe("an IPv4 address", () => {
     "::ffff:102:304%1",
     "[::ffff:1.2.3.4]",
     "[::ffff:1.2.3.4]:5678",
-  ])("is not one bucket for all because it comes as %s", (mapped) => {
-    for (const prefix of [1, 32, 64, 96, 128])
-      expect(addressSubject(mapped, prefix)).toBe("1.2.3.4");
+    "::ffff:0:1.2.3.4",
+    "::FFFF:0:102:304",
+    "0:0:0:0:ffff:0:1.2.3.4",
+    "::ffff:0:1.2.3.4%eth0",
+    "[::ffff:0:102:304]:5678",
+    "64:ff9b::1.2.3.4",
+    "64:ff9b::102:304",
+    "64:FF9B::0102:0304",
+    "0064:ff9b:0:0:0:0:1.2.3.4",
+    "64:ff9b::1.2.3.4%eth0",
+    "[64:ff9b::1.2.3.4]",
+    "[64:ff9b::102:304]:5678",
+  ])("is not one bucket for all because it comes as %s", (held) => {
+    for (const prefix of [1, 32, 64, 96, 128]) expect(addressSubject(held, prefix)).toBe("1.2.3.4");
   });
 
-  test.prop([ipv4, notation, fc.integer({ min: 1, max: 128 })])(
-    "is itself in every mapped notation, whatever the prefix of IPv6",
-    (address, how, prefix) => {
-      expect(addressSubject(write((0xffffn << 32n) | address, how), prefix)).toBe(dotted(address));
+  test.prop([
+    fc.constantFrom(...Object.values(IPV4_NETWORKS)),
+    ipv4,
+    notation,
+    fc.integer({ min: 1, max: 128 }),
+  ])(
+    "is itself in every notation of IPv6 that holds it, whatever the prefix",
+    (network, address, how, prefix) => {
+      expect(addressSubject(write((network << 32n) | address, how), prefix)).toBe(dotted(address));
     },
   );
 });
@@ -147,14 +174,25 @@ describe("an IPv6 address", () => {
     expect(addressSubject("2001:db8:0:1::1.2.3.4")).not.toBe(subject);
   });
 
-  test("with an IPv4 address in it that is not mapped is no IPv4 address", () => {
+  test("that ends like an IPv4 address, in a network that holds none, is no IPv4 address", () => {
     expect(addressSubject("::1.2.3.4")).toBe("::/64");
     expect(addressSubject("::1.2.3.4", 128)).toBe("::102:304");
-    expect(addressSubject("::ffff:0:1.2.3.4")).toBe("::/64");
-    expect(addressSubject("64:ff9b::1.2.3.4")).toBe("64:ff9b::/64");
     expect(addressSubject("::fffe:1.2.3.4")).toBe("::/64");
     expect(addressSubject("1::ffff:1.2.3.4")).toBe("1::/64");
+    expect(addressSubject("::fffe:0:1.2.3.4")).toBe("::/64");
+    expect(addressSubject("64:ff9a::1.2.3.4")).toBe("64:ff9a::/64");
+    // The prefix of RFC 8215 is for a network's own use: where in it an IPv4 address is, only that network knows.
+    expect(addressSubject("64:ff9b:1::1.2.3.4")).toBe("64:ff9b:1::/64");
   });
+
+  test.prop([fc.constantFrom(...Object.values(IPV4_NETWORKS)), fc.nat(95), ipv4, notation])(
+    "is not taken for an IPv4 client where one bit of the network differs",
+    (network, bit, end, how) => {
+      const other = network ^ (1n << BigInt(bit));
+      fc.pre(!isIpv4InIpv6(other << 32n));
+      expect(addressSubject(write((other << 32n) | end, how))).toMatch(/:.*\/64$/);
+    },
+  );
 
   test("is itself at a prefix of 128, and its highest bit at a prefix of 1", () => {
     expect(addressSubject("2001:DB8::0001%eth0", 128)).toBe("2001:db8::1");
@@ -181,7 +219,7 @@ describe("an IPv6 address", () => {
     "shares a subject exactly with those whose leading bits are the same",
     (one, stranger, bit, isNear, how, howOther, prefix) => {
       const other = isNear ? one ^ (1n << BigInt(bit)) : stranger;
-      fc.pre(other >> 32n !== 0xffffn);
+      fc.pre(!isIpv4InIpv6(other));
       const areOne = networkOf(one, prefix) === networkOf(other, prefix);
       const subjects = [
         addressSubject(write(one, how), prefix),
