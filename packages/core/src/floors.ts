@@ -2,6 +2,7 @@
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { codeOf, formatKind, formatNumber, formatReceived } from "./errors.ts";
 export { escapePart, escapeSubject, fingerprint } from "./key.ts";
+export { onceAborted } from "./limiter/abort-listeners.ts";
 export { readFailureOptions } from "./limiter/failure-options.ts";
 export type { NameClaim } from "./limiter/names.ts";
 export { claimName, requireName } from "./limiter/names.ts";

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -192,6 +193,45 @@ describe("wait", () => {
     expect(seen).toEqual(["late: HEADGATE_WAIT_TIMEOUT"]);
     expect(add.mock.calls).toHaveLength(2);
     expect(remove.mock.calls.length).toBe(add.mock.calls.length);
+  });
+
+  test("does not warn of a leak when many wait with one signal, and all of them hear it", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1h" }));
+    await limiter.consume("u");
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = Array.from({ length: 50 }, (_, i) => limiter.wait(`u${i % 2 || ""}`, { signal }));
+    await expect(calls[1]).resolves.toMatchObject({ allowed: true });
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    controller.abort("shutdown");
+    const ends = await Promise.allSettled(calls);
+    expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(49);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
+  test("leaves nothing behind on a signal that outlives it, however it ended", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    const { signal } = new AbortController();
+    const ended: WeakRef<object>[] = [];
+    const keep = (call: Promise<unknown>): void => {
+      call.catch(() => {});
+      ended.push(new WeakRef(call));
+    };
+    keep(limiter.wait("admitted", { signal }));
+    keep(limiter.wait("admitted", { signal }));
+    keep(limiter.wait("admitted", { signal, timeout: 1 }));
+    await limiter.consume("late");
+    keep(limiter.wait("late", { signal, timeout: 1 }));
+    await pass(1_000);
+    await limiter.consume("closed");
+    keep(limiter.wait("closed", { signal }));
+    await pass(0);
+    await limiter.close();
+    await pass(1);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    collectGarbage();
+    // The last one may still stand in a register.
+    expect(ended.filter((call) => call.deref() !== undefined).length).toBeLessThanOrEqual(1);
   });
 
   test("one who left at the head does not hold up the others", async () => {

@@ -1,5 +1,6 @@
 import type { Decision } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
+import { onceAborted } from "./abort-listeners.ts";
 
 /** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -112,7 +113,7 @@ export function createWaitQueue(
           waiter.settled = true;
           waiting -= 1;
           cancelTimeout();
-          signal?.removeEventListener("abort", abort);
+          forgetSignal?.();
           line.leave(waiter);
         };
         const waiter: Waiter = {
@@ -129,8 +130,7 @@ export function createWaitQueue(
             reject(error);
           },
         };
-        const abort = (): void => waiter.reject(signal?.reason);
-        signal?.addEventListener("abort", abort);
+        const forgetSignal = signal && onceAborted(signal, () => waiter.reject(signal.reason));
         const cancelTimeout = schedule(timeoutMs, () =>
           waiter.reject(
             new HeadgateError("HEADGATE_WAIT_TIMEOUT", `not admitted within ${timeoutMs} ms`),

@@ -9,8 +9,8 @@ export function onceAborted(signal: AbortSignal, callback: () => void): () => vo
   const callbacks = waiting.get(signal) ?? listenTo(signal);
   callbacks.add(callback);
   return () => {
-    callbacks.delete(callback);
-    if (callbacks.size > 0) return;
+    // A second time it must not take the listener away from those who came since.
+    if (!callbacks.delete(callback) || callbacks.size > 0) return;
     waiting.delete(signal);
     signal.removeEventListener("abort", tellAll);
   };

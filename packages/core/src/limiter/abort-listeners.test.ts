@@ -1,0 +1,56 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { onceAborted } from "./abort-listeners.ts";
+
+/** A signal, and how many listeners it has. */
+function start() {
+  const controller = new AbortController();
+  const { signal } = controller;
+  return { controller, signal, listeners: () => getEventListeners(signal, "abort").length };
+}
+
+describe("those who wait for one signal", () => {
+  test("share one listener, which goes when the last of them leaves", () => {
+    const { signal, listeners } = start();
+    const leave = Array.from({ length: 50 }, () => onceAborted(signal, () => {}));
+    expect(listeners()).toBe(1);
+    for (const one of leave.splice(1)) one();
+    expect(listeners()).toBe(1);
+    leave[0]?.();
+    expect(listeners()).toBe(0);
+  });
+
+  test("are all called, in their order, once, except who left", () => {
+    const { controller, signal, listeners } = start();
+    const called: string[] = [];
+    const leave = ["a", "b", "c"].map((name) => onceAborted(signal, () => called.push(name)));
+    leave[1]?.();
+    controller.abort();
+    expect(called).toEqual(["a", "c"]);
+    for (const one of leave) one();
+    expect(listeners()).toBe(0);
+  });
+
+  test("may leave while they are called", () => {
+    const { controller, signal } = start();
+    const called: string[] = [];
+    const leave = onceAborted(signal, () => {
+      called.push("a");
+      leave();
+    });
+    onceAborted(signal, () => called.push("b"));
+    controller.abort();
+    expect(called).toEqual(["a", "b"]);
+  });
+
+  test("are called after others have left twice", () => {
+    const { controller, signal } = start();
+    const called: string[] = [];
+    const leave = onceAborted(signal, () => called.push("gone"));
+    leave();
+    onceAborted(signal, () => called.push("here"));
+    leave();
+    controller.abort();
+    expect(called).toEqual(["here"]);
+  });
+});
