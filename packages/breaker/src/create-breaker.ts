@@ -96,7 +96,7 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
 
   const registry = new LinkRegistry(
     settings.maxTargets,
-    (target) => new TargetLink(target, keysOf(target), context),
+    (targetName, target) => new TargetLink(targetName, keysOf(target), context),
   );
   return {
     of: (target) => registry.of(target),

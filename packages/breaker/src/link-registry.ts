@@ -1,34 +1,37 @@
 import { LRUCache } from "lru-cache";
 import type { TargetLink } from "./target-link.ts";
+import { copyOfText, nameOfTarget } from "./target-name.ts";
 
 /**
  * The links of a breaker: the last used ones, and those that somebody holds, so that a target has one link at a time,
- * however many are named.
+ * however many are named, and however long their names are.
  */
 export class LinkRegistry {
-  readonly #make: (target: string) => TargetLink;
+  readonly #make: (name: string, target: string) => TargetLink;
   readonly #lastUsed: LRUCache<string, TargetLink>;
   readonly #known = new Map<string, WeakRef<TargetLink>>();
-  readonly #gone = new FinalizationRegistry<string>((target) => {
-    if (this.#known.get(target)?.deref() === undefined) this.#known.delete(target);
+  readonly #gone = new FinalizationRegistry<string>((name) => {
+    if (this.#known.get(name)?.deref() === undefined) this.#known.delete(name);
   });
 
-  constructor(maxTargets: number, make: (target: string) => TargetLink) {
+  /** `make` is given the name that a target goes by, which may be kept, and the target. */
+  constructor(maxTargets: number, make: (name: string, target: string) => TargetLink) {
     this.#make = make;
     this.#lastUsed = new LRUCache({ max: maxTargets });
   }
 
   of(target: string): TargetLink {
+    const name = nameOfTarget(target);
     const link =
-      this.#lastUsed.get(target) ?? this.#known.get(target)?.deref() ?? this.#add(target);
-    this.#lastUsed.set(target, link);
+      this.#lastUsed.get(name) ?? this.#known.get(name)?.deref() ?? this.#add(name, target);
+    this.#lastUsed.set(link.name, link);
     return link;
   }
 
-  #add(target: string): TargetLink {
-    const link = this.#make(target);
-    this.#known.set(target, new WeakRef(link));
-    this.#gone.register(link, target);
+  #add(name: string, target: string): TargetLink {
+    const link = this.#make(copyOfText(name), target);
+    this.#known.set(link.name, new WeakRef(link));
+    this.#gone.register(link, link.name);
     return link;
   }
 }
