@@ -14,6 +14,9 @@ import { runs } from "./hostile-texts.ts";
 
 const limits = gcra({ limit: 5, window: "1m" });
 
+/** A method as JavaScript calls it. */
+type Loose = (...args: unknown[]) => Promise<unknown>;
+
 /** Some of these properties, each right or garbage, and now and then one that does not exist. */
 function optionsOf(right: Readonly<Record<string, readonly unknown[]>>): fc.Arbitrary<object> {
   const entries = Object.entries({ ...right, bogus: [] }).map(([name, values]) => {
@@ -166,6 +169,8 @@ test.prop([garbage, garbage], runs(400))(
       () => asked.peek("ann", { cost: one } as never),
       () => asked.reset(one as never),
       () => asked.refund(one as never),
+      () => (asked.reset as Loose)("ann", one),
+      () => (asked.refund as Loose)(one, other),
       () => asked.wait("ann", { timeout: 1, ...(one as object) } as never),
       () => asked.wait("ann", { timeout: 1, signal: one } as never),
       () => asked.wait("ann", { timeout: one, cost: 6 } as never),

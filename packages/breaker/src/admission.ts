@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { formatReceived } from "@headgate/core/floors";
+import { formatReceived, rejectMore } from "@headgate/core/floors";
 import type { Outcome, Permit } from "./breaker.ts";
 import type { Settings } from "./breaker-options.ts";
 import type { OutcomeCode } from "./machine/window.ts";
@@ -78,7 +78,8 @@ export function toPermit(
     state,
     retryAfterMs,
     degraded,
-    async record(outcome, durationMs) {
+    async record(outcome, durationMs, more?: unknown) {
+      rejectMore("record(outcome, durationMs)", more);
       await admission?.end(codeOfOutcome(outcome, durationMs, slowCallMs));
     },
     async release() {

@@ -7,6 +7,8 @@ import {
   fingerprint,
   formatKind,
   formatReceived,
+  rejectCloseOptions,
+  rejectMore,
   requireName,
   requireStore,
   sharedBy,
@@ -62,14 +64,16 @@ export function createBreaker<Result = unknown>(
     name,
     ...guardTarget(links.of("default"), guard),
 
-    for(target) {
+    for(target, more?: unknown) {
       guard.requireUsable();
+      rejectMore("for(target)", more);
       return guardTarget(links.of(checkTarget(target)), guard);
     },
 
-    close() {
+    async close(...given: unknown[]) {
+      rejectCloseOptions(given);
       closing ??= close();
-      return closing;
+      await closing;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { rejectMore } from "@headgate/core/floors";
 import type { Admission } from "./admission.ts";
 import { admitCall, admitTrial, codeOfOutcome, toPermit } from "./admission.ts";
 import type { CallContext, RunOptions, Target } from "./breaker.ts";
@@ -90,8 +91,9 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       return conclude(await makeCall(call, signal, timeoutMs), admission, started, fallback);
     },
 
-    async admit() {
+    async admit(more?: unknown) {
       requireUsable();
+      rejectMore("admit()", more);
       const answer = link.answer() ?? (await link.ask());
       if (answer !== 0) {
         return toPermit(admit(answer), { ...rejected(), retryAfterMs: 0 }, slowCallMs);
@@ -100,34 +102,40 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       return toPermit(undefined, rejected(), slowCallMs);
     },
 
-    async record(outcome, durationMs) {
+    async record(outcome, durationMs, more?: unknown) {
       requireUsable();
+      rejectMore("record(outcome, durationMs)", more);
       await link.note(codeOfOutcome(outcome, durationMs, slowCallMs), -1);
     },
 
-    async snapshot() {
+    async snapshot(more?: unknown) {
       requireUsable();
+      rejectMore("snapshot()", more);
       await link.look();
       return toSnapshot(link.view);
     },
 
-    async forceOpen() {
+    async forceOpen(more?: unknown) {
       requireUsable();
+      rejectMore("forceOpen()", more);
       await link.order(FORCED_OPEN, false);
     },
 
-    async disable() {
+    async disable(more?: unknown) {
       requireUsable();
+      rejectMore("disable()", more);
       await link.order(DISABLED, false);
     },
 
-    async metricsOnly() {
+    async metricsOnly(more?: unknown) {
       requireUsable();
+      rejectMore("metricsOnly()", more);
       await link.order(METRICS_ONLY, false);
     },
 
-    async reset() {
+    async reset(more?: unknown) {
       requireUsable();
+      rejectMore("reset()", more);
       await link.order(CLOSED, true);
     },
   };

@@ -12,7 +12,7 @@ export { sharedBy } from "./limiter/shared.ts";
 export { storeFailure } from "./limiter/store-failure.ts";
 export type { StoreWatch } from "./limiter/store-watch.ts";
 export { watchStore } from "./limiter/store-watch.ts";
-export { rejectUnknownOptions } from "./options.ts";
+export { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "./options.ts";
 export type { MemoryTable } from "./store/memory-table.ts";
 export type { Moment, Remote, Step, Store } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";

@@ -1,6 +1,7 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { formatReceived } from "./errors.ts";
-import { rejectUnknownOptions } from "./options.ts";
+import { isPlainObject, rejectUnknownOptions } from "./options.ts";
 
 function refusal(received: string) {
   return expect.objectContaining({
@@ -19,6 +20,22 @@ describe("rejectUnknownOptions", () => {
     expect(() => rejectUnknownOptions("gate", options, ["a"])).toThrow(
       refusal(`gate: options must be an object, got ${formatReceived(options)}`),
     );
+  });
+
+  test.each([new AbortController().signal, new Date(), new Map([["a", 1]]), new Error("x")])(
+    "does not take %s for an object without options",
+    (options) => {
+      expect(() => rejectUnknownOptions("gate", options, ["a", "b"])).toThrow(
+        refusal("gate: options must be a plain object, which takes a, b"),
+      );
+    },
+  );
+
+  test("takes an instance of a class that has some", () => {
+    class Configured {
+      readonly a = 1;
+    }
+    expect(() => rejectUnknownOptions("gate", new Configured(), ["a"])).not.toThrow();
   });
 
   test("names an unknown option, and what there is", () => {
@@ -43,5 +60,25 @@ describe("rejectUnknownOptions", () => {
   test("sees a __proto__ that JSON wrote", () => {
     const options = JSON.parse('{"__proto__": {"a": 1}}');
     expect(() => rejectUnknownOptions("gate", options, ["a"])).toThrow(refusal('"__proto__"'));
+  });
+});
+
+describe("a plain object", () => {
+  test.each([
+    {},
+    { a: 1 },
+    Object.create(null),
+    JSON.parse('{"__proto__":1}'),
+    runInNewContext("({})"),
+  ])("is %j", (value) => {
+    expect(isPlainObject(value)).toBe(true);
+  });
+
+  test.each([
+    ...[null, undefined, 5, "text", [], () => 1, new Date(), new (class {})()],
+    Object.create({ a: 1 }),
+    runInNewContext("[]"),
+  ])("is not %s", (value) => {
+    expect(isPlainObject(value)).toBe(false);
   });
 });

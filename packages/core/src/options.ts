@@ -1,4 +1,11 @@
-import { formatReceived, HeadgateError } from "./errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
+
+/** Whether a value is what braces or JSON make, in any realm: no array, and no instance of a class. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
 
 /** Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have a property nobody reads. */
 export function rejectUnknownOptions(
@@ -13,7 +20,15 @@ export function rejectUnknownOptions(
       `${owner}: options must be an object, got ${formatReceived(options)}`,
     );
   }
-  for (const option of Object.keys(options)) {
+  const given = Object.keys(options);
+  // A signal, say, that stands where options go: it would pass for an object without any.
+  if (given.length === 0 && !isPlainObject(options)) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: options must be a plain object, which takes ${known.join(", ")}; got an object of another kind`,
+    );
+  }
+  for (const option of given) {
     if (known.includes(option)) continue;
     const hint = Object.hasOwn(hints, option)
       ? `; Headgate's way is ${hints[option]}`
@@ -23,4 +38,21 @@ export function rejectUnknownOptions(
       `${owner}: unknown option ${formatReceived(option)}${hint}`,
     );
   }
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for an argument more than a function takes, since what it asks for would be ignored. */
+export function rejectMore(signature: string, more: unknown): void {
+  if (more === undefined) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${signature} takes nothing more, got ${formatKind(more)}`,
+  );
+}
+
+/**
+ * Throws `HEADGATE_INVALID_OPTION` for options of `close`, which has none. Whatever else it is handed it must not mind: it is
+ * what shutdown hooks call, with the name of a signal, an event, a result.
+ */
+export function rejectCloseOptions([given]: readonly unknown[]): void {
+  if (isPlainObject(given)) rejectMore("close()", given);
 }

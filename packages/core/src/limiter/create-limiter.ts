@@ -1,6 +1,6 @@
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
-import { rejectUnknownOptions } from "../options.ts";
+import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
@@ -108,13 +108,15 @@ function limiterOn(
     consume: (subject, options) => decide(subject, options, true),
     peek: (subject, options) => decide(subject, options, false),
 
-    async refund(decision) {
+    async refund(decision, more?: unknown) {
       requireOpen();
+      rejectMore("refund(decision)", more);
       return decider.giveBack(decision);
     },
 
-    async reset(subject) {
+    async reset(subject, more?: unknown) {
       requireOpen();
+      rejectMore("reset(subject)", more);
       return decider.forget(namedUnitsOf(counters, subject));
     },
 
@@ -141,7 +143,8 @@ function limiterOn(
       return queue.enter(units.map(({ key }) => key).join(" "), ask, { timeoutMs, signal });
     },
 
-    async close() {
+    async close(...given: unknown[]) {
+      rejectCloseOptions(given);
       if (closed) return;
       closed = true;
       claim.release();

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { createLimiter } from "./create-limiter.ts";
+
+/** A limiter whose methods take anything, as JavaScript's do. */
+function start() {
+  const limiter = createLimiter({ limits: fixedWindow({ limit: 10, window: "1h" }) });
+  return { limiter, loose: limiter as never as Record<string, (...args: unknown[]) => unknown> };
+}
+
+function refusal(message: string) {
+  return { code: "HEADGATE_INVALID_OPTION", message };
+}
+
+describe("what a limiter would ignore is not taken", () => {
+  test("refund does not give everything back when it was told how much", async () => {
+    const { limiter, loose } = start();
+    const decision = await limiter.consume("u", { cost: 5 });
+    const message = "refund(decision) takes nothing more, got an object";
+    await expect(loose["refund"]?.(decision, { cost: 1 })).rejects.toMatchObject(refusal(message));
+    await expect(loose["refund"]?.(decision, 1)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+    });
+    // Nothing was given back, so it still can be.
+    expect(await limiter.peek("u")).toMatchObject({ remaining: 4 });
+    expect(await limiter.refund(decision)).toBe(true);
+  });
+
+  test("reset does not forget everything when it was told what", async () => {
+    const { limiter, loose } = start();
+    await limiter.consume("u");
+    const message = "reset(subject) takes nothing more, got an object";
+    await expect(loose["reset"]?.("u", { limit: "10-per-1h" })).rejects.toMatchObject(
+      refusal(message),
+    );
+    await expect(loose["reset"]?.("u", "default")).rejects.toThrow(/nothing more, got a string/);
+    expect(await limiter.reset("u")).toBe(true);
+  });
+
+  test("an argument that was left out is none", async () => {
+    const { limiter, loose } = start();
+    const decision = await limiter.consume("u", undefined);
+    expect(await loose["refund"]?.(decision, undefined)).toBe(true);
+    expect(await loose["reset"]?.("u", undefined)).toBe(true);
+    await loose["close"]?.(undefined);
+  });
+
+  test.each(["consume", "peek", "wait"])(
+    "%s does not take a signal for its options",
+    async (method) => {
+      const { loose } = start();
+      const { signal } = new AbortController();
+      await expect(loose[method]?.("u", signal)).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining("options must be a plain object"),
+      });
+    },
+  );
+});
+
+describe("close", () => {
+  test("does not ignore options, and stays open", async () => {
+    const { limiter, loose } = start();
+    await expect(loose["close"]?.({ timeout: "5s" })).rejects.toMatchObject(
+      refusal("close() takes nothing more, got an object"),
+    );
+    expect((await limiter.consume("u")).allowed).toBe(true);
+  });
+
+  test.each([
+    ["a signal of the process", ["SIGTERM", 15]],
+    ["an event", [new Event("abort")]],
+    ["a result", [["one", "two"]]],
+  ])("closes when a shutdown hook hands it %s", async (_, args) => {
+    const { limiter, loose } = start();
+    await loose["close"]?.(...args);
+    await expect(limiter.consume("u")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+  });
+});
