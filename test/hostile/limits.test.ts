@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import type { Limit, Limiter } from "@headgate/core";
-import { createLimiter, memoryStore } from "@headgate/core";
+import { createLimiter, memoryStore, readPolicy } from "@headgate/core";
 import { describe, expect } from "vitest";
 import { claimSame } from "../conformance/claim.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
@@ -109,6 +109,8 @@ describe("a limit", () => {
 
   test.prop([anyLimit, fc.nat()], runs(1_500))("is exact or refused", async (limit, seed) => {
     const limiter = orCode(() => createLimiter({ limits: limit as Limit }));
+    const read = orCode(() => readPolicy(limit));
+    expect(read).toEqual(limiter && limit);
     if (limiter === undefined) {
       seen.refused += 1;
       return;

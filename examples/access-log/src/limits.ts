@@ -1,5 +1,5 @@
 import type { Limit } from "@headgate/core";
-import { createLimiter, gcra, slidingLog } from "@headgate/core";
+import { gcra, readPolicy, slidingLog } from "@headgate/core";
 import { Failure, messageOf } from "./failure.ts";
 
 /** The dimensions a replay knows the subject of: the client, under either name, and everybody. */
@@ -15,21 +15,21 @@ export const DEFAULT_LIMITS: readonly ReplayLimit[] = [
 
 /** Reads `--limits`: a limit, or a list of them, as JSON. Throws a `Failure`. */
 export function parseLimits(json: string): readonly ReplayLimit[] {
-  const limits = [readJson(json)].flat() as ReplayLimit[];
+  const value = readJson(json);
   try {
-    const limiter = createLimiter<string>({ limits });
-    const stranger = limiter.limits.find(
-      ({ per }) => !(DIMENSIONS as readonly string[]).includes(per),
+    const limits = [readPolicy(value)].flat();
+    const stranger = limits.find(
+      ({ per = "default" }) => !(DIMENSIONS as readonly string[]).includes(per),
     );
     if (stranger !== undefined) {
       throw new Error(
         `per must be "ip" or "global", or left out, got ${JSON.stringify(stranger.per)}`,
       );
     }
+    return limits as readonly ReplayLimit[];
   } catch (error) {
     throw new Failure(`--limits: ${messageOf(error)}`, 1, { cause: error });
   }
-  return limits;
 }
 
 function readJson(json: string): unknown {

@@ -53,7 +53,7 @@ test("limits are JSON: one, or a list", () => {
 test.each([
   ["1 --limits must be JSON", ["--limits", "{"]],
   ["1 --limits: limits must hold at least one limit", ["--limits", "[]"]],
-  ["1 --limits: a limit must be an object", ["--limits", "7"]],
+  ["1 --limits: a limit must be a plain object", ["--limits", "7"]],
   [
     "1 --limits: gcra: limit must be a whole number",
     ["--limits", '{"algorithm":"gcra","limit":0,"window":"1m"}'],

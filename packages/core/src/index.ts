@@ -1,5 +1,6 @@
 export { fixedWindow } from "./algorithms/fixed-window.ts";
 export { gcra } from "./algorithms/gcra.ts";
+export { readPolicy } from "./algorithms/read-policy.ts";
 export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";

@@ -18,11 +18,14 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
 /** Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`. */
 export function compileLimit(limit: Limit): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;
-  if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_LIMIT",
-      `a limit must be an object whose algorithm is one of ${Object.keys(COMPILERS).join(", ")}; got ${formatReceived(limit)}`,
-    );
-  }
+  if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
   return COMPILERS[limit.algorithm](limit as never);
+}
+
+/** Throws `HEADGATE_INVALID_LIMIT` for what is no limit at all. */
+export function rejectForm(limit: unknown): never {
+  throw new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `a limit must be a plain object whose algorithm is one of ${Object.keys(COMPILERS).join(", ")}; got ${formatReceived(limit)}`,
+  );
 }

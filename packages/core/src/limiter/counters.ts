@@ -1,13 +1,10 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { compileLimit } from "../algorithms/compile-limit.ts";
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { compilePolicy } from "../algorithms/compile-policy.ts";
+import { HeadgateError } from "../errors.ts";
 import { escapePart, fingerprint } from "../key.ts";
-import type { LimitDescription, Policy } from "../policy.ts";
+import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { UnitLimits } from "../store/unit.ts";
-
-/** So many limits in one policy: their states are numbers of one array in the script, which holds 7,000. */
-const MAX_LIMITS = 100;
 
 /** The limits of a policy that count by one dimension. */
 export interface Group extends UnitLimits {
@@ -32,20 +29,7 @@ export interface Counters {
 
 /** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`. */
 export function compileCounters(name: string, policy: Policy, store: Store): Counters {
-  const limits = [policy].flat().map(compileLimit);
-  if (limits.length === 0) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_LIMIT",
-      "limits must hold at least one limit, got []",
-    );
-  }
-  if (limits.length > MAX_LIMITS) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_LIMIT",
-      `limits must hold at most ${MAX_LIMITS} limits, got ${limits.length}`,
-    );
-  }
-  rejectTwins(limits);
+  const limits = compilePolicy(policy);
   // The order in which limits were written must not matter to what is counted where.
   const order = limits
     .map((limit, position) => ({ limit, position, id: `${limit.per}=${limit.canonical}` }))
@@ -95,18 +79,4 @@ export function joinCounters(first: Counters, second: Counters): Counters {
     canonical: `${first.canonical}&${second.canonical}`,
     keyspace: `${first.keyspace}&${second.keyspace}`,
   };
-}
-
-function rejectTwins(limits: readonly LimitDescription[]): void {
-  const seen = new Set<string>();
-  for (const { name, per } of limits) {
-    const id = `${per}=${name}`;
-    if (seen.has(id)) {
-      throw new HeadgateError(
-        "HEADGATE_INVALID_LIMIT",
-        `two limits per ${formatReceived(per)} are named ${formatReceived(name)}; give each a name of its own`,
-      );
-    }
-    seen.add(id);
-  }
 }

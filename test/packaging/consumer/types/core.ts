@@ -1,5 +1,12 @@
-import type { Decision, Limit } from "@headgate/core";
-import { createLimiter, gcra, HeadgateError, memoryStore, tokenBucket } from "@headgate/core";
+import type { Decision, Limit, Policy } from "@headgate/core";
+import {
+  createLimiter,
+  gcra,
+  HeadgateError,
+  memoryStore,
+  readPolicy,
+  tokenBucket,
+} from "@headgate/core";
 import { toProblem } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -39,6 +46,20 @@ createLimiter({
   limits: plain,
   store: redisStore(new Redis({ lazyConnect: true })),
 });
+
+/** As the compiler sees a JSON file that is imported. */
+const file = { algorithm: "gcra", limit: 100, window: "1m" };
+// @ts-expect-error any text might be its algorithm, and its window
+createLimiter({ limits: file });
+const fromFile: Policy = readPolicy(file);
+createLimiter({ limits: fromFile });
+createLimiter({ limits: readPolicy(JSON.parse("[]")) });
+createLimiter({
+  limits: readPolicy({ algorithm: "gcra", limit: Number(process.env["LIMIT"]), window: "1m" }),
+});
+const fromUnknown = createLimiter({ limits: readPolicy(JSON.parse("[]") as unknown) });
+void fromUnknown.consume("u");
+void fromUnknown.consume({ default: "u", tenant: "t" });
 
 export const isOurs = (error: unknown): boolean =>
   error instanceof HeadgateError && error.code === "HEADGATE_CLOSED";

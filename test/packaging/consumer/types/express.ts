@@ -1,3 +1,4 @@
+import { readPolicy } from "@headgate/core";
 import type { Decision } from "@headgate/express";
 import { byHeader, byIp, byTier, gcra, rateLimit } from "@headgate/express";
 import express from "express";
@@ -36,6 +37,8 @@ rateLimit({
       req.get("x-trial") === undefined && req.headers["x-plan"] === "premium" ? "premium" : "free",
   ),
 });
+rateLimit({ limits: readPolicy({}) });
+rateLimit({ limits: readPolicy({}), key: { tenant: byHeader("x-tenant") } });
 // @ts-expect-error another limiter's option
 rateLimit({ limits: gcra({ limit: 100, window: "1m" }), keyGenerator: () => "" });
 // @ts-expect-error decisions are read, not written

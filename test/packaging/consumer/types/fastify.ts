@@ -1,3 +1,4 @@
+import { readPolicy } from "@headgate/core";
 import type { Decision } from "@headgate/fastify";
 import headgate, { byHeader, byIp, byTier, defineRateLimit, gcra } from "@headgate/fastify";
 import Fastify from "fastify";
@@ -23,6 +24,8 @@ app.register(headgate, {
     (request) => (request.routeOptions.url === "/premium" ? "premium" : "free"),
   ),
 });
+app.register(headgate, { limits: readPolicy({}) });
+app.register(headgate, { limits: readPolicy({}), key: { tenant: byHeader("x-tenant") } });
 // @ts-expect-error another limiter's option
 app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }), timeWindow: 5 });
 

@@ -1,0 +1,50 @@
+import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
+import type { Limit, LimitDescription, Policy } from "../policy.ts";
+import type { CompiledLimit } from "./algorithm.ts";
+import { compileLimit } from "./compile-limit.ts";
+
+/** So many limits in one policy: their states are numbers of one array in the script, which holds 7,000. */
+const MAX_LIMITS = 100;
+
+/** Validates a policy and makes its limits ready to be decided, in its order. Throws `HEADGATE_INVALID_LIMIT`. */
+export function compilePolicy(policy: Policy): CompiledLimit[] {
+  const limits = eachLimit(policy, (limit) => compileLimit(limit as Limit));
+  rejectTwins(limits);
+  return limits;
+}
+
+/** What `read` makes of a limit, or of each in a list; an error of one in a list says which. Throws `HEADGATE_INVALID_LIMIT`. */
+export function eachLimit<T>(policy: unknown, read: (limit: unknown) => T): T[] {
+  if (!Array.isArray(policy)) return [read(policy)];
+  if (policy.length === 0) throw invalid("limits must hold at least one limit, got []");
+  if (policy.length > MAX_LIMITS) {
+    throw invalid(`limits must hold at most ${MAX_LIMITS} limits, got ${policy.length}`);
+  }
+  // By number, since a hole in a list is no limit either.
+  return Array.from({ length: policy.length }, (_, i) => {
+    try {
+      return read(policy[i]);
+    } catch (error) {
+      if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") throw error;
+      throw invalid(`limits[${i}]: ${(error as HeadgateError).message}`);
+    }
+  });
+}
+
+function rejectTwins(limits: readonly LimitDescription[]): void {
+  const seen = new Map<string, number>();
+  for (const [i, { name, per }] of limits.entries()) {
+    const id = `${per}=${name}`;
+    const twin = seen.get(id);
+    if (twin !== undefined) {
+      throw invalid(
+        `limits[${twin}] and limits[${i}], both per ${formatReceived(per)}, are named ${formatReceived(name)}; give each a name of its own`,
+      );
+    }
+    seen.set(id, i);
+  }
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_LIMIT", message);
+}
