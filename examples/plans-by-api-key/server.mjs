@@ -8,7 +8,11 @@
 import headgate, { byHeader, byTier, slidingLog } from "@headgate/fastify";
 import Fastify from "fastify";
 
-/** Yours would be in a database. */
+/**
+ * Yours would be in a database.
+ *
+ * @type {ReadonlyMap<string, "free" | "premium">}
+ */
 const PLANS = new Map([
   ["grace-free", "free"],
   ["ada-premium", "premium"],

@@ -44,7 +44,10 @@ describeFrameworks(({ serve }) => {
         "/tier": {
           limits: {
             ...named("tier"),
-            limits: byTier({ free: limits }, (request: AnyRequest) => String(header(request))),
+            limits: byTier(
+              { free: limits },
+              (request: AnyRequest) => String(header(request)) as "free",
+            ),
           },
         },
         "/list": { limits: { ...named("list"), key: (request) => [header(request)] as never } },

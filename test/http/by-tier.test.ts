@@ -9,7 +9,7 @@ const tiers = {
   premium: [gcra({ limit: 4, window: "1h" }), gcra({ limit: 100, window: "1d" })],
 };
 
-const planOf = ({ headers }: AnyRequest) => headers["x-plan"] as string;
+const planOf = ({ headers }: AnyRequest) => headers["x-plan"] as never;
 
 const as = (user: string, plan: string) => ({ headers: { "x-user": user, "x-plan": plan } });
 

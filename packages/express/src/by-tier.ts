@@ -4,12 +4,13 @@ import { byTier as tiersOf } from "@headgate/core/http";
 import type { Request } from "express";
 
 /**
- * Chooses the limits by the tier a request belongs to; each tier has counters of its own. A tier that does not exist is an
- * error handed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. Throws `HEADGATE_INVALID_OPTION`.
+ * Chooses the limits by the tier a request belongs to; each tier has counters of its own. `select` returns the name of one of
+ * the tiers, or a promise of it; another name does not compile. At run time a tier that does not exist is an error handed to
+ * the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. Throws `HEADGATE_INVALID_OPTION`.
  */
-export function byTier<const Per extends string = never>(
-  tiers: Readonly<Record<string, Policy<Per>>>,
-  select: (request: Request) => string | Promise<string>,
+export function byTier<const Per extends string = never, Tier extends string = string>(
+  tiers: Readonly<Record<Tier, Policy<Per>>>,
+  select: (request: Request) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
 ): TierPolicy<Request, Per> {
   return tiersOf(tiers, select);
 }

@@ -47,7 +47,7 @@ describeExpress(({ serve }) => {
   test("tiers count locally each by itself, by a share of each", async () => {
     const store = await redis.openStore();
     const tiers = { free: fixedWindow({ limit: 4, window: "1d" }), paid: limits };
-    const byHeader = byTier(tiers, ({ headers }) => `${headers["x-tier"]}`);
+    const byHeader = byTier(tiers, ({ headers }) => headers["x-tier"] as "free" | "paid");
     const options = { name: "api", limits: byHeader, store, localShare: 0.5, key: () => "one" };
     const { ask } = await serve((app) => {
       app.get("/", closing(rateLimit(options)), (req, res) => void res.json(req.rateLimit));

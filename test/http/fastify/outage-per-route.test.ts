@@ -59,7 +59,10 @@ describe("a route's onUnavailable without limits", () => {
 
   test("works for the tiers of the plugin, each as its own counter", async () => {
     const app = await withPlugin({
-      limits: byTier({ free: four, paid: ten }, ({ headers }) => `${headers["x-tier"]}`),
+      limits: byTier(
+        { free: four, paid: ten },
+        ({ headers }) => headers["x-tier"] as "free" | "paid",
+      ),
     });
     const config = { rateLimit: { onUnavailable: "deny" } } as const;
     app.get("/pay", { config }, async ({ rateLimit }) => rateLimit);

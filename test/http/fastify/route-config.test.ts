@@ -103,7 +103,7 @@ test("a limiter of its own stands in place of the plugin's", async () => {
 test("a route's limits may depend on the tier, and each tier counts its own", async () => {
   const tiers = { free: two, premium: ten };
   const ask = await serving(
-    { "/a": { limits: byTier(tiers, ({ headers }) => headers["x-plan"] as string) } },
+    { "/a": { limits: byTier(tiers, ({ headers }) => headers["x-plan"] as "free" | "premium") } },
     { key: byHeader("x-user") },
   );
   const as = (plan: string) => ask("/a", { headers: { "x-user": "ann", "x-plan": plan } });

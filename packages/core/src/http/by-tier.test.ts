@@ -1,6 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { readPolicy } from "../algorithms/read-policy.ts";
 import type { HeadgateError } from "../errors.ts";
+import type { Policy } from "../policy.ts";
+import type { TierPolicy } from "./by-tier.ts";
 import { byTier, isTierPolicy } from "./by-tier.ts";
 
 const limits = fixedWindow({ limit: 1, window: "1m" });
@@ -17,7 +20,7 @@ function errorOf(make: () => unknown): HeadgateError {
 describe("byTier", () => {
   test("keeps tiers and the function that chooses among them", () => {
     const tiers = { free: limits, premium: [limits] };
-    const select = () => "free";
+    const select = () => "free" as const;
     const policy = byTier(tiers, select);
     expect(policy).toEqual({ tiers, select });
     expect(isTierPolicy(policy)).toBe(true);
@@ -40,6 +43,45 @@ describe("byTier", () => {
       expect(error.message).toMatch(/^byTier: the second argument must be a function .*, got \S/);
     },
   );
+});
+
+interface User {
+  readonly plan: "free" | "premium";
+  readonly label: string;
+}
+
+describe("a function that chooses", () => {
+  const tiers = { free: limits, premium: [limits] };
+
+  test("returns the name of a tier, now or later", () => {
+    byTier(tiers, ({ plan }: User) => plan);
+    byTier(tiers, async ({ plan }: User) => plan);
+    byTier(tiers, ({ label }: User) => (label === "gold" ? "premium" : "free"));
+    byTier(tiers, async ({ label }: User) => (label === "gold" ? "premium" : "free"));
+    byTier(tiers, ({ label }: User) => label as "free" | "premium");
+    byTier({ free: readPolicy(limits) }, () => "free");
+    expectTypeOf(byTier(tiers, ({ plan }: User) => plan)).toEqualTypeOf<TierPolicy<User, never>>();
+    const perTenant = { free: fixedWindow({ limit: 1, window: "1m", per: "tenant" }) };
+    expectTypeOf(byTier(perTenant, () => "free")).toEqualTypeOf<TierPolicy<never, "tenant">>();
+  });
+
+  test("returns any name where the compiler does not know the tiers", () => {
+    const loaded: Readonly<Record<string, Policy>> = tiers;
+    byTier(loaded, ({ label }: User) => label);
+  });
+
+  test("does not compile when it may return another", () => {
+    // @ts-expect-error No tier is called so.
+    byTier(tiers, () => "gold");
+    // @ts-expect-error No tier is called so.
+    byTier(tiers, ({ label }: User) => (label === "gold" ? "gold" : "free"));
+    // @ts-expect-error Nor later.
+    byTier(tiers, async () => "gold");
+    // @ts-expect-error Any text may be none of them.
+    byTier(tiers, ({ label }: User) => label);
+    // @ts-expect-error Nothing is none of them.
+    byTier(tiers, ({ plan }: Partial<User>) => plan);
+  });
 });
 
 test.each([[limits], [[limits]], [undefined], [null], ["tiers"], [[]], [{}]])(

@@ -9,11 +9,17 @@ export interface TierPolicy<Request = never, Per extends string = string> {
 
 /**
  * Chooses the limits by the tier a request belongs to: `byTier({ free: ..., premium: ... }, (req) => req.user.plan)`.
- * A tier that does not exist is an error handed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request.
+ * `select` returns the name of one of the tiers, or a promise of it; another name does not compile. At run time a tier that
+ * does not exist is an error handed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request.
+ * Throws `HEADGATE_INVALID_OPTION`.
  */
-export function byTier<const Per extends string = never, Request = never>(
-  tiers: Readonly<Record<string, Policy<Per>>>,
-  select: (request: Request) => string | Promise<string>,
+export function byTier<
+  const Per extends string = never,
+  Request = never,
+  Tier extends string = string,
+>(
+  tiers: Readonly<Record<Tier, Policy<Per>>>,
+  select: (request: Request) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
 ): TierPolicy<Request, Per> {
   requireTiers({ tiers, select });
   return { tiers, select };

@@ -123,7 +123,7 @@ describe("a limiter", () => {
 describe("tiers", () => {
   const tiers = byTier(
     { free: limits, premium: more },
-    (request: { plan: string }) => request.plan,
+    (request: { plan: string }) => request.plan as "free" | "premium",
   );
 
   test("make a limiter each, on one store, named after the tier", async () => {

@@ -389,7 +389,7 @@ describe("an error", () => {
   test.each([["platinum"], [undefined], [null], [5], ["__proto__"], ["constructor"], [""]])(
     "is the tier %j that does not exist",
     async (tier) => {
-      const guard = guardOf({ limits: byTier({ free: limits }, () => tier as string) });
+      const guard = guardOf({ limits: byTier({ free: limits }, () => tier as "free") });
       await expect(guard.check(request(), client)).rejects.toMatchObject({
         code: "HEADGATE_UNKNOWN_TIER",
         message: "rateLimit: the tier of this request is none of those configured",
@@ -439,7 +439,7 @@ describe("tiers", () => {
           free: fixedWindow({ limit: 1, window: "1m" }),
           premium: fixedWindow({ limit: 5, window: "1m" }),
         },
-        async (one: Request) => one.plan ?? "free",
+        async (one: Request) => (one.plan === "premium" ? "premium" : "free"),
       ),
     });
     const premium = { ...request(), plan: "premium" };

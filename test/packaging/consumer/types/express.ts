@@ -39,6 +39,14 @@ rateLimit({
 });
 rateLimit({ limits: readPolicy({}) });
 rateLimit({ limits: readPolicy({}), key: { tenant: byHeader("x-tenant") } });
+const tiers = { free: gcra({ limit: 1, window: "1m" }), paid: readPolicy({}) };
+rateLimit({ limits: byTier(tiers, async (req) => (req.url === "/" ? "free" : "paid")) });
+rateLimit({ limits: byTier(tiers, (req) => req.headers["x-plan"] as "free" | "paid") });
+rateLimit({ limits: byTier(tiers as Record<string, typeof tiers.paid>, (req) => req.url) });
+// @ts-expect-error a tier that does not exist
+byTier(tiers, () => "gold");
+// @ts-expect-error a tier that may not exist
+byTier(tiers, (req) => req.url);
 // @ts-expect-error another limiter's option
 rateLimit({ limits: gcra({ limit: 100, window: "1m" }), keyGenerator: () => "" });
 // @ts-expect-error decisions are read, not written

@@ -26,6 +26,20 @@ app.register(headgate, {
 });
 app.register(headgate, { limits: readPolicy({}) });
 app.register(headgate, { limits: readPolicy({}), key: { tenant: byHeader("x-tenant") } });
+const tiers = { free: gcra({ limit: 1, window: "1m" }), paid: readPolicy({}) };
+app.register(headgate, {
+  limits: byTier(tiers, async (request) => (request.url === "/" ? "free" : "paid")),
+});
+app.register(headgate, {
+  limits: byTier(tiers, (request) => request.headers["x-plan"] as "free" | "paid"),
+});
+app.register(headgate, {
+  limits: byTier(tiers as Record<string, typeof tiers.paid>, (request) => request.url),
+});
+// @ts-expect-error a tier that does not exist
+byTier(tiers, () => "gold");
+// @ts-expect-error a tier that may not exist
+byTier(tiers, (request) => request.url);
 // @ts-expect-error another limiter's option
 app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }), timeWindow: 5 });
 
