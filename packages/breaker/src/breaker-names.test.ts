@@ -55,6 +55,24 @@ describe("breakers of one name on one store", () => {
     );
   });
 
+  test.each<[BreakerOptions, BreakerOptions, string]>([
+    [{}, { window: "1m", minimumCalls: 5 }, '{} is not { window: "1m", minimumCalls: 5 };'],
+    [
+      { probes: 1, aborted: "failure" },
+      { window: { calls: 9 } },
+      "{ probes: 1 } is not { window: { calls: 9 } };",
+    ],
+    [
+      { openFor: (opened) => opened * 1_000 },
+      { openFor: (opened) => (opened > 2 ? "1m" : "30s") },
+      "10s, 11s, 12s, 13s, 14s, 15s, 16s, 17s, 18s, 19s, 20s is not { openFor: a function } where openFor gives 30s, 30s, 1m;",
+    ],
+  ])("are told apart in the words in which they were written: %j", (first, second, words) => {
+    const shared = { name: "payments", store: store(), isFailure: () => false };
+    createBreaker({ ...shared, ...first });
+    expect(() => createBreaker({ ...shared, ...second })).toThrow(words);
+  });
+
   test.each<[string, BreakerOptions, BreakerOptions]>([
     ["slowCall", { slowCall: "1s" }, { slowCall: "2s" }],
     ["slowCallRate", { slowCall: "1s" }, { slowCall: "1s", slowCallRate: 0.5 }],

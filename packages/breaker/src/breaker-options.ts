@@ -1,6 +1,8 @@
 import type { Duration, Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import {
+  formatDuration,
+  formatOptions,
   formatReceived,
   parseDuration,
   readFailureOptions,
@@ -66,6 +68,8 @@ export interface Settings<Result> {
   readonly maxTargets: number;
   /** Equal exactly when two breakers decide the same. */
   readonly canonical: string;
+  /** The same as it was written, for messages. */
+  readonly written: string;
 }
 
 const OPTIONS = [
@@ -86,6 +90,9 @@ const OPTIONS = [
   "aborted",
   "maxTargets",
 ] as const;
+
+/** Those that breakers of one name need not share. */
+const APART: readonly string[] = ["name", "store", "isFailure", "aborted", "maxTargets"];
 
 /** What other breakers call it. */
 const HINTS = {
@@ -151,7 +158,16 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     aborted,
     maxTargets: wholeOf("maxTargets", options.maxTargets ?? 1_000, 100_000),
     canonical: `${policy.description} slow ${slowCall} flush ${flushInterval} timeout ${timeoutMs}`,
+    written: formatPolicy(options, policy),
   };
+}
+
+/** The options that say how a breaker decides. A function is told by what it gives. */
+function formatPolicy(options: BreakerOptions<never>, { openFor }: BreakerPolicy): string {
+  const deciding = Object.entries(options).filter(([option]) => !APART.includes(option));
+  const written = formatOptions(Object.fromEntries(deciding));
+  if (typeof options.openFor !== "function") return written;
+  return `${written} where openFor gives ${openFor.map(formatDuration).join(", ")}`;
 }
 
 function readPolicy(options: BreakerOptions<never>, lease: number): BreakerPolicy {

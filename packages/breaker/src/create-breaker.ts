@@ -39,7 +39,7 @@ export function createBreaker<Result = unknown>(
 ): Breaker<Result> {
   const settings = readBreakerOptions(options);
   const { name, store } = placeOf(options);
-  const claim = claimName(store, name, settings.canonical, "breaker");
+  const claim = claimName(store, name, settings, "breaker");
   const links = sharedBy(claim.identity, "breaker-links/1", () =>
     linkTargets(name, store, settings),
   );

@@ -40,6 +40,17 @@ export function rejectUnknownOptions(
   }
 }
 
+/** Options as they are written in code, on one line, without those that were left out. */
+export function formatOptions(options: object): string {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return "{}";
+  const written = given.map(
+    ([name, value]) =>
+      `${name}: ${isPlainObject(value) ? formatOptions(value) : formatReceived(value)}`,
+  );
+  return `{ ${written.join(", ")} }`;
+}
+
 /** Throws `HEADGATE_INVALID_OPTION` for an argument more than a function takes, since what it asks for would be ignored. */
 export function rejectMore(signature: string, more: unknown): void {
   if (more === undefined) return;

@@ -10,6 +10,7 @@ import type { Counters, Group } from "./counters.ts";
 import { compileCounters, joinCounters } from "./counters.ts";
 import type { FailurePolicy } from "./failure-options.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./failure-options.ts";
+import { formatPolicy } from "./format-policy.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
@@ -43,7 +44,8 @@ export function createLimiter<const Per extends string = never>(
   const own = compileCounters(name, options.limits as Policy, store);
   const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
   if (failure.lease !== undefined) rejectSeveralUnits(counters);
-  const claim = claimName(store, name, own.canonical);
+  const written = formatPolicy(own.limits.map(({ source }) => source));
+  const claim = claimName(store, name, { canonical: own.canonical, written });
   return limiterOn(counters, { name, maxQueue, claim, failure }, parent);
 }
 

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import { formatReceived } from "../errors.ts";
+import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
@@ -9,6 +11,15 @@ import { claimName } from "./names.ts";
 
 const perMinute = gcra({ limit: 2, window: "1m" });
 const other = gcra({ limit: 3, window: "1m" });
+
+function errorOf(make: () => unknown): Error {
+  try {
+    make();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("nothing was thrown");
+}
 
 describe("a name", () => {
   test.each([undefined, "", null, 5, {}, "x".repeat(513)])("cannot be %s with a store", (name) => {
@@ -77,6 +88,52 @@ describe("a name", () => {
     );
   });
 
+  test("with another policy is refused in the words in which both were written", () => {
+    const message = (first: Policy, second: Policy): string => {
+      const store = memoryStore();
+      createLimiter({ name: "api", limits: first, store });
+      return errorOf(() => createLimiter({ name: "api", limits: second, store })).message;
+    };
+    expect(
+      message(fixedWindow({ limit: 30, window: "1m" }), fixedWindow({ limit: 60, window: "1m" })),
+    ).toBe(
+      'a limiter named "api" with another policy exists on this store: fixedWindow({ limit: 30, window: "1m" }) is not ' +
+        'fixedWindow({ limit: 60, window: "1m" }); give one of them another name, or close the first before the second is made',
+    );
+    expect(
+      message({ algorithm: "gcra", limit: 2, window: 60_000, burst: undefined }, [
+        perMinute,
+        slidingLog({ limit: 5, window: "1h", name: "log", per: "ip" }),
+      ]),
+    ).toContain(
+      'gcra({ limit: 2, window: 60000 }) is not [gcra({ limit: 2, window: "1m" }), ' +
+        'slidingLog({ limit: 5, window: "1h", name: "log", per: "ip" })];',
+    );
+  });
+
+  test("with another policy is refused in a message that fits a line of a log, however long they are", () => {
+    const many = (limit: number) =>
+      Array.from({ length: 100 }, (_, i) => gcra({ limit, window: "1m", name: `limit ${i}` }));
+    const store = memoryStore();
+    const name = "n".repeat(512);
+    createLimiter({ name, limits: many(1), store });
+    const { message } = errorOf(() => createLimiter({ name, limits: many(2), store }));
+    expect(message.length).toBeLessThan(1_000);
+    expect(message).toContain('... is not [gcra({ limit: 2, window: "1m", name: "limit 0" }), ');
+  });
+
+  test("that another copy of this package claimed without such words is refused too", () => {
+    const store = memoryStore();
+    claimName(store, "api", { canonical: "gcra(1,2,3)", written: "" });
+    const registry = (globalThis as never)[Symbol.for("@headgate/core/1.limiter-names")] as WeakMap<
+      object,
+      Map<string, { written?: string }>
+    >;
+    delete registry.get(store.owner)?.get("memory:api")?.written;
+    const { message } = errorOf(() => createLimiter({ name: "api", limits: other, store }));
+    expect(message).toContain('gcra(1,2,3) is not gcra({ limit: 3, window: "1m" });');
+  });
+
   test("with another policy on another store is another limiter", () => {
     createLimiter({ name: "api", limits: perMinute, store: memoryStore() });
     expect(() => createLimiter({ name: "api", limits: other, store: memoryStore() })).not.toThrow();
@@ -95,10 +152,12 @@ describe("a name", () => {
 
   test("given back twice by one is not given back for another", () => {
     const store = memoryStore();
-    const [one] = [claimName(store, "api", "policy"), claimName(store, "api", "policy")];
+    const policy = { canonical: "policy", written: "a policy" };
+    const [one] = [claimName(store, "api", policy), claimName(store, "api", policy)];
     one.release();
     one.release();
-    expect(() => claimName(store, "api", "another")).toThrow(/another policy/);
+    const another = { canonical: "another", written: "another one" };
+    expect(() => claimName(store, "api", another)).toThrow(/another policy/);
   });
 
   test("is not kept by a limiter that could not be made", () => {

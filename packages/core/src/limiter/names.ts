@@ -9,10 +9,24 @@ export interface NameClaim {
   release(): boolean;
 }
 
+/** What counts under a name. */
+export interface NamedPolicy {
+  /** Equal exactly when two count the same. */
+  readonly canonical: string;
+  /** The same in the words of whoever wrote it, for messages. */
+  readonly written: string;
+}
+
 interface NameEntry {
+  /** In canonical form. */
   readonly policy: string;
+  /** Missing where another version of this package claimed the name. */
+  readonly written?: string | undefined;
   users: number;
 }
+
+/** So much of a policy is in a message. */
+const MAX_WRITTEN = 300;
 
 /** Throws `HEADGATE_INVALID_OPTION` for a name that is none. */
 export function requireName(name: unknown): asserts name is string {
@@ -29,14 +43,20 @@ export function requireName(name: unknown): asserts name is string {
  * another kind.
  * Throws `HEADGATE_DUPLICATE_NAME` for another policy.
  */
-export function claimName(store: Store, name: string, policy: string, kind = "limiter"): NameClaim {
+export function claimName(
+  store: Store,
+  name: string,
+  { canonical, written }: NamedPolicy,
+  kind = "limiter",
+): NameClaim {
   const names = sharedBy<Map<string, NameEntry>>(store.owner, `${kind}-names`, () => new Map());
   const id = `${store.prefix}:${name}`;
-  const entry = names.get(id) ?? { policy, users: 0 };
-  if (entry.policy !== policy) {
+  const entry = names.get(id) ?? { policy: canonical, written, users: 0 };
+  if (entry.policy !== canonical) {
+    const first = entry.written ?? entry.policy;
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${entry.policy} is not ${policy}; give one of them another name, or close it first`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before the second is made`,
     );
   }
   entry.users += 1;
@@ -51,4 +71,8 @@ export function claimName(store: Store, name: string, policy: string, kind = "li
       return entry.users === 0 && names.delete(id);
     },
   };
+}
+
+function shorten(written: string): string {
+  return written.length > MAX_WRITTEN ? `${written.slice(0, MAX_WRITTEN - 3)}...` : written;
 }

@@ -1,0 +1,10 @@
+import { formatOptions } from "../options.ts";
+import type { Limit } from "../policy.ts";
+
+/** Limits as their builders are called: `gcra({ limit: 100, window: "1m" })`, several in brackets. */
+export function formatPolicy(limits: readonly Limit[]): string {
+  const written = limits.map(
+    ({ algorithm, ...options }) => `${algorithm}(${formatOptions(options)})`,
+  );
+  return written.length === 1 ? String(written[0]) : `[${written.join(", ")}]`;
+}
