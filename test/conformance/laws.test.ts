@@ -2,7 +2,7 @@ import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
-import { claimSame } from "./claim.ts";
+import { claim, claimSame } from "./claim.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
 import { randomPolicy } from "./random-limits.ts";
@@ -34,11 +34,12 @@ describeWorlds(14, (world) => {
       const peeked = open(limits);
       const left = open(limits);
       await repeat(random, limits, time, async (subjects, cost) => {
-        await peeked.peek(subjects, { cost: random.whole(1, 10) });
+        await peeked.peek(subjects, { cost: random.whole(0, 10) });
         const foretold = await peeked.peek(subjects, { cost });
         const decision = await peeked.consume(subjects, { cost });
         claimSame(foretold, decision);
         claimSame(await left.consume(subjects, { cost }), decision);
+        claimLooked(await peeked.peek(subjects, { cost: 0 }), decision);
         return decision;
       });
     });
@@ -121,4 +122,13 @@ async function repeat(
 
 function byName({ limits }: Decision): Decision["limits"] {
   return limits.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A peek of nothing is allowed, and tells what the decision before it left. */
+function claimLooked({ allowed, cost, limits }: Decision, before: Decision): void {
+  const left = before.limits.map((limit) => ({ ...limit, allowed: true, retryAfterMs: 0 }));
+  claim(allowed && cost === 0, () => `allowed ${allowed}, cost ${cost}`);
+  claim(JSON.stringify(limits) === JSON.stringify(left), () => {
+    return `${JSON.stringify(limits)} is not ${JSON.stringify(left)}`;
+  });
 }

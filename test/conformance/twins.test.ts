@@ -112,9 +112,12 @@ async function compare(
       await Promise.all(twins.map((twin) => twin.reset(subjects)));
     } else {
       const charge = act < 0.9;
-      const ask = (twin: Limiter) => (charge ? twin.consume : twin.peek)(subjects, { cost });
+      // Now and then the limits are only looked at.
+      const asked = charge || random.chance(0.7) ? cost : 0;
+      const ask = (twin: Limiter) => (charge ? twin.consume : twin.peek)(subjects, { cost: asked });
       const [inMemory, onRedis] = await Promise.all([ask(twins[0]), ask(twins[1])]);
       claimSame(onRedis, inMemory, context);
+      claim(inMemory.allowed || asked > 0, () => `a look is denied, ${context()}`);
       if (inMemory.allowed && charge) admitted.push([inMemory, onRedis]);
       last = inMemory;
     }

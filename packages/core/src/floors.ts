@@ -4,7 +4,7 @@ export { codeOf, formatKind, formatNumber, formatReceived } from "./errors.ts";
 export { escapePart, escapeSubject, fingerprint } from "./key.ts";
 export { onceAborted } from "./limiter/abort-listeners.ts";
 export { readFailureOptions } from "./limiter/failure-options.ts";
-export type { NameClaim, NamedPolicy } from "./limiter/names.ts";
+export type { NameClaim } from "./limiter/names.ts";
 export { claimName, requireName } from "./limiter/names.ts";
 export { warn } from "./limiter/notices.ts";
 export { rejectForeign } from "./limiter/read-reply.ts";

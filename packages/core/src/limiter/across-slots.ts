@@ -55,6 +55,8 @@ export class AcrossSlots {
   async #decide(mode: DecideMode): Promise<Answer> {
     const asked = await Promise.all(this.#slots.map((units) => this.#ask(units, "ask")));
     if (asked.some(({ allowed }) => !allowed)) return denied(asked, asked);
+    // A cost of 0 asks for nothing but this.
+    if (this.#cost === 0) return allowedBy(asked, []);
     // When it is over, nobody hears the answer.
     if (this.#isOver) return denied(asked, []);
     const settled = await Promise.allSettled(this.#slots.map((units) => this.#ask(units, mode)));
@@ -70,7 +72,7 @@ export class AcrossSlots {
     if (failed !== undefined || late.length > 0 || this.#isOver) await this.#giveBack(receipts);
     if (this.#verdict !== undefined) return this.#verdict;
     if (failed !== undefined) throw failed.reason;
-    return { allowed: true, limits: present(merge(replies)), receipts, lasting: [] };
+    return allowedBy(replies, receipts);
   }
 
   async #ask(units: readonly GroupUnit[], mode: DecideMode): Promise<SlotReply> {
@@ -85,6 +87,10 @@ export class AcrossSlots {
   async #giveBack(receipts: ReadonlyArray<ReadReply["receipt"]>): Promise<void> {
     await Promise.allSettled(receipts.map((receipt) => this.#asked.giveBack([receipt])));
   }
+}
+
+function allowedBy(replies: readonly ReadReply[], receipts: Answer["receipts"]): Answer {
+  return { allowed: true, limits: present(merge(replies)), receipts, lasting: [] };
 }
 
 function denied(replies: readonly ReadReply[], lasting: readonly UnitsReply[]): Answer {

@@ -81,7 +81,7 @@ function limiterOn(
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
-      const cost = options === undefined ? 1 : readCost(options);
+      const cost = options === undefined ? 1 : readCost(options, charge ? 1 : 0);
       requireOpen();
       const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
       if (known !== undefined) return Promise.resolve(known);
@@ -167,16 +167,17 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   return { name: named, store: place ?? memoryStore() };
 }
 
-function readCost(options: CostOptions): number {
+function readCost(options: CostOptions, least: number): number {
   rejectUnknownOptions("consume and peek", options, ["cost"]);
-  return checkCost(options.cost);
+  return checkCost(options.cost, least);
 }
 
-function checkCost(cost = 1): number {
-  if (Number.isSafeInteger(cost) && cost >= 1) return cost;
+function checkCost(cost = 1, least = 1): number {
+  // No minus in front of a zero.
+  if (Number.isSafeInteger(cost) && cost >= least) return cost + 0;
   throw new HeadgateError(
     "HEADGATE_INVALID_COST",
-    `cost must be a whole number from 1 to 2^53 - 1, got ${formatNumber(cost)}`,
+    `cost must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(cost)}`,
   );
 }
 

@@ -135,6 +135,69 @@ describe("a subject that is asked for again at once", () => {
   });
 });
 
+describe("a peek of nothing beside a lease", () => {
+  const limits = fixedWindow({ limit: 1_000, window: "1h" });
+
+  test("tells what is left of all, though the lease has not heard of it", async () => {
+    const { heat, limiter, store, serveAll, consume } = startLeasing({ limits });
+    await heat("ann", 8);
+    const look = async (): Promise<Decision> => {
+      const looking = limiter.peek("ann", { cost: 0 });
+      await serveAll();
+      return looking;
+    };
+    const { remaining } = await look();
+    // Neither of these is paid from the lease: another process takes five, and this one more than it holds.
+    const other = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
+    const elsewhere = other.consume("ann", { cost: 5 });
+    await serveAll();
+    expect((await elsewhere).source).toBe("store");
+    expect((await consume("ann", 50)).source).toBe("store");
+    expect((await look()).remaining).toBe(remaining - 55);
+    // What the lease pays was charged before, and is spent now.
+    expect((await consume("ann")).source).toBe("lease");
+    expect(await look()).toMatchObject({
+      allowed: true,
+      cost: 0,
+      remaining: remaining - 56,
+      source: "store",
+    });
+  });
+
+  test("spends nothing of it, and takes no lease", async () => {
+    const { heat, limiter, serveAll } = startLeasing({ limits });
+    await heat("ann");
+    for (let i = 0; i < 20; i += 1) {
+      const looking = limiter.peek("ann", { cost: 0 });
+      expect(await serveAll()).toBe(1);
+      await looking;
+    }
+    expect(await limiter.consume("ann", { cost: 2 })).toMatchObject({ source: "lease" });
+  });
+
+  test("does not count what a lease held that is over", async () => {
+    const perWindow = fixedWindow({ limit: 1_000, window: "10s", align: "clock" });
+    const { limiter, store, heat, serveAll, pass } = startLeasing({ limits: perWindow });
+    await heat("ann", 8);
+    pass(10_000);
+    const other = createLimiter({ name: "api", limits: perWindow, store, storeTimeout: "1m" });
+    const elsewhere = other.consume("ann", { cost: 20 });
+    const looking = limiter.peek("ann", { cost: 0 });
+    await serveAll();
+    expect((await elsewhere).remaining).toBe(980);
+    expect((await looking).remaining).toBe(980);
+  });
+
+  test("tells of the lease where the store does not answer", async () => {
+    const { heat, limiter, held } = startLeasing({ limits, storeTimeout: "20ms" });
+    await heat("ann", 8);
+    const { remaining } = await limiter.peek("ann");
+    const looked = await limiter.peek("ann", { cost: 0 });
+    expect(looked).toMatchObject({ source: "lease", allowed: true, remaining: remaining + 1 });
+    held.length = 0;
+  });
+});
+
 describe("a lease ends", () => {
   test("when its time is over that counts from before it was asked for", async () => {
     const { limiter, sent, consume, pass } = startLeasing();

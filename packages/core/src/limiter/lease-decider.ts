@@ -69,6 +69,24 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     return decision;
   }
 
+  /** The limits as they are: as the store tells them, but what is held here is charged there, and not spent. */
+  async function look(
+    units: readonly GroupUnit[],
+    account: SubjectAccount | undefined,
+    now: number,
+  ): Promise<Decision> {
+    if (account !== undefined) accounts.giveBackEnded(account, now);
+    const held = account === undefined ? 0 : unitsLeft(account);
+    const decision = await inner.decide(units, 0, false);
+    if (account === undefined || held === 0) return decision;
+    if (decision.degraded) return decisionOf(account, 0, held, now, []);
+    const limits = decision.limits.map((limit) => ({
+      ...limit,
+      remaining: Math.min(limit.limit, limit.remaining + held),
+    }));
+    return new CountedDecision(counters, { ...decision, limits, receipts: [] });
+  }
+
   return {
     watch: inner.watch,
 
@@ -85,6 +103,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       const unit = units[0] as GroupUnit;
       const account = accounts.find(unit);
       const now = store.now();
+      if (cost === 0) return look(units, account, now);
       const lease = account && findLease(account, cost, now);
       if (account === undefined || lease === undefined) {
         if (!charge) return inner.decide(units, cost, false);

@@ -28,7 +28,7 @@ export interface LimiterParts {
 }
 
 export interface CostOptions {
-  /** Units asked for: a whole number, at least 1. Default 1. */
+  /** Units asked for: a whole number, at least 1; at least 0 for `peek`. Default 1. */
   readonly cost?: number | undefined;
 }
 
@@ -51,7 +51,11 @@ export interface Limiter<Dimension extends string = string> {
    */
   consume(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
 
-  /** The answer that `consume` would give now, nothing charged. */
+  /**
+   * The answer that `consume` would give now, nothing charged. With a cost of 0 it tells the limits as they are, and is
+   * allowed, however little is left; only where the store could not answer and `onUnavailable` is `"deny"` it is denied, as
+   * everything is. Rejects as `consume`.
+   */
   peek(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
 
   /**

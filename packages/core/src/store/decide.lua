@@ -2,7 +2,7 @@
 Decides requests: all limits of a decision allow, or nothing of it is charged.
 
 KEYS  for each decision, for each of its units: the unit's key, then the key of each sliding log in it
-ARGV  as in call.lua; the arguments of a decision: its cost, negative to only look and not charge; the number of its units,
+ARGV  as in call.lua; the arguments of a decision: its cost, negative or 0 to only look and not charge; the number of its units,
       negative to tell the limits as they are also when the decision is allowed; then for each unit the description of its
       limits
 Returns as in call.lua; for each unit of a decision its birth, then for each of its limits: microseconds to wait (0 allowed,

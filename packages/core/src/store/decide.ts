@@ -8,6 +8,7 @@ export type DecideMode = "charge" | "peek" | "ask";
 
 /** One request to decide. */
 export interface DecideCall {
+  /** Units; 0 only looks, and the limits are told as they are. */
   readonly cost: number;
   /**
    * What an allowed request does: it is charged; it is only looked at (`"peek"`), told as if it had been charged; or it is
@@ -51,7 +52,8 @@ export const decide: Step<DecideCall> = {
         reply.push(wait, 0, 0, 0);
       }
     }
-    const spends = allowed && mode !== "ask";
+    // An entry of no units would be one all the same in a log.
+    const spends = allowed && mode !== "ask" && cost > 0;
     const charges = allowed && mode === "charge";
     let at = 1;
     for (let u = 0; u < units.length; u += 1) {
