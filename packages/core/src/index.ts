@@ -10,6 +10,7 @@ export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export type { FailureOptions, OnUnavailable } from "./limiter/failure-options.ts";
+export { hotReload } from "./limiter/hot-reload.ts";
 export type { LeaseOptions } from "./limiter/lease-options.ts";
 export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
 export type { DegradedDecision } from "./limiter/remote-decider.ts";

@@ -56,7 +56,7 @@ export function claimName(
     const first = entry.written ?? entry.policy;
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before the second is made`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before the second is made (under hot reload: hotReload)`,
     );
   }
   entry.users += 1;
