@@ -68,7 +68,7 @@ export interface Settings<Result> {
   readonly maxTargets: number;
   /** Equal exactly when two breakers decide the same. */
   readonly canonical: string;
-  /** The same as it was written, for messages. */
+  /** The policy as it was written, for messages. */
   readonly written: string;
 }
 
@@ -91,7 +91,7 @@ const OPTIONS = [
   "maxTargets",
 ] as const;
 
-/** Those that breakers of one name need not share. */
+/** Options that may differ between breakers of one name. */
 const APART: readonly string[] = ["name", "store", "isFailure", "aborted", "maxTargets"];
 
 /** What other breakers call it. */
@@ -162,7 +162,7 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
   };
 }
 
-/** The options that say how a breaker decides. A function is told by what it gives. */
+/** The options that are part of the policy, as they were written. A function is shown by what it returns. */
 function formatPolicy(options: BreakerOptions<never>, { openFor }: BreakerPolicy): string {
   const deciding = Object.entries(options).filter(([option]) => !APART.includes(option));
   const written = formatOptions(Object.fromEntries(deciding));

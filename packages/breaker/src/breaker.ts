@@ -78,7 +78,7 @@ export interface RunOptions<Result> {
 
 /** One target of a breaker. Each method rejects with `HEADGATE_CLOSED` once the breaker is closed. */
 export interface Target<Result = unknown> {
-  /** The name it goes by, in events and errors too: at most 105 characters. */
+  /** Its name, as in events and errors: at most 105 characters. */
   readonly target: string;
 
   /**
@@ -123,8 +123,8 @@ export interface Target<Result = unknown> {
 export interface Breaker<Result = unknown> extends Target<Result> {
   readonly name: string;
   /**
-   * A target: 1 to any number of characters. One of more than 100 goes by its first 60 and a hash in `target`, in events and
-   * in errors. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`.
+   * A target: at least 1 character. Longer than 100, it is shortened to its first 60 and a hash in `target`, in events and in
+   * errors. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`.
    */
   for(target: string): Target<Result>;
   /** Sends what was collected, and frees the name. The store's client stays open. */

@@ -4,7 +4,7 @@ import { copyOfText, nameOfTarget } from "./target-name.ts";
 
 /**
  * The links of a breaker: the last used ones, and those that somebody holds, so that a target has one link at a time,
- * however many are named, and however long their names are.
+ * however many are named.
  */
 export class LinkRegistry {
   readonly #make: (name: string, target: string) => TargetLink;
@@ -14,7 +14,7 @@ export class LinkRegistry {
     if (this.#known.get(name)?.deref() === undefined) this.#known.delete(name);
   });
 
-  /** `make` is given the name that a target goes by, which may be kept, and the target. */
+  /** `make` gets the target's name, which is bounded and may be kept, and the target itself, which may not. */
   constructor(maxTargets: number, make: (name: string, target: string) => TargetLink) {
     this.#make = make;
     this.#lastUsed = new LRUCache({ max: maxTargets });

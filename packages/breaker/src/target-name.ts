@@ -1,19 +1,19 @@
 import { escapeSubject } from "@headgate/core/floors";
 
-/** A longer target goes by its beginning and a hash, so that nobody chooses how much is kept. No such name is as short as this. */
+/** Longer targets are shortened to their beginning and a hash, so that memory stays bounded. Shortened names are longer than this. */
 const MAX_NAME = 100;
 
-/** So many characters of it are told, for those who read logs. */
+/** How many characters stay readable, for logs. */
 const BEGINNING = 60;
 
-/** The name that a target goes by in this process, 105 characters at most: two targets never have the same. */
+/** The name of a target in this process: at most 105 characters, and a different one for each target. */
 export function nameOfTarget(target: string): string {
   if (target.length <= MAX_NAME) return target;
-  // The hash is the one in the target's keys.
+  // The same hash as in the target's keys.
   return `${target.slice(0, BEGINNING)}…${escapeSubject(target)}`;
 }
 
-/** The same text, which keeps nothing else in memory: a piece of a text keeps the whole of it. */
+/** A copy with memory of its own: V8 keeps the whole text alive for as long as a slice of it. */
 export function copyOfText(text: string): string {
   return Buffer.from(text, "utf16le").toString("utf16le");
 }

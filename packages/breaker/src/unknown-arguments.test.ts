@@ -9,7 +9,7 @@ const more = { window: "1m" };
 function refusal(signature: string) {
   return {
     code: "HEADGATE_INVALID_OPTION",
-    message: `${signature} takes nothing more, got an object`,
+    message: `${signature} takes no other argument, got an object`,
   };
 }
 

@@ -26,7 +26,7 @@ describe("rejectUnknownOptions", () => {
     "does not take %s for an object without options",
     (options) => {
       expect(() => rejectUnknownOptions("gate", options, ["a", "b"])).toThrow(
-        refusal("gate: options must be a plain object, which takes a, b"),
+        refusal("gate: options must be a plain object; it takes a, b"),
       );
     },
   );

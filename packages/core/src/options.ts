@@ -1,6 +1,6 @@
 import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
 
-/** Whether a value is what braces or JSON make, in any realm: no array, and no instance of a class. */
+/** Whether a value is an object literal or comes from JSON, in any realm; not an array, not an instance of a class. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -21,11 +21,11 @@ export function rejectUnknownOptions(
     );
   }
   const given = Object.keys(options);
-  // A signal, say, that stands where options go: it would pass for an object without any.
+  // An AbortSignal in the place of options, for example, has no keys of its own and would pass.
   if (given.length === 0 && !isPlainObject(options)) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: options must be a plain object, which takes ${known.join(", ")}; got an object of another kind`,
+      `${owner}: options must be a plain object; it takes ${known.join(", ")}`,
     );
   }
   for (const option of given) {
@@ -40,7 +40,7 @@ export function rejectUnknownOptions(
   }
 }
 
-/** Options as they are written in code, on one line, without those that were left out. */
+/** Options as one would write them in code, on one line, without undefined ones. */
 export function formatOptions(options: object): string {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   if (given.length === 0) return "{}";
@@ -51,18 +51,18 @@ export function formatOptions(options: object): string {
   return `{ ${written.join(", ")} }`;
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for an argument more than a function takes, since what it asks for would be ignored. */
+/** Throws `HEADGATE_INVALID_OPTION` for an argument beyond those that a function takes: it would be ignored. */
 export function rejectMore(signature: string, more: unknown): void {
   if (more === undefined) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${signature} takes nothing more, got ${formatKind(more)}`,
+    `${signature} takes no other argument, got ${formatKind(more)}`,
   );
 }
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for options of `close`, which has none. Whatever else it is handed it must not mind: it is
- * what shutdown hooks call, with the name of a signal, an event, a result.
+ * Throws `HEADGATE_INVALID_OPTION` for options of `close`, which has none. Other arguments are ignored, because `close` is
+ * passed to shutdown hooks, which call it with a signal's name, an event or a result.
  */
 export function rejectCloseOptions([given]: readonly unknown[]): void {
   if (isPlainObject(given)) rejectMore("close()", given);

@@ -22,7 +22,7 @@ export function compileLimit(limit: Limit): CompiledLimit {
   return COMPILERS[limit.algorithm](limit as never);
 }
 
-/** Throws `HEADGATE_INVALID_LIMIT` for what is no limit at all. */
+/** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */
 export function rejectForm(limit: unknown): never {
   throw new HeadgateError(
     "HEADGATE_INVALID_LIMIT",

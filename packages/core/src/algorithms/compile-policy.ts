@@ -6,21 +6,21 @@ import { compileLimit } from "./compile-limit.ts";
 /** So many limits in one policy: their states are numbers of one array in the script, which holds 7,000. */
 const MAX_LIMITS = 100;
 
-/** Validates a policy and makes its limits ready to be decided, in its order. Throws `HEADGATE_INVALID_LIMIT`. */
+/** Validates a policy and compiles its limits, in the order in which they were written. Throws `HEADGATE_INVALID_LIMIT`. */
 export function compilePolicy(policy: Policy): CompiledLimit[] {
   const limits = eachLimit(policy, (limit) => compileLimit(limit as Limit));
   rejectTwins(limits);
   return limits;
 }
 
-/** What `read` makes of a limit, or of each in a list; an error of one in a list says which. Throws `HEADGATE_INVALID_LIMIT`. */
+/** Applies `read` to a limit, or to each limit of a list. Errors in a list name the position. Throws `HEADGATE_INVALID_LIMIT`. */
 export function eachLimit<T>(policy: unknown, read: (limit: unknown) => T): T[] {
   if (!Array.isArray(policy)) return [read(policy)];
   if (policy.length === 0) throw invalid("limits must hold at least one limit, got []");
   if (policy.length > MAX_LIMITS) {
     throw invalid(`limits must hold at most ${MAX_LIMITS} limits, got ${policy.length}`);
   }
-  // By number, since a hole in a list is no limit either.
+  // By index, so that a hole in the list is an error too.
   return Array.from({ length: policy.length }, (_, i) => {
     try {
       return read(policy[i]);

@@ -4,15 +4,15 @@ import type { Limit, Policy } from "../policy.ts";
 import { rejectForm } from "./compile-limit.ts";
 import { compilePolicy, eachLimit } from "./compile-policy.ts";
 
-/** A policy whose dimensions the compiler cannot know: it fits wherever one is taken, and is checked there when it runs. */
-// biome-ignore lint/suspicious/noExplicitAny: with `string` the adapters would take no such policy.
+/** The compiler cannot know its dimensions, so it is accepted everywhere and checked at run time. */
+// biome-ignore lint/suspicious/noExplicitAny: with `string` the adapters would not accept it.
 type ReadPolicy = Policy<any>;
 
 /**
- * Reads a policy that comes from elsewhere, a file, a database, the environment: a limit, or a list of 1 to 100, as plain
- * data. What it returns is checked, and a copy, which no later change of `value` reaches.
+ * Reads a policy from a file, a database or the environment: a limit, or a list of 1 to 100, as plain data. Returns a checked
+ * copy, which later changes of `value` do not affect.
  *
- * Throws `HEADGATE_INVALID_LIMIT`, which says what is wrong, and in a list where: `limits[1]: gcra: unknown option "max"...`.
+ * Throws `HEADGATE_INVALID_LIMIT`, which says what is wrong and where in a list: `limits[1]: gcra: unknown option "max"...`.
  */
 export function readPolicy(value: unknown): ReadPolicy {
   const limits = eachLimit(value, copyLimit);
@@ -21,7 +21,7 @@ export function readPolicy(value: unknown): ReadPolicy {
   return policy;
 }
 
-/** A copy of what is its own and plain: no getter is asked, nothing inherited is read. Its values, if valid, hold nothing that can change. */
+/** Copies own data properties only; calls no getter. The values of a valid limit are primitives, so the copy is complete. */
 function copyLimit(value: unknown): Limit {
   if (!isPlainObject(value)) rejectForm(value);
   const properties = Reflect.ownKeys(value).map((key): [string, unknown] => {

@@ -15,8 +15,8 @@ const IPV4_NETWORKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The subject of a client's address: an IPv4 address as it is, also where IPv6 holds it (IPv4-mapped, SIIT, NAT64), any other
- * IPv6 address as its network of `ipv6Prefix` bits, without its zone. A port that a proxy left behind it is dropped.
+ * The subject of a client's address: an IPv4 address as it is, also inside an IPv6 address (IPv4-mapped, SIIT, NAT64), any
+ * other IPv6 address as its network of `ipv6Prefix` bits, without its zone. A port that a proxy left behind it is dropped.
  * What is no address (a proxy may name a host) is a subject as it stands.
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {

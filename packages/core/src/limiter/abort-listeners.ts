@@ -9,7 +9,7 @@ export function onceAborted(signal: AbortSignal, callback: () => void): () => vo
   const callbacks = waiting.get(signal) ?? listenTo(signal);
   callbacks.add(callback);
   return () => {
-    // A second time it must not take the listener away from those who came since.
+    // Leaving twice must not remove the listener of those who came later.
     if (!callbacks.delete(callback) || callbacks.size > 0) return;
     waiting.delete(signal);
     signal.removeEventListener("abort", tellAll);

@@ -55,7 +55,7 @@ export class AcrossSlots {
   async #decide(mode: DecideMode): Promise<Answer> {
     const asked = await Promise.all(this.#slots.map((units) => this.#ask(units, "ask")));
     if (asked.some(({ allowed }) => !allowed)) return denied(asked, asked);
-    // A cost of 0 asks for nothing but this.
+    // A cost of 0 only looks: the first round has the answer.
     if (this.#cost === 0) return allowedBy(asked, []);
     // When it is over, nobody hears the answer.
     if (this.#isOver) return denied(asked, []);

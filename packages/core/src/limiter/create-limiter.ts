@@ -173,7 +173,7 @@ function readCost(options: CostOptions, least: number): number {
 }
 
 function checkCost(cost = 1, least = 1): number {
-  // No minus in front of a zero.
+  // Turns -0 into 0.
   if (Number.isSafeInteger(cost) && cost >= least) return cost + 0;
   throw new HeadgateError(
     "HEADGATE_INVALID_COST",

@@ -1,7 +1,7 @@
 import { formatOptions } from "../options.ts";
 import type { Limit } from "../policy.ts";
 
-/** Limits as their builders are called: `gcra({ limit: 100, window: "1m" })`, several in brackets. */
+/** Limits as calls of their builders: `gcra({ limit: 100, window: "1m" })`, several as a list. */
 export function formatPolicy(limits: readonly Limit[]): string {
   const written = limits.map(
     ({ algorithm, ...options }) => `${algorithm}(${formatOptions(options)})`,

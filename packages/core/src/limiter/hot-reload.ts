@@ -1,17 +1,17 @@
 import { codeOf } from "../errors.ts";
 import { sharedBy } from "./shared.ts";
 
-/** What frees its name as soon as it is asked to close: a limiter, middleware, a breaker. */
+/** A limiter, middleware or a breaker: `close` frees its name at once. */
 interface Named {
   close(): Promise<unknown>;
 }
 
 /**
- * For development, where a module is evaluated again after each change while the Redis client stays: makes a limiter,
- * middleware or a breaker, and where its name is taken with another policy, closes first what an earlier evaluation made
- * under `key`. One that did not change is shared, and nothing is closed.
+ * For development with hot reload, where a module is evaluated again after each change while the Redis client stays. Makes a
+ * limiter, middleware or a breaker; if its name is taken with another policy, closes what earlier evaluations made under
+ * `key`, and makes it again. With the same policy nothing is closed.
  *
- * Only with `NODE_ENV=development`. Everywhere else it just calls `make`, so that a name that is used twice stays
+ * Only with `NODE_ENV=development`. Otherwise it just calls `make`, so that using a name twice stays
  * `HEADGATE_DUPLICATE_NAME`.
  */
 export function hotReload<T extends Named>(key: string, make: () => T): T {
@@ -27,7 +27,7 @@ function makeInPlaceOf<T extends Named>(earlier: Set<Named>, make: () => T): T {
     return make();
   } catch (error) {
     if (codeOf(error) !== "HEADGATE_DUPLICATE_NAME") throw error;
-    // Several bundles of one application may hold one each.
+    // Frameworks may evaluate a module once for each bundle.
     for (const one of earlier) one.close().catch(noop);
     earlier.clear();
     return make();

@@ -69,7 +69,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     return decision;
   }
 
-  /** The limits as they are: as the store tells them, but what is held here is charged there, and not spent. */
+  /** The limits as they are in the store, plus the units held here, which are charged there but not spent. */
   async function look(
     units: readonly GroupUnit[],
     account: SubjectAccount | undefined,

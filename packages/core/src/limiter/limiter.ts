@@ -52,9 +52,8 @@ export interface Limiter<Dimension extends string = string> {
   consume(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
 
   /**
-   * The answer that `consume` would give now, nothing charged. With a cost of 0 it tells the limits as they are, and is
-   * allowed, however little is left; only where the store could not answer and `onUnavailable` is `"deny"` it is denied, as
-   * everything is. Rejects as `consume`.
+   * The answer that `consume` would give now, nothing charged. With a cost of 0 it reports the limits as they are and is
+   * always allowed, unless the store could not answer and `onUnavailable` is `"deny"`. Rejects as `consume`.
    */
   peek(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
 

@@ -9,23 +9,23 @@ export interface NameClaim {
   release(): boolean;
 }
 
-/** What counts under a name. */
+/** The policy that a name is claimed for. */
 export interface NamedPolicy {
-  /** Equal exactly when two count the same. */
+  /** Equal exactly when two policies count the same. */
   readonly canonical: string;
-  /** The same in the words of whoever wrote it, for messages. */
+  /** The policy as it was written, for messages. */
   readonly written: string;
 }
 
 interface NameEntry {
-  /** In canonical form. */
+  /** The canonical form. */
   readonly policy: string;
-  /** Missing where another version of this package claimed the name. */
+  /** Missing if another version of this package claimed the name. */
   readonly written?: string | undefined;
   users: number;
 }
 
-/** So much of a policy is in a message. */
+/** How many characters of a policy go into a message. */
 const MAX_WRITTEN = 300;
 
 /** Throws `HEADGATE_INVALID_OPTION` for a name that is none. */
@@ -56,7 +56,7 @@ export function claimName(
     const first = entry.written ?? entry.policy;
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before the second is made (under hot reload: hotReload)`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before the second is made (with hot reload: use hotReload)`,
     );
   }
   entry.users += 1;

@@ -16,7 +16,7 @@ describe("what a limiter would ignore is not taken", () => {
   test("refund does not give everything back when it was told how much", async () => {
     const { limiter, loose } = start();
     const decision = await limiter.consume("u", { cost: 5 });
-    const message = "refund(decision) takes nothing more, got an object";
+    const message = "refund(decision) takes no other argument, got an object";
     await expect(loose["refund"]?.(decision, { cost: 1 })).rejects.toMatchObject(refusal(message));
     await expect(loose["refund"]?.(decision, 1)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
@@ -29,11 +29,13 @@ describe("what a limiter would ignore is not taken", () => {
   test("reset does not forget everything when it was told what", async () => {
     const { limiter, loose } = start();
     await limiter.consume("u");
-    const message = "reset(subject) takes nothing more, got an object";
+    const message = "reset(subject) takes no other argument, got an object";
     await expect(loose["reset"]?.("u", { limit: "10-per-1h" })).rejects.toMatchObject(
       refusal(message),
     );
-    await expect(loose["reset"]?.("u", "default")).rejects.toThrow(/nothing more, got a string/);
+    await expect(loose["reset"]?.("u", "default")).rejects.toThrow(
+      /no other argument, got a string/,
+    );
     expect(await limiter.reset("u")).toBe(true);
   });
 
@@ -62,7 +64,7 @@ describe("close", () => {
   test("does not ignore options, and stays open", async () => {
     const { limiter, loose } = start();
     await expect(loose["close"]?.({ timeout: "5s" })).rejects.toMatchObject(
-      refusal("close() takes nothing more, got an object"),
+      refusal("close() takes no other argument, got an object"),
     );
     expect((await limiter.consume("u")).allowed).toBe(true);
   });

@@ -8,7 +8,7 @@ export type DecideMode = "charge" | "peek" | "ask";
 
 /** One request to decide. */
 export interface DecideCall {
-  /** Units; 0 only looks, and the limits are told as they are. */
+  /** Units; 0 only looks, and reports the limits as they are. */
   readonly cost: number;
   /**
    * What an allowed request does: it is charged; it is only looked at (`"peek"`), told as if it had been charged; or it is
@@ -52,7 +52,7 @@ export const decide: Step<DecideCall> = {
         reply.push(wait, 0, 0, 0);
       }
     }
-    // An entry of no units would be one all the same in a log.
+    // Spending 0 would append an entry to a log.
     const spends = allowed && mode !== "ask" && cost > 0;
     const charges = allowed && mode === "charge";
     let at = 1;
