@@ -196,11 +196,14 @@ test.each<[string, OnDenied]>([
 });
 
 test.each<[string, OnDenied]>([
-  ["reply.send()", (_, reply) => void setTimeout(() => reply.send("late"), 5)],
-  ["reply.view()", (_, reply) => void setTimeout(() => (reply as Views).view("denied.ejs", {}), 5)],
+  ["reply.send()", (_, reply) => void setTimeout(() => void reply.send("late"), 5)],
+  [
+    "reply.view()",
+    (_, reply) => void setTimeout(() => void (reply as Views).view("denied.ejs", {}), 5),
+  ],
   [
     "reply.sendFile()",
-    (_, reply) => void setTimeout(() => (reply as Views).sendFile("denied.txt"), 5),
+    (_, reply) => void setTimeout(() => void (reply as Views).sendFile("denied.txt"), 5),
   ],
   [
     "a pipe to reply.raw",
@@ -236,7 +239,7 @@ test("over HTTP/2 an answer of one's own is one, and a late one is dropped", asy
   const ways: OnDenied[] = [
     (_, reply) => void Readable.from(["mi", "ne"]).pipe(reply.raw as never),
     (_, reply) => void setTimeout(() => reply.raw.end("late"), 5),
-    (_, reply) => void setTimeout(() => reply.send("late"), 5),
+    (_, reply) => void setTimeout(() => void reply.send("late"), 5),
   ];
   await app.register(headgate, {
     limits,
