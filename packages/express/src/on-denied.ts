@@ -23,11 +23,11 @@ export async function answerDenied(
       error,
     ),
   );
-  watchFiles(res, response);
-  watchTemplates(res, response);
+  const giveUp = watchMethods(req, res, response);
   try {
     await letAnswer(response, () => onDenied(req, res, decision));
   } catch (error) {
+    giveUp();
     // A bug in it must not look like a denial.
     res.statusCode = 200;
     res.removeHeader("Retry-After");
@@ -38,53 +38,62 @@ export async function answerDenied(
   reject(res, rejection);
 }
 
+type Over = (failure?: Failure) => void;
 type Callback = (error: unknown, text: string) => unknown;
+type AnswerLater = (path: string, options: object, done: Callback) => unknown;
 
 /**
- * `res.render` answers some time later. What goes wrong comes back here: Express would hand it to the next error handler, as
- * one that looks like a denial.
+ * Watches the methods of a response that answer some time later. When the function that is returned has been called, it is the
+ * error handler that answers: what fails then goes to the next one, as usual.
  */
-function watchTemplates(res: Response, response: DeniedResponse): void {
-  const render = res.render as (view: string, options: object, done: Callback) => void;
-  res.render = (view: string, ...rest: unknown[]) => {
-    const callback = rest.find((one) => typeof one === "function") as Callback | undefined;
-    const options = rest.find((one) => typeof one === "object" && one !== null) ?? {};
-    const over = response.expect();
-    const done: Callback = (error, text) => {
-      if (callback !== undefined) void settle(over, () => callback(error, text));
-      else if (error) over({ reason: error });
-      else void settle(over, () => res.send(text));
-    };
-    start(over, () => render.call(res, view, options, done));
-  };
-}
+function watchMethods(req: Request, res: Response, response: DeniedResponse): () => void {
+  const methods = res as unknown as Record<string, AnswerLater | undefined>;
+  let isGivenUp = false;
 
-type SendFile = (path: string, options: object, done: (error?: unknown) => void) => void;
+  // Express would hand it to the next error handler while onDenied may still answer, as one that looks like a denial.
+  function fail(over: Over, reason: unknown): void {
+    const isOfHandler = isGivenUp && !res.writableEnded;
+    over(isOfHandler ? undefined : { reason });
+    if (isOfHandler) req.next?.(reason);
+  }
 
-/**
- * So do `res.sendFile` and `res.download`, which calls it. Without this Express would let a denied request go on where the path
- * is a directory's.
- */
-function watchFiles(res: Response, response: DeniedResponse): void {
-  const methods = res as unknown as Record<string, SendFile | undefined>;
-  for (const name of ["sendFile", "sendfile"]) {
-    const sendFile = methods[name];
-    if (sendFile === undefined) continue;
+  /** `end` is what a method does where the application gave it no callback. */
+  function watch(name: string, end: (over: Over, ...args: Parameters<Callback>) => void): void {
+    const method = methods[name];
+    if (method === undefined) return;
     methods[name] = (path: string, ...rest: unknown[]) => {
       const callback = rest.find((one) => typeof one === "function") as Callback | undefined;
       const options = rest.find((one) => typeof one === "object" && one !== null) ?? {};
       const over = response.expect();
-      const done = (error?: unknown) => {
-        if (callback !== undefined) void settle(over, () => callback(error, ""));
-        else over(error ? { reason: error } : undefined);
+      const done: Callback = (error, text) => {
+        if (callback === undefined) end(over, error, text);
+        else void settle(over, () => callback(error, text));
       };
-      start(over, () => sendFile.call(res, path, options, done));
+      start(over, () => method.call(res, path, options, done));
     };
   }
+
+  watch("render", (over, error, text) => {
+    if (error) fail(over, error);
+    else void settle(over, () => res.send(text));
+  });
+  // res.download calls it, too. Express would let a denied request go on where the path is a directory's.
+  for (const name of ["sendFile", "sendfile"]) {
+    watch(name, (over, error) => (isOfFile(error) ? fail(over, error) : over()));
+  }
+  return () => {
+    isGivenUp = true;
+  };
+}
+
+/** Whether an error came of the file, not of a client that left meanwhile. Express tells them apart in the same way. */
+function isOfFile(error: unknown): boolean {
+  const { code, syscall } = Object(error) as NodeJS.ErrnoException;
+  return error !== undefined && code !== "ECONNABORTED" && syscall !== "write";
 }
 
 /** Begins something that calls back; what it throws at once is the caller's. */
-function start(over: (failure?: Failure) => void, begin: () => void): void {
+function start(over: Over, begin: () => void): void {
   try {
     begin();
   } catch (error) {
@@ -94,7 +103,7 @@ function start(over: (failure?: Failure) => void, begin: () => void): void {
 }
 
 /** Runs a callback of the application's, which is over when it has returned and its promise has settled. */
-async function settle(over: (failure?: Failure) => void, callback: () => unknown): Promise<void> {
+async function settle(over: Over, callback: () => unknown): Promise<void> {
   try {
     await callback();
     over();

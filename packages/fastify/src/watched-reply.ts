@@ -43,6 +43,8 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
   function begin(): void {
     hasSent = true;
     response.begin();
+    // Fastify ends what it was given.
+    response.expect();
   }
 
   const { send } = reply;

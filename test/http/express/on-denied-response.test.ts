@@ -6,6 +6,7 @@ import { setTimeout as after } from "node:timers/promises";
 import type { OnDenied } from "@headgate/express";
 import { byTier, gcra, rateLimit } from "@headgate/express";
 import ejs from "ejs";
+import type { ErrorRequestHandler, Response } from "express";
 import { expect, test } from "vitest";
 import { secondsLeft } from "../support/seconds-left.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
@@ -139,6 +140,120 @@ describeExpress(({ serve }) => {
     const denied = await deny((_req, res) => res.sendFile(FILES));
     expect([denied.status, denied.handled]).toEqual([500, 1]);
     expect(denied.headers).not.toHaveProperty("retry-after");
+  });
+
+  test.each<[string, (res: Response) => void]>([
+    ["renders no template", (res) => res.status(500).render("missing")],
+    ["sends no file", (res) => res.status(500).sendFile("/no/such/file")],
+  ])(
+    "an error handler that %s for what onDenied threw leaves nobody waiting",
+    async (_, answer) => {
+      const { ask } = await serve((app) => {
+        app.set("env", "test").set("view engine", "ejs");
+        const onDenied: OnDenied = () => {
+          throw new Error("a bug");
+        };
+        app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
+        const onError: ErrorRequestHandler = (_error, _req, res, _next) => answer(res);
+        const onLastError: ErrorRequestHandler = (_error, _req, res, _next) => res.end("the last");
+        app.use(onError, onLastError);
+      });
+      await ask();
+      expect((await ask()).text).toBe("the last");
+    },
+  );
+
+  test("a client that leaves while onDenied sends a file is no error", async () => {
+    const settled = watchUnhandled();
+    const errors: unknown[] = [];
+    let isSent = false;
+    const { ask } = await serve((app) => {
+      const onDenied: OnDenied = (req, res) => {
+        req.socket.destroy();
+        res.on("close", () => {
+          isSent = true;
+        });
+        res.sendFile(join(FILES, "denied.txt"));
+      };
+      app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
+      const onError: ErrorRequestHandler = (error, _req, _res, next) => {
+        errors.push(error);
+        next(error);
+      };
+      app.use(onError);
+    });
+    await ask();
+    await expect(ask()).rejects.toThrow();
+    await after(20);
+    await settled();
+    expect([errors, isSent]).toEqual([[], true]);
+  });
+
+  test.each<[string, OnDenied]>([
+    [
+      "throws",
+      (_req, res) => {
+        res.write("half");
+        throw new Error("a bug");
+      },
+    ],
+    [
+      "rejects",
+      async (_req, res) => {
+        res.flushHeaders();
+        await after(1);
+        throw new Error("a bug");
+      },
+    ],
+    [
+      "pipes no file",
+      (_req, res) => {
+        res.write("half");
+        createReadStream("/no/such/file").pipe(res);
+      },
+    ],
+    [
+      "pipes no file after its headers",
+      (_req, res) => {
+        res.flushHeaders();
+        createReadStream("/no/such/file").pipe(res);
+      },
+    ],
+  ])(
+    "onDenied that %s in the midst of its answer does not leave the client waiting for the rest",
+    async (_, onDenied) => {
+      const settled = watchUnhandled();
+      const warnings = watchWarnings();
+      const { ask } = await serve((app) => {
+        app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
+      });
+      await ask();
+      await expect(ask()).rejects.toThrow();
+      await settled();
+      expect(warnings).toMatchObject([{ code: "HEADGATE_LATE_ANSWER" }]);
+    },
+  );
+
+  test("onDenied that throws while its answer is piped does not break the answer off", async () => {
+    const denied = await deny((_req, res) => {
+      const slow = new Readable({ read() {} });
+      slow.pipe(res);
+      slow.push("mi");
+      setTimeout(() => slow.push("ne") && slow.push(null), 5);
+      throw new Error("a bug");
+    });
+    expect([denied.status, denied.text]).toEqual([429, "mine"]);
+    expect(denied.late).toHaveLength(1);
+  });
+
+  test("onDenied that takes its pipe off again leaves the answer to Headgate", async () => {
+    const denied = await deny((_req, res) => {
+      const source = new Readable({ read() {} });
+      source.pipe(res);
+      source.unpipe(res);
+    });
+    expect(denied.headers["content-type"]).toBe("application/problem+json");
+    expect([denied.status, denied.late]).toEqual([429, []]);
   });
 
   test("onDenied that closes the connection is left alone", async () => {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createReadStream } from "node:fs";
 import { connect } from "node:http2";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -218,6 +219,78 @@ test.each<[string, OnDenied]>([
     expect([denied.status, denied.late]).toEqual([429, 1]);
   },
 );
+
+test.each<[string, OnDenied]>([
+  [
+    "throws",
+    (_, reply) => {
+      reply.raw.write("half");
+      throw new Error("a bug");
+    },
+  ],
+  [
+    "pipes no file",
+    (_, reply) => {
+      reply.raw.write("half");
+      createReadStream("/no/such/file").pipe(reply.raw);
+    },
+  ],
+])(
+  "one that %s in the midst of a raw answer does not leave the client waiting for the rest",
+  async (_, onDenied) => {
+    await expect(denyWithViews(onDenied)).rejects.toThrow();
+  },
+);
+
+test.each<[string, OnDenied]>([
+  ["a stream", (_, reply) => void reply.send(slowly("mi", "ne"))],
+  ["a raw pipe", (_, reply) => void slowly("mi", "ne").pipe(reply.raw)],
+  ["a hook that takes its time", (_, reply) => void reply.header("x-slow", "1").send("mine")],
+])(
+  "one that throws while its answer is under way, by %s, does not break it off",
+  async (_, answer) => {
+    const settled = watchUnhandled();
+    const app = Fastify();
+    app.addHook("onSend", async (_request, reply, payload) => {
+      if (reply.hasHeader("x-slow")) await after(5);
+      return payload;
+    });
+    app.register(headgate, {
+      limits,
+      async onDenied(...denied) {
+        answer(...denied);
+        await after(2);
+        throw new Error("a bug");
+      },
+    });
+    app.get("/", async () => "ok");
+    const ask = await start(app);
+    await ask();
+    expect(await ask()).toMatchObject({ status: 429, text: "mine" });
+    await settled();
+  },
+);
+
+/** A stream whose last part takes its time. */
+function slowly(first: string, last: string): Readable {
+  return Readable.from(
+    (async function* () {
+      yield first;
+      await after(6);
+      yield last;
+    })(),
+  );
+}
+
+test("one that takes its raw pipe off again leaves the answer to Headgate", async () => {
+  const denied = await denyWithViews((_, reply) => {
+    const source = new Readable({ read() {} });
+    source.pipe(reply.raw);
+    source.unpipe(reply.raw);
+  });
+  expect(denied.headers["content-type"]).toBe("application/problem+json");
+  expect([denied.status, denied.late]).toEqual([429, 0]);
+});
 
 test("Headgate's answer is not kept where a hook of the application fails on its way", async () => {
   const app = Fastify();

@@ -65,6 +65,11 @@ function orderOf({ moment }: Step): number {
   return MOMENTS.indexOf(moment);
 }
 
+/** After so long its last step has been made. */
+export function lastsMs({ steps }: Scenario): number {
+  return steps.reduce((sum, { delay }) => sum + delay, 0);
+}
+
 /** What `onDenied` does in a scenario. */
 export function play<Denied>(ways: Ways<Denied>, { steps }: Scenario, denied: Denied): unknown {
   const act = (step: Step): unknown => ways[step.way]?.act(denied, bodyOf(steps.indexOf(step)));

@@ -12,7 +12,7 @@ export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
   getHeaders(): Readonly<Record<string, unknown>>;
-  on(event: "pipe", listener: (source: Source) => void): unknown;
+  on(event: "pipe" | "unpipe", listener: (source: Source) => void): unknown;
   destroy(): unknown;
 }
 
@@ -59,6 +59,10 @@ export class DeniedResponse {
   #expected = 0;
   #failure: Failure | undefined;
   #wake: (() => void) | undefined;
+  /** Whether nobody waits any more for an answer to begin. */
+  #isSettled = false;
+  /** What to call when a source is taken off again. */
+  readonly #leavers = new WeakMap<Source, () => void>();
 
   /** `onLate` is called with an error whose stack shows who wrote too late, and with what was thrown too late. */
   constructor(response: NodeResponse, onLate: (error: unknown) => void) {
@@ -91,6 +95,7 @@ export class DeniedResponse {
       return result;
     });
     response.on("pipe", (source) => this.#follow(source));
+    response.on("unpipe", (source) => this.#leavers.get(source)?.());
   }
 
   /** Whether the application has answered, or is about to. */
@@ -104,7 +109,10 @@ export class DeniedResponse {
     this.#wake?.();
   }
 
-  /** Notes that an answer is to be expected, until the function that is returned is called, with what went wrong if anything did. */
+  /**
+   * Notes that something will answer, or end an answer that has begun, until the function that is returned is called, with what
+   * went wrong if anything did.
+   */
   expect(): (failure?: Failure) => void {
     this.#expected += 1;
     let isOver = false;
@@ -112,19 +120,22 @@ export class DeniedResponse {
       if (isOver) return;
       isOver = true;
       this.#expected -= 1;
-      this.#failure ??= failure;
+      const isTooLate = this.#isSettled || this.#isBegun || this.#response.headersSent;
+      if (failure !== undefined && isTooLate) this.breakOff(failure.reason);
+      else this.#failure ??= failure;
       this.#wake?.();
     };
   }
 
-  /** Resolves when an answer has begun, or none is expected any more. Rejects with what went wrong before one began. */
+  /** Resolves when an answer has begun, or none is expected any more. Rejects with what went wrong before that. */
   async settled(): Promise<void> {
     while (!this.#isBegun && this.#expected > 0) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    if (this.#failure !== undefined && !this.isUnderWay) throw this.#failure.reason;
+    this.#isSettled = true;
+    if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
   /** Has the answer sent with this status and these headers, whatever comes too late and sets others. */
@@ -140,6 +151,12 @@ export class DeniedResponse {
   /** Reports what came after the answer. */
   reportLate(error: unknown = new Error("the request had been answered")): void {
     this.#onLate(error);
+  }
+
+  /** Reports what went wrong after an answer had begun. Where nothing will end that answer, its client must not wait for the rest. */
+  breakOff(reason: unknown): void {
+    this.reportLate(reason);
+    if (!this.#isEnded && this.#expected === 0) this.#response.destroy();
   }
 
   /** Whether what is written now belongs to no answer: one has ended, or is kept and has not begun. */
@@ -172,16 +189,14 @@ export class DeniedResponse {
     return [status, ...rest];
   }
 
-  /** A source that fails before its first byte has not answered; Node alone would leave the client waiting, or end the process. */
+  /** Where a source fails and nobody listens, Node alone would end the process. */
   #follow(source: Source): void {
     const over = this.expect();
-    source.once("error", (reason) => {
-      if (source.listenerCount("error") > 0) over();
-      else if (this.#isEnded) this.reportLate(reason);
-      else if (this.#response.headersSent) this.#response.destroy();
-      else over({ reason });
-    });
+    source.once("error", (reason) =>
+      over(source.listenerCount("error") > 0 ? undefined : { reason }),
+    );
     source.once("close", () => over());
+    this.#leavers.set(source, over);
   }
 }
 
@@ -207,6 +222,6 @@ export async function letAnswer(
   }
   if (failure === undefined) return result;
   if (!response.isUnderWay) throw failure.reason;
-  response.reportLate(failure.reason);
+  response.breakOff(failure.reason);
   return undefined;
 }
