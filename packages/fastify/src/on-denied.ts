@@ -43,6 +43,8 @@ export async function answerDenied(
     // A bug in it must not look like a denial.
     reply.raw.statusCode = 200;
     reply.removeHeader("Retry-After");
+    // Fastify before 5.12 leaves it on the raw response.
+    reply.raw.removeHeader("Retry-After");
     throw error;
   } finally {
     watched.stop();
