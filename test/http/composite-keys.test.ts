@@ -46,13 +46,40 @@ describeFrameworks(({ serve }) => {
   test.each([
     ["a template", (request: AnyRequest) => `${byIp()(request, request.ip)}:${user(request)}`],
     ["a join", (request: AnyRequest) => [user(request), byHeader("x-user")(request, "")].join()],
-    ["String()", (request: AnyRequest) => String(byAll<AnyRequest>(byIp(), user)(request, ""))],
+    ["JSON", (request: AnyRequest) => JSON.stringify([byIp()(request, request.ip), "ann"])],
+    [
+      "String()",
+      (request: AnyRequest) => String(byAll<AnyRequest>(byIp(), user)(request, request.ip)),
+    ],
   ])("%s of what byIp returns is an error, not one bucket for everybody", async (_, key) => {
     const site = await serve({ limits: { limits, key } });
     expect((await site.ask("/", from("1.2.3.4"))).status).toBe(500);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
     expect(site.errors[0]?.message).toContain("byAll(byIp(), ");
     expect(site.handled).toEqual([]);
+  });
+
+  test("an address of an application's own that it hands to byIp() is the one that counts", async () => {
+    const { ask } = await serve({
+      limits: { limits, key: (request) => byIp()(request, request.headers["x-user"] as string) },
+    });
+    const statuses = async (name: string) => {
+      const answers = [1, 2, 3, 4].map(() => ask("/", { headers: { "x-user": name } }));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect(await statuses("203.0.113.1")).toEqual([200, 200, 200, 429]);
+    expect(await statuses("203.0.113.2")).toEqual([200, 200, 200, 429]);
+  });
+
+  test("byIp() that a key function asks counts by its own prefix, of the whole address", async () => {
+    const { ask } = await serve({
+      limits: {
+        limits,
+        key: (request, address) => byIp({ ipv6Prefix: 128 })(request, address),
+      },
+      trustProxy: "loopback",
+    });
+    for (const address of ONE_CUSTOMER) expect((await ask("/", from(address))).status).toBe(200);
   });
 
   test("each combination has a budget of its own, and a request without one part has none", async () => {

@@ -44,21 +44,30 @@ export function readKey<Request extends object>(
 ): KeyResult | Promise<KeyResult> {
   const read = (key as { [READ]?: Read<Request> })[READ];
   if (read !== undefined) return read(request, address);
+  const handed = address && addressSubject(address);
   // For what the function may ask byIp() itself.
-  noteAddress(request, address);
-  return key(request, address && addressSubject(address));
+  noteAddress(request, { address, handed });
+  return key(request, handed);
 }
 
-/** Makes a key function of what reads whole addresses; called by an application, it finds the one that was noted. */
+/**
+ * Makes a key function of what reads whole addresses. Called by an application with the address that it was handed, or with none,
+ * it finds the whole one that was noted; another address is taken as it is.
+ */
 function keyFunction<Request extends HttpRequest>(
   read: Read<Request>,
   isByAddress: boolean,
 ): KeyFunction<Request> {
-  const key: KeyFunction<Request> = (request, address = request.ip) => {
+  const key: KeyFunction<Request> = (request, address = addressOf(request)) => {
     const noted = notedAddress(request);
-    return read(request, noted === undefined ? address : noted.address);
+    return read(request, address === noted?.handed ? noted?.address : address);
   };
   return Object.assign(key, { [READ]: read }, isByAddress ? { [BY_ADDRESS]: true } : {});
+}
+
+function addressOf(request: HttpRequest): string | undefined {
+  const noted = notedAddress(request);
+  return noted === undefined ? request.ip : noted.address;
 }
 
 /** Whether a key function counts addresses, by itself or beside others. */

@@ -8,10 +8,12 @@ interface Carrier {
 export interface NotedAddress {
   /** The whole address that is counted; undefined where there is none. */
   readonly address: string | undefined;
+  /** The same as key functions are handed it: an IPv6 address as its /64. */
+  readonly handed: string | undefined;
 }
 
-export function noteAddress(request: object, address: string | undefined): void {
-  (request as Carrier)[ADDRESS] = { address };
+export function noteAddress(request: object, noted: NotedAddress): void {
+  (request as Carrier)[ADDRESS] = noted;
 }
 
 export function notedAddress(request: object): NotedAddress | undefined {

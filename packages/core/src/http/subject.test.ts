@@ -110,9 +110,14 @@ describe("what is no subject", () => {
     expect(subjectText(forged)).toBeNull();
   });
 
-  test("is one of ours that went through JSON", () => {
-    const subject = kindSubject("ip", "1.2.3.4");
-    expect(subjectText(JSON.parse(JSON.stringify(subject)))).toBeNull();
+  test.each<[string, (subject: object) => unknown]>([
+    ["a template", (subject) => `${subject}`],
+    ["a list", (subject) => [subject].join(":")],
+    ["JSON", (subject) => JSON.stringify([subject])],
+  ])("is one of ours as text: %s of it throws", (_, use) => {
+    expect(() => use(kindSubject("ip", "1.2.3.4"))).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_KEY" }),
+    );
   });
 });
 

@@ -7,11 +7,13 @@ const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
  * A subject of a kind of its own, which no text that a key function returns can equal: those that begin with `~` get
  * another one in front, and all of these begin with `~` and a letter.
  *
- * It is no text, and throws `HEADGATE_INVALID_KEY` when it is used as one: `[object Object]` would be one bucket for everybody.
+ * It is no text, and throws `HEADGATE_INVALID_KEY` when it is used as one, in JSON too: `[object Object]` and `{}` would be one
+ * bucket for everybody.
  */
 export interface KindSubject {
   readonly [SUBJECT]: string;
   toString(): never;
+  toJSON(): never;
 }
 
 function refuseText(): never {
@@ -34,7 +36,7 @@ export function kindSubject(kind: SubjectKind, value: string): KindSubject {
 
 /** A subject that stands for itself: an address. */
 export function plainSubject(value: string): KindSubject {
-  return { [SUBJECT]: value, toString: refuseText };
+  return { [SUBJECT]: value, toString: refuseText, toJSON: refuseText };
 }
 
 /** What a key function returned, as the subject's text; undefined when it is missing or empty; null when it is no subject. */
