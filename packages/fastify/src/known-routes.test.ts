@@ -9,6 +9,9 @@ import type { RouteRateLimitOptions } from "./options.ts";
 const rateLimit: RouteRateLimitOptions = { hook: "preHandler" };
 const handler = async () => "ok";
 
+// Not by a name that the compiler follows: its types declare the members of an application that ours do.
+const { default: otherLimiter } = await import(["@fastify", "rate-limit"].join("/"));
+
 /** The paths of the routes known in a scope: HEAD stands beside its GET. */
 function urlsIn(scope: FastifyInstance): string[] {
   return [...new Set(routesIn(scope).map(({ options }) => options.url))];
@@ -176,7 +179,6 @@ describe("a route with a limit that no plugin reads", () => {
       const error = await errorOf((app) => {
         app.register(async (scope) => {
           await scope.register(headgate, { limits: gcra({ limit: 1, window: "1h" }) });
-          scope.get("/covered", { config: { rateLimit: { cost: 2 } } }, handler);
         });
         app.get("/x", { config: { rateLimit: config as never } }, handler);
         app.get("/free", { config: { rateLimit: false } }, handler);
@@ -185,6 +187,32 @@ describe("a route with a limit that no plugin reads", () => {
       expect((error as Error).message).toContain("GET /x");
     },
   );
+
+  test.each([{ max: 3 }, {}])(
+    "is another limiter's in the scope of its plugin, while services move to Headgate: %j",
+    async (config) => {
+      const error = await errorOf((app) => {
+        app.register(async (scope) => {
+          await scope.register(headgate, { limits: gcra({ limit: 1, window: "1h" }) });
+        });
+        app.register(async (scope) => {
+          await scope.register(otherLimiter, { max: 100 });
+          scope.get("/x", { config: { rateLimit: config as never } }, handler);
+        });
+      });
+      expect(error).toBeUndefined();
+    },
+  );
+
+  test("is refused there, too, where it has options of Headgate's", async () => {
+    const error = await errorOf((app) => {
+      app.register(async (scope) => {
+        await scope.register(otherLimiter, { max: 100 });
+        scope.get("/x", { config: { rateLimit: { cost: 2 } } }, handler);
+      });
+    });
+    expect(error).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  });
 
   test("is fine in the scope of a plugin, and in those inside", async () => {
     const error = await errorOf((app) => {

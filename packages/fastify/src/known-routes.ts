@@ -17,15 +17,20 @@ type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: KnownRoute
 /** Shared by every copy of this package in the process, because they all see the same routes. */
 const ROUTES: unique symbol = Symbol.for("@headgate/fastify.routes") as never;
 const SERVERS: unique symbol = Symbol.for("@headgate/fastify.servers") as never;
+const LIMITED: unique symbol = Symbol.for("@headgate/fastify.limited") as never;
 const shared = globalThis as {
   [ROUTES]?: WeakMap<object, Set<KnownRoute>>;
   [SERVERS]?: WeakSet<object>;
+  [LIMITED]?: WeakSet<object>;
 };
 shared[ROUTES] ??= new WeakMap();
 shared[SERVERS] ??= new WeakSet();
+shared[LIMITED] ??= new WeakSet();
 const routesByServer = shared[ROUTES];
 /** Those whose routes have all been noted. */
 const knownServers = shared[SERVERS];
+/** Those on which a plugin of Headgate's runs, in whichever scope. */
+const limitedServers = shared[LIMITED];
 
 /*
  * A plugin runs after the routes that were added before it, in the same scope even when its registration stands first and is
@@ -41,7 +46,12 @@ subscribe("fastify.initialization", (message) => {
   fastify.addHook("onReady", async () => rejectUncoveredRoutes(fastify));
 });
 
-/** Options that no other rate limiter of Fastify has, which may be meant where no plugin of Headgate's is. */
+/** Notes that a plugin of Headgate's runs in an application. */
+export function notePlugin({ server }: FastifyInstance): void {
+  limitedServers.add(server);
+}
+
+/** Options that no other rate limiter of Fastify has. They are meant for Headgate also where somebody else may read the config. */
 const OURS = ["limits", "limiter", "extend", "cost", "missing"];
 
 /**
@@ -49,21 +59,18 @@ const OURS = ["limits", "limiter", "extend", "cost", "missing"];
  * would know.
  */
 export function rejectUncoveredRoutes(app: FastifyInstance): void {
-  const routes = routesIn(app);
-  const hasPlugin = routes.some(({ scope }) => isCovered(scope)) || isCovered(app);
-  for (const { scope, options } of routes) {
+  const isOursAlone = limitedServers.has(app.server);
+  for (const { scope, options } of routesIn(app)) {
     const limit: unknown = options.config?.rateLimit;
-    if (isCovered(scope) || limit === false) continue;
-    if (!hasPlugin && !OURS.some((option) => option in Object(limit))) continue;
+    if ("headgate" in scope || limit === false) continue;
+    // As @fastify/rate-limit decorates a scope.
+    const mayBeOthers = !isOursAlone || "rateLimit" in scope;
+    if (mayBeOthers && !OURS.some((option) => option in Object(limit))) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `headgate: the route${routeName("", options)} has config.rateLimit, and no headgate plugin is registered in its scope or around it, so it would not be limited; register the plugin there`,
     );
   }
-}
-
-function isCovered(scope: FastifyInstance): boolean {
-  return (scope as Partial<FastifyInstance>).headgate !== undefined;
 }
 
 /** Notes a route that has a rate limit in its config. */

@@ -10,6 +10,7 @@ import { createHeadgate } from "./headgate.ts";
 import {
   areRoutesKnown,
   forgetRoute,
+  notePlugin,
   noteRoute,
   rejectUncoveredRoutes,
   routeOf,
@@ -36,6 +37,7 @@ export async function headgatePlugin(
     writeNotice(app, { level: "warn", code, message, error });
   };
   const rule = makeRule("headgate", options, warn);
+  notePlugin(app);
   const headgate = createHeadgate(rule, ruleOf);
   const made: Rule[] = [rule];
   /** The limiters that are asked with the plugin's keys. */
