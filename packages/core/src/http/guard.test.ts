@@ -236,6 +236,22 @@ describe("one request", () => {
     expect(await first.check(other, client)).toEqual({ kind: "pass" });
   });
 
+  test("is no error where a later mount has a cost for a dimension that this one lacks", async () => {
+    const limiter = createLimiter({
+      limits: [
+        fixedWindow({ limit: 9, window: "1m", per: "ip", name: "ip" }),
+        fixedWindow({ limit: 9, window: "1m", per: "plan", name: "plan" }),
+      ],
+    });
+    const key = { plan: ({ plan }: Request) => plan };
+    const early = guardOf({ limiter, key, missing: "skip" });
+    const late = guardOf({ limiter, key, missing: "skip", cost: 5 });
+    const one: { plan?: string } & Request = request();
+    expect(remainingAfter(await early.check(one, client))).toBe(8);
+    expect(await late.check(one, client)).toEqual({ kind: "pass" });
+    expect(remainingAfter(await late.check(Object.assign(one, { plan: "ann" }), client))).toBe(4);
+  });
+
   test("is not admitted uncounted because a mount left it out before", async () => {
     const limiter = createLimiter({ limits: fixedWindow({ limit: 2, window: "1m" }) });
     const key = ({ plan }: Request) => plan;

@@ -15,7 +15,14 @@ import { createProxyTrustWatch } from "./proxy-trust.ts";
 import type { SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
 import type { AskedPart, OwnDecision } from "./request-state.ts";
-import { decisionsOf, forgetAsked, ownDecision, partsAsked, takeUnasked } from "./request-state.ts";
+import {
+  decisionsOf,
+  forgetAsked,
+  hasAskedAll,
+  ownDecision,
+  partsAsked,
+  takeUnasked,
+} from "./request-state.ts";
 import { areSubjects } from "./request-subjects.ts";
 import { rejectUnreadKeys } from "./unread-keys.ts";
 import type { Client, Verdict } from "./verdict.ts";
@@ -118,9 +125,12 @@ function prepareGuard<Request extends HttpRequest>(
     return answerTo(decisionsOf(request), Date.now());
   }
 
-  /** A cost that comes too late would be ignored: what the request costs was said by whoever asked first. */
+  /**
+   * A cost that comes too late would be ignored: what the request costs was said by whoever asked first. It is not too late where
+   * this mount has a dimension of its own to ask, for which only this request lacks a subject.
+   */
   function rejectUnreadCost(request: Request, limiter: Limiter): void {
-    if (options.cost === undefined) return;
+    if (options.cost === undefined || !hasAskedAll(request, limiter)) return;
     const asked = partsAsked(request, [limiter]);
     if (asked.every((part) => part.cost === options.cost)) return;
     throw new HeadgateError(

@@ -105,6 +105,13 @@ function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
   return dimension === GLOBAL_DIMENSION || typeof subjects[dimension] === "string";
 }
 
+/** Whether a request has asked all that a limiter counts by, and lacked no subject. */
+export function hasAskedAll(request: object, limiter: Limiter): boolean {
+  const { asked } = stateOf(request);
+  const { counters } = limiter[LIMITER];
+  return counters.groups.every((group) => isAsked(asked, counters, group));
+}
+
 /** Takes the note back where the limiter could not answer: then it was not asked. */
 export function forgetAsked(request: object, part: AskedPart): void {
   const state = stateOf(request);
