@@ -2,7 +2,7 @@ import { expect, inject, test } from "vitest";
 import { withServer } from "../run-example.ts";
 
 /** Logs in from an address; resolves with the status of the answer. */
-type Login = (from: string, email: string, password: string) => Promise<number>;
+type Login = (from: string, email: string, password: string | undefined) => Promise<number>;
 
 /** Runs the login in memory, and on Redis. */
 function testLogin(name: string, check: (login: Login) => Promise<void>): void {
@@ -80,6 +80,13 @@ testLogin("a guesser elsewhere does not lock the owner out", async (login) => {
   expect(await login(from(66), "ada@example.org", "lovelace")).toBe(429);
   expect(await login(from(1), "ada@example.org", "lovelace")).toBe(200);
 });
+
+testLogin(
+  "nobody logs in to an account that does not exist by leaving the password out",
+  async (login) => {
+    expect(await login(network()(1), "nobody@example.org", undefined)).toBe(401);
+  },
+);
 
 testLogin("a login without an account is refused", async (login) => {
   expect(await login(network()(1), "", "x")).toBe(400);

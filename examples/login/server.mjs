@@ -45,7 +45,8 @@ const login = rateLimit({
 });
 
 app.post("/login", express.json(), login, async (req, res) => {
-  if (PASSWORDS.get(account(req) ?? "") !== req.body.password) {
+  const password = PASSWORDS.get(account(req) ?? "");
+  if (password === undefined || password !== req.body.password) {
     res.status(401).json({ error: "wrong address or password" });
     return;
   }
