@@ -8,11 +8,11 @@ export const DEFAULT_IPV6_PREFIX = 64;
 const MAPPED = "::ffff:";
 
 /** The first 96 bits, as six groups, of IPv6 addresses whose last 32 are a client's IPv4 address. */
-const IPV4_NETWORKS: ReadonlySet<string> = new Set([
-  "0:0:0:0:0:ffff", // IPv4-mapped, RFC 4291
-  "0:0:0:0:ffff:0", // SIIT, RFC 2765
-  "64:ff9b:0:0:0:0", // NAT64, RFC 6052
-]);
+const IPV4_NETWORKS: readonly (readonly number[])[] = [
+  [0, 0, 0, 0, 0, 0xffff], // IPv4-mapped, RFC 4291
+  [0, 0, 0, 0, 0xffff, 0], // SIIT, RFC 2765
+  [0x64, 0xff9b, 0, 0, 0, 0], // NAT64, RFC 6052
+];
 
 /**
  * The subject of a client's address: an IPv4 address as it is, also inside an IPv6 address (IPv4-mapped, SIIT, NAT64), any
@@ -34,21 +34,31 @@ export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV
 }
 
 function ipv6Subject(address: string, prefix: number): string {
-  // ipaddr.js would take any address whose end is written with dots for an IPv4-mapped one.
-  const parsed = ipaddr.IPv6.parse(address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, toGroups));
-  const { parts: groups } = parsed;
+  const groups = groupsOf(address);
   if (isIpv4Inside(groups)) return groups.slice(6).flatMap(toBytes).join(".");
-  if (prefix === 128) return parsed.toString();
-  const parts = groups.map((part, i) => {
-    const kept = Math.min(16, Math.max(0, prefix - i * 16));
-    return part & (0xffff << (16 - kept));
-  });
-  return `${new ipaddr.IPv6(parts).toString()}/${prefix}`;
+  const kept = groups.map(
+    (group, i) => group & (0xffff << (16 - Math.min(16, Math.max(0, prefix - i * 16)))),
+  );
+  const network = new ipaddr.IPv6(kept).toString();
+  return prefix === 128 ? network : `${network}/${prefix}`;
+}
+
+/** The eight groups of a valid address. */
+function groupsOf(address: string): number[] {
+  // An IPv4 address may stand for the last two.
+  const hex = address.includes(".")
+    ? address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, toGroups)
+    : address;
+  const [before = [], after = []] = hex.split("::").map(toNumbers);
+  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+function toNumbers(groups: string): number[] {
+  return groups === "" ? [] : groups.split(":").map((group) => Number.parseInt(group, 16));
 }
 
 function isIpv4Inside(groups: readonly number[]): boolean {
-  const network = groups.slice(0, 6).map((group) => group.toString(16));
-  return IPV4_NETWORKS.has(network.join(":"));
+  return IPV4_NETWORKS.some((network) => network.every((group, i) => group === groups[i]));
 }
 
 function toBytes(group: number): number[] {
