@@ -57,8 +57,16 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
       response.reportLate();
       return reply;
     }
+    const isSecond = hasSent;
     begin();
-    return send.call(reply, payload);
+    try {
+      return send.call(reply, payload);
+    } catch (error) {
+      if (!isSecond) throw error;
+      // Another answer is being prepared, a file for one, and this one does not fit what was set for it.
+      response.reportLate(error);
+      return reply;
+    }
   };
   for (const name of SEND_LATER) {
     around(name, (call) => (...args) => {

@@ -282,6 +282,15 @@ function slowly(first: string, last: string): Readable {
   );
 }
 
+test("one that sends a file, and then what does not fit it, does not end the process", async () => {
+  const denied = await denyWithViews((_, reply) => {
+    (reply as Views).sendFile("denied.txt");
+    reply.type("text/plain");
+    process.nextTick(() => void reply.send({ slow: "down" }));
+  });
+  expect([denied.status, denied.text.trim(), denied.late]).toEqual([429, "[file]", 1]);
+});
+
 test("one that takes its raw pipe off again leaves the answer to Headgate", async () => {
   const denied = await denyWithViews((_, reply) => {
     const source = new Readable({ read() {} });
