@@ -78,7 +78,8 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
   for (const name of decoratorsOf(reply)) {
     around(name, (call) => (...args) => {
       const result = call(...args);
-      if (isPromiseLike(result)) {
+      // A reply is thenable too, and only settles when it has been sent: decorators return it to be chained.
+      if (result !== reply && isPromiseLike(result)) {
         const over = response.expect();
         // What goes wrong is its caller's.
         result.then(

@@ -10,6 +10,7 @@ import fastifyView from "@fastify/view";
 import type { OnDenied } from "@headgate/fastify";
 import headgate, { gcra } from "@headgate/fastify";
 import ejs from "ejs";
+import type { FastifyReply } from "fastify";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import type { Answer } from "../support/ask.ts";
@@ -289,6 +290,25 @@ test("one that sends a file, and then what does not fit it, does not end the pro
     process.nextTick(() => void reply.send({ slow: "down" }));
   });
   expect([denied.status, denied.text.trim(), denied.late]).toEqual([429, "[file]", 1]);
+});
+
+test("one that only calls a decorator that returns the reply, as setCookie does, leaves the answer to Headgate", async () => {
+  const app = Fastify();
+  app.decorateReply("setCookie", function (this: FastifyReply) {
+    return this.header("set-cookie", "denied=1");
+  });
+  app.register(headgate, {
+    limits,
+    onDenied: (_, reply) => void (reply as FastifyReply & { setCookie(): unknown }).setCookie(),
+  });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  const denied = await ask();
+  expect(denied.headers).toMatchObject({
+    "content-type": "application/problem+json",
+    "set-cookie": "denied=1",
+  });
 });
 
 test("one that takes its raw pipe off again leaves the answer to Headgate", async () => {
