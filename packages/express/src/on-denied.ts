@@ -63,7 +63,7 @@ function watchMethods(req: Request, res: Response, response: DeniedResponse): ()
     if (method === undefined) return;
     methods[name] = (path: string, ...rest: unknown[]) => {
       const callback = rest.find((one) => typeof one === "function") as Callback | undefined;
-      const options = rest.find((one) => typeof one === "object" && one !== null) ?? {};
+      const options = rest.find((one) => typeof one === "object") ?? {};
       const over = response.expect();
       const done: Callback = (error, text) => {
         if (callback === undefined) end(over, error, text);

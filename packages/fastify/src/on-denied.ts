@@ -46,8 +46,6 @@ export async function answerDenied(
     // Fastify before 5.12 leaves it on the raw response.
     reply.raw.removeHeader("Retry-After");
     throw error;
-  } finally {
-    watched.stop();
   }
   if (watched.hasSent || reply.sent) return;
   if (response.isUnderWay) {

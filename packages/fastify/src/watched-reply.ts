@@ -7,8 +7,6 @@ import { decoratorsOf } from "./reply-decorators.ts";
 export interface WatchedReply {
   /** Whether Fastify has something to send, or will be given it. */
   readonly hasSent: boolean;
-  /** Looks no longer for what may send before long. */
-  stop(): void;
   /** Has Headgate's answer sent with its status, and drops what is sent later. */
   close(status: number): void;
 }
@@ -29,13 +27,11 @@ export function reopen(reply: FastifyReply): void {
 
 /** Notices which methods of a reply answer, or may answer before long, and drops what is sent after an answer. */
 export function watchReply(reply: FastifyReply, response: DeniedResponse): WatchedReply {
-  const originals = new Map<string, PropertyDescriptor | undefined>();
   let hasSent = false;
 
   function around(name: string, wrap: (call: Method) => Method): void {
     const method = (reply as unknown as Record<string, Method>)[name];
-    if (typeof method !== "function" || originals.has(name)) return;
-    originals.set(name, Object.getOwnPropertyDescriptor(reply, name));
+    if (typeof method !== "function") return;
     const value = wrap((...args) => method.apply(reply, args));
     Object.defineProperty(reply, name, { value, configurable: true, writable: true });
   }
@@ -94,12 +90,6 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
   return {
     get hasSent() {
       return hasSent;
-    },
-    stop() {
-      for (const [name, original] of originals) {
-        if (original === undefined) Reflect.deleteProperty(reply, name);
-        else Object.defineProperty(reply, name, original);
-      }
     },
     close(status) {
       closed.set(reply, response);

@@ -98,9 +98,9 @@ export class DeniedResponse {
     response.on("unpipe", (source) => this.#leavers.get(source)?.());
   }
 
-  /** Whether the application has answered, or is about to. */
+  /** Whether an answer has begun. */
   get isUnderWay(): boolean {
-    return this.#isBegun || this.#expected > 0 || this.#response.headersSent;
+    return this.#isBegun || this.#response.headersSent;
   }
 
   /** Notes that an answer has begun. */
@@ -120,8 +120,7 @@ export class DeniedResponse {
       if (isOver) return;
       isOver = true;
       this.#expected -= 1;
-      const isTooLate = this.#isSettled || this.#isBegun || this.#response.headersSent;
-      if (failure !== undefined && isTooLate) this.breakOff(failure.reason);
+      if (failure !== undefined && this.#isSettled) this.breakOff(failure.reason);
       else this.#failure ??= failure;
       this.#wake?.();
     };
@@ -185,7 +184,6 @@ export class DeniedResponse {
       if (!Object.hasOwn(headers, name)) this.#methods["removeHeader"]?.(name);
     }
     for (const [name, value] of Object.entries(headers)) this.#methods["setHeader"]?.(name, value);
-    this.#response.statusCode = status;
     return [status, ...rest];
   }
 

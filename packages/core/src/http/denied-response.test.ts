@@ -1,0 +1,332 @@
+import { createReadStream } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PassThrough, Readable } from "node:stream";
+import { setTimeout as after } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
+
+type OnDenied = (res: ServerResponse, denied: DeniedResponse) => unknown;
+
+interface Denial {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** What was reported. */
+  readonly late: readonly unknown[];
+  /** What `letAnswer` rejected with. */
+  readonly failure: unknown;
+}
+
+const HEADGATE = "[Headgate]";
+const NO_FILE = "/no/such/file";
+
+/** Has a request answered by `onDenied`, and else by Headgate; `before` is middleware. Rejects where no whole answer arrives. */
+async function deny(
+  onDenied: OnDenied,
+  before?: (res: ServerResponse) => void,
+  late: unknown[] = [],
+): Promise<Denial> {
+  let failure: unknown;
+  const server = createServer(async (_, res) => {
+    before?.(res);
+    res.statusCode = 429;
+    const denied = new DeniedResponse(res, (error) => late.push(error));
+    try {
+      await letAnswer(denied, () => onDenied(res, denied));
+    } catch (error) {
+      failure = error;
+    }
+    if (!denied.isUnderWay) res.end(HEADGATE);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const signal = AbortSignal.timeout(2_000);
+  const answer = await fetch(`http://127.0.0.1:${port}`, { redirect: "manual", signal });
+  const text = await answer.text();
+  // What is late must have its chance.
+  await after(15);
+  return { status: answer.status, headers: answer.headers, text, late, failure };
+}
+
+/** Middleware that keeps an answer back until some time after its end, as one that saves a session does. */
+function holdEnd(res: ServerResponse): void {
+  const end = res.end.bind(res) as (...args: unknown[]) => unknown;
+  res.end = (...args: unknown[]) => {
+    setTimeout(() => end(...args), 8);
+    return res;
+  };
+}
+
+/** Middleware that keeps what is written back until the end, as compression does. */
+function holdWrites(res: ServerResponse): void {
+  const parts: unknown[] = [];
+  const end = res.end.bind(res) as (text: string) => ServerResponse;
+  res.write = (part: unknown) => parts.push(part) > 0;
+  res.end = (part?: unknown) => end([...parts, part].join(""));
+}
+
+/** Begins an answer, and ends it later. */
+function writeSlowly(res: ServerResponse): void {
+  res.write("mi");
+  setTimeout(() => res.end("ne"), 5);
+}
+
+describe("an answer of the application's", () => {
+  test.each<[string, OnDenied]>([
+    ["is sent at once", (res) => res.end("mine")],
+    ["is begun, and ended later", writeSlowly],
+    [
+      "has sent its headers, and ends later",
+      (res) => {
+        res.flushHeaders();
+        setTimeout(() => res.end("mine"), 5);
+      },
+    ],
+    ["is piped", (res) => void Readable.from(["mi", "ne"]).pipe(res)],
+    [
+      "is expected, when something else came to nothing",
+      (res, denied) => {
+        const [first, second] = [denied.expect(), denied.expect()];
+        setTimeout(first, 2);
+        setTimeout(() => second(void res.end("mine")), 5);
+      },
+    ],
+    [
+      "is expected, when something else came to nothing and says so twice",
+      (res, denied) => {
+        const [first, second] = [denied.expect(), denied.expect()];
+        first();
+        first();
+        setTimeout(() => second(void res.end("mine")), 5);
+      },
+    ],
+  ])("is the one where it %s", async (_, onDenied) => {
+    const { status, text, late, failure } = await deny(onDenied);
+    expect([status, text, late, failure]).toEqual([429, "mine", [], undefined]);
+  });
+
+  test("is the one where middleware keeps it back", async () => {
+    expect(await deny((res) => res.end("mine"), holdEnd)).toMatchObject({ text: "mine", late: [] });
+    expect(await deny(writeSlowly, holdWrites)).toMatchObject({ text: "mine", late: [] });
+  });
+
+  test("is known when it has begun, not when it is over", async () => {
+    const source = new PassThrough();
+    let hasBegun = false;
+    const answer = deny((res, denied) => {
+      source.pipe(res);
+      denied.settled().then(() => {
+        hasBegun = true;
+      });
+    });
+    source.write("mi");
+    await after(20);
+    expect(hasBegun).toBe(true);
+    source.end("ne");
+    expect((await answer).text).toBe("mine");
+  });
+
+  test("is sent as it was when it ended, whatever is set while middleware keeps it back", async () => {
+    const { status, headers, text, late } = await deny((res) => {
+      res.setHeader("x-mine", "1");
+      res.end("mine");
+      setTimeout(() => {
+        res.statusCode = 200;
+        res.setHeader("x-mine", "2");
+        for (const name of BODY_HEADERS) res.setHeader(name, "3");
+        res.write("late");
+        res.end("late");
+      }, 2);
+    }, holdEnd);
+    expect([status, headers.get("x-mine"), text]).toEqual([429, "1", "mine"]);
+    expect(BODY_HEADERS.filter((name) => headers.has(name))).toEqual([]);
+    expect(late).toHaveLength(2);
+  });
+});
+
+describe("Headgate's answer", () => {
+  test.each<[string, OnDenied]>([
+    ["nothing is begun", () => {}],
+    ["what was expected comes to nothing", (_, denied) => void setTimeout(denied.expect(), 2)],
+    [
+      "a source breaks off before its first byte",
+      (res) => {
+        const source = new PassThrough();
+        source.pipe(res);
+        source.destroy();
+      },
+    ],
+    [
+      "a source is taken off",
+      (res) => {
+        const source = new PassThrough();
+        source.pipe(res);
+        source.unpipe(res);
+      },
+    ],
+    [
+      "a source fails and the application listens",
+      (res) =>
+        void createReadStream(NO_FILE)
+          .on("error", () => {})
+          .pipe(res),
+    ],
+  ])("comes where %s", async (_, onDenied) => {
+    expect(await deny(onDenied)).toMatchObject({ text: HEADGATE, late: [], failure: undefined });
+  });
+});
+
+describe("what comes after an answer", () => {
+  const done: string[] = [];
+  test.each<[string, (res: ServerResponse) => unknown]>([
+    ["setHeader", (res) => res.setHeader("x-late", "1")],
+    ["setHeaders", (res) => res.setHeaders(new Headers({ "x-late": "1" }))],
+    ["appendHeader", (res) => res.appendHeader("x-late", "1")],
+    ["removeHeader", (res) => res.removeHeader("x-late")],
+    ["writeHead", (res) => res.writeHead(200)],
+    ["write", (res) => res.write("late", () => done.push("write"))],
+    ["end", (res) => res.end("late", () => done.push("end"))],
+    ["end with nothing but a callback", (res) => res.end(() => done.push("end"))],
+  ])("is dropped and reported, not thrown: %s", async (name, act) => {
+    done.length = 0;
+    let returned: unknown;
+    let response: unknown;
+    const { text, late } = await deny((res) => {
+      response = res;
+      res.end("mine");
+      setTimeout(() => {
+        returned = act(res);
+      }, 5);
+    });
+    expect([text, late]).toMatchObject([
+      "mine",
+      [{ message: expect.stringContaining("answered") }],
+    ]);
+    expect((late[0] as Error).stack).toContain("denied-response.test");
+    // As Node's do: whoever writes goes on, and whoever waits is called.
+    expect(returned).toBe(name === "write" ? true : response);
+    if (name.startsWith("end") || name === "write") expect(done).toHaveLength(1);
+  });
+
+  test("a source that is piped then is read to its end, and left alone when it fails", async () => {
+    const source = Readable.from(Array.from({ length: 100 }, () => "late".repeat(1_000)));
+    const { text, late } = await deny((res) => {
+      res.end("mine");
+      setTimeout(() => {
+        source.pipe(res);
+        createReadStream(NO_FILE).pipe(res);
+      }, 5);
+    });
+    expect(text).toBe("mine");
+    expect(late).toContainEqual(expect.objectContaining({ code: "ENOENT" }));
+    expect(source.readableEnded).toBe(true);
+  });
+
+  test("an error does not cut the answer short", async () => {
+    const long = "mine".repeat(2_000_000);
+    const { text, late } = await deny((res) => {
+      res.end(long);
+      throw new Error("a bug");
+    });
+    expect(text).toHaveLength(long.length);
+    expect(late).toMatchObject([{ message: "a bug" }]);
+  });
+});
+
+describe("what goes wrong", () => {
+  const fail = (message: string) => () => {
+    throw new Error(message);
+  };
+
+  test.each<[string, OnDenied]>([
+    ["the function throws", fail("a bug")],
+    ["it rejects later", () => after(2).then(fail("a bug"))],
+    ["what is expected fails", (_, denied) => denied.expect()({ reason: new Error("a bug") })],
+    [
+      "it rejects, and so does what is expected",
+      async (_, denied) => {
+        setTimeout(denied.expect(), 5, { reason: new Error("another bug") });
+        throw new Error("a bug");
+      },
+    ],
+    [
+      "what is expected fails twice",
+      (_, denied) => {
+        const [first, second] = [denied.expect(), denied.expect()];
+        first({ reason: new Error("a bug") });
+        second({ reason: new Error("another bug") });
+      },
+    ],
+  ])("before an answer has begun is for the error handler: %s", async (_, onDenied) => {
+    expect(await deny(onDenied)).toMatchObject({ failure: { message: "a bug" }, late: [] });
+  });
+
+  test("is not for the error handler where something else answers", async () => {
+    const { text, late, failure } = await deny((res, denied) => {
+      const [first, second] = [denied.expect(), denied.expect()];
+      first({ reason: new Error("a bug") });
+      setTimeout(() => second(void res.end("mine")), 5);
+    });
+    expect([text, failure]).toEqual(["mine", undefined]);
+    expect(late).toMatchObject([{ message: "a bug" }]);
+  });
+
+  test.each<[string, OnDenied, ((res: ServerResponse) => void)?]>([
+    ["after the first byte", (res) => res.write("mi") && fail("a bug")()],
+    [
+      "after a first byte that middleware keeps",
+      (res) => res.write("mi") && fail("a bug")(),
+      holdWrites,
+    ],
+    [
+      "after the headers",
+      (res) => {
+        res.flushHeaders();
+        throw new Error("a bug");
+      },
+    ],
+    ["in a source", (res) => res.write("mi") && void createReadStream(NO_FILE).pipe(res)],
+    [
+      "when the error handler has taken over",
+      (res) => {
+        setTimeout(() => createReadStream(NO_FILE).pipe(res), 5);
+        // The handler waits for the source.
+        res.end = () => res;
+        throw new Error("a bug");
+      },
+    ],
+  ])("%s leaves no client waiting", async (_, onDenied, before) => {
+    const late: unknown[] = [];
+    const asked = performance.now();
+    await expect(deny(onDenied, before, late)).rejects.toThrow();
+    expect(performance.now() - asked).toBeLessThan(1_500);
+    expect(late).toHaveLength(1);
+  });
+
+  test("does not break off an answer that something else goes on with", async () => {
+    const { text, late } = await deny((res) => {
+      const source = new PassThrough();
+      source.pipe(res);
+      source.write("mi");
+      setTimeout(() => source.end("ne"), 5);
+      throw new Error("a bug");
+    });
+    expect(text).toBe("mine");
+    expect(late).toMatchObject([{ message: "a bug" }]);
+  });
+});
+
+test("an answer that was kept gives way to another when it has failed", async () => {
+  const { text, status } = await deny((res, denied) => {
+    denied.keep(503, {});
+    denied.letGo();
+    res.end("mine");
+  });
+  expect([text, status]).toEqual(["mine", 429]);
+});
