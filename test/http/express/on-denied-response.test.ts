@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as after } from "node:timers/promises";
+import { BODY_HEADERS } from "@headgate/core/http";
 import type { OnDenied } from "@headgate/express";
 import { byTier, gcra, rateLimit } from "@headgate/express";
 import ejs from "ejs";
 import type { ErrorRequestHandler, Response } from "express";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { secondsLeft } from "../support/seconds-left.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { watchWarnings } from "../support/warnings.ts";
@@ -34,7 +35,7 @@ const answers: Record<string, OnDenied> = {
   "a stream that is awaited": (_req, res) => pipeline(Readable.from(["mi", "ne"]), res.status(503)),
 };
 
-describeExpress(({ serve }) => {
+describeExpress(({ serve, make }) => {
   test.each(Object.entries(answers))(
     "onDenied that answers with %s: nothing is sent after it",
     async (_, onDenied) => {
@@ -136,11 +137,19 @@ describeExpress(({ serve }) => {
     },
   );
 
-  test("onDenied that sends a directory does not let the request go on", async () => {
-    const denied = await deny((_req, res) => res.sendFile(FILES));
-    expect([denied.status, denied.handled]).toEqual([500, 1]);
-    expect(denied.headers).not.toHaveProperty("retry-after");
-  });
+  const senders = ["sendFile", ...("sendfile" in make.response ? ["sendfile"] : [])] as const;
+  test.each(senders)(
+    "onDenied that sends a directory does not let the request go on: %s",
+    async (name) => {
+      // Express 4 prints that sendfile is deprecated, unless somebody listens.
+      const listen = () => {};
+      process.on("deprecation" as never, listen);
+      onTestFinished(() => void process.off("deprecation" as never, listen));
+      const denied = await deny((_req, res) => res[name as "sendFile"](FILES));
+      expect([denied.status, denied.handled]).toEqual([500, 1]);
+      expect(denied.headers).not.toHaveProperty("retry-after");
+    },
+  );
 
   test.each<[string, (res: Response) => void]>([
     ["renders no template", (res) => res.status(500).render("missing")],
@@ -256,17 +265,92 @@ describeExpress(({ serve }) => {
     expect([denied.status, denied.late]).toEqual([429, []]);
   });
 
+  test("a file that cannot be sent to a client that left is no error", async () => {
+    const errors: unknown[] = [];
+    const { ask } = await serve((app) => {
+      app.use((_req, res, next) => {
+        // As Express 4 and 5 report it where a write fails.
+        const gone = Object.assign(new Error("write EPIPE"), { syscall: "write" });
+        res.sendFile = ((_path: string, _options: object, done: (error: Error) => void) => {
+          setImmediate(done, gone);
+        }) as typeof res.sendFile;
+        next();
+      });
+      const onDenied: OnDenied = (_req, res) => res.sendFile(join(FILES, "denied.txt"));
+      app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
+      const onError: ErrorRequestHandler = (error, _req, _res, next) => {
+        errors.push(error);
+        next(error);
+      };
+      app.use(onError);
+    });
+    await ask();
+    expect((await ask()).status).toBe(429);
+    expect(errors).toEqual([]);
+  });
+
+  test.each<[string, OnDenied]>([
+    ["names a file by half", (_req, res) => res.sendFile("denied.txt")],
+    [
+      "cannot send what it rendered",
+      (_req, res) => {
+        res.send = () => {
+          throw new Error("a bug");
+        };
+        res.render("denied", { body: "mine" });
+      },
+    ],
+  ])("onDenied that %s leaves the answer to the error handler", async (_, onDenied) => {
+    const denied = await deny(onDenied);
+    expect(denied.status).toBe(500);
+    expect(denied.headers).not.toHaveProperty("retry-after");
+  });
+
+  test("onDenied that renders, and sends it some time after it was called back, has answered", async () => {
+    const denied = await deny((_req, res) =>
+      res.render("denied", { body: "mine" }, async (_error, html) => {
+        await after(5);
+        res.send(html);
+      }),
+    );
+    expect([denied.status, denied.text.trim(), denied.late]).toEqual([429, "mine", []]);
+  });
+
+  test("a template of onDenied's that fails after the error handler has answered is not handled again", async () => {
+    const errors: string[] = [];
+    const { ask } = await serve((app) => {
+      app.set("views", FILES).set("view engine", "ejs");
+      const onDenied: OnDenied = (_req, res) => {
+        setTimeout(() => res.render("missing"), 5);
+        throw new Error("a bug");
+      };
+      app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
+      const onError: ErrorRequestHandler = (error, _req, res, _next) => {
+        errors.push(error.message);
+        res.status(500).end("handled");
+      };
+      app.use(onError, onError);
+    });
+    const warnings = watchWarnings();
+    await ask();
+    expect((await ask()).text).toBe("handled");
+    await after(20);
+    expect(errors).toEqual(["a bug"]);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_LATE_ANSWER" }]);
+  });
+
   test("onDenied that closes the connection is left alone", async () => {
     await expect(deny((req) => void req.socket.destroy())).rejects.toThrow();
   });
 
   test("onDenied that sets what belongs to another body leaves none of it on Headgate's answer", async () => {
     const denied = await deny((_req, res) => {
-      res.status(200).type("html").set({ "Content-Length": "3", ETag: '"x"', Location: "/x" });
+      res.status(200).type("html");
+      for (const name of BODY_HEADERS) res.set(name, "3");
     });
     expect(denied.status).toBe(429);
     expect(JSON.parse(denied.text)).toMatchObject({ status: 429 });
-    for (const name of ["etag", "location"]) expect(denied.headers).not.toHaveProperty(name);
+    expect(BODY_HEADERS.filter((name) => denied.headers[name] === "3")).toEqual([]);
   });
 
   test("onDenied that throws after it answered does no harm", async () => {

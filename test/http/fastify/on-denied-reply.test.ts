@@ -7,12 +7,14 @@ import { text } from "node:stream/consumers";
 import { setTimeout as after } from "node:timers/promises";
 import fastifyStatic from "@fastify/static";
 import fastifyView from "@fastify/view";
+import { BODY_HEADERS } from "@headgate/core/http";
 import type { OnDenied } from "@headgate/fastify";
 import headgate, { gcra } from "@headgate/fastify";
 import ejs from "ejs";
 import type { FastifyReply } from "fastify";
 import Fastify from "fastify";
 import { expect, onTestFinished, test } from "vitest";
+import { waitUntil } from "../../support/wait-until.ts";
 import type { Answer } from "../support/ask.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
@@ -123,7 +125,7 @@ test("one that throws after it answered does no harm", async () => {
 });
 
 /** Denies a request, in an application with templates and files; fails on anything that would end the process. */
-async function denyWithViews(onDenied: OnDenied) {
+async function denyWithViews(onDenied: OnDenied, isLate = false) {
   const settled = watchUnhandled();
   const codes: unknown[] = [];
   const stream = { write: (line: string) => codes.push(JSON.parse(line).code) };
@@ -136,8 +138,10 @@ async function denyWithViews(onDenied: OnDenied) {
   await ask();
   const denied = await ask();
   await after(30);
+  const late = () => codes.filter((code) => code === "HEADGATE_LATE_ANSWER").length;
+  if (isLate) await waitUntil("it is reported", 5_000, () => late() || undefined);
   await settled();
-  return { ...denied, late: codes.filter((code) => code === "HEADGATE_LATE_ANSWER").length };
+  return { ...denied, late: late() };
 }
 
 type Views = Parameters<OnDenied>[1] & {
@@ -164,6 +168,13 @@ test.each<[string, OnDenied, number, string]>([
   ["a list that it returns", () => ["mine"], 429, '["mine"]'],
   ["bytes that it returns", async () => Buffer.from("mine"), 429, "mine"],
   ["a stream that it returns", async () => Readable.from(["mi", "ne"]), 429, "mine"],
+  ["a web stream that it returns", async () => new Response("mine").body, 429, "mine"],
+  [
+    "an object without a prototype that it returns",
+    () => Object.assign(Object.create(null), { slow: "down" }),
+    429,
+    '{"slow":"down"}',
+  ],
   ["a Response that it returns", async () => new Response("mine", { status: 503 }), 503, "mine"],
   ["reply.redirect(url)", (_, reply) => reply.redirect("/slow-down"), 302, ""],
   ["reply.code() and reply.redirect(url)", (_, reply) => reply.code(303).redirect("/x"), 303, ""],
@@ -212,10 +223,14 @@ test.each<[string, OnDenied]>([
     (_, reply) => void setTimeout(() => Readable.from(["late"]).pipe(reply.raw), 5),
   ],
   ["reply.raw.end()", (_, reply) => void setTimeout(() => reply.raw.end("late"), 5)],
+  [
+    "reply.send() of a stream",
+    (_, reply) => void setTimeout(() => void reply.send(Readable.from(["late"])), 5),
+  ],
 ])(
   "one that answers too late with %s does not end the process, and is reported once",
   async (_, onDenied) => {
-    const denied = await denyWithViews(onDenied);
+    const denied = await denyWithViews(onDenied, true);
     expect(denied.headers["content-type"]).toBe("application/problem+json");
     expect([denied.status, denied.late]).toEqual([429, 1]);
   },
@@ -283,6 +298,125 @@ function slowly(first: string, last: string): Readable {
   );
 }
 
+test("a stream that is sent too late is let go of", async () => {
+  const stream = new Readable({ read() {} });
+  await denyWithViews((_, reply) => void setTimeout(() => void reply.send(stream), 5));
+  expect(stream.destroyed).toBe(true);
+});
+
+test("one that answers twice is reported, and the first answer counts", async () => {
+  const denied = await denyWithViews((_, reply) => {
+    reply.send("mine");
+    setTimeout(() => void reply.send("late"), 5);
+  });
+  expect([denied.status, denied.text, denied.late]).toEqual([429, "mine", 1]);
+});
+
+test("one that sends while its raw pipe is under way adds nothing to it", async () => {
+  const denied = await denyWithViews((_, reply) => {
+    slowly("mi", "ne").pipe(reply.raw);
+    setTimeout(() => void reply.send("late"), 3);
+  });
+  expect([denied.status, denied.text, denied.late]).toEqual([429, "mine", 1]);
+});
+
+test("one that hands the request to a not-found handler has answered, also when that takes its time", async () => {
+  const app = Fastify();
+  app.setNotFoundHandler(async () => {
+    await after(5);
+    return "not found";
+  });
+  app.register(headgate, { limits, onDenied: (_, reply) => void reply.callNotFound() });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  expect((await ask()).text).toBe("not found");
+});
+
+/** What a late answer brings, and no hook would add to Headgate's. */
+const OF_LATE = ["location", "content-disposition", "content-range", "last-modified"];
+
+/** Denies a request beside an onSend hook that takes longer than what comes too late. */
+async function denySlowly(onDenied: OnDenied): Promise<Answer> {
+  const settled = watchUnhandled();
+  const app = Fastify({ logger: { level: "silent" } });
+  app.addHook("onSend", async (_request, _reply, payload) => {
+    await after(10);
+    return payload;
+  });
+  app.register(headgate, { limits, onDenied });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  const denied = await ask();
+  await settled();
+  return denied;
+}
+
+test.each<[string, OnDenied]>([
+  ["a redirect", (_, reply) => void setTimeout(() => void reply.redirect("/late"), 2)],
+  [
+    "a download",
+    (_, reply) =>
+      void setTimeout(() => {
+        for (const name of OF_LATE) reply.header(name, "late");
+        reply.code(200).type("text/html").send("late");
+      }, 2),
+  ],
+])(
+  "%s that comes while Headgate's answer is on its way leaves nothing of itself on it",
+  async (_, onDenied) => {
+    const denied = await denySlowly(onDenied);
+    expect([denied.status, JSON.parse(denied.text).status]).toEqual([429, 429]);
+    expect(denied.headers["content-type"]).toBe("application/problem+json");
+    expect(OF_LATE.filter((name) => name in denied.headers)).toEqual([]);
+  },
+);
+
+test("one that sets what belongs to another body leaves none of it on Headgate's answer", async () => {
+  const denied = await denyWithViews((_, reply) => {
+    for (const name of BODY_HEADERS) {
+      reply.header(name, "3");
+      reply.raw.setHeader(name, "3");
+    }
+  });
+  expect(denied.headers["content-type"]).toBe("application/problem+json");
+  expect(BODY_HEADERS.filter((name) => denied.headers[name] === "3")).toEqual([]);
+  expect(JSON.parse(denied.text)).toMatchObject({ status: 429 });
+});
+
+test("one that throws is an error of status 500 without an error handler, too", async () => {
+  const app = Fastify();
+  app.register(headgate, {
+    limits,
+    onDenied() {
+      throw new Error("a bug");
+    },
+  });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  const denied = await ask();
+  expect([denied.status, denied.headers["retry-after"]]).toEqual([500, undefined]);
+});
+
+test("one runs where the limiter that denies takes headers of another off", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits: gcra({ limit: 9, window: "1h" }) });
+  const narrow = app.rateLimit({
+    name: "narrow",
+    limits,
+    headers: { legacy: false },
+    onDenied: (_, reply) => void reply.raw.end("mine"),
+  });
+  app.get("/", { preHandler: narrow }, async () => "ok");
+  const ask = await start(app);
+  await ask();
+  const denied = await ask();
+  expect([denied.status, denied.text]).toEqual([429, "mine"]);
+  expect(denied.headers).not.toHaveProperty("x-ratelimit-limit");
+});
+
 test("one that sends a file, and then what does not fit it, does not end the process", async () => {
   const denied = await denyWithViews((_, reply) => {
     (reply as Views).sendFile("denied.txt");
@@ -309,6 +443,23 @@ test("one that only calls a decorator that returns the reply, as setCookie does,
     "content-type": "application/problem+json",
     "set-cookie": "denied=1",
   });
+});
+
+test("a decorator that is computed when it is read is not read for it", async () => {
+  const app = Fastify();
+  let isRead = false;
+  app.decorateReply("costly", {
+    getter() {
+      isRead = true;
+      return () => {};
+    },
+  });
+  app.register(headgate, { limits, onDenied: () => {} });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  expect((await ask()).status).toBe(429);
+  expect(isRead).toBe(false);
 });
 
 test("one that takes its raw pipe off again leaves the answer to Headgate", async () => {
