@@ -102,6 +102,15 @@ describeFrameworks(({ serve }) => {
     expect(warnings).toEqual([]);
   });
 
+  test("a framework that trusts everybody does no harm where a header that is trusted says who it is", async () => {
+    const site = await serve({
+      limits: { limits, address: { header, trust: ["127.0.0.1"] } },
+      trustProxy: true,
+    });
+    await site.ask("/", { headers: { [header]: "203.0.113.1" } });
+    expect(site.warnings).toEqual([]);
+  });
+
   test.each([
     [{ header: "not a name", trust: ["10.0.0.1"] }],
     [{ header, trust: [] }],

@@ -9,6 +9,7 @@ import { byTier, gcra, rateLimit } from "@headgate/express";
 import ejs from "ejs";
 import type { ErrorRequestHandler, Response } from "express";
 import { expect, onTestFinished, test } from "vitest";
+import { waitUntil } from "../../support/wait-until.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { watchWarnings } from "../support/warnings.ts";
@@ -62,7 +63,7 @@ describeExpress(({ serve, make }) => {
   });
 
   /** Denies a request with `onDenied`, in an application with a template; fails on anything that would end the process. */
-  async function deny(onDenied: OnDenied) {
+  async function deny(onDenied: OnDenied, isLate = false) {
     const warnings = watchWarnings();
     const settled = watchUnhandled();
     const handled: string[] = [];
@@ -80,6 +81,7 @@ describeExpress(({ serve, make }) => {
     await ask();
     const denied = await ask();
     await after(30);
+    if (isLate) await waitUntil("it is reported", 5_000, () => warnings[0]);
     await settled();
     expect((await ask()).status).toBeGreaterThan(299);
     const late = warnings.filter(({ code }) => code === "HEADGATE_LATE_ANSWER");
@@ -127,7 +129,7 @@ describeExpress(({ serve, make }) => {
   ])(
     "onDenied that answers too late, %s, does not end the process, and is reported once",
     async (_, onDenied) => {
-      const denied = await deny(onDenied);
+      const denied = await deny(onDenied, true);
       expect(denied).toMatchObject({
         status: 429,
         headers: { "content-type": "application/problem+json" },

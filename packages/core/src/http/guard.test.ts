@@ -250,6 +250,8 @@ describe("one request", () => {
     expect(remainingAfter(await early.check(one, client))).toBe(8);
     expect(await late.check(one, client)).toEqual({ kind: "pass" });
     expect(remainingAfter(await late.check(Object.assign(one, { plan: "ann" }), client))).toBe(4);
+    // It was read, of the one dimension: mounted again, it asks nothing.
+    expect(await late.check(one, client)).toEqual({ kind: "pass" });
   });
 
   test("is not admitted uncounted because a mount left it out before", async () => {

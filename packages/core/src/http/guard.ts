@@ -132,7 +132,7 @@ function prepareGuard<Request extends HttpRequest>(
   function rejectUnreadCost(request: Request, limiter: Limiter): void {
     if (options.cost === undefined || !hasAskedAll(request, limiter)) return;
     const asked = partsAsked(request, [limiter]);
-    if (asked.every((part) => part.cost === options.cost)) return;
+    if (asked.some((part) => part.cost === options.cost)) return;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `${owner}: cost is not read, because this request asked the limiter ${formatReceived(limiter.name)} before; give the cost where it is asked first`,
