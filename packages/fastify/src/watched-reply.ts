@@ -40,9 +40,10 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
     Object.defineProperty(reply, name, { value, configurable: true, writable: true });
   }
 
-  function begin(): void {
+  function begin(call: () => unknown): unknown {
+    const result = response.begin(call);
     hasSent = true;
-    response.begin();
+    return result;
   }
 
   const { send } = reply;
@@ -55,14 +56,11 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
       response.reportLate();
       return reply;
     }
-    begin();
-    return send.call(reply, payload);
+    begin(() => send.call(reply, payload));
+    return reply;
   };
   for (const name of SEND_LATER) {
-    around(name, (call) => (...args) => {
-      begin();
-      return call(...args);
-    });
+    around(name, (call) => (...args) => begin(() => call(...args)));
   }
   // A decorator that is asynchronous may send, as that of @fastify/view does, whatever it is called.
   for (const name of decoratorsOf(reply)) {

@@ -135,6 +135,22 @@ describeExpress(({ serve }) => {
     },
   );
 
+  test.each<[string, OnDenied]>([
+    ["a chunk that is no text", (_req, res) => res.write(5)],
+    ["an end that is no text", async (_req, res) => res.end(5)],
+    [
+      "a status that does not exist",
+      (_req, res) => {
+        res.statusCode = 99_999;
+        res.end("mine");
+      },
+    ],
+  ])("a client waits for ever, because %s throws in onDenied", async (_, onDenied) => {
+    const denied = await deny(onDenied);
+    expect([denied.status, denied.handled, denied.late]).toEqual([500, 1, []]);
+    expect(denied.headers).not.toHaveProperty("retry-after");
+  });
+
   test("onDenied that sends a directory does not let the request go on", async () => {
     const denied = await deny((_req, res) => res.sendFile(FILES));
     expect([denied.status, denied.handled]).toEqual([500, 1]);
