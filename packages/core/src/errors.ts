@@ -1,3 +1,5 @@
+import { isPlainObject } from "./plain-object.ts";
+
 /**
  * Every code an error of Headgate can carry, with the one sentence that explains it.
  * `docs/errors.md` has a chapter for each; a test compares the two lists.
@@ -60,14 +62,15 @@ export function codeOf(error: unknown): HeadgateErrorCode | undefined {
   return typeof code === "string" && code in ERROR_CODES ? code : undefined;
 }
 
-/** A value as it should stand in an error message: short, unambiguous, never throwing. */
+/** A value as it should stand in an error message: short, unambiguous, never throwing. A client holds its password. */
 export function formatReceived(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(shorten(value));
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value === "object" && value !== null) {
     try {
-      return shorten(JSON.stringify(value) ?? "an object");
+      const isData = Array.isArray(value) || isPlainObject(value);
+      return shorten((isData ? JSON.stringify(value) : undefined) ?? "an object");
     } catch {
       return "an object";
     }
