@@ -1,11 +1,14 @@
 import type { ChildProcess } from "node:child_process";
 import { fork } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter, once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { CHANNELS, createLimiter, gcra } from "@headgate/core";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { createClient } from "redis";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { startRedis } from "../support/redis-process.ts";
 
@@ -111,3 +114,32 @@ describe("redisStore listens for errors", () => {
     expect(redisStore(port).owner).toBe(port);
   });
 });
+
+test.each([true, false])(
+  "a password is logged, because a server without HELLO quotes it: somebody else listens: %s",
+  async (hasListener) => {
+    const server = await startRedis({ args: ["--rename-command", "HELLO", ""] });
+    onTestFinished(() => server.stop());
+    const warnings = watchWarnings();
+    const reasons: unknown[] = [];
+    const note = (message: unknown): void => void reasons.push(message);
+    subscribe(CHANNELS.degraded, note);
+    onTestFinished(() => void unsubscribe(CHANNELS.degraded, note));
+    const client = createClient({
+      socket: { path: server.socket, tls: false },
+      password: "a secret",
+    });
+    onTestFinished(() => client.destroy());
+    if (hasListener) client.on("error", () => {});
+    const limits = gcra({ limit: 5, window: "1m" });
+    const limiter = createLimiter({ name: "api", limits, store: redisStore(client) });
+    const refused = once(client, "error");
+    client.connect().catch(() => {});
+    await refused;
+    expect((await limiter.consume("ada")).source).toBe("local");
+    await new Promise(setImmediate);
+    const seen = inspect([warnings, reasons], { depth: 9 });
+    expect(seen).toContain("unknown command 'HELLO'");
+    expect(seen).not.toContain("a secret");
+  },
+);

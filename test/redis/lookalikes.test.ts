@@ -2,6 +2,8 @@ import { createRequire } from "node:module";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Redis as Upstash } from "@upstash/redis";
+import { Redis } from "ioredis";
+import { Redis as Valkey } from "iovalkey";
 import * as nodeRedis from "redis";
 import * as nodeRedis4 from "redis4";
 import * as nodeRedis5 from "redis5";
@@ -16,7 +18,7 @@ const require = createRequire(import.meta.url);
 const nodeRedis3 = require("redis3") as NodeRedis3;
 const rootNodes = [{ url: "redis://127.0.0.1:1" }];
 
-/** Clients with methods to run scripts, which take other arguments or promise nothing, and what to do about each. */
+/** What has methods to run scripts, which take other arguments or promise nothing, and what to do about each. */
 const lookalikes: Record<string, [make: () => unknown, remedy: string]> = {
   "node-redis 3": [
     () => {
@@ -46,6 +48,14 @@ const lookalikes: Record<string, [make: () => unknown, remedy: string]> = {
   "node-redis 6, legacy()": [
     () => nodeRedis.createClient().legacy(),
     "pass what createClient() returns, without legacyMode or legacy()",
+  ],
+  "a transaction of ioredis": [
+    () => new Redis({ password: "secret", lazyConnect: true }).multi(),
+    "pass the client itself",
+  ],
+  "a pipeline of iovalkey": [
+    () => new Valkey({ password: "secret", lazyConnect: true }).pipeline(),
+    "pass the client itself",
   ],
   "@upstash/redis": [
     () => new Upstash({ url: "https://redis.example.com", token: "secret" }),

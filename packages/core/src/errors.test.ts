@@ -21,6 +21,14 @@ describe("formatReceived", () => {
     expect(formatReceived(value)).toBe(text);
   });
 
+  test("a client that was given in the wrong place shows its password", () => {
+    const client = new (class Client {
+      options = { password: "secret" };
+    })();
+    expect(formatReceived(client)).toBe("an object");
+    expect(formatReceived(new URL("redis://:secret@host"))).toBe("an object");
+  });
+
   test("never throws, whatever it is given, and stays short", () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;

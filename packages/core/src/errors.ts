@@ -1,3 +1,5 @@
+import { isPlainObject } from "./plain-object.ts";
+
 /**
  * Every code an error of Headgate can carry, with the one sentence that explains it.
  * `docs/errors.md` has a chapter for each; a test compares the two lists.
@@ -35,6 +37,8 @@ export const ERROR_CODES = {
   HEADGATE_ADDRESS_HEADER:
     "The header that names the client's address is missing, or came from a stranger.",
   HEADGATE_LATE_ANSWER: "An application answered a denied request that had been answered.",
+  HEADGATE_MADE_PER_REQUEST:
+    "Middleware is made for each request, and each counts for itself, so nobody is limited.",
 } as const;
 
 /** The code of a `HeadgateError`: stable, and what callers should branch on. */
@@ -60,14 +64,15 @@ export function codeOf(error: unknown): HeadgateErrorCode | undefined {
   return typeof code === "string" && code in ERROR_CODES ? code : undefined;
 }
 
-/** A value as it should stand in an error message: short, unambiguous, never throwing. */
+/** A value as it should stand in an error message: short, unambiguous, never throwing. A client holds its password. */
 export function formatReceived(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(shorten(value));
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value === "object" && value !== null) {
     try {
-      return shorten(JSON.stringify(value) ?? "an object");
+      const isData = Array.isArray(value) || isPlainObject(value);
+      return shorten((isData ? JSON.stringify(value) : undefined) ?? "an object");
     } catch {
       return "an object";
     }

@@ -1,7 +1,6 @@
-import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { formatReceived } from "./errors.ts";
-import { isPlainObject, rejectUnknownOptions } from "./options.ts";
+import { rejectUnknownOptions } from "./options.ts";
 
 function refusal(received: string) {
   return expect.objectContaining({
@@ -60,25 +59,5 @@ describe("rejectUnknownOptions", () => {
   test("sees a __proto__ that JSON wrote", () => {
     const options = JSON.parse('{"__proto__": {"a": 1}}');
     expect(() => rejectUnknownOptions("gate", options, ["a"])).toThrow(refusal('"__proto__"'));
-  });
-});
-
-describe("a plain object", () => {
-  test.each([
-    {},
-    { a: 1 },
-    Object.create(null),
-    JSON.parse('{"__proto__":1}'),
-    runInNewContext("({})"),
-  ])("is %j", (value) => {
-    expect(isPlainObject(value)).toBe(true);
-  });
-
-  test.each([
-    ...[null, undefined, 5, "text", [], () => 1, new Date(), new (class {})()],
-    Object.create({ a: 1 }),
-    runInNewContext("[]"),
-  ])("is not %s", (value) => {
-    expect(isPlainObject(value)).toBe(false);
   });
 });

@@ -1,11 +1,5 @@
 import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
-
-/** Whether a value is an object literal or comes from JSON, in any realm; not an array, not an instance of a class. */
-export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
+import { isPlainObject } from "./plain-object.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have a property nobody reads. */
 export function rejectUnknownOptions(

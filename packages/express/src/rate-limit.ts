@@ -19,6 +19,7 @@ import {
 } from "@headgate/core/http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
+import { watchMaking } from "./made-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
 import { reject } from "./reject.ts";
@@ -80,11 +81,13 @@ export function rateLimit(
   validateGuardOptions(OWNER, options);
   const limiters = makeGuardLimiters(OWNER, options);
   const guard = createGuard<Request>(OWNER, limiters, options, warn);
-  const { onDenied } = options;
+  const { onDenied, store, limiter } = options;
+  const noteMaking = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
 
   function middleware(req: RequestLike, res: ResponseLike, next: Next): void {
     if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
+    noteMaking?.(request);
     void settle(
       guard.check(request, clientOf(request.ip, request)),
       (verdict) => answer(verdict, request, res as Response, onDenied),

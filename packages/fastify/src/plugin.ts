@@ -52,6 +52,8 @@ export async function headgatePlugin(
   const routeRules = new WeakMap<object, Rule>();
   /** The hooks in which any rule decides: one that is added for nothing would cost every request. */
   const usedHooks = new Set<HookName>();
+  /** Whether all routes are there. */
+  let isReady = false;
 
   function addRule(owner: string, routeOptions: RouteRateLimitOptions, name?: string): Rule {
     const added = makeRouteRule(owner, routeOptions, name, plugin, warn);
@@ -121,6 +123,8 @@ export async function headgatePlugin(
   }
 
   decorate(app, headgate, (routeOptions) => {
+    // Kept until the application is closed: one for each request would fill the memory.
+    if (routeOptions !== undefined && isReady) throw lateRateLimit();
     const asked = routeOptions === undefined ? rule : addRule("app.rateLimit", routeOptions);
     const hook = hookOf((request, reply, done) => decideRequest(asked, request, reply, done));
     return Object.assign(hook, { of: asked.guard.of });
@@ -140,6 +144,7 @@ export async function headgatePlugin(
   });
   // Not before all scopes are there: one of them may have a plugin of its own, which then reads its routes' config.
   app.addHook("onReady", async () => {
+    isReady = true;
     for (const route of routesIn(app)) {
       const limit = route.options.config?.rateLimit;
       if (!isLimited(limit) || !isOwner(route.scope)) continue;
@@ -201,6 +206,13 @@ function decorate(
   app.decorate("headgate", headgate);
   app.decorate("rateLimit", rateLimit);
   if (!app.hasRequestDecorator("rateLimit")) app.decorateRequest("rateLimit", null);
+}
+
+function lateRateLimit(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or ask a limiter of createLimiter in the handler",
+  );
 }
 
 function lateHook(owner: string, hook: HookName | undefined): HeadgateError {

@@ -36,11 +36,12 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
     Object.defineProperty(reply, name, { value, configurable: true, writable: true });
   }
 
-  function begin(): void {
+  function begin(call: () => unknown): unknown {
+    const result = response.begin(call);
     hasSent = true;
-    response.begin();
     // Fastify ends what it was given.
     response.expect();
+    return result;
   }
 
   const { send } = reply;
@@ -54,21 +55,22 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
       return reply;
     }
     const isSecond = hasSent;
-    begin();
     try {
-      return send.call(reply, payload);
+      begin(() => send.call(reply, payload));
     } catch (error) {
       if (!isSecond) throw error;
       // Another answer is being prepared, a file for one, and this one does not fit what was set for it.
       response.reportLate(error);
-      return reply;
     }
+    return reply;
   };
   for (const name of SEND_LATER) {
-    around(name, (call) => (...args) => {
-      begin();
-      return call(...args);
-    });
+    around(
+      name,
+      (call) =>
+        (...args) =>
+          begin(() => call(...args)),
+    );
   }
   // A decorator that is asynchronous may send, as that of @fastify/view does, whatever it is called.
   for (const name of decoratorsOf(reply)) {

@@ -308,12 +308,26 @@ describeExpress(({ serve, make }) => {
     expect(denied.headers).not.toHaveProperty("retry-after");
   });
 
+  test.each<[string, OnDenied]>([
+    ["a chunk that is no text", (_req, res) => res.write(5)],
+    ["an end that is no text", async (_req, res) => res.end(5)],
+    [
+      "a status that does not exist",
+      (_req, res) => {
+        res.statusCode = 99_999;
+        res.end("mine");
+      },
+    ],
+  ])("a client waits for ever, because %s throws in onDenied", async (_, onDenied) => {
+    const denied = await deny(onDenied);
+    expect([denied.status, denied.handled, denied.late]).toEqual([500, 1, []]);
+    expect(denied.headers).not.toHaveProperty("retry-after");
+  });
+
   test("onDenied that renders, and sends it some time after it was called back, has answered", async () => {
     const denied = await deny((_req, res) =>
-      res.render("denied", { body: "mine" }, async (_error, html) => {
-        await after(5);
-        res.send(html);
-      }),
+      res.render("denied", { body: "mine" }, ((_error: unknown, html: string) =>
+        after(5).then(() => res.send(html))) as () => void),
     );
     expect([denied.status, denied.text.trim(), denied.late]).toEqual([429, "mine", []]);
   });

@@ -472,6 +472,23 @@ test("one that takes its raw pipe off again leaves the answer to Headgate", asyn
   expect([denied.status, denied.late]).toEqual([429, 0]);
 });
 
+test.each<[string, OnDenied]>([
+  ["a redirect that is not ASCII", (_, reply) => reply.redirect("/slow-down?from=€")],
+  [
+    "a header of two lines",
+    async (_, reply) => {
+      reply.header("x-why", "too\nfast").send("mine");
+    },
+  ],
+  ["a payload that is no text", (_, reply) => void reply.type("text/plain").send(5)],
+  ["a file without a name", (_, reply) => void (reply as Views).sendFile(undefined as never)],
+  ["a raw chunk that is no text", (_, reply) => void reply.raw.write(5)],
+  ["a raw end that is no text", (_, reply) => void reply.raw.end(5)],
+])("a client waits for ever, because %s throws in onDenied", async (_, onDenied) => {
+  const denied = await denyWithViews(onDenied);
+  expect([denied.status, denied.late]).toEqual([500, 0]);
+});
+
 test("Headgate's answer is not kept where a hook of the application fails on its way", async () => {
   const app = Fastify();
   app.addHook("onSend", async (_request, { statusCode }, payload) => {

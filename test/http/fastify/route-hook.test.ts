@@ -110,3 +110,19 @@ test("its limits are validated when it is made, and its name is required as ever
   }
   await app.close();
 });
+
+test("a hook that is made for each request is kept for ever", async () => {
+  const app = await withPlugin();
+  const own = { name: "own", limits: two };
+  app.get("/", { preHandler: (...args) => app.rateLimit(own)(...args) }, async () => "ok");
+  app.get("/shared", { preHandler: (...args) => app.rateLimit()(...args) }, async () => "ok");
+  const ask = await start(app);
+  const refused = await ask();
+  expect([refused.status, refused.json()]).toMatchObject([
+    500,
+    { code: "HEADGATE_INVALID_OPTION" },
+  ]);
+  expect(refused.text).toContain("no more routes can be added");
+  // That of the plugin is there already.
+  expect((await ask("/shared")).status).toBe(200);
+});

@@ -119,6 +119,12 @@ export const fastifyWays: Ways<DeniedInFastify> = {
     answers: failed,
     isSlow: true,
   },
+  "a raw chunk that is none": {
+    act: ({ reply }) => void reply.raw.write(5),
+    answers: failed,
+    needsCaller: true,
+    fails: true,
+  },
   throw: {
     act: () => {
       throw new Error("a bug");

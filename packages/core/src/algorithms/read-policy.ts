@@ -1,5 +1,5 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
-import { isPlainObject } from "../options.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { Limit, Policy } from "../policy.ts";
 import { rejectForm } from "./compile-limit.ts";
 import { compilePolicy, eachLimit } from "./compile-policy.ts";

@@ -29,7 +29,7 @@ async function deny(
   late: unknown[] = [],
 ): Promise<Denial> {
   let failure: unknown;
-  const server = createServer(async (_, res) => {
+  async function answerRequest(res: ServerResponse): Promise<void> {
     before?.(res);
     res.statusCode = 429;
     const denied = new DeniedResponse(res, (error) => late.push(error));
@@ -39,7 +39,8 @@ async function deny(
       failure = error;
     }
     if (!denied.isUnderWay) res.end(HEADGATE);
-  });
+  }
+  const server = createServer((_, res) => void answerRequest(res));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
@@ -121,7 +122,7 @@ describe("an answer of the application's", () => {
     let hasBegun = false;
     const answer = deny((res, denied) => {
       source.pipe(res);
-      denied.settled().then(() => {
+      void denied.settled().then(() => {
         hasBegun = true;
       });
     });

@@ -81,14 +81,12 @@ export class DeniedResponse {
         this.#drop(args);
         return true;
       }
-      this.begin();
-      return call(...args);
+      return this.begin(() => call(...args));
     });
     this.#around("end", (call, args) => {
       if (this.#isTooLate) return this.#drop(args);
-      this.begin();
       // HTTP/2's writes by itself meanwhile.
-      const result = call(...args);
+      const result = this.begin(() => call(...args));
       this.#isEnded = true;
       // Middleware around it may keep the answer until a session is saved, for one.
       if (!response.headersSent) this.keep(response.statusCode, response.getHeaders());
@@ -103,10 +101,12 @@ export class DeniedResponse {
     return this.#isBegun || this.#response.headersSent;
   }
 
-  /** Notes that an answer has begun. */
-  begin(): void {
+  /** Makes a call that begins an answer; one that throws has begun none. */
+  begin<T>(call: () => T): T {
+    const result = call();
     this.#isBegun = true;
     this.#wake?.();
+    return result;
   }
 
   /**

@@ -154,7 +154,8 @@ export class LeaseAccounts {
     if (!allowed) return;
     // At once, on the way on which it came: the store that was late is known to be down.
     // Nobody waits for it, as there is no time within which it is answered.
-    store.run(refund, receipt).then(() => denials.forget(units, store.now()), noop);
+    const given = store.run(refund, receipt).then(() => denials.forget(units, store.now()));
+    given.catch(noop);
   }
 
   /** What cannot be given back comes back by itself, as all that was charged. */
@@ -180,7 +181,13 @@ export class LeaseAccounts {
 
   #look(): void {
     this.#next = Number.POSITIVE_INFINITY;
-    const now = this.#place.counters.store.now();
+    let now: number;
+    try {
+      now = this.#place.counters.store.now();
+    } catch {
+      // A clock of the application's own, of which requests hear. What is over by then waits for the next look.
+      return;
+    }
     let next = Number.POSITIVE_INFINITY;
     for (const account of this.#accounts.values()) {
       this.giveBackEnded(account, now);

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as after } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { liveMebibytes } from "../../../../test/hostile/memory-use.ts";
+import { watchUnhandled } from "../../../../test/http/support/unhandled.ts";
 import type { HeldCall } from "../../../../test/support/held-store.ts";
 import { holdStore, letRun } from "../../../../test/support/held-store.ts";
 import { waitUntil } from "../../../../test/support/wait-until.ts";
@@ -504,6 +506,43 @@ describe("when the store does not answer", () => {
     expect(back).toBeDefined();
     expect((await limiter.consume("ann")).source).toBe("local");
     await back?.carryOut();
+    await limiter.close();
+  });
+});
+
+describe("a clock that tells no time ends the process", () => {
+  /** As a clock of the application's own may. */
+  const breakClock = (store: Store): void => {
+    const now = () => {
+      throw new Error("no time");
+    };
+    Object.assign(store, { now });
+  };
+
+  test("when it is looked for leases that are over", async () => {
+    const settled = watchUnhandled();
+    const { heat, limiter, store } = startLeasing({ lease: { max: 9, ttl: 20 } });
+    await heat("ann");
+    breakClock(store);
+    await after(40);
+    await settled();
+    await expect(limiter.consume("ann")).rejects.toThrow("no time");
+    await limiter.close();
+  });
+
+  test("when a lease that came too late has been given back", async () => {
+    const settled = watchUnhandled();
+    const { limiter, store, sent, consume, held } = startLeasing({ storeTimeout: 20 });
+    await consume("ann");
+    const second = limiter.consume("ann");
+    const [, lease] = [await sent(), await sent()];
+    await lease?.execute();
+    await second;
+    held.length = 0;
+    await lease?.deliver();
+    breakClock(store);
+    await held.find(({ name }) => name === "refund")?.carryOut();
+    await settled();
     await limiter.close();
   });
 });

@@ -107,6 +107,19 @@ describe("a silent server", () => {
     expect(events).toHaveLength(1);
   });
 
+  test.each([
+    ["steps back", -3_600_000],
+    ["tells no time", Number.NaN],
+  ])("is waited for without end, because the process's clock %s", async (_, change) => {
+    const { call } = start();
+    const one = call();
+    const { now } = performance;
+    vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + change);
+    await pass(101);
+    vi.restoreAllMocks();
+    expect(one.outcome.state).toBe("late");
+  });
+
   test("is up again with the first probe that is answered in time, and then is asked", async () => {
     const { call, events, probes } = start();
     call();

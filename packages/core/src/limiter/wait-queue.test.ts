@@ -5,10 +5,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
+import { HeadgateError } from "../errors.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
+import type { WaitQueue } from "./wait-queue.ts";
+import { createWaitQueue } from "./wait-queue.ts";
 
 const DAY = 86_400_000;
 
@@ -311,6 +314,23 @@ describe("wait", () => {
     await pass(1_000);
     expect(seen).toHaveLength(1_000);
     expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
+  });
+
+  test.each<[string, (queue: WaitQueue, signal: AbortController) => void]>([
+    ["one signal gives up", (_, controller) => controller.abort()],
+    ["is closed", (queue) => queue.close(new HeadgateError("HEADGATE_CLOSED", "closed"))],
+  ])("a long line that %s holds the process up for seconds", async (_, end) => {
+    vi.useRealTimers();
+    const queue = createWaitQueue(100_000, async () => {});
+    const controller = new AbortController();
+    const { signal } = controller;
+    const attempt = () => new Promise<never>(() => {});
+    const calls = Array.from({ length: 100_000 }, () => queue.enter("u", attempt, { signal }));
+    const settled = Promise.allSettled(calls);
+    const begun = performance.now();
+    end(queue, controller);
+    expect(performance.now() - begun).toBeLessThan(1_500);
+    await settled;
   });
 
   test("rejects at once a cost that can never pass", async () => {

@@ -1,11 +1,13 @@
 import type { Decision } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
 import { onceAborted } from "./abort-listeners.ts";
+import type { Waiting } from "./waiting-list.ts";
+import { WaitingList } from "./waiting-list.ts";
 
 /** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-interface Waiter {
+interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
   /** Settles the call; what comes later is not heard. */
   readonly resolve: (decision: Decision) => void;
@@ -37,7 +39,7 @@ export function createWaitQueue(
 
   class Line {
     readonly #key: string;
-    readonly #waiters: Waiter[] = [];
+    readonly #waiters = new WaitingList<Waiter>();
     #wake: (() => void) | undefined;
 
     constructor(key: string) {
@@ -45,25 +47,24 @@ export function createWaitQueue(
     }
 
     add(waiter: Waiter): void {
-      this.#waiters.push(waiter);
-      if (this.#waiters.length === 1) void this.#serve();
+      this.#waiters.add(waiter);
+      if (this.#waiters.size === 1) void this.#serve();
     }
 
     /** Whoever gave up must neither hold up the others, at the head, nor be kept, behind it. */
     leave(waiter: Waiter): void {
-      const place = this.#waiters.indexOf(waiter);
-      if (place === 0) this.#wake?.();
-      if (place > 0) this.#waiters.splice(place, 1);
+      if (this.#waiters.first === waiter) this.#wake?.();
+      else this.#waiters.delete(waiter);
     }
 
     rejectAll(error: HeadgateError): void {
-      for (const waiter of [...this.#waiters]) waiter.reject(error);
+      for (const waiter of this.#waiters.all) waiter.reject(error);
     }
 
     async #serve(): Promise<void> {
-      for (let head = this.#waiters[0]; head !== undefined; head = this.#waiters[0]) {
-        if (!head.settled) await this.#try(head);
-        if (head.settled) this.#waiters.shift();
+      for (let { first } = this.#waiters; first !== undefined; first = this.#waiters.first) {
+        if (!first.settled) await this.#try(first);
+        if (first.settled) this.#waiters.delete(first);
       }
       lines.delete(this.#key);
     }
@@ -119,6 +120,8 @@ export function createWaitQueue(
         const waiter: Waiter = {
           attempt,
           settled: false,
+          before: undefined,
+          after: undefined,
           resolve(decision) {
             if (waiter.settled) return;
             settle();

@@ -33,6 +33,7 @@ describe("a list of who waits", () => {
       for (const item of items) list.add(item);
       for (const i of leaving) expect(list.delete(items[i] as Named)).toBe(true);
       expect(list.size).toBe(items.length - leaving.length);
+      expect(list.all).toEqual(items.filter((_, i) => !leaving.includes(i)));
       const others = items.filter((_, i) => !leaving.includes(i)).map(({ name }) => name);
       expect(empty(list)).toEqual(others);
       expect(list.size).toBe(0);

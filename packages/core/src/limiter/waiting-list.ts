@@ -27,6 +27,15 @@ export class WaitingList<Item extends Waiting> {
     return after === this.#end ? undefined : (after as Item);
   }
 
+  /** Everybody who waits now, the first first. */
+  get all(): Item[] {
+    const items: Item[] = [];
+    for (let item = this.#end.after; item !== this.#end; item = (item as Item).after) {
+      items.push(item as Item);
+    }
+    return items;
+  }
+
   add(item: Item): void {
     const last = this.#end.before as Waiting;
     item.before = last;

@@ -86,6 +86,16 @@ describe("the reply of calls that went together", () => {
     },
   );
 
+  test("that is an object of the client is not shown, as it may hold a password", async () => {
+    const client = new (class Client {
+      options = { password: "secret" };
+    })();
+    const rejected = new Promise((_, reject) => {
+      settleCalls("step", [{ ...open([], []).call, reject }], client);
+    });
+    await expect(rejected).rejects.toThrow(/^the script step returned an object$/);
+  });
+
   test.each(["x", 1.5, 2 ** 53, null, {}])(
     "that holds %j where an integer should be is bad for that call alone",
     (strange) => {

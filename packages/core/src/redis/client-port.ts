@@ -57,13 +57,21 @@ function isNodeRedis(client: unknown): client is NodeRedisLike {
 }
 
 function isIoredis(client: unknown): client is IoredisLike {
-  return hasMethods(client, "evalsha", "eval", "defineCommand");
+  return hasMethods(client, "evalsha", "eval", "defineCommand") && !isPipeline(client);
+}
+
+/** A pipeline or a transaction of ioredis and iovalkey has all methods of a client. Each returns the pipeline and sends nothing. */
+function isPipeline(client: unknown): boolean {
+  return (client as { readonly isPipeline?: unknown }).isPipeline === true;
 }
 
 /** What a client that is none of those looks like, and what to do about it. */
 function describe(client: unknown): string {
   if (hasMethods(client, "evalSha", "eval")) {
     return "one that looks like node-redis 4 or a legacy client: install node-redis 5 or later, and pass what createClient() returns, without legacyMode or legacy()";
+  }
+  if (hasMethods(client, "evalsha", "eval") && isPipeline(client)) {
+    return "a pipeline or a transaction, which sends nothing before exec(): pass the client itself";
   }
   if (hasMethods(client, "evalsha", "eval")) {
     return "one that looks like node-redis 3 or a REST client: use ioredis, iovalkey or node-redis 5 or later, which speak the Redis protocol and return promises";

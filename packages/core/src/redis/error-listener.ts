@@ -33,16 +33,15 @@ export function listenForErrors(client: object): ClientErrors {
   client.on("error", (error) => {
     last = withoutCommand(error);
     at = performance.now();
-    if (!isTold) warn(error);
+    if (!isTold) warn(last);
     isTold = true;
   });
   return errors;
 }
 
-function warn(error: unknown): void {
-  const reason = error instanceof Error ? error.message : String(error);
+function warn({ message }: Error): void {
   process.emitWarning(
-    `The Redis client reports: ${reason}. Add an "error" listener to see every error.`,
+    `The Redis client reports: ${message}. Add an "error" listener to see every error.`,
     { type: "HeadgateWarning", code: "HEADGATE_CLIENT_ERROR" },
   );
 }

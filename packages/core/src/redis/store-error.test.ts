@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { HeadgateError } from "../errors.ts";
 import { isCrossSlot, toStoreError } from "./store-error.ts";
@@ -30,4 +31,17 @@ test.each<[words: string, isIt: boolean]>([
   ["MOVED 866 10.0.0.2:7000", false],
 ])("%j says for certain that nothing has happened: %s", (words, isIt) => {
   expect(isCrossSlot(new Error(words))).toBe(isIt);
+});
+
+test.each([
+  // Redis 7, Valkey; Redis 5 and 6.
+  "ERR unknown command 'evalsha', with args beginning with: '538d87' '1' 'hg:{ada@example.org}:api' ",
+  "ERR unknown command `evalsha`, with args beginning with: `538d87`, `1`, `hg:{ada@example.org}:api`, ",
+])("what a server quotes of a command is handed on, and with it who is counted: %j", (words) => {
+  const told = toStoreError(new Error(words), false);
+  expect(told).toMatchObject({
+    code: MISCONFIGURED,
+    cause: { message: expect.stringMatching(/^ERR unknown command .evalsha.$/) },
+  });
+  expect(inspect(told)).not.toMatch(/ada@example|538d87/);
 });

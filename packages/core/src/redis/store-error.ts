@@ -77,21 +77,27 @@ function isMisconfigured(reason: string): boolean {
 }
 
 /**
- * A client's error as it can be handed on: ioredis hangs the command on it, with all its arguments, and a password is one
- * of those.
+ * A client's error as it can be handed on, without the command: ioredis hangs it on the error with all its arguments, servers
+ * quote those in their words, and a password or a subject is one of them.
  */
 export function withoutCommand(error: unknown, reason: string = reasonOf(error)): Error {
   const clean = new Error(reason);
   if (!(error instanceof Error)) return clean;
-  const { name, stack, code } = error as NodeJS.ErrnoException;
-  return Object.assign(clean, { name, stack }, code === undefined ? {} : { code });
+  const { name, stack = "", code } = error as NodeJS.ErrnoException;
+  const handedOn = { name, stack: withoutQuote(stack) };
+  return Object.assign(clean, handedOn, code === undefined ? {} : { code });
 }
 
 /** An error's words; those of the first of several where it has none, as when no address of a host could be reached. */
 function reasonOf(error: unknown): string {
-  if (typeof error === "string") return error;
+  if (typeof error === "string") return withoutQuote(error);
   if (!(error instanceof Error)) return formatKind(error);
-  if (error.message !== "") return error.message;
+  if (error.message !== "") return withoutQuote(error.message);
   const [first] = error instanceof AggregateError ? error.errors : [];
   return first === undefined ? error.name : reasonOf(first);
+}
+
+/** As in `ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password'`. It is one line. */
+function withoutQuote(words: string): string {
+  return words.replace(/, with args beginning with:.*/g, "");
 }

@@ -1,0 +1,23 @@
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { isPlainObject } from "./plain-object.ts";
+
+describe("a plain object", () => {
+  test.each([
+    {},
+    { a: 1 },
+    Object.create(null),
+    JSON.parse('{"__proto__":1}'),
+    runInNewContext("({})"),
+  ])("is %j", (value) => {
+    expect(isPlainObject(value)).toBe(true);
+  });
+
+  test.each([
+    ...[null, undefined, 5, "text", [], () => 1, new Date(), new (class {})()],
+    Object.create({ a: 1 }),
+    runInNewContext("[]"),
+  ])("is not %s", (value) => {
+    expect(isPlainObject(value)).toBe(false);
+  });
+});
