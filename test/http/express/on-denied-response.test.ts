@@ -326,8 +326,9 @@ describeExpress(({ serve, make }) => {
 
   test("onDenied that renders, and sends it some time after it was called back, has answered", async () => {
     const denied = await deny((_req, res) =>
-      res.render("denied", { body: "mine" }, ((_error: unknown, html: string) =>
-        after(5).then(() => res.send(html))) as () => void),
+      res.render("denied", { body: "mine" }, (_error: unknown, html: unknown): unknown =>
+        after(5).then(() => res.send(html)),
+      ),
     );
     expect([denied.status, denied.text.trim(), denied.late]).toEqual([429, "mine", []]);
   });
