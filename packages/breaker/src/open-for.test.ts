@@ -74,7 +74,7 @@ describe("openFor as a function", () => {
     [(opened: number) => (opened === 3 ? 0 : 1), "openFor(3)", "0"],
     [(opened: number) => (opened === 20 ? "soon" : 1), "openFor(20)", '"soon"'],
     [() => undefined, "openFor(1)", "undefined"],
-    [async () => 5, "openFor(1)", "{}"],
+    [async () => 5, "openFor(1)", "an object"],
     [(opened: number) => 10 ** opened, "openFor(11)", "100000000000"],
   ])("gives durations only", (openFor, option, received) => {
     expect(() => createBreaker({ openFor } as BreakerOptions)).toThrow(
