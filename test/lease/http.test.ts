@@ -23,8 +23,8 @@ describeFrameworks(({ serve }) => {
         "x-ratelimit-limit": "10000",
         "x-ratelimit-remaining": `${remaining}`,
       });
-      // What this process holds counts as left.
-      if (source === "lease") expect(remaining).toBe(9_999 - i);
+      // What this process holds counts as left. A lease that was under way while the store decided a request knows nothing of it.
+      if (source === "lease") expect([9_999 - i, 10_000 - i]).toContain(remaining);
     }
     expect(sources.filter((source) => source === "lease").length).toBeGreaterThan(70);
   });
