@@ -1,6 +1,10 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
 import type { Counters } from "../../packages/core/src/limiter/counters.ts";
-import type { Lease, LeaseAccount, LeaseRule } from "../../packages/core/src/limiter/lease-book.ts";
+import type {
+  Lease,
+  LeaseAccount,
+  LeaseRule,
+} from "../../packages/core/src/limiter/leases/lease-book.ts";
 import {
   closeAccount,
   deny,
@@ -14,8 +18,8 @@ import {
   takeEnded,
   wantBeside,
   wantNext,
-} from "../../packages/core/src/limiter/lease-book.ts";
-import { leaseOf, roomOf } from "../../packages/core/src/limiter/lease-reply.ts";
+} from "../../packages/core/src/limiter/leases/lease-book.ts";
+import { leaseOf, roomOf } from "../../packages/core/src/limiter/leases/lease-reply.ts";
 import { readReply } from "../../packages/core/src/limiter/read-reply.ts";
 import type { GroupUnit } from "../../packages/core/src/limiter/units.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";

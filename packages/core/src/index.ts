@@ -9,12 +9,12 @@ export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
-export type { FailureOptions, OnUnavailable } from "./limiter/failure-options.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
-export type { LeaseOptions } from "./limiter/lease-options.ts";
+export type { LeaseOptions } from "./limiter/leases/lease-options.ts";
 export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
+export type { FailureOptions, OnUnavailable } from "./limiter/outage/failure-options.ts";
+export type { StoreDown, StoreUp } from "./limiter/outage/store-watch.ts";
 export type { DegradedDecision } from "./limiter/remote-decider.ts";
-export type { StoreDown, StoreUp } from "./limiter/store-watch.ts";
 export type { Subjects } from "./limiter/units.ts";
 export type {
   FixedWindowLimit,

@@ -3,11 +3,11 @@ import type { DecideMode } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
-import { AcrossSlots } from "./across-slots.ts";
-import { bySlot, bySlotAfter } from "./by-slot.ts";
 import type { Counters } from "./counters.ts";
+import type { StoreWatch } from "./outage/store-watch.ts";
 import { present, readReply } from "./read-reply.ts";
-import type { StoreWatch } from "./store-watch.ts";
+import { AcrossSlots } from "./slots/across-slots.ts";
+import { bySlot, bySlotAfter } from "./slots/by-slot.ts";
 import type { GroupUnit } from "./units.ts";
 
 /** What a store answered. */

@@ -8,18 +8,18 @@ import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import type { Counters, Group } from "./counters.ts";
 import { compileCounters, joinCounters } from "./counters.ts";
-import type { FailurePolicy } from "./failure-options.ts";
-import { FAILURE_OPTIONS, readFailureOptions } from "./failure-options.ts";
 import { formatPolicy } from "./format-policy.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
+import { createWaitQueue } from "./line/wait-queue.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
 import { claimName, requireName } from "./names.ts";
+import type { FailurePolicy } from "./outage/failure-options.ts";
+import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 import type { GroupUnit, Subjects } from "./units.ts";
 import { namedUnitsOf, unitsOf } from "./units.ts";
-import { createWaitQueue } from "./wait-queue.ts";
 
 const OPTIONS = ["name", "limits", "store", "extends", "maxQueue", ...FAILURE_OPTIONS] as const;
 

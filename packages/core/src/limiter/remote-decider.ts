@@ -9,14 +9,14 @@ import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decisio
 import type { Counters } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
-import type { FailurePolicy } from "./failure-options.ts";
-import { closeLeases } from "./lease-accounts.ts";
-import { createLeaseDecider } from "./lease-decider.ts";
-import { storeFailure } from "./store-failure.ts";
-import { createStoreReturns } from "./store-returns.ts";
-import { watchStore } from "./store-watch.ts";
+import { closeLeases } from "./leases/lease-accounts.ts";
+import { createLeaseDecider } from "./leases/lease-decider.ts";
+import type { FailurePolicy } from "./outage/failure-options.ts";
+import { storeFailure } from "./outage/store-failure.ts";
+import { createStoreReturns } from "./outage/store-returns.ts";
+import { watchStore } from "./outage/store-watch.ts";
+import { prepareWithoutStore } from "./outage/without-store.ts";
 import type { GroupUnit } from "./units.ts";
-import { prepareWithoutStore } from "./without-store.ts";
 
 /** Published on `headgate:decision:degraded`. */
 export interface DegradedDecision {

@@ -1,5 +1,5 @@
-import type { Decision } from "../decision.ts";
-import { HeadgateError } from "../errors.ts";
+import type { Decision } from "../../decision.ts";
+import { HeadgateError } from "../../errors.ts";
 import { onceAborted } from "./abort-listeners.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";

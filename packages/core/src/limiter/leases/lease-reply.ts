@@ -1,10 +1,10 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { LimitState } from "../decision.ts";
-import type { Receipt } from "../store/refund.ts";
-import type { Group } from "./counters.ts";
+import type { CompiledLimit } from "../../algorithms/algorithm.ts";
+import type { LimitState } from "../../decision.ts";
+import type { Receipt } from "../../store/refund.ts";
+import type { Group } from "../counters.ts";
+import { LIMIT_NUMBERS, REPLY_HEAD, readState, UNIT_HEAD } from "../read-reply.ts";
 import type { Lease, LeaseRule } from "./lease-book.ts";
 import { leaseTime } from "./lease-book.ts";
-import { LIMIT_NUMBERS, REPLY_HEAD, readState, UNIT_HEAD } from "./read-reply.ts";
 
 /** What the store told of a subject's limits, with the last lease it was asked for. */
 export interface Told {

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as after } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { liveMebibytes } from "../../../../test/hostile/memory-use.ts";
-import { watchUnhandled } from "../../../../test/http/support/unhandled.ts";
-import type { HeldCall } from "../../../../test/support/held-store.ts";
-import { holdStore, letRun } from "../../../../test/support/held-store.ts";
-import { waitUntil } from "../../../../test/support/wait-until.ts";
-import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { gcra } from "../algorithms/gcra.ts";
-import type { Decision } from "../decision.ts";
-import type { Policy } from "../policy.ts";
-import type { Store } from "../store/store.ts";
-import { createLimiter } from "./create-limiter.ts";
-import type { LimiterOptions } from "./limiter.ts";
+import { liveMebibytes } from "../../../../../test/hostile/memory-use.ts";
+import { watchUnhandled } from "../../../../../test/http/support/unhandled.ts";
+import type { HeldCall } from "../../../../../test/support/held-store.ts";
+import { holdStore, letRun } from "../../../../../test/support/held-store.ts";
+import { waitUntil } from "../../../../../test/support/wait-until.ts";
+import { fixedWindow } from "../../algorithms/fixed-window.ts";
+import { gcra } from "../../algorithms/gcra.ts";
+import type { Decision } from "../../decision.ts";
+import type { Policy } from "../../policy.ts";
+import type { Store } from "../../store/store.ts";
+import { createLimiter } from "../create-limiter.ts";
+import type { LimiterOptions } from "../limiter.ts";
 
 const HOUR = gcra({ limit: 1_000, window: "1000h" });
 

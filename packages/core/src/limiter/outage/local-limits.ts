@@ -1,8 +1,8 @@
-import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
-import { compileLimit } from "../algorithms/compile-limit.ts";
-import type { Limit } from "../policy.ts";
-import type { Group } from "./counters.ts";
-import type { GroupUnit } from "./units.ts";
+import type { Algorithm, CompiledLimit } from "../../algorithms/algorithm.ts";
+import { compileLimit } from "../../algorithms/compile-limit.ts";
+import type { Limit } from "../../policy.ts";
+import type { Group } from "../counters.ts";
+import type { GroupUnit } from "../units.ts";
 
 /**
  * Finds the unit in which a process counts its share of another unit's limits, above 0, up to 1; each rounded down, at

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { gcra } from "../algorithms/gcra.ts";
-import { slidingLog } from "../algorithms/sliding-log.ts";
-import { slidingWindow } from "../algorithms/sliding-window.ts";
-import { tokenBucket } from "../algorithms/token-bucket.ts";
-import type { Decision } from "../decision.ts";
-import type { Limit, Policy } from "../policy.ts";
-import { memoryStore } from "../store/memory-store.ts";
-import { takeReceipts } from "./counted-decision.ts";
-import { compileCounters } from "./counters.ts";
+import { fixedWindow } from "../../algorithms/fixed-window.ts";
+import { gcra } from "../../algorithms/gcra.ts";
+import { slidingLog } from "../../algorithms/sliding-log.ts";
+import { slidingWindow } from "../../algorithms/sliding-window.ts";
+import { tokenBucket } from "../../algorithms/token-bucket.ts";
+import type { Decision } from "../../decision.ts";
+import type { Limit, Policy } from "../../policy.ts";
+import { memoryStore } from "../../store/memory-store.ts";
+import { takeReceipts } from "../counted-decision.ts";
+import { compileCounters } from "../counters.ts";
+import { decideOn, giveBackOn } from "../memory-decider.ts";
+import { unitsOf } from "../units.ts";
 import { shareLimits } from "./local-limits.ts";
-import { decideOn, giveBackOn } from "./memory-decider.ts";
-import { unitsOf } from "./units.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -1,16 +1,16 @@
-import type { Decision } from "../decision.ts";
-import { GLOBAL_DIMENSION } from "../policy.ts";
-import type { Receipt } from "../store/refund.ts";
-import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
-import type { Decider } from "./decider.ts";
+import type { Decision } from "../../decision.ts";
+import { GLOBAL_DIMENSION } from "../../policy.ts";
+import type { Receipt } from "../../store/refund.ts";
+import { CountedDecision, returnReceipts, takeReceipts } from "../counted-decision.ts";
+import type { Decider } from "../decider.ts";
+import type { GroupUnit } from "../units.ts";
+import { EVERYBODY } from "../units.ts";
 import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
 import type { Lease, LeaseRule } from "./lease-book.ts";
 import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
 import type { Told } from "./lease-reply.ts";
 import { tellLimits } from "./lease-reply.ts";
-import type { GroupUnit } from "./units.ts";
-import { EVERYBODY } from "./units.ts";
 
 /** What was charged for a decision that a lease paid: its units can go back where they came from. */
 interface LeaseReceipt extends Receipt {

@@ -1,5 +1,5 @@
-import type { HeadgateError } from "../errors.ts";
-import { codeOf } from "../errors.ts";
+import type { HeadgateError } from "../../errors.ts";
+import { codeOf } from "../../errors.ts";
 import type { Notices } from "./notices.ts";
 
 /** What a store says when it did not do what it was asked. All other errors are the caller's. */

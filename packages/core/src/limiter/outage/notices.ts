@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import type { HeadgateError, HeadgateErrorCode } from "../errors.ts";
+import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
 
 /** Tells the operator something. */
 export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => void;

@@ -1,10 +1,10 @@
-import type { HeadgateError } from "../errors.ts";
-import { codeOf } from "../errors.ts";
-import type { Waiter } from "../store/store.ts";
+import type { HeadgateError } from "../../errors.ts";
+import { codeOf } from "../../errors.ts";
+import type { Waiter } from "../../store/store.ts";
+import type { Waiting } from "../line/waiting-list.ts";
+import { WaitingList } from "../line/waiting-list.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
-import type { Waiting } from "./waiting-list.ts";
-import { WaitingList } from "./waiting-list.ts";
 
 /** A server that was lost again within so many milliseconds is tried less eagerly than the last time. */
 const STEADY_MS = 5_000;

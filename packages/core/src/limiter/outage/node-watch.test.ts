@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { HeadgateError } from "../errors.ts";
+import { HeadgateError } from "../../errors.ts";
 import { NodeWatch } from "./node-watch.ts";
 
 const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");

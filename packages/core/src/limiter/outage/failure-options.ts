@@ -1,9 +1,9 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import type { Duration } from "../time.ts";
-import { parseDuration, toMilliseconds } from "../time.ts";
-import type { LeaseRule } from "./lease-book.ts";
-import type { LeaseOptions } from "./lease-options.ts";
-import { readLeaseOption } from "./lease-options.ts";
+import { formatReceived, HeadgateError } from "../../errors.ts";
+import type { Duration } from "../../time.ts";
+import { parseDuration, toMilliseconds } from "../../time.ts";
+import type { LeaseRule } from "../leases/lease-book.ts";
+import type { LeaseOptions } from "../leases/lease-options.ts";
+import { readLeaseOption } from "../leases/lease-options.ts";
 
 /** How a limiter spares its store, and what it does when that cannot answer. Over `memoryStore`, which always answers, it means nothing. */
 export interface FailureOptions {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { gcra } from "../algorithms/gcra.ts";
-import { memoryStore } from "../store/memory-store.ts";
-import { createLimiter } from "./create-limiter.ts";
+import { fixedWindow } from "../../algorithms/fixed-window.ts";
+import { gcra } from "../../algorithms/gcra.ts";
+import { memoryStore } from "../../store/memory-store.ts";
+import { createLimiter } from "../create-limiter.ts";
 import { readLeaseOption } from "./lease-options.ts";
 
 const limits = gcra({ limit: 1_000, window: "1s" });

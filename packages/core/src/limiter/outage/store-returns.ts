@@ -1,11 +1,11 @@
-import { forget } from "../store/forget.ts";
-import type { Receipt } from "../store/refund.ts";
-import { refund } from "../store/refund.ts";
-import type { Remote, Step, Store } from "../store/store.ts";
-import type { Unit } from "../store/unit.ts";
-import { bySlot, bySlotAfter } from "./by-slot.ts";
-import type { DenyCache } from "./deny-cache.ts";
-import { rejectForeign } from "./read-reply.ts";
+import { forget } from "../../store/forget.ts";
+import type { Receipt } from "../../store/refund.ts";
+import { refund } from "../../store/refund.ts";
+import type { Remote, Step, Store } from "../../store/store.ts";
+import type { Unit } from "../../store/unit.ts";
+import type { DenyCache } from "../deny-cache.ts";
+import { rejectForeign } from "../read-reply.ts";
+import { bySlot, bySlotAfter } from "../slots/by-slot.ts";
 import type { StoreWatch } from "./store-watch.ts";
 
 /** Gives units room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */

@@ -1,5 +1,5 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Receipt } from "../store/refund.ts";
+import type { CompiledLimit } from "../../algorithms/algorithm.ts";
+import type { Receipt } from "../../store/refund.ts";
 
 /*
  * The leases of one subject: units that the store has charged, and that this process spends by itself. Pure: `now` is an

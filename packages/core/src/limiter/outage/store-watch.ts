@@ -1,12 +1,12 @@
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../channels.ts";
-import { codeOf, HeadgateError } from "../errors.ts";
-import { probe, probeKeyFor } from "../store/probe.ts";
-import type { Remote, Step, Store } from "../store/store.ts";
+import { CHANNELS } from "../../channels.ts";
+import { codeOf, HeadgateError } from "../../errors.ts";
+import { probe, probeKeyFor } from "../../store/probe.ts";
+import type { Remote, Step, Store } from "../../store/store.ts";
+import { sharedBy } from "../shared.ts";
 import { NodeWatch } from "./node-watch.ts";
 import type { Notices } from "./notices.ts";
 import { createNotices, explain } from "./notices.ts";
-import { sharedBy } from "./shared.ts";
 
 /** Published on `headgate:store:down`. */
 export interface StoreDown {

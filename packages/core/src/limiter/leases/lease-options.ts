@@ -1,6 +1,6 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import type { Duration } from "../time.ts";
-import { parseDuration } from "../time.ts";
+import { formatReceived, HeadgateError } from "../../errors.ts";
+import type { Duration } from "../../time.ts";
+import { parseDuration } from "../../time.ts";
 import type { LeaseRule } from "./lease-book.ts";
 
 /** How a process takes units of a subject that is asked for often ahead, and spends them by itself. */

@@ -1,5 +1,5 @@
-import type { Remote } from "../store/store.ts";
-import type { Unit } from "../store/unit.ts";
+import type { Remote } from "../../store/store.ts";
+import type { Unit } from "../../store/unit.ts";
 
 /** Units that can go in one call, together. */
 export function bySlot<U extends Unit>(units: readonly U[], remote: Remote): readonly U[][] {

@@ -1,12 +1,17 @@
 import { LRUCache } from "lru-cache";
-import type { DecideCall } from "../store/decide.ts";
-import { decide } from "../store/decide.ts";
-import { nobody } from "../store/nobody.ts";
-import { refund } from "../store/refund.ts";
-import type { Store } from "../store/store.ts";
-import { toMilliseconds } from "../time.ts";
-import type { Counters } from "./counters.ts";
-import type { DenyCache } from "./deny-cache.ts";
+import type { DecideCall } from "../../store/decide.ts";
+import { decide } from "../../store/decide.ts";
+import { nobody } from "../../store/nobody.ts";
+import { refund } from "../../store/refund.ts";
+import type { Store } from "../../store/store.ts";
+import { toMilliseconds } from "../../time.ts";
+import type { Counters } from "../counters.ts";
+import type { DenyCache } from "../deny-cache.ts";
+import type { StoreReturns } from "../outage/store-returns.ts";
+import type { StoreWatch } from "../outage/store-watch.ts";
+import { readReply } from "../read-reply.ts";
+import { sharedBy } from "../shared.ts";
+import type { GroupUnit } from "../units.ts";
 import type { Lease, LeaseAccount, LeaseRule } from "./lease-book.ts";
 import {
   closeAccount,
@@ -19,11 +24,6 @@ import {
 } from "./lease-book.ts";
 import type { Told } from "./lease-reply.ts";
 import { leaseOf, roomOf } from "./lease-reply.ts";
-import { readReply } from "./read-reply.ts";
-import { sharedBy } from "./shared.ts";
-import type { StoreReturns } from "./store-returns.ts";
-import type { StoreWatch } from "./store-watch.ts";
-import type { GroupUnit } from "./units.ts";
 
 /** So many subjects are kept, the least recently asked given up first. */
 const MAX_ACCOUNTS = 1_000;

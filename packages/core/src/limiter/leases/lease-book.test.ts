@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { compileLimit } from "../algorithms/compile-limit.ts";
-import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { gcra } from "../algorithms/gcra.ts";
+import { compileLimit } from "../../algorithms/compile-limit.ts";
+import { fixedWindow } from "../../algorithms/fixed-window.ts";
+import { gcra } from "../../algorithms/gcra.ts";
 import type { Lease, LeaseAccount } from "./lease-book.ts";
 import {
   closeAccount,
