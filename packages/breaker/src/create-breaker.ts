@@ -16,11 +16,11 @@ import {
 import type { Breaker } from "./breaker.ts";
 import type { BreakerOptions, Settings } from "./breaker-options.ts";
 import { readBreakerOptions } from "./breaker-options.ts";
-import { guardTarget } from "./guarded-target.ts";
-import { LinkRegistry } from "./link-registry.ts";
+import { guardTarget } from "./call/guarded-target.ts";
+import { LinkRegistry } from "./link/link-registry.ts";
+import { accessStore } from "./link/store-access.ts";
+import { TargetLink } from "./link/target-link.ts";
 import type { TargetKeys } from "./machine/target.ts";
-import { accessStore } from "./store-access.ts";
-import { TargetLink } from "./target-link.ts";
 
 /** The links of a name on a store: breakers that share it know, and tell, the same. */
 interface Links {

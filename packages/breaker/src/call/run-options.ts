@@ -6,7 +6,7 @@ import {
   rejectUnknownOptions,
   toMilliseconds,
 } from "@headgate/core/floors";
-import type { RunOptions } from "./breaker.ts";
+import type { RunOptions } from "../breaker.ts";
 
 export const NO_OPTIONS = {};
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
 describe("the signal that a call gets", () => {
   beforeEach(() => {

@@ -1,7 +1,7 @@
 import { describe, expectTypeOf, test } from "vitest";
-import type { Permit, Refusal, RunOptions, Target } from "./breaker.ts";
-import { createBreaker } from "./create-breaker.ts";
-import { exponentialBackoff } from "./exponential-backoff.ts";
+import type { Permit, Refusal, RunOptions, Target } from "../breaker.ts";
+import { createBreaker } from "../create-breaker.ts";
+import { exponentialBackoff } from "../exponential-backoff.ts";
 
 /* The types are checked when the tests are compiled; here they only run. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
 /** Runs a call as a caller without types may; `called` tells whether it was made. */
 async function run(...parameters: unknown[]) {

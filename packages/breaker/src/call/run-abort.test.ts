@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
 const reason = new Error("the client left");
 const never = (): Promise<never> => new Promise(() => {});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
 describe("a call that was let through before", () => {
   test("it opened, and ends while it is open, is not counted", async () => {

@@ -1,9 +1,9 @@
 import { HeadgateError } from "@headgate/core";
 import { formatReceived, rejectMore } from "@headgate/core/floors";
-import type { Outcome, Permit } from "./breaker.ts";
-import type { Settings } from "./breaker-options.ts";
-import type { OutcomeCode } from "./machine/window.ts";
-import type { TargetLink } from "./target-link.ts";
+import type { Outcome, Permit } from "../breaker.ts";
+import type { Settings } from "../breaker-options.ts";
+import type { TargetLink } from "../link/target-link.ts";
+import type { OutcomeCode } from "../machine/window.ts";
 
 /** A call that was let through, in one era of a target: how it ended is told once. */
 export interface Admission {

@@ -1,11 +1,11 @@
 import type { Store } from "@headgate/core/floors";
 import { codeOf, toMilliseconds, warn } from "@headgate/core/floors";
-import { publishStateChange } from "./channels.ts";
+import { publishStateChange } from "../channels.ts";
+import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "../machine/period.ts";
+import type { TargetKeys } from "../machine/target.ts";
+import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
 import type { LocalTarget } from "./local-target.ts";
 import { createLocalTarget } from "./local-target.ts";
-import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "./machine/period.ts";
-import type { TargetKeys } from "./machine/target.ts";
-import type { OutcomeBatch, OutcomeCode } from "./machine/window.ts";
 import { Outbox } from "./outbox.ts";
 import { Ramp } from "./ramp.ts";
 import type { StoreAccess } from "./store-access.ts";

@@ -1,6 +1,6 @@
-import type { Refusal } from "./breaker.ts";
-import { HeadgateBreakerOpen } from "./breaker-open.ts";
-import type { RejectedCall } from "./channels.ts";
+import type { Refusal } from "../breaker.ts";
+import { HeadgateBreakerOpen } from "../breaker-open.ts";
+import type { RejectedCall } from "../channels.ts";
 import type { Ending } from "./made-call.ts";
 
 /** Why the fallback of a call is asked that was not let through. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
-import { hearBreakers } from "../../../test/support/hear-breakers.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
+import { hearBreakers } from "../../../../test/support/hear-breakers.ts";
 
 /** A breaker whose next calls are trial calls. */
 async function halfOpen(options = {}) {

@@ -1,11 +1,11 @@
 import type { Step, Store } from "@headgate/core/floors";
-import type { Contact } from "./machine/contact.ts";
-import { contact } from "./machine/contact.ts";
-import type { Order } from "./machine/order.ts";
-import { order } from "./machine/order.ts";
-import { CLOSED, METRICS_ONLY } from "./machine/period.ts";
-import type { TargetKeys } from "./machine/target.ts";
-import type { OutcomeBatch } from "./machine/window.ts";
+import type { Contact } from "../machine/contact.ts";
+import { contact } from "../machine/contact.ts";
+import type { Order } from "../machine/order.ts";
+import { order } from "../machine/order.ts";
+import { CLOSED, METRICS_ONLY } from "../machine/period.ts";
+import type { TargetKeys } from "../machine/target.ts";
+import type { OutcomeBatch } from "../machine/window.ts";
 import type { View } from "./view.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { HeadgateError } from "@headgate/core";
 import { formatKind } from "@headgate/core/floors";
-import type { Settings } from "./breaker-options.ts";
+import type { Settings } from "../breaker-options.ts";
 import type { Ending } from "./made-call.ts";
 
 const ABORTED = { ignore: -1, success: 0, failure: 1 } as const;

@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
-import type { Contact } from "./machine/contact.ts";
-import type { OutcomeBatch, OutcomeCode } from "./machine/window.ts";
+import type { Contact } from "../machine/contact.ts";
+import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
 
 /** Runs a task in no request's context: what is sent belongs to many. */
 const runOutside: <T>(task: () => T) => T = AsyncResource.bind((task) => task());

@@ -1,6 +1,6 @@
 import { HeadgateError } from "@headgate/core";
 import { onceAborted } from "@headgate/core/floors";
-import type { CallContext } from "./breaker.ts";
+import type { CallContext } from "../breaker.ts";
 
 /** How a call ended, as its caller sees it. */
 export type Ending<Result> =

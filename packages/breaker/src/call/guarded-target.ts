@@ -1,20 +1,20 @@
 import { rejectMore } from "@headgate/core/floors";
+import type { CallContext, RunOptions, Target } from "../breaker.ts";
+import { HeadgateBreakerOpen } from "../breaker-open.ts";
+import type { Settings } from "../breaker-options.ts";
+import type { RejectedCall } from "../channels.ts";
+import { publishRejected } from "../channels.ts";
+import type { TargetLink } from "../link/target-link.ts";
+import { retryAfterMs, stateOf, toSnapshot } from "../link/view.ts";
+import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "../machine/period.ts";
+import type { OutcomeCode } from "../machine/window.ts";
 import type { Admission } from "./admission.ts";
 import { admitCall, admitTrial, codeOfOutcome, toPermit } from "./admission.ts";
-import type { CallContext, RunOptions, Target } from "./breaker.ts";
-import { HeadgateBreakerOpen } from "./breaker-open.ts";
-import type { Settings } from "./breaker-options.ts";
-import type { RejectedCall } from "./channels.ts";
-import { publishRejected } from "./channels.ts";
 import { judgeCall } from "./judge-call.ts";
-import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "./machine/period.ts";
-import type { OutcomeCode } from "./machine/window.ts";
 import type { Ending } from "./made-call.ts";
 import { makeCall } from "./made-call.ts";
 import { OpenRefusal, refusalOf } from "./refusal.ts";
 import { NO_OPTIONS, readRunOptions } from "./run-options.ts";
-import type { TargetLink } from "./target-link.ts";
-import { retryAfterMs, stateOf, toSnapshot } from "./view.ts";
 
 /** What all targets of a breaker share. */
 export interface Guard<Result> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
 describe("a target", () => {
   test("is guarded by itself", async () => {

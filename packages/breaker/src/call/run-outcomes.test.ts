@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
 describe("run", () => {
   test("returns what the call returns, at once or later", async () => {

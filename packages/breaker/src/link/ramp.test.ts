@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 import { Ramp } from "./ramp.ts";
 
 /** Which of so many calls are let through, counted from 1, when so much of a ramp of 1,000 is left. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
-import type { Refusal } from "./breaker.ts";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
+import type { Refusal } from "../breaker.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
