@@ -1,10 +1,5 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
 import type { Counters } from "../../packages/core/src/limiter/counters.ts";
-import type {
-  Lease,
-  LeaseAccount,
-  LeaseRule,
-} from "../../packages/core/src/limiter/leases/lease-book.ts";
 import {
   closeAccount,
   deny,
@@ -20,6 +15,11 @@ import {
   wantNext,
 } from "../../packages/core/src/limiter/leases/lease-book.ts";
 import { leaseOf, roomOf } from "../../packages/core/src/limiter/leases/lease-reply.ts";
+import type {
+  Lease,
+  LeaseAccount,
+  LeaseRule,
+} from "../../packages/core/src/limiter/leases/leases.ts";
 import { readReply } from "../../packages/core/src/limiter/read-reply.ts";
 import type { GroupUnit } from "../../packages/core/src/limiter/units.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";

@@ -10,11 +10,15 @@ export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
-export type { LeaseOptions } from "./limiter/leases/lease-options.ts";
+export type { LeaseOptions } from "./limiter/leases/leases.ts";
 export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
-export type { FailureOptions, OnUnavailable } from "./limiter/outage/failure-options.ts";
-export type { StoreDown, StoreUp } from "./limiter/outage/store-watch.ts";
-export type { DegradedDecision } from "./limiter/remote-decider.ts";
+export type {
+  DegradedDecision,
+  FailureOptions,
+  OnUnavailable,
+  StoreDown,
+  StoreUp,
+} from "./limiter/outage/outage.ts";
 export type { Subjects } from "./limiter/units.ts";
 export type {
   FixedWindowLimit,

@@ -1,5 +1,5 @@
 import type { Decision } from "../decision.ts";
-import type { StoreWatch } from "./outage/store-watch.ts";
+import type { StoreWatch } from "./outage/outage.ts";
 import type { GroupUnit, Subjects } from "./units.ts";
 
 /** Decides requests on one store, and gives back what they charged. */

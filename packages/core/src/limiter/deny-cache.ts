@@ -2,9 +2,9 @@ import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
-import type { UnitsReply } from "./ask-store.ts";
 import { LIMIT_NUMBERS, present, REPLY_HEAD, readState, UNIT_HEAD } from "./read-reply.ts";
 import { sharedBy } from "./shared.ts";
+import type { UnitsReply } from "./slots/slots.ts";
 import type { GroupUnit } from "./units.ts";
 
 /** A denial is believed for at most so many microseconds, because units may be given back elsewhere. */

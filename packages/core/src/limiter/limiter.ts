@@ -4,8 +4,7 @@ import type { LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import type { Counters, Group } from "./counters.ts";
-import type { FailureOptions } from "./outage/failure-options.ts";
-import type { StoreWatch } from "./outage/store-watch.ts";
+import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
 import type { Subjects } from "./units.ts";
 
 /** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */

@@ -1,9 +1,7 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Decision, LimitState } from "../decision.ts";
-import type { HeadgateError } from "../errors.ts";
 import type { Remote } from "../store/store.ts";
-import type { Answer } from "./ask-store.ts";
 import { askStore } from "./ask-store.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import type { Counters } from "./counters.ts";
@@ -11,21 +9,13 @@ import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import { closeLeases } from "./leases/lease-accounts.ts";
 import { createLeaseDecider } from "./leases/lease-decider.ts";
-import type { FailurePolicy } from "./outage/failure-options.ts";
+import type { DegradedDecision, FailurePolicy } from "./outage/outage.ts";
 import { storeFailure } from "./outage/store-failure.ts";
 import { createStoreReturns } from "./outage/store-returns.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
+import type { Answer } from "./slots/slots.ts";
 import type { GroupUnit } from "./units.ts";
-
-/** Published on `headgate:decision:degraded`. */
-export interface DegradedDecision {
-  /** The limiter's name. */
-  readonly limiter: string;
-  readonly decision: Decision;
-  /** Why the store did not decide, known by its `code`. */
-  readonly reason: HeadgateError;
-}
 
 const degradedDecisions = channel(CHANNELS.degraded);
 

@@ -7,12 +7,10 @@ import type { Store } from "../../store/store.ts";
 import { toMilliseconds } from "../../time.ts";
 import type { Counters } from "../counters.ts";
 import type { DenyCache } from "../deny-cache.ts";
-import type { StoreReturns } from "../outage/store-returns.ts";
-import type { StoreWatch } from "../outage/store-watch.ts";
+import type { StoreReturns, StoreWatch } from "../outage/outage.ts";
 import { readReply } from "../read-reply.ts";
 import { sharedBy } from "../shared.ts";
 import type { GroupUnit } from "../units.ts";
-import type { Lease, LeaseAccount, LeaseRule } from "./lease-book.ts";
 import {
   closeAccount,
   deny,
@@ -24,6 +22,7 @@ import {
 } from "./lease-book.ts";
 import type { Told } from "./lease-reply.ts";
 import { leaseOf, roomOf } from "./lease-reply.ts";
+import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
 /** So many subjects are kept, the least recently asked given up first. */
 const MAX_ACCOUNTS = 1_000;

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { compileLimit } from "../../algorithms/compile-limit.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
-import type { Lease, LeaseAccount } from "./lease-book.ts";
 import {
   closeAccount,
   deny,
@@ -19,6 +18,7 @@ import {
   wantBeside,
   wantNext,
 } from "./lease-book.ts";
+import type { Lease, LeaseAccount } from "./leases.ts";
 
 const rule = { max: 100, ttl: 1_000, share: 8 };
 

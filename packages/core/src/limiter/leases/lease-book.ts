@@ -1,5 +1,6 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { Receipt } from "../../store/refund.ts";
+import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
 /*
  * The leases of one subject: units that the store has charged, and that this process spends by itself. Pure: `now` is an
@@ -8,44 +9,6 @@ import type { Receipt } from "../../store/refund.ts";
  * What is spent was charged before, so in any time no more is admitted than the limits allow in it, and what was held in
  * leases when it began.
  */
-
-/** How units are leased. Times are in microseconds. */
-export interface LeaseRule {
-  /** Units held at most, with those being asked for. */
-  readonly max: number;
-  /** How long a lease lasts at most. */
-  readonly ttl: number;
-  /** A lease takes at most one in so many of the units that remained when the store told last. */
-  readonly share: number;
-}
-
-/** Units that were charged together. */
-export interface Lease {
-  /** The charge, of all its units. */
-  readonly receipt: Receipt;
-  /** When the store was asked. It decided later, so a time that is counted from here is over too early, never too late. */
-  readonly sent: number;
-  readonly until: number;
-  /** Units not spent. */
-  left: number;
-}
-
-/** What a process holds of one subject, and what it knows of how many units to take. */
-export interface LeaseAccount {
-  readonly rule: LeaseRule;
-  /** The oldest first, none without units; two at most. */
-  readonly leases: Lease[];
-  /** Units being asked for. */
-  asking: number;
-  /** How many units the next lease takes. */
-  size: number;
-  /** Units that remained when the store told last. */
-  room: number;
-  /** When the store was asked for a request last. */
-  asked: number;
-  /** Set when its subject was given up or forgotten: nothing is spent any more. */
-  isClosed: boolean;
-}
 
 /** The smallest lease: one unit is a request of its own. */
 const SMALLEST = 2;

@@ -7,10 +7,10 @@ import type { GroupUnit } from "../units.ts";
 import { EVERYBODY } from "../units.ts";
 import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
-import type { Lease, LeaseRule } from "./lease-book.ts";
 import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
 import type { Told } from "./lease-reply.ts";
 import { tellLimits } from "./lease-reply.ts";
+import type { Lease, LeaseRule } from "./leases.ts";
 
 /** What was charged for a decision that a lease paid: its units can go back where they came from. */
 interface LeaseReceipt extends Receipt {

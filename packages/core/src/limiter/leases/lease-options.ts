@@ -1,15 +1,6 @@
 import { formatReceived, HeadgateError } from "../../errors.ts";
-import type { Duration } from "../../time.ts";
 import { parseDuration } from "../../time.ts";
-import type { LeaseRule } from "./lease-book.ts";
-
-/** How a process takes units of a subject that is asked for often ahead, and spends them by itself. */
-export interface LeaseOptions {
-  /** The most units held ahead for one subject: 2 to 1,000,000. */
-  readonly max: number;
-  /** The longest time for which they are held: 1 ms to 1 minute. What is left then is given back. */
-  readonly ttl: Duration;
-}
+import type { LeaseOptions, LeaseRule } from "./leases.ts";
 
 const MAX_UNITS = 1_000_000;
 const LONGEST_TTL = 60_000_000;

@@ -3,8 +3,8 @@ import type { LimitState } from "../../decision.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { Group } from "../counters.ts";
 import { LIMIT_NUMBERS, REPLY_HEAD, readState, UNIT_HEAD } from "../read-reply.ts";
-import type { Lease, LeaseRule } from "./lease-book.ts";
 import { leaseTime } from "./lease-book.ts";
+import type { Lease, LeaseRule } from "./leases.ts";
 
 /** What the store told of a subject's limits, with the last lease it was asked for. */
 export interface Told {

@@ -10,7 +10,7 @@ import type { Policy } from "../../policy.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createLimiter } from "../create-limiter.ts";
-import type { WaitQueue } from "./wait-queue.ts";
+import type { WaitQueue } from "./line.ts";
 import { createWaitQueue } from "./wait-queue.ts";
 
 const DAY = 86_400_000;

@@ -1,6 +1,7 @@
 import type { Decision } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { onceAborted } from "./abort-listeners.ts";
+import type { WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
@@ -13,20 +14,6 @@ interface Waiter extends Waiting {
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   settled: boolean;
-}
-
-export interface WaitOptions {
-  /** Milliseconds after which the wait is given up. */
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Calls that wait for admission: first come, first served per line, one attempt at a time. */
-export interface WaitQueue {
-  /** Resolves with the first decision that allows. `line` is whom the call waits with. */
-  enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
-  /** Rejects everybody who waits. */
-  close(error: HeadgateError): void;
 }
 
 /** `giveBack` returns what was charged for a call that had gone when it was admitted. */

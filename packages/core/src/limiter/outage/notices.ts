@@ -1,17 +1,6 @@
 import { inspect } from "node:util";
 import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
-
-/** Tells the operator something. */
-export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => void;
-
-/** What an operator is told: as process warnings, or through those who asked to tell it. */
-export interface Notices {
-  readonly tell: Tell;
-  /** Tells of an error that no waiting mends; the same words at most once an hour. */
-  tellOnce(error: HeadgateError): void;
-  /** Tells through `tell` in place of process warnings, until the function that is returned is called. */
-  addTeller(tell: Tell): () => void;
-}
+import type { Notices, Tell } from "./outage.ts";
 
 const TELL_AGAIN_MS = 3_600_000;
 

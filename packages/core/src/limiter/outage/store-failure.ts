@@ -1,6 +1,6 @@
 import type { HeadgateError } from "../../errors.ts";
 import { codeOf } from "../../errors.ts";
-import type { Notices } from "./notices.ts";
+import type { Notices } from "./outage.ts";
 
 /** What a store says when it did not do what it was asked. All other errors are the caller's. */
 const NOT_DONE: readonly string[] = [

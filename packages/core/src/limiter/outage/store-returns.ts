@@ -6,13 +6,7 @@ import type { Unit } from "../../store/unit.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import { rejectForeign } from "../read-reply.ts";
 import { bySlot, bySlotAfter } from "../slots/by-slot.ts";
-import type { StoreWatch } from "./store-watch.ts";
-
-/** Gives units room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */
-export interface StoreReturns {
-  refund(receipts: readonly Receipt[]): Promise<boolean>;
-  forget(units: readonly Unit[]): Promise<boolean>;
-}
+import type { StoreReturns, StoreWatch } from "./outage.ts";
 
 /** Something to do to units, as one call or, where they are in several slots, as a call for the units in each. */
 interface Return<Call> {

@@ -2,50 +2,11 @@ import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../../channels.ts";
 import { codeOf, HeadgateError } from "../../errors.ts";
 import { probe, probeKeyFor } from "../../store/probe.ts";
-import type { Remote, Step, Store } from "../../store/store.ts";
+import type { Remote } from "../../store/store.ts";
 import { sharedBy } from "../shared.ts";
 import { NodeWatch } from "./node-watch.ts";
-import type { Notices } from "./notices.ts";
 import { createNotices, explain } from "./notices.ts";
-
-/** Published on `headgate:store:down`. */
-export interface StoreDown {
-  /** The server on a cluster, as the client names it; empty where there is one only. */
-  readonly node: string;
-  /** Why: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, where there was one. */
-  readonly reason: HeadgateError;
-}
-
-/** Published on `headgate:store:up`. */
-export interface StoreUp {
-  readonly node: string;
-  /** How long it was down. */
-  readonly downMs: number;
-  /** How many calls were not sent meanwhile. */
-  readonly refused: number;
-}
-
-/** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
-export interface StoreWatch {
-  /** The longest wait for a decision. */
-  readonly timeoutMs: number;
-  /**
-   * Runs a call on a unit's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
-   * when there was no answer in time.
-   */
-  run<Call>(
-    store: Store,
-    step: Step<Call>,
-    call: Call,
-    unitKey: string,
-  ): Promise<readonly number[]>;
-  /** Why the server of a unit's key is known to be down; undefined when it is not. */
-  downReason(unitKey: string): HeadgateError | undefined;
-  /** What the operator is told of this client. */
-  readonly notices: Notices;
-  /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
-  use(): () => void;
-}
+import type { StoreDown, StoreUp, StoreWatch } from "./outage.ts";
 
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);

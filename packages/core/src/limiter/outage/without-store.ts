@@ -1,23 +1,13 @@
-import type { Decision } from "../../decision.ts";
 import { memoryStore } from "../../store/memory-store.ts";
-import type { Receipt } from "../../store/refund.ts";
 import { CountedDecision } from "../counted-decision.ts";
 import type { Counters } from "../counters.ts";
 import { decideOn, forgetOn, giveBackOn } from "../memory-decider.ts";
 import { sharedBy } from "../shared.ts";
-import type { GroupUnit } from "../units.ts";
-import type { FailurePolicy } from "./failure-options.ts";
 import { shareLimits } from "./local-limits.ts";
+import type { FailurePolicy, WithoutStore } from "./outage.ts";
 
 /** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
 const DENY_RETRY_MS = 1_000;
-
-/** Decides what the store could not, as `onUnavailable` says. */
-export interface WithoutStore {
-  decide(units: readonly GroupUnit[], cost: number, charge: boolean): Promise<Decision>;
-  giveBack(receipts: readonly Receipt[]): Promise<boolean>;
-  forget(units: readonly GroupUnit[]): Promise<boolean>;
-}
 
 /**
  * Prepares for the time when the store cannot decide. What is counted in this process meanwhile stays until it is as if

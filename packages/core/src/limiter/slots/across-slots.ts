@@ -2,10 +2,10 @@ import type { LimitState } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import type { DecideMode } from "../../store/decide.ts";
 import { decide } from "../../store/decide.ts";
-import type { Answer, AskedStore, UnitsReply } from "../ask-store.ts";
 import type { LimitStates, ReadReply } from "../read-reply.ts";
 import { present, readReply } from "../read-reply.ts";
 import type { GroupUnit } from "../units.ts";
+import type { Answer, AskedStore, UnitsReply } from "./slots.ts";
 
 /** What one slot answered. */
 type SlotReply = ReadReply & UnitsReply;
