@@ -1,4 +1,4 @@
-import type { Step } from "@headgate/core/floors";
+import type { Step } from "@headgate/core/internal";
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
 import type { Contact } from "../../packages/breaker/src/machine/contact.ts";
 import { contact } from "../../packages/breaker/src/machine/contact.ts";

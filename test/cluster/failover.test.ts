@@ -1,6 +1,7 @@
 import { afterEach, test } from "vitest";
 import { lostPrimaries } from "../support/lost-primaries.ts";
-import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
+import type { ClusterNode } from "../support/cluster-nodes.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { connectCluster, currentClusterClients } from "./cluster-clients.ts";
 import { outlastFailover } from "./outlast-failover.ts";

@@ -8,7 +8,7 @@ import {
   readFailureOptions,
   rejectUnknownOptions,
   toMilliseconds,
-} from "@headgate/core/floors";
+} from "@headgate/core/internal";
 import type { BreakerPolicy } from "./machine/breaker-policy.ts";
 import { callWindow } from "./machine/call-window.ts";
 import { timeWindow } from "./machine/time-window.ts";

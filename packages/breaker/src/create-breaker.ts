@@ -12,7 +12,7 @@ import {
   requireName,
   requireStore,
   sharedBy,
-} from "@headgate/core/floors";
+} from "@headgate/core/internal";
 import type { Breaker } from "./breaker.ts";
 import type { BreakerOptions, Settings } from "./breaker-options.ts";
 import { readBreakerOptions } from "./breaker-options.ts";

@@ -6,7 +6,8 @@ import { connectCluster, currentClusterClients } from "../../cluster/cluster-cli
 import { subjectsOf } from "../../cluster/subjects-of.ts";
 import { watchWarnings } from "../../http/support/warnings.ts";
 import { lostPrimaries } from "../../support/lost-primaries.ts";
-import type { ClusterNode, RedisCluster } from "../../support/redis-cluster.ts";
+import type { ClusterNode } from "../../support/cluster-nodes.ts";
+import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
 import { surviveFailover } from "./failover-survived.ts";
 

@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { formatReceived, rejectMore } from "@headgate/core/floors";
+import { formatReceived, rejectMore } from "@headgate/core/internal";
 import type { Outcome, Permit } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
 import type { TargetLink } from "../link/target-link.ts";

@@ -1,4 +1,4 @@
-import { rejectMore } from "@headgate/core/floors";
+import { rejectMore } from "@headgate/core/internal";
 import type { CallContext, RunOptions, Target } from "../breaker.ts";
 import { HeadgateBreakerOpen } from "../breaker-open.ts";
 import type { Settings } from "../breaker-options.ts";

@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { formatKind } from "@headgate/core/floors";
+import { formatKind } from "@headgate/core/internal";
 import type { Settings } from "../breaker-options.ts";
 import type { Ending } from "./made-call.ts";
 

@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { onceAborted } from "@headgate/core/floors";
+import { onceAborted } from "@headgate/core/internal";
 import type { CallContext } from "../breaker.ts";
 
 /** How a call ended, as its caller sees it. */

@@ -5,7 +5,7 @@ import {
   parseDuration,
   rejectUnknownOptions,
   toMilliseconds,
-} from "@headgate/core/floors";
+} from "@headgate/core/internal";
 import type { RunOptions } from "../breaker.ts";
 
 export const NO_OPTIONS = {};

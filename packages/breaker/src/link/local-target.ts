@@ -1,4 +1,4 @@
-import type { Step, Store } from "@headgate/core/floors";
+import type { Step, Store } from "@headgate/core/internal";
 import type { Contact } from "../machine/contact.ts";
 import { contact } from "../machine/contact.ts";
 import type { Order } from "../machine/order.ts";

@@ -1,6 +1,6 @@
 import type { HeadgateError } from "@headgate/core";
-import type { Step, Store } from "@headgate/core/floors";
-import { rejectForeign, storeFailure, watchStore } from "@headgate/core/floors";
+import type { Step, Store } from "@headgate/core/internal";
+import { rejectForeign, storeFailure, watchStore } from "@headgate/core/internal";
 
 /** A store, as a breaker asks it. */
 export interface StoreAccess {

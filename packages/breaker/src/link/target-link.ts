@@ -1,5 +1,5 @@
-import type { Store } from "@headgate/core/floors";
-import { codeOf, toMilliseconds, warn } from "@headgate/core/floors";
+import type { Store } from "@headgate/core/internal";
+import { codeOf, toMilliseconds, warn } from "@headgate/core/internal";
 import { publishStateChange } from "../channels.ts";
 import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";

@@ -1,4 +1,4 @@
-import { escapeSubject } from "@headgate/core/floors";
+import { escapeSubject } from "@headgate/core/internal";
 
 /** Longer targets are shortened to their beginning and a hash, so that memory stays bounded. Shortened names are longer than this. */
 const MAX_NAME = 100;

@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { toMilliseconds } from "@headgate/core/floors";
+import { toMilliseconds } from "@headgate/core/internal";
 import type { Snapshot } from "../breaker.ts";
 import type { BreakerState } from "../machine/period.ts";
 import { FORCED_OPEN, OPEN, STATES } from "../machine/period.ts";

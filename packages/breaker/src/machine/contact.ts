@@ -1,4 +1,4 @@
-import type { Step } from "@headgate/core/floors";
+import type { Step } from "@headgate/core/internal";
 import { contactLua } from "./lua.generated.ts";
 import { ask, isCounted, judge, settle } from "./period.ts";
 import type { TargetKeys } from "./target.ts";

@@ -1,4 +1,4 @@
-import type { MemoryTable, Moment } from "@headgate/core/floors";
+import type { MemoryTable, Moment } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
 import type { Period } from "./period.ts";
 import { absentPeriod, advancePeriod, leftOf } from "./period.ts";

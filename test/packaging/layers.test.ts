@@ -9,29 +9,29 @@ const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
 
 /** Each line of code, where it stands, and what the linter must say of it; nothing where it is allowed. */
 const probes = [
-  ["core/src/errors.ts", `import "./policy.ts"`, "Floor 0"],
-  ["core/src/time.ts", `import type { Policy } from "./policy.ts"`, "Floor 0"],
+  ["core/src/errors.ts", `import "./policy.ts"`, "Layer 0"],
+  ["core/src/time.ts", `import type { Policy } from "./policy.ts"`, "Layer 0"],
   ["core/src/options.ts", `import "./errors.ts"`],
-  ["core/src/a-new-file.ts", `import "./limiter/limiter.ts"`, "until biome.json gives it a floor"],
-  ["core/src/policy.ts", `import "./algorithms/gcra.ts"`, "Floor 1"],
-  ["core/src/decision.ts", `import "./limiter/limiter.ts"`, "Floor 1"],
-  ["core/src/key.ts", `export { x } from "./store/store.ts"`, "Floor 1"],
+  ["core/src/a-new-file.ts", `import "./limiter/limiter.ts"`, "until biome.json gives it a layer"],
+  ["core/src/policy.ts", `import "./algorithms/gcra.ts"`, "Layer 1"],
+  ["core/src/decision.ts", `import "./limiter/limiter.ts"`, "Layer 1"],
+  ["core/src/key.ts", `export { x } from "./store/store.ts"`, "Layer 1"],
   ["core/src/key.ts", `import "node:crypto"; import "./time.ts"; import "./policy.ts"`],
-  ["core/src/algorithms/gcra.ts", `import "../store/store.ts"`, "Floor 2"],
-  ["core/src/algorithms/gcra.ts", `import "../limiter/limiter.ts"`, "Floor 2"],
-  ["core/src/algorithms/gcra.ts", `await import("../redis/redis-store.ts")`, "Floor 2"],
+  ["core/src/algorithms/gcra.ts", `import "../store/store.ts"`, "Layer 2"],
+  ["core/src/algorithms/gcra.ts", `import "../limiter/limiter.ts"`, "Layer 2"],
+  ["core/src/algorithms/gcra.ts", `await import("../redis/redis-store.ts")`, "Layer 2"],
   ["core/src/algorithms/gcra.ts", `import "../policy.ts"; import "./exact.ts"`],
-  ["core/src/store/decide.ts", `import "../limiter/limiter.ts"`, "Floor 3"],
-  ["core/src/store/decide.ts", `import "../a-new-file.ts"`, "Floor 3"],
-  ["core/src/redis/redis-store.ts", `import "../http/guard.ts"`, "Floor 3"],
+  ["core/src/store/decide.ts", `import "../limiter/limiter.ts"`, "Layer 3"],
+  ["core/src/store/decide.ts", `import "../a-new-file.ts"`, "Layer 3"],
+  ["core/src/redis/redis-store.ts", `import "../http/guard.ts"`, "Layer 3"],
   ["core/src/redis/redis-store.ts", `import "../store/store.ts"; import "../algorithms/gcra.ts"`],
-  ["core/src/limiter/limiter.ts", `import "../http/guard.ts"`, "Floor 4"],
-  ["core/src/limiter/wait-queue.ts", `import "../index.ts"`, "Floor 4"],
+  ["core/src/limiter/limiter.ts", `import "../http/guard.ts"`, "Layer 4"],
+  ["core/src/limiter/wait-queue.ts", `import "../index.ts"`, "Layer 4"],
   [
     "core/src/limiter/names.ts",
     `import "../store/store.ts"; import "../key.ts"; import "./counters.ts"`,
   ],
-  ["core/src/http/guard.ts", `import "../index.ts"`, "Floor 5"],
+  ["core/src/http/guard.ts", `import "../index.ts"`, "Layer 5"],
   ["core/src/http/guard.ts", `import "../limiter/limiter.ts"; import "node:net"`],
   ["core/src/http/guard.ts", `import "@headgate/core"`, "relative path"],
   ["core/src/limiter/limiter.ts", `import "@headgate/core/redis"`, "relative path"],
@@ -41,7 +41,7 @@ const probes = [
   ["core/src/http/guard.ts", `import "@redis/client"`, "A Redis client"],
   ["express/src/index.ts", `import "iovalkey"`, "A Redis client"],
   ["breaker/src/create-breaker.ts", `import "@headgate/core/redis"`, "The breaker stands on"],
-  ["breaker/src/create-breaker.ts", `import "@headgate/core"; import "@headgate/core/floors"`],
+  ["breaker/src/create-breaker.ts", `import "@headgate/core"; import "@headgate/core/internal"`],
   ["breaker/src/machine/period.ts", `import "../breaker.ts"`, "The machine decides"],
   ["breaker/src/machine/period.ts", "export const now = Date.now()", "global variable Date"],
   ["another/src/index.ts", `import "ioredis"`, "A Redis client"],
@@ -64,7 +64,7 @@ interface Diagnostic {
   readonly location: { readonly path: string };
 }
 
-const dir = mkdtempSync(join(tmpdir(), "headgate-floors-"));
+const dir = mkdtempSync(join(tmpdir(), "headgate-layers-"));
 let diagnostics: readonly Diagnostic[];
 
 /** Each probe is in a tree of its own, because several speak for the same file. */
