@@ -118,14 +118,14 @@ const CALLS_WINDOW = { window: { calls: 3 } };
 
 test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
   "what begins with a call that has the random number %i is told apart by 6 bytes that are not zero",
-  async (birth) => {
-    const target = targetOf(`birth-${birth}`, TIME_WINDOW);
+  async (generation) => {
+    const target = targetOf(`birth-${generation}`, TIME_WINDOW);
     const now = 1_800_000_000_000_000;
     const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
     const keys = order.keys(call);
-    const args = [...keys, `${now}`, birth, 1, ...order.parameters(call)];
+    const args = [...keys, `${now}`, generation, 1, ...order.parameters(call)];
     const told = (await redis.eval(order.script.source, keys.length, ...args)) as number[];
-    const twin = order.twin(call, tableOfCopies(), { now, birth });
+    const twin = order.twin(call, tableOfCopies(), { now, generation });
     const kept = await redisStore(redis, { clock: () => now / 1_000 }).run(contact, {
       ...{ target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: false },
     });
@@ -172,12 +172,12 @@ test.each([
 });
 
 test.each(["periodKey", "windowKey"] as const)(
-  "a foreign %s is told, and left as it is",
+  "a %s of a wrong type is reported, and left as it is",
   async (key) => {
-    const target = targetOf(`foreign-${key}`, TIME_WINDOW);
+    const target = targetOf(`wrong-type-${key}`, TIME_WINDOW);
     const outcomes = target.policy.window.batch(target.policy.size);
     outcomes.add(1);
-    await redis.lpush(target[key], "foreign");
+    await redis.lpush(target[key], "a list");
     const call = { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: true };
     const now = 1_800_000_000_000;
     const { run } = redisStore(redis, { clock: () => now });
@@ -187,7 +187,7 @@ test.each(["periodKey", "windowKey"] as const)(
       nothing,
     );
     expect(await redis.keys(`${target.periodKey}*`)).toEqual([target[key]]);
-    expect(await redis.lrange(target[key], 0, -1)).toEqual(["foreign"]);
+    expect(await redis.lrange(target[key], 0, -1)).toEqual(["a list"]);
   },
 );
 
@@ -286,10 +286,10 @@ async function runTogether(
   calls: readonly ToldCall[],
 ): Promise<readonly (readonly number[])[]> {
   const keys = calls.flatMap((call) => call.keys);
-  const birth = random.whole(0, 2 ** 48 - 1);
+  const generation = random.whole(0, 2 ** 48 - 1);
   const args = runsOf(calls).flatMap((run) => [run.length, ...(run[0]?.parameters ?? [])]);
   const script = calls[0]?.script ?? "";
-  const reply = await redis.eval(script, keys.length, ...keys, `${time.now}`, birth, ...args);
+  const reply = await redis.eval(script, keys.length, ...keys, `${time.now}`, generation, ...args);
   const [clock, ...integers] = reply as [number, ...number[]];
   const replies = calls.map(({ replySize }) => [clock, ...integers.splice(0, replySize)]);
   expect(integers).toEqual([]);
@@ -299,10 +299,10 @@ async function runTogether(
 /** Runs twins on a table that hands out copies, as Redis does, and on a clock that a store in memory would not follow. */
 function keepInTable(time: MicroClock): Run {
   const table = tableOfCopies();
-  let birth = 0;
+  let generation = 0;
   return async (step, call) => {
-    birth += 1;
-    return step.twin(call, table, { now: Number(time.now), birth });
+    generation += 1;
+    return step.twin(call, table, { now: Number(time.now), generation });
   };
 }
 

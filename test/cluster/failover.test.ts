@@ -1,6 +1,6 @@
 import { afterEach, test } from "vitest";
-import { lostPrimaries } from "../support/lost-primaries.ts";
 import type { ClusterNode } from "../support/cluster-nodes.ts";
+import { lostPrimaries } from "../support/lost-primaries.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { connectCluster, currentClusterClients } from "./cluster-clients.ts";

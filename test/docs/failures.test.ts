@@ -43,7 +43,7 @@ describe("what is unavailable and what is misconfigured", () => {
     const told = codeIn(after.split("```")[0] ?? "").filter((code) => code.startsWith("HEADGATE_"));
     expect(told.sort()).toEqual([
       "HEADGATE_BAD_REPLY",
-      "HEADGATE_FOREIGN_KEY",
+      "HEADGATE_WRONG_TYPE",
       "HEADGATE_SLOT_UNAVAILABLE",
       "HEADGATE_STORE_MISCONFIGURED",
       "HEADGATE_STORE_UNAVAILABLE",

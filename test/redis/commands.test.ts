@@ -140,7 +140,7 @@ describe("a decision is one EVALSHA", () => {
     expect(await commandsDuring(ask)).toEqual(new Array(4).fill("evalsha"));
   });
 
-  test("that writes each unit once, and nothing when it denies", async () => {
+  test("that writes each counter once, and nothing when it denies", async () => {
     const limits = everyAlgorithm.slice(0, 4);
     const store = redisStore(redis);
     const limiter = createLimiter({ ...STORE_ALONE, name: "writes", limits, store });
@@ -269,7 +269,7 @@ describe("a user without other permissions", () => {
     },
   );
 
-  test("may be kept out of other keys: one that is not its own is refused, not foreign", async () => {
+  test("may be kept out of other keys: one that is not its own is refused, not of a wrong type", async () => {
     const client = await connectAs("elsewhere", NEEDED, "~other:*");
     const limiter = createLimiter({
       name: "acl",

@@ -1,9 +1,7 @@
-import type { AdminClient } from "./admin-client.ts";
 import { openAdminClient } from "./admin-client.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
 import { ownLine } from "./cluster-nodes.ts";
 import { freePort } from "./free-port.ts";
-import type { RedisProcess } from "./redis-process.ts";
 import { startRedis } from "./redis-process.ts";
 import type { SlotMigration } from "./slot-migration.ts";
 import { beginSlotMigration } from "./slot-migration.ts";

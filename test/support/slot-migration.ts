@@ -1,5 +1,5 @@
-import { epochAt, ownLine } from "./cluster-nodes.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
+import { epochAt, ownLine } from "./cluster-nodes.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const BATCH = 100;

@@ -8,6 +8,7 @@ export { CHANNELS } from "./channels.ts";
 export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
+export type { Subjects } from "./limiter/counters.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
 export type { LeaseOptions } from "./limiter/leases/leases.ts";
@@ -19,7 +20,6 @@ export type {
   StoreDown,
   StoreUp,
 } from "./limiter/outage/outage.ts";
-export type { Subjects } from "./limiter/units.ts";
 export type {
   FixedWindowLimit,
   GcraLimit,

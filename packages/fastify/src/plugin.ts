@@ -45,7 +45,7 @@ export async function headgatePlugin(
   const teller = tellThroughLog(app);
   teller.listen(rule.limiters);
   const firstLimiter = rule.limiters.all[0];
-  const store = partsOf(firstLimiter).counters.store;
+  const store = partsOf(firstLimiter).counted.store;
   const pluginName = options.name ?? rule.limiters.only?.name ?? "limiter";
   const plugin = { options, rule, name: pluginName, store };
   /** Rules by their route, or by its config where the route is not known. */

@@ -56,7 +56,7 @@ function turn(): Promise<void> {
 }
 
 describe("a key that holds somebody else's value", () => {
-  const name = "foreign";
+  const name = "wrong-type";
   const period = `hg:{default}:breaker/${name}`;
 
   test.each(["period", "window"])(
@@ -82,11 +82,11 @@ describe("a key that holds somebody else's value", () => {
         failures: 4,
       });
       expect(events.degraded).toMatchObject([{ target: "default" }]);
-      expect(events.degraded[0]?.reason.code).toBe("HEADGATE_FOREIGN_KEY");
-      await expect(breaker.reset()).rejects.toMatchObject({ code: "HEADGATE_FOREIGN_KEY" });
+      expect(events.degraded[0]?.reason.code).toBe("HEADGATE_WRONG_TYPE");
+      await expect(breaker.reset()).rejects.toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
       await turn();
       expect(warnings).toEqual([
-        { code: "HEADGATE_FOREIGN_KEY", message: expect.stringContaining(period) },
+        { code: "HEADGATE_WRONG_TYPE", message: expect.stringContaining(period) },
       ]);
       expect(await admin.smembers(key)).toEqual(["not ours"]);
       // Another target of the same breaker is none the worse for it.

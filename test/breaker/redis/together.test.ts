@@ -157,11 +157,11 @@ describe("of contacts with one target in one script, each sees what the earlier 
   });
 });
 
-test("a foreign key is the trouble of its own target, and not of its neighbours in a script", async () => {
+test("a key of a wrong type is the trouble of its own target, and not of its neighbours in a script", async () => {
   watchWarnings();
-  const breakers = ["well", "foreign", "fine"].map((name) => start(name));
+  const breakers = ["well", "wrong-type", "fine"].map((name) => start(name));
   await breakers[0]?.snapshot();
-  await admin.lpush("hg:{default}:breaker/foreign", "foreign");
+  await admin.lpush("hg:{default}:breaker/wrong-type", "a list");
   const scripts = await scriptsOf(() =>
     Promise.all(breakers.map((breaker) => breaker.record("failure"))),
   );

@@ -1,6 +1,6 @@
 import type { HeadgateError } from "@headgate/core";
 import type { Step, Store } from "@headgate/core/internal";
-import { rejectForeign, storeFailure, watchStore } from "@headgate/core/internal";
+import { rejectWrongType, storeFailure, watchStore } from "@headgate/core/internal";
 
 /** A store, as a breaker asks it. */
 export interface StoreAccess {
@@ -66,7 +66,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
         const reply = await waitFor(
           watch.run(late?.store ?? waiterless, step, call, keys[0] as string),
         );
-        rejectForeign(
+        rejectWrongType(
           reply,
           keys.map((key) => ({ key })),
         );

@@ -36,9 +36,9 @@ interface KeptWindow {
 export function readTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   memory: MemoryTable,
-  { now, birth }: Moment,
+  { now, generation }: Moment,
 ): ReadTarget {
-  const id = ((birth + 1) % (2 ** 48 - 1)) + 1;
+  const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
   const known = memory.get(periodKey) as Period | undefined;
   if (known !== undefined) {
     known.dirty = false;

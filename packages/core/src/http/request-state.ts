@@ -1,9 +1,9 @@
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
-import type { Counters, Group } from "../limiter/counters.ts";
+import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
+import { EVERYBODY } from "../limiter/counters.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
-import { EVERYBODY } from "../limiter/units.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
@@ -63,14 +63,14 @@ function stateOf(request: object): RequestState {
 }
 
 /** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
-function isAsked(asked: readonly AskedPart[], counters: Counters, group: Group): boolean {
+function isAsked(asked: readonly AskedPart[], counted: CountedPolicy, group: Group): boolean {
   return asked.some((part) =>
-    part.groups.some((one) => isSame(part.limiter[LIMITER].counters, one, counters, group)),
+    part.groups.some((one) => isSame(part.limiter[LIMITER].counted, one, counted, group)),
   );
 }
 
 /** Limiters of one name on one store count together, whichever objects they are. */
-function isSame(ofOne: Counters, one: Group, ofOther: Counters, other: Group): boolean {
+function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other: Group): boolean {
   if (one === other) return true;
   const { owner, prefix } = ofOne.store;
   const isSameStore = owner === ofOther.store.owner && prefix === ofOther.store.prefix;
@@ -89,10 +89,10 @@ export function takeUnasked(
 ): AskedPart | undefined {
   const state = stateOf(request);
   const { asked } = state;
-  const { counters } = limiter[LIMITER];
+  const { counted } = limiter[LIMITER];
   const isFirst = asked.length === 0;
-  const groups = counters.groups.filter(
-    (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counters, group)),
+  const groups = counted.groups.filter(
+    (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counted, group)),
   );
   if (groups.length === 0) return undefined;
   const part: AskedPart = { limiter, groups, subjects, isFirst, cost, told: undefined };
@@ -108,8 +108,8 @@ function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
 /** Whether a request has asked all that a limiter counts by, and lacked no subject. */
 export function hasAskedAll(request: object, limiter: Limiter): boolean {
   const { asked } = stateOf(request);
-  const { counters } = limiter[LIMITER];
-  return counters.groups.every((group) => isAsked(asked, counters, group));
+  const { counted } = limiter[LIMITER];
+  return counted.groups.every((group) => isAsked(asked, counted, group));
 }
 
 /** Takes the note back where the limiter could not answer: then it was not asked. */
@@ -130,8 +130,8 @@ export function partsAsked(request: object, limiters: readonly Limiter[]): reado
   const { asked } = stateOf(request);
   return asked.filter((part) =>
     limiters.some((limiter) => {
-      const { counters } = limiter[LIMITER];
-      return counters.groups.some((group) => isAsked([part], counters, group));
+      const { counted } = limiter[LIMITER];
+      return counted.groups.some((group) => isAsked([part], counted, group));
     }),
   );
 }
@@ -174,7 +174,7 @@ export function ownDecision(
 /** Whom a limiter counted in these parts. Everybody is named only where nobody else is: a reset must not forget them too. */
 function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjects {
   const subjects = noSubjects();
-  const { groups } = limiter[LIMITER].counters;
+  const { groups } = limiter[LIMITER].counted;
   for (const part of parts) {
     for (const { dimension } of part.groups) {
       const subject = part.subjects[dimension];

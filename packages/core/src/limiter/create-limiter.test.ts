@@ -10,10 +10,10 @@ import type { HeadgateError } from "../errors.ts";
 import { formatKind, formatNumber, formatReceived } from "../errors.ts";
 import type { Limit, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import type { Subjects } from "./counters.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { partsOf } from "./limiter.ts";
-import type { Subjects } from "./units.ts";
 
 const START = 1_800_000_000_000;
 
@@ -551,9 +551,9 @@ describe("a limiter that extends another", () => {
 
   /** Asks only what the child adds. */
   function consumeOwn(child: Limiter, cost = 1): Promise<Decision> {
-    const { counters, parent, consumeIn } = partsOf(child);
-    const inherited = parent === undefined ? [] : partsOf(parent).counters.groups;
-    return consumeIn(counters.groups.slice(inherited.length), ann, { cost });
+    const { counted, parent, consumeIn } = partsOf(child);
+    const inherited = parent === undefined ? [] : partsOf(parent).counted.groups;
+    return consumeIn(counted.groups.slice(inherited.length), ann, { cost });
   }
 
   test("is asked for what it adds alone, and charges nothing else", async () => {

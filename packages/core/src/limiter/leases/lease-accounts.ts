@@ -5,12 +5,12 @@ import { nobody } from "../../store/nobody.ts";
 import { refund } from "../../store/refund.ts";
 import type { Store } from "../../store/store.ts";
 import { toMilliseconds } from "../../time.ts";
-import type { Counters } from "../counters.ts";
+import type { CountedPolicy } from "../counted-policy.ts";
+import type { SubjectCounter } from "../counters.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import type { StoreReturns, StoreWatch } from "../outage/outage.ts";
 import { readReply } from "../read-reply.ts";
 import { sharedBy } from "../shared.ts";
-import type { GroupUnit } from "../units.ts";
 import {
   closeAccount,
   deny,
@@ -35,13 +35,13 @@ const LOOKS = 64;
 
 /** The leases of a subject, and what the store told with the last one. */
 export interface SubjectAccount extends LeaseAccount {
-  readonly unit: GroupUnit;
+  readonly counter: SubjectCounter;
   told: Told | undefined;
 }
 
 /** Where leases are asked for, and given back. */
 export interface LeaseStore {
-  readonly counters: Counters;
+  readonly counted: CountedPolicy;
   readonly watch: StoreWatch;
   readonly returns: StoreReturns;
   readonly denials: DenyCache;
@@ -65,7 +65,7 @@ export class LeaseAccounts {
   constructor(rule: LeaseRule, place: LeaseStore) {
     this.#rule = rule;
     this.#place = place;
-    const { store } = place.counters;
+    const { store } = place.counted;
     this.#asked = {
       ...store,
       run: async (step, call, waiter) => {
@@ -82,29 +82,29 @@ export class LeaseAccounts {
     return subject.length > MAX_SUBJECT ? undefined : this.#accounts.get(subject);
   }
 
-  find(unit: GroupUnit): SubjectAccount | undefined {
-    return this.#accounts.get(nameOf(unit));
+  find(counter: SubjectCounter): SubjectAccount | undefined {
+    return this.#accounts.get(nameOf(counter));
   }
 
-  open(unit: GroupUnit): SubjectAccount {
-    const name = nameOf(unit);
-    const kept = { ...unit, subject: name };
-    const account = { ...openAccount(this.#rule), unit: kept, told: undefined };
+  open(counter: SubjectCounter): SubjectAccount {
+    const name = nameOf(counter);
+    const kept = { ...counter, subject: name };
+    const account = { ...openAccount(this.#rule), counter: kept, told: undefined };
     this.#accounts.set(name, account);
     return account;
   }
 
-  /** Gives up the leases of those of the units that are of this limiter. */
-  close(units: readonly GroupUnit[]): void {
-    for (const unit of units) {
-      const name = nameOf(unit);
-      if (this.#accounts.peek(name)?.unit.key === unit.key) this.#accounts.delete(name);
+  /** Gives up the leases of those of the counters that are of this limiter. */
+  close(counters: readonly SubjectCounter[]): void {
+    for (const counter of counters) {
+      const name = nameOf(counter);
+      if (this.#accounts.peek(name)?.counter.key === counter.key) this.#accounts.delete(name);
     }
   }
 
   /** Gives all leases up; resolves when what is under way has ended. */
   async closeAll(): Promise<void> {
-    accountsOn(this.#place.counters.store.owner).delete(this);
+    accountsOn(this.#place.counted.store.owner).delete(this);
     this.#accounts.clear();
     clearTimeout(this.#timer);
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
@@ -117,22 +117,27 @@ export class LeaseAccounts {
   }
 
   async #ask(account: SubjectAccount, cost: number): Promise<void> {
-    const { counters, watch, denials } = this.#place;
-    const { store } = counters;
-    const { unit } = account;
-    const units = [unit];
+    const { counted, watch, denials } = this.#place;
+    const { store } = counted;
+    const { counter } = account;
+    const counters = [counter];
     const sent = store.now();
-    const reply = await watch.run(this.#asked, decide, { cost, mode: "charge", units }, unit.key);
-    const { allowed, receipt } = readReply(counters, units, cost, reply);
+    const reply = await watch.run(
+      this.#asked,
+      decide,
+      { cost, mode: "charge", units: counters },
+      counter.key,
+    );
+    const { allowed, receipt } = readReply(counted, counters, cost, reply);
     const received = store.now();
     account.told = { reply, received };
-    const room = roomOf(unit.group, reply);
+    const room = roomOf(counter.group, reply);
     if (!allowed) {
       deny(account, room);
       return;
     }
-    denials.forgetKnown(units, received);
-    const lease = leaseOf(this.#rule, unit.group, receipt, reply, sent);
+    denials.forgetKnown(counters, received);
+    const lease = leaseOf(this.#rule, counter.group, receipt, reply, sent);
     if (account.isClosed) {
       this.#giveBack([lease]);
       return;
@@ -147,9 +152,9 @@ export class LeaseAccounts {
   }
 
   #giveBackLate({ units, cost }: DecideCall, reply: readonly number[]): void {
-    const { counters, denials } = this.#place;
-    const { store } = counters;
-    const { allowed, receipt } = readReply(counters, units as GroupUnit[], cost, reply);
+    const { counted, denials } = this.#place;
+    const { store } = counted;
+    const { allowed, receipt } = readReply(counted, units as SubjectCounter[], cost, reply);
     if (!allowed) return;
     // At once, on the way on which it came: the store that was late is known to be down.
     // Nobody waits for it, as there is no time within which it is answered.
@@ -182,7 +187,7 @@ export class LeaseAccounts {
     this.#next = Number.POSITIVE_INFINITY;
     let now: number;
     try {
-      now = this.#place.counters.store.now();
+      now = this.#place.counted.store.now();
     } catch {
       // A clock of the application's own, of which requests hear. What is over by then waits for the next look.
       return;
@@ -196,16 +201,16 @@ export class LeaseAccounts {
   }
 }
 
-/** Gives up all leases of units in this process, whichever limiters of a store's client hold them. */
-export function closeLeases(owner: object, units: readonly GroupUnit[]): void {
-  for (const accounts of accountsOn(owner)) accounts.close(units);
+/** Gives up all leases of counters in this process, whichever limiters of a store's client hold them. */
+export function closeLeases(owner: object, counters: readonly SubjectCounter[]): void {
+  for (const accounts of accountsOn(owner)) accounts.close(counters);
 }
 
 function accountsOn(owner: object): Set<LeaseAccounts> {
   return sharedBy(owner, "lease-accounts", () => new Set());
 }
 
-function nameOf({ subject, key }: GroupUnit): string {
+function nameOf({ subject, key }: SubjectCounter): string {
   return subject.length > MAX_SUBJECT ? key : subject;
 }
 

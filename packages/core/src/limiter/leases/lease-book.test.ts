@@ -28,7 +28,12 @@ function hotAccount(room = 1_000_000): LeaseAccount {
 }
 
 function leaseOf(units: number, sent = 0, until = sent + rule.ttl): Lease {
-  return { receipt: { cost: units, charged: 7, units: [], births: [1] }, sent, until, left: units };
+  return {
+    receipt: { cost: units, charged: 7, units: [], births: [1] },
+    sent,
+    until,
+    left: units,
+  };
 }
 
 /** Asks for a lease and is granted it; returns what was asked for. */

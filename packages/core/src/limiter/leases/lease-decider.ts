@@ -2,9 +2,9 @@ import type { Decision } from "../../decision.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
 import type { Receipt } from "../../store/refund.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "../counted-decision.ts";
+import type { SubjectCounter } from "../counters.ts";
+import { EVERYBODY } from "../counters.ts";
 import type { Decider } from "../decider.ts";
-import type { GroupUnit } from "../units.ts";
-import { EVERYBODY } from "../units.ts";
 import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
 import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
@@ -20,10 +20,10 @@ interface LeaseReceipt extends Receipt {
 
 /** Pays requests of one unit from leases, and lets `inner` decide the others; those of a hot subject ask for a lease as well. */
 export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: LeaseStore): Decider {
-  const { counters } = place;
-  const { store } = counters;
+  const { counted } = place;
+  const { store } = counted;
   const accounts = new LeaseAccounts(rule, place);
-  const isGlobal = counters.groups[0]?.dimension === GLOBAL_DIMENSION;
+  const isGlobal = counted.groups[0]?.dimension === GLOBAL_DIMENSION;
 
   function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
     // Beside the one that pays there may be one that is over: its units are not left, and it would keep the next one away.
@@ -41,8 +41,8 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     now: number,
     receipts: readonly Receipt[],
   ): Decision {
-    const limits = tellLimits(account.unit.group, account.told as Told, left, now);
-    return new CountedDecision(counters, {
+    const limits = tellLimits(account.counter.group, account.told as Told, left, now);
+    return new CountedDecision(counted, {
       allowed: true,
       limits,
       cost,
@@ -53,12 +53,12 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 
   /** The request goes first: a lease is taken of what it leaves. */
   async function decideInStore(
-    units: readonly GroupUnit[],
+    counters: readonly SubjectCounter[],
     cost: number,
     account: SubjectAccount,
     now: number,
   ): Promise<Decision> {
-    const asked = inner.decide(units, cost, true);
+    const asked = inner.decide(counters, cost, true);
     accounts.giveBackEnded(account, now);
     const wanted = wantBeside(account, cost, now);
     if (wanted > 0) accounts.ask(account, wanted);
@@ -71,20 +71,20 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 
   /** The limits as they are in the store, plus the units held here, which are charged there but not spent. */
   async function look(
-    units: readonly GroupUnit[],
+    counters: readonly SubjectCounter[],
     account: SubjectAccount | undefined,
     now: number,
   ): Promise<Decision> {
     if (account !== undefined) accounts.giveBackEnded(account, now);
     const held = account === undefined ? 0 : unitsLeft(account);
-    const decision = await inner.decide(units, 0, false);
+    const decision = await inner.decide(counters, 0, false);
     if (account === undefined || held === 0) return decision;
     if (decision.degraded) return decisionOf(account, 0, held, now, []);
     const limits = decision.limits.map((limit) => ({
       ...limit,
       remaining: Math.min(limit.limit, limit.remaining + held),
     }));
-    return new CountedDecision(counters, { ...decision, limits, receipts: [] });
+    return new CountedDecision(counted, { ...decision, limits, receipts: [] });
   }
 
   return {
@@ -99,15 +99,15 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       return lease && pay(account, lease, cost, now);
     },
 
-    decide(units, cost, charge) {
-      const unit = units[0] as GroupUnit;
-      const account = accounts.find(unit);
+    decide(counters, cost, charge) {
+      const counter = counters[0] as SubjectCounter;
+      const account = accounts.find(counter);
       const now = store.now();
-      if (cost === 0) return look(units, account, now);
+      if (cost === 0) return look(counters, account, now);
       const lease = account && findLease(account, cost, now);
       if (account === undefined || lease === undefined) {
-        if (!charge) return inner.decide(units, cost, false);
-        return decideInStore(units, cost, account ?? accounts.open(unit), now);
+        if (!charge) return inner.decide(counters, cost, false);
+        return decideInStore(counters, cost, account ?? accounts.open(counter), now);
       }
       if (charge) return Promise.resolve(pay(account, lease, cost, now));
       accounts.giveBackEnded(account, now);
@@ -115,7 +115,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     },
 
     async giveBack(decision) {
-      const [receipt] = takeReceipts(decision, counters) as readonly Partial<LeaseReceipt>[];
+      const [receipt] = takeReceipts(decision, counted) as readonly Partial<LeaseReceipt>[];
       const { account, lease, cost } = receipt ?? {};
       if (account && lease && cost && putBack(account, lease, cost, store.now())) return true;
       returnReceipts(decision);

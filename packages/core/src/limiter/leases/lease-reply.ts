@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { LimitState } from "../../decision.ts";
 import type { Receipt } from "../../store/refund.ts";
-import type { Group } from "../counters.ts";
-import { LIMIT_NUMBERS, REPLY_HEAD, readState, UNIT_HEAD } from "../read-reply.ts";
+import type { Group } from "../counted-policy.ts";
+import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../read-reply.ts";
 import { leaseTime } from "./lease-book.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
@@ -55,7 +55,7 @@ export function tellLimits(group: Group, told: Told, held: number, now: number):
 }
 
 function placeOf(limit: number): number {
-  return REPLY_HEAD + UNIT_HEAD + limit * LIMIT_NUMBERS;
+  return REPLY_HEAD + COUNTER_HEAD + limit * LIMIT_NUMBERS;
 }
 
 /** Only what is unused has no time left, and what was charged is not. */

@@ -8,9 +8,9 @@ import type { Decision } from "../../decision.ts";
 import type { Limit, Policy } from "../../policy.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { takeReceipts } from "../counted-decision.ts";
-import { compileCounters } from "../counters.ts";
+import { compileCountedPolicy } from "../counted-policy.ts";
+import { countersOf } from "../counters.ts";
 import { decideOn, giveBackOn } from "../memory-decider.ts";
-import { unitsOf } from "../units.ts";
 import { shareLimits } from "./local-limits.ts";
 
 const HOUR_MS = 3_600_000;
@@ -19,18 +19,18 @@ const HOUR_MS = 3_600_000;
 function countShare(policy: Policy, share: number) {
   let now = 500_000 * HOUR_MS;
   const store = memoryStore({ clock: () => now });
-  const counters = compileCounters("api", policy, store);
-  const shareOf = shareLimits(counters.groups, share);
-  const units = unitsOf(counters, "u").map(shareOf);
+  const counted = compileCountedPolicy("api", policy, store);
+  const shareOf = shareLimits(counted.groups, share);
+  const counters = countersOf(counted, "u").map(shareOf);
   return {
-    units,
-    consume: (cost = 1) => decideOn(store, counters, units, cost, true, "local"),
+    units: counters,
+    consume: (cost = 1) => decideOn(store, counted, counters, cost, true, "local"),
     async remaining() {
-      const { allowed, limits } = await decideOn(store, counters, units, 1, false, "local");
+      const { allowed, limits } = await decideOn(store, counted, counters, 1, false, "local");
       // A peek that is allowed tells what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },
-    giveBack: (decision: Decision) => giveBackOn(store, takeReceipts(decision, counters)),
+    giveBack: (decision: Decision) => giveBackOn(store, takeReceipts(decision, counted)),
     pass(ms: number) {
       now += ms;
     },
@@ -39,8 +39,8 @@ function countShare(policy: Policy, share: number) {
 
 /** What a process counts of one limit. */
 function shareOf(limit: Limit, share: number) {
-  const [unit] = countShare(limit, share).units;
-  const [compiled] = unit?.limits ?? [];
+  const [counter] = countShare(limit, share).units;
+  const [compiled] = counter?.limits ?? [];
   if (compiled === undefined) throw new Error("there is no limit");
   return compiled;
 }

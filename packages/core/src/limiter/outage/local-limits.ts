@@ -1,24 +1,24 @@
 import type { Algorithm, CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compileLimit } from "../../algorithms/compile-limit.ts";
 import type { Limit } from "../../policy.ts";
-import type { Group } from "../counters.ts";
-import type { GroupUnit } from "../units.ts";
+import type { Group } from "../counted-policy.ts";
+import type { SubjectCounter } from "../counters.ts";
 
 /**
- * Finds the unit in which a process counts its share of another unit's limits, above 0, up to 1; each rounded down, at
+ * Finds the counter in which a process counts its share of another counter's limits, above 0, up to 1; each rounded down, at
  * least one unit. A cost that the limit has room for and the share has not counts as the whole share.
  */
 export function shareLimits(
   groups: readonly Group[],
   share: number,
-): (unit: GroupUnit) => GroupUnit {
-  if (share === 1) return (unit) => unit;
+): (counter: SubjectCounter) => SubjectCounter {
+  if (share === 1) return (counter) => counter;
   const shared = new Map(groups.map((group) => [group, shareGroup(group, share)]));
-  return (unit) => {
-    const group = shared.get(unit.group) as Group;
+  return (counter) => {
+    const group = shared.get(counter.group) as Group;
     const { limits, description } = group;
     // Limiters that share a name may differ in their share: these are other counts.
-    return { group, subject: unit.subject, limits, description, key: `${unit.key}:${share}` };
+    return { group, subject: counter.subject, limits, description, key: `${counter.key}:${share}` };
   };
 }
 

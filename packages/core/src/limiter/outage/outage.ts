@@ -1,11 +1,11 @@
 import type { Decision } from "../../decision.ts";
 import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
+import type { Counter } from "../../store/counter.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { Step, Store } from "../../store/store.ts";
-import type { Unit } from "../../store/unit.ts";
 import type { Duration } from "../../time.ts";
+import type { SubjectCounter } from "../counters.ts";
 import type { LeaseOptions, LeaseRule } from "../leases/leases.ts";
-import type { GroupUnit } from "../units.ts";
 
 /** How a limiter spares its store, and what it does when that cannot answer. Over `memoryStore`, which always answers, it means nothing. */
 export interface FailureOptions {
@@ -46,17 +46,17 @@ export interface StoreWatch {
   /** The longest wait for a decision. */
   readonly timeoutMs: number;
   /**
-   * Runs a call on a unit's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
+   * Runs a call on a counter's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
    * when there was no answer in time.
    */
   run<Call>(
     store: Store,
     step: Step<Call>,
     call: Call,
-    unitKey: string,
+    counterKey: string,
   ): Promise<readonly number[]>;
-  /** Why the server of a unit's key is known to be down; undefined when it is not. */
-  downReason(unitKey: string): HeadgateError | undefined;
+  /** Why the server of a counter's key is known to be down; undefined when it is not. */
+  downReason(counterKey: string): HeadgateError | undefined;
   /** What the operator is told of this client. */
   readonly notices: Notices;
   /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
@@ -92,17 +92,17 @@ export interface Notices {
 /** Tells the operator something. */
 export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
-/** Gives units room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */
+/** Gives counters room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */
 export interface StoreReturns {
   refund(receipts: readonly Receipt[]): Promise<boolean>;
-  forget(units: readonly Unit[]): Promise<boolean>;
+  forget(counters: readonly Counter[]): Promise<boolean>;
 }
 
 /** Decides what the store could not, as `onUnavailable` says. */
 export interface WithoutStore {
-  decide(units: readonly GroupUnit[], cost: number, charge: boolean): Promise<Decision>;
+  decide(counters: readonly SubjectCounter[], cost: number, charge: boolean): Promise<Decision>;
   giveBack(receipts: readonly Receipt[]): Promise<boolean>;
-  forget(units: readonly GroupUnit[]): Promise<boolean>;
+  forget(counters: readonly SubjectCounter[]): Promise<boolean>;
 }
 
 /** Published on `headgate:decision:degraded`. */

@@ -87,14 +87,14 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
   return {
     timeoutMs,
 
-    run(store, step, call, unitKey) {
-      return nodeWatchOf(remote.nodeOf(unitKey)).run(
+    run(store, step, call, counterKey) {
+      return nodeWatchOf(remote.nodeOf(counterKey)).run(
         (waiter) => store.run(step, call, waiter),
-        () => store.run(probe, probeKeyFor(unitKey)),
+        () => store.run(probe, probeKeyFor(counterKey)),
       );
     },
 
-    downReason: (unitKey) => nodes.get(remote.nodeOf(unitKey))?.downReason,
+    downReason: (counterKey) => nodes.get(remote.nodeOf(counterKey))?.downReason,
 
     notices,
 

@@ -1,6 +1,6 @@
 import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision } from "../counted-decision.ts";
-import type { Counters } from "../counters.ts";
+import type { CountedPolicy } from "../counted-policy.ts";
 import { decideOn, forgetOn, giveBackOn } from "../memory-decider.ts";
 import { sharedBy } from "../shared.ts";
 import { shareLimits } from "./local-limits.ts";
@@ -13,18 +13,18 @@ const DENY_RETRY_MS = 1_000;
  * Prepares for the time when the store cannot decide. What is counted in this process meanwhile stays until it is as if
  * unused, so that an outage which comes and goes gives nobody a new budget each time; nothing is written back.
  */
-export function prepareWithoutStore(counters: Counters, failure: FailurePolicy): WithoutStore {
+export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePolicy): WithoutStore {
   const { onUnavailable } = failure;
   // Limiters that share a budget on the store share it here.
-  const local = sharedBy(counters.store.owner, "local-counts", () => memoryStore());
-  const shareOf = shareLimits(counters.groups, failure.localShare);
+  const local = sharedBy(counted.store.owner, "local-counts", () => memoryStore());
+  const shareOf = shareLimits(counted.groups, failure.localShare);
 
   return {
-    async decide(units, cost, charge) {
+    async decide(counters, cost, charge) {
       if (onUnavailable === "local") {
-        return decideOn(local, counters, units.map(shareOf), cost, charge, "local");
+        return decideOn(local, counted, counters.map(shareOf), cost, charge, "local");
       }
-      return new CountedDecision(counters, {
+      return new CountedDecision(counted, {
         allowed: onUnavailable === "allow",
         limits: [],
         cost,
@@ -34,6 +34,6 @@ export function prepareWithoutStore(counters: Counters, failure: FailurePolicy):
       });
     },
     giveBack: (receipts) => giveBackOn(local, receipts),
-    forget: (units) => forgetOn(local, units.map(shareOf)),
+    forget: (counters) => forgetOn(local, counters.map(shareOf)),
   };
 }

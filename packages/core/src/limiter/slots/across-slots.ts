@@ -2,16 +2,16 @@ import type { LimitState } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import type { DecideMode } from "../../store/decide.ts";
 import { decide } from "../../store/decide.ts";
+import type { SubjectCounter } from "../counters.ts";
 import type { LimitStates, ReadReply } from "../read-reply.ts";
 import { present, readReply } from "../read-reply.ts";
-import type { GroupUnit } from "../units.ts";
-import type { Answer, AskedStore, UnitsReply } from "./slots.ts";
+import type { Answer, AskedStore, CountersReply } from "./slots.ts";
 
 /** What one slot answered. */
-type SlotReply = ReadReply & UnitsReply;
+type SlotReply = ReadReply & CountersReply;
 
 /**
- * One decision whose units are in several slots of a cluster, which no single call can reach.
+ * One decision whose counters are in several slots of a cluster, which no single call can reach.
  *
  * All slots are asked first, at once: a denial there is final, complete, and charged nowhere. Otherwise all are charged, at
  * once; should one deny now, because somebody else was faster, what the others charged is given back by receipt before the
@@ -20,14 +20,14 @@ type SlotReply = ReadReply & UnitsReply;
  */
 export class AcrossSlots {
   readonly #asked: AskedStore;
-  readonly #slots: readonly (readonly GroupUnit[])[];
+  readonly #slots: readonly (readonly SubjectCounter[])[];
   readonly #cost: number;
   /** Set when the time for the decision is over: nothing more is charged, and what was is given back. */
   #isOver = false;
   /** What is known already, while something is still given back. */
   #verdict: Answer | undefined;
 
-  constructor(asked: AskedStore, slots: readonly (readonly GroupUnit[])[], cost: number) {
+  constructor(asked: AskedStore, slots: readonly (readonly SubjectCounter[])[], cost: number) {
     this.#asked = asked;
     this.#slots = slots;
     this.#cost = cost;
@@ -53,13 +53,15 @@ export class AcrossSlots {
   }
 
   async #decide(mode: DecideMode): Promise<Answer> {
-    const asked = await Promise.all(this.#slots.map((units) => this.#ask(units, "ask")));
+    const asked = await Promise.all(this.#slots.map((counters) => this.#ask(counters, "ask")));
     if (asked.some(({ allowed }) => !allowed)) return denied(asked, asked);
     // A cost of 0 only looks: the first round has the answer.
     if (this.#cost === 0) return allowedBy(asked, []);
     // When it is over, nobody hears the answer.
     if (this.#isOver) return denied(asked, []);
-    const settled = await Promise.allSettled(this.#slots.map((units) => this.#ask(units, mode)));
+    const settled = await Promise.allSettled(
+      this.#slots.map((counters) => this.#ask(counters, mode)),
+    );
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const receipts =
       mode === "charge"
@@ -75,12 +77,12 @@ export class AcrossSlots {
     return allowedBy(replies, receipts);
   }
 
-  async #ask(units: readonly GroupUnit[], mode: DecideMode): Promise<SlotReply> {
-    const { counters, watch } = this.#asked;
-    const { key } = units[0] as GroupUnit;
-    const call = { cost: this.#cost, mode, units };
-    const reply = await watch.run(counters.store, decide, call, key);
-    return { units, reply, ...readReply(counters, units, this.#cost, reply) };
+  async #ask(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
+    const { counted, watch } = this.#asked;
+    const { key } = counters[0] as SubjectCounter;
+    const call = { cost: this.#cost, mode, units: counters };
+    const reply = await watch.run(counted.store, decide, call, key);
+    return { counters, reply, ...readReply(counted, counters, this.#cost, reply) };
   }
 
   /** What cannot be delivered stays charged. */
@@ -93,7 +95,7 @@ function allowedBy(replies: readonly ReadReply[], receipts: Answer["receipts"]):
   return { allowed: true, limits: present(merge(replies)), receipts, lasting: [] };
 }
 
-function denied(replies: readonly ReadReply[], lasting: readonly UnitsReply[]): Answer {
+function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]): Answer {
   return { allowed: false, limits: present(merge(replies)), receipts: [], lasting };
 }
 

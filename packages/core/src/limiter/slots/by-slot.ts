@@ -1,25 +1,25 @@
+import type { Counter } from "../../store/counter.ts";
 import type { Remote } from "../../store/store.ts";
-import type { Unit } from "../../store/unit.ts";
 
-/** Units that can go in one call, together. */
-export function bySlot<U extends Unit>(units: readonly U[], remote: Remote): readonly U[][] {
-  const slots = new Map<number, U[]>();
-  for (const unit of units) {
-    const slot = remote.slotOf(unit.key);
+/** Counters that can go in one call, together. */
+export function bySlot<C extends Counter>(counters: readonly C[], remote: Remote): readonly C[][] {
+  const slots = new Map<number, C[]>();
+  for (const counter of counters) {
+    const slot = remote.slotOf(counter.key);
     const together = slots.get(slot);
-    if (together === undefined) slots.set(slot, [unit]);
-    else together.push(unit);
+    if (together === undefined) slots.set(slot, [counter]);
+    else together.push(counter);
   }
   return [...slots.values()];
 }
 
-/** The same for units of one call that failed, when it failed because they are in several slots; undefined otherwise. */
-export function bySlotAfter<U extends Unit>(
+/** The same for counters of one call that failed, when it failed because they are in several slots; undefined otherwise. */
+export function bySlotAfter<C extends Counter>(
   error: unknown,
-  units: readonly U[],
+  counters: readonly C[],
   remote: Remote,
-): readonly U[][] | undefined {
+): readonly C[][] | undefined {
   if (!remote.isAcrossSlots(error)) return undefined;
-  const slots = bySlot(units, remote);
+  const slots = bySlot(counters, remote);
   return slots.length > 1 ? slots : undefined;
 }

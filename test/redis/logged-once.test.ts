@@ -10,7 +10,7 @@ import { reasonOf } from "./degraded-decisions.ts";
 /** More than the different words that are kept in mind. */
 const MANY = 101;
 
-const PREFIX = "told-once";
+const PREFIX = "logged-once";
 
 function start(client: RedisClient): Limiter {
   const limiter = createLimiter({
@@ -34,7 +34,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test("foreign values in the keys of many subjects are one line, and another trouble is another one", async () => {
+test("values of a wrong type in the keys of many subjects are one line, and another trouble is another one", async () => {
   const warnings = watchWarnings();
   const client = connect();
   const limiter = start(client);
@@ -47,21 +47,21 @@ test("foreign values in the keys of many subjects are one line, and another trou
   onTestFinished(async () => void (await client.del(keys)));
   for (const subject of subjects) {
     const reason = await reasonOf(() => limiter.consume(subject));
-    expect(reason.code).toBe("HEADGATE_FOREIGN_KEY");
+    expect(reason.code).toBe("HEADGATE_WRONG_TYPE");
   }
   await turn();
-  expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_FOREIGN_KEY"]);
+  expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_WRONG_TYPE"]);
   // The first of them is named, for those who look for it.
   expect(warnings[0]?.message).toContain(`${PREFIX}:{u0}:api`);
 
-  await client.acl("SETUSER", "told-once", "on", "nopass", "~*", "&*", "+@all", "-set", "-hset");
-  onTestFinished(async () => void (await client.acl("DELUSER", "told-once")));
-  await client.auth("told-once", "any");
+  await client.acl("SETUSER", "logged-once", "on", "nopass", "~*", "&*", "+@all", "-set", "-hset");
+  onTestFinished(async () => void (await client.acl("DELUSER", "logged-once")));
+  await client.auth("logged-once", "any");
   const reason = await reasonOf(() => limiter.consume("somebody else"));
   expect(reason.code).toBe("HEADGATE_STORE_MISCONFIGURED");
   await turn();
   expect(warnings.map(({ code }) => code)).toEqual([
-    "HEADGATE_FOREIGN_KEY",
+    "HEADGATE_WRONG_TYPE",
     "HEADGATE_STORE_MISCONFIGURED",
   ]);
   await client.auth("default", "any");

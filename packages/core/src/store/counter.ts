@@ -3,21 +3,21 @@ import type { MemoryTable } from "./memory-table.ts";
 import type { Moment } from "./store.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
-export interface UnitLimits {
+export interface CounterLimits {
   readonly limits: readonly CompiledLimit[];
   /** How the Lua twin is told: each one's algorithm and parameters, separated by spaces. */
   readonly description: string;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
-export interface Unit extends UnitLimits {
+export interface Counter extends CounterLimits {
   readonly key: string;
 }
 
-/** The keys of units: each unit's own, then one for each sliding log in it. */
-export function keysOf(units: readonly Unit[]): string[] {
+/** The keys of counters: each one's own, then one for each sliding log in it. */
+export function keysOf(counters: readonly Counter[]): string[] {
   const keys: string[] = [];
-  for (const { key, limits } of units) {
+  for (const { key, limits } of counters) {
     keys.push(key);
     for (let i = 0; i < limits.length; i += 1) {
       if (limits[i]?.hasLog) keys.push(`${key}:log${i}`);
@@ -26,10 +26,10 @@ export function keysOf(units: readonly Unit[]): string[] {
   return keys;
 }
 
-/** How much work units are for the server: 1 for each counter, and for each log as much as is said. */
-export function weightOf(units: readonly Unit[], log: number): number {
+/** How much work counters are for the server: 1 for each counter, and for each log as much as is said. */
+export function weightOf(counters: readonly Counter[], log: number): number {
   let weight = 0;
-  for (const { limits } of units) {
+  for (const { limits } of counters) {
     for (let i = 0; i < limits.length; i += 1) {
       const { hasLog, counters = 1 } = limits[i] as CompiledLimit;
       weight += hasLog ? log : counters;
@@ -38,17 +38,22 @@ export function weightOf(units: readonly Unit[], log: number): number {
   return weight;
 }
 
-/** A unit as this process keeps it. Twin of the packed state in unit.lua. */
-export interface OpenUnit {
+/** A counter as this process keeps it. Twin of the packed state in unit.lua. */
+export interface OpenCounter {
   stamp: number;
-  birth: number;
+  generation: number;
   readonly states: unknown[];
 }
 
-/** The state of a unit, brought to the present in place; a fresh one that is not kept yet when there is none. */
-export function openUnit(unit: Unit, memory: MemoryTable, { now, birth }: Moment): OpenUnit {
-  const { limits } = unit;
-  const open = (memory.get(unit.key) as OpenUnit | undefined) ?? freshUnit(limits, now, birth);
+/** The state of a counter, brought to the present in place; a fresh one that is not kept yet when there is none. */
+export function openCounter(
+  counter: Counter,
+  memory: MemoryTable,
+  { now, generation }: Moment,
+): OpenCounter {
+  const { limits } = counter;
+  const open =
+    (memory.get(counter.key) as OpenCounter | undefined) ?? freshCounter(limits, now, generation);
   const { states } = open;
   const elapsed = now - open.stamp;
   for (let i = 0; i < limits.length; i += 1) {
@@ -59,31 +64,35 @@ export function openUnit(unit: Unit, memory: MemoryTable, { now, birth }: Moment
   return open;
 }
 
-function freshUnit(limits: readonly CompiledLimit[], now: number, birth: number): OpenUnit {
+function freshCounter(
+  limits: readonly CompiledLimit[],
+  now: number,
+  generation: number,
+): OpenCounter {
   return {
     stamp: now,
-    birth,
+    generation,
     states: limits.map(({ algorithm, quota }) => algorithm.fresh(quota)),
   };
 }
 
-/** Keeps a unit that was given back to. */
-export function keepUnit(unit: Unit, open: OpenUnit, memory: MemoryTable): void {
+/** Keeps a counter that was given back to. */
+export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryTable): void {
   let share = 0;
   let reset = 0;
-  for (let i = 0; i < unit.limits.length; i += 1) {
-    const { algorithm, quota, limit } = unit.limits[i] as CompiledLimit;
+  for (let i = 0; i < counter.limits.length; i += 1) {
+    const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
     const report = algorithm.report(open.states[i], quota);
     share = Math.max(share, 1 - report.remaining / limit);
     reset = Math.max(reset, report.reset);
   }
-  keepReported(unit, open, share, reset, memory);
+  keepReported(counter, open, share, reset, memory);
 }
 
-/** Keeps a unit whose most used limit has used this share, and which is as if unused after `reset` microseconds. */
+/** Keeps a counter whose most used limit has used this share, and which is as if unused after `reset` microseconds. */
 export function keepReported(
-  { key, limits }: Unit,
-  open: OpenUnit,
+  { key, limits }: Counter,
+  open: OpenCounter,
   share: number,
   reset: number,
   memory: MemoryTable,

@@ -3,8 +3,8 @@ import type { Fault } from "./fault.ts";
 import type { ServerTarget } from "./server-target.ts";
 import { startServer } from "./server-target.ts";
 
-export const foreignKey: Fault<ServerTarget> = {
-  name: "foreign key",
+export const wrongType: Fault<ServerTarget> = {
+  name: "wrong type",
   title: "a list planted where a subject's counts were, later deleted",
   start: () => startServer(),
   async breakIt({ admin }) {
