@@ -87,9 +87,9 @@ async function tryOut(
   for (;;) {
     const over = trials.filter(({ ends }) => ends <= time.now);
     trials = trials.filter(({ ends }) => ends > time.now);
-    const told = over.filter(() => random.chance(0.5));
-    late += told.length;
-    await Promise.all(told.map(({ permit }) => permit.record("failure")));
+    const reported = over.filter(() => random.chance(0.5));
+    late += reported.length;
+    await Promise.all(reported.map(({ permit }) => permit.record("failure")));
 
     const asked = breakers.flatMap((breaker) =>
       Array.from({ length: random.whole(0, probes) }, () => breaker.admit()),

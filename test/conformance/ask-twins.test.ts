@@ -102,9 +102,9 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
     claim(isAllowed(counters, chargedOnRedis) === allowed, () => `on Redis too, ${context()}`);
     const before = remainingIn(counters, inMemory);
     for (const [i, left] of remainingIn(counters, charged).entries()) {
-      const told = before[i] as number;
-      const expected = allowed ? told - cost : told;
-      claim(left === expected, () => `${told} were told, ${left} are left, ${context()}`);
+      const reported = before[i] as number;
+      const expected = allowed ? reported - cost : reported;
+      claim(left === expected, () => `${reported} were told, ${left} are left, ${context()}`);
     }
     time.advance(BigInt(random.chance(0.3) ? 0 : random.whole(0, 900_000)));
   }

@@ -70,19 +70,19 @@ async function keepsItsWord(
   time: MicroClock,
 ): Promise<boolean> {
   const denied = time.now;
-  const told = await limiter.consume(subject, { cost });
+  const reported = await limiter.consume(subject, { cost });
   const context = (when: string) => (): string =>
-    `${when}: ${JSON.stringify(told)}, at ${denied} of ${JSON.stringify(limiter.limits)}`;
-  claim(!told.allowed, context("denied"));
-  const waits = new Set(told.limits.map(({ retryAfterMs }) => retryAfterMs));
+    `${when}: ${JSON.stringify(reported)}, at ${denied} of ${JSON.stringify(limiter.limits)}`;
+  claim(!reported.allowed, context("denied"));
+  const waits = new Set(reported.limits.map(({ retryAfterMs }) => retryAfterMs));
   for (const wait of [...waits].filter((ms) => ms > 0).toSorted((a, b) => a - b)) {
     /** What the limits that had to wait so long say. */
     const waited = ({ limits }: Decision) =>
-      limits.filter((_, i) => told.limits[i]?.retryAfterMs === wait);
+      limits.filter((_, i) => reported.limits[i]?.retryAfterMs === wait);
     if (!time.advance(denied + BigInt(wait - 1) * 1_000n - time.now)) return false;
     const early = await limiter.peek(subject, { cost });
     claim(!waited(early).some(({ allowed }) => allowed), context(`early by 1 of ${wait} ms`));
-    if (wait === told.retryAfterMs) {
+    if (wait === reported.retryAfterMs) {
       const { allowed } = await limiter.consume(subject, { cost });
       claim(!allowed, context("early by 1 ms, all limits together"));
     }

@@ -123,8 +123,8 @@ function untilFits(
 }
 
 function inMilliseconds(microseconds: bigint): number {
-  const told = microseconds > LONGEST ? LONGEST : microseconds;
-  return Number((told + 999n) / 1_000n);
+  const reported = microseconds > LONGEST ? LONGEST : microseconds;
+  return Number((reported + 999n) / 1_000n);
 }
 
 /** The longest wait when denied, the least share left when allowed; then the longer window, then the name. */

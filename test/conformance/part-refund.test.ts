@@ -54,8 +54,11 @@ async function compare(
     const replies = await Promise.all(
       stores.map((store) => store.run(decide, { cost, mode, units: counters })),
     );
-    const told = replies.map((reply) => reply.slice(2).join());
-    claim(told[0] === told[1], () => `${told.join(" is not ")}, ${JSON.stringify(limit)}`);
+    const reported = replies.map((reply) => reply.slice(2).join());
+    claim(
+      reported[0] === reported[1],
+      () => `${reported.join(" is not ")}, ${JSON.stringify(limit)}`,
+    );
     return { replies, allowed: replies[0]?.[2] === 0 };
   }
 

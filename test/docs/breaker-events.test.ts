@@ -48,8 +48,8 @@ afterAll(async () => {
 });
 
 test("the table of channels tells of all there are, and of no others", () => {
-  const told = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
-  expect(Object.fromEntries(told)).toEqual(BREAKER_CHANNELS);
+  const documented = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
+  expect(Object.fromEntries(documented)).toEqual(BREAKER_CHANNELS);
 });
 
 test.each(Object.values(BREAKER_CHANNELS))(

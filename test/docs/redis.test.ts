@@ -87,7 +87,8 @@ test("the README gives the same permissions", () => {
 
 describe("sizes", () => {
   const rows = tablesOf(section(page("docs/redis.md"), "Sizes"))[0]?.rows ?? [];
-  const told = (row: number) => Number(rows[row]?.[1]?.replaceAll(",", "").replace(/ to .*/, ""));
+  const documented = (row: number) =>
+    Number(rows[row]?.[1]?.replaceAll(",", "").replace(/ to .*/, ""));
   const SUBJECTS = 4_096;
 
   test.for([
@@ -119,8 +120,8 @@ describe("sizes", () => {
     await Promise.all(subjects.map((subject) => limiter.consume(subject)));
     const bytes = ((await usedMemory()) - before) / SUBJECTS;
     await limiter.close();
-    expect(bytes / told(row)).toBeGreaterThan(0.9);
-    expect(bytes / told(row)).toBeLessThan(1.1);
+    expect(bytes / documented(row)).toBeGreaterThan(0.9);
+    expect(bytes / documented(row)).toBeLessThan(1.1);
   });
 });
 

@@ -46,7 +46,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const watcher = new Redis(server.socket);
   const monitor = await watcher.monitor();
   const seen: string[] = [];
-  const told = new Promise<void>((resolve) => {
+  const logged = new Promise<void>((resolve) => {
     monitor.on("monitor", (_, [command = ""]: string[], source: string) => {
       if (command.toLowerCase() === "lastsave") resolve();
       else if (source !== "lua") seen.push(command.toLowerCase());
@@ -54,7 +54,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
   });
   await work();
   await redis.lastsave();
-  await told;
+  await logged;
   monitor.disconnect();
   watcher.disconnect();
   return seen;
@@ -259,10 +259,10 @@ describe("a user without other permissions", () => {
       // Its own message may reach a client of the application; an operator reads the server's words, and reads them once.
       expect(error.message).not.toContain(message);
       await new Promise(setImmediate);
-      const told = warnings.map((warning) => warning.message);
-      expect(told.length, command).toBe(new Set(told).size);
+      const logged = warnings.map((warning) => warning.message);
+      expect(logged.length, command).toBe(new Set(logged).size);
       if (IN_DECISIONS.has(command)) {
-        expect(told.join()).toContain(message);
+        expect(logged.join()).toContain(message);
         expect(new Set(warnings.map(({ code }) => code))).toEqual(new Set([error.code]));
       }
       client.disconnect();

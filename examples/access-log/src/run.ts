@@ -44,12 +44,12 @@ async function runOrThrow(
     },
     signal,
   }).finally(progress.stop);
-  tellMalformed(log, stderr);
+  reportMalformed(log, stderr);
   const report = makeReport(settings, log, sent);
   stdout.write(settings.json ? `${JSON.stringify(report)}\n` : formatReport(report));
 }
 
-function tellMalformed({ malformed, examples }: AccessLog, stderr: NodeJS.WritableStream): void {
+function reportMalformed({ malformed, examples }: AccessLog, stderr: NodeJS.WritableStream): void {
   for (const { number, text, reason } of examples) {
     stderr.write(`line ${number} is malformed, ${reason}: ${printable(text, 100)}\n`);
   }

@@ -38,9 +38,9 @@ interface Options {
 export function readSettings(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
-  tell: (text: string) => void,
+  print: (text: string) => void,
 ): Settings | undefined {
-  const options = parseOptions(args, tell);
+  const options = parseOptions(args, print);
   if (options === undefined) return undefined;
   const framework = FRAMEWORKS.find((name) => name === options.framework);
   if (framework === undefined) {
@@ -59,7 +59,7 @@ export function readSettings(
   };
 }
 
-function parseOptions(args: readonly string[], tell: (text: string) => void): Options | undefined {
+function parseOptions(args: readonly string[], print: (text: string) => void): Options | undefined {
   let complaint = "";
   const command = new Command("start")
     .description(
@@ -81,7 +81,7 @@ function parseOptions(args: readonly string[], tell: (text: string) => void): Op
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({
-      writeOut: tell,
+      writeOut: print,
       writeErr: (text) => {
         complaint += text;
       },

@@ -31,7 +31,7 @@ test.each(lostPrimaries(currentClusterClients))(
     const targets = await subjectsOf(started, primary, 6);
     const others = (await Promise.all(rest.map((node) => subjectsOf(started, node, 3)))).flat();
     const slot = await started.slotOf(targets[0] as string);
-    const told = await surviveFailover({
+    const reported = await surviveFailover({
       client,
       targets,
       others,
@@ -41,7 +41,7 @@ test.each(lostPrimaries(currentClusterClients))(
       recoveryMs: 10_000,
     });
     await close();
-    console.log(`${library}, ${fault}: ${told}`);
+    console.log(`${library}, ${fault}: ${reported}`);
   },
 );
 

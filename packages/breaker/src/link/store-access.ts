@@ -61,7 +61,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
     isShared: true,
     async run(step, call, onLate) {
       const keys = step.keys(call);
-      const late = onLate === undefined ? undefined : tellLate(store, step, onLate);
+      const late = onLate === undefined ? undefined : hearLate(store, step, onLate);
       try {
         const reply = await waitFor(
           watch.run(late?.store ?? waiterless, step, call, keys[0] as string),
@@ -87,7 +87,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
 }
 
 /** The store, as it is asked once by somebody who wants its reply also after having given it up. */
-function tellLate(
+function hearLate(
   store: Store,
   step: Step<never>,
   onLate: (reply: readonly number[]) => void,

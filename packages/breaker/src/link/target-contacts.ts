@@ -12,7 +12,7 @@ import type { View } from "./view.ts";
 import { readPermit, readView } from "./view.ts";
 
 /** How calls ended. */
-export type Told = Pick<Contact, "admitted" | "outcomes">;
+export type Report = Pick<Contact, "admitted" | "outcomes">;
 
 /** How a trial call ended, and whether one more call is asked for. */
 export type Question = Pick<Contact, "lease" | "outcome" | "asks">;
@@ -49,12 +49,12 @@ export class TargetContacts {
   }
 
   /** One contact. Where the store is memory it is over at once. */
-  contact(told: Told, question: Question): Heard | Promise<Heard> {
+  contact(report: Report, question: Question): Heard | Promise<Heard> {
     const { access, keys } = this.#options;
     const call: Contact = {
       target: keys,
-      admitted: told.admitted,
-      outcomes: told.outcomes,
+      admitted: report.admitted,
+      outcomes: report.outcomes,
       lease: question.lease,
       outcome: question.outcome,
       asks: question.asks,
@@ -105,8 +105,8 @@ export class TargetContacts {
     const { access, keys } = this.#options;
     const lease = readPermit(reply);
     if (!(lease > 0)) return;
-    const told = { admitted: -1, outcomes: undefined, lease, outcome: -1, asks: false };
-    access.send(contact, { target: keys, ...told }).catch(() => {});
+    const report = { admitted: -1, outcomes: undefined, lease, outcome: -1, asks: false };
+    access.send(contact, { target: keys, ...report }).catch(() => {});
   }
 
   /** The store answers: this process only counts, for the next time that it is away. */

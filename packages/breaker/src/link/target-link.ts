@@ -9,7 +9,7 @@ import { createLocalTarget } from "./local-target.ts";
 import { Outbox } from "./outbox.ts";
 import { Ramp } from "./ramp.ts";
 import type { StoreAccess } from "./store-access.ts";
-import type { Heard, Question, Told } from "./target-contacts.ts";
+import type { Heard, Question, Report } from "./target-contacts.ts";
 import { TargetContacts } from "./target-contacts.ts";
 import type { View } from "./view.ts";
 import { causeOf, isNew, ratesOf, stateOf } from "./view.ts";
@@ -52,7 +52,7 @@ export class TargetLink {
   #sending: Promise<void> | undefined;
   #asking: Promise<number> | undefined;
   /** The last contact that told of outcomes. */
-  #telling: Promise<number> | undefined;
+  #reporting: Promise<number> | undefined;
   /** The number of the contact by which the view was learned. */
   #learned = 0;
 
@@ -160,7 +160,7 @@ export class TargetLink {
   /** Sets the state by hand, for the whole fleet. Rejects as the store does: it is set for this process alone then. */
   async order(kind: number, empties: boolean): Promise<void> {
     // What happened before the order is told before it: orders and contacts do not wait for each other on the way.
-    if (this.#telling !== undefined) await this.#telling.catch(() => {});
+    if (this.#reporting !== undefined) await this.#reporting.catch(() => {});
     if (!this.#outbox.isEmpty) await this.look();
     const { heard, failure } = await this.#contacts.order(kind, empties);
     this.#learn(heard);
@@ -206,16 +206,16 @@ export class TargetLink {
   }
 
   /** One contact; at once, where the store is memory. Returns the answer to a call that was asked for. */
-  #contact(told: Told, question: Question): number | Promise<number> {
-    const heard = this.#contacts.contact(told, question);
+  #contact(report: Report, question: Question): number | Promise<number> {
+    const heard = this.#contacts.contact(report, question);
     if (!(heard instanceof Promise)) return this.#learn(heard);
     const learned = heard.then((later) => this.#learn(later));
-    if (told.outcomes !== undefined) this.#telling = learned;
+    if (report.outcomes !== undefined) this.#reporting = learned;
     return learned;
   }
 
   /** All that waits to be told. */
-  #takeAll(): Told {
+  #takeAll(): Report {
     this.#context.unsent.delete(this);
     return this.#outbox.take();
   }
@@ -232,7 +232,7 @@ export class TargetLink {
     const before = this.#view;
     this.#view = view;
     if (before !== undefined && isAnotherEra(before, view)) this.#beginEra(view);
-    this.#tell(before?.kind ?? CLOSED, view);
+    this.#publish(before?.kind ?? CLOSED, view);
     return permit;
   }
 
@@ -243,7 +243,7 @@ export class TargetLink {
     if (view.kind === CLOSED && !view.degraded) this.#local?.empty();
   }
 
-  #tell(before: number, view: View): void {
+  #publish(before: number, view: View): void {
     if (before === view.kind) return;
     const cause = causeOf(view);
     publishStateChange({

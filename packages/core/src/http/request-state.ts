@@ -25,11 +25,11 @@ export interface AskedPart {
   /** The option that says what the request cost. */
   readonly cost: unknown;
   /** What was decided; undefined until it is. */
-  told: ToldDecision | undefined;
+  reported: ReportedDecision | undefined;
 }
 
 /** A decision, and what its limiter tells of it. */
-export interface ToldDecision {
+export interface ReportedDecision {
   readonly decision: Decision;
   readonly headers: Required<HeaderOptions>;
   /** What was written in advance of the decision's limits, where they are all that the limiter has. */
@@ -95,7 +95,7 @@ export function takeUnasked(
     (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counted, group)),
   );
   if (groups.length === 0) return undefined;
-  const part: AskedPart = { limiter, groups, subjects, isFirst, cost, told: undefined };
+  const part: AskedPart = { limiter, groups, subjects, isFirst, cost, reported: undefined };
   // Most requests meet one limiter; a list that grows would make room for many.
   state.asked = isFirst ? [part] : [...asked, part];
   return part;
@@ -119,10 +119,11 @@ export function forgetAsked(request: object, part: AskedPart): void {
 }
 
 /** Every decision of a request so far. */
-export function decisionsOf(request: object): readonly ToldDecision[] {
-  const told: ToldDecision[] = [];
-  for (const part of stateOf(request).asked) if (part.told !== undefined) told.push(part.told);
-  return told;
+export function decisionsOf(request: object): readonly ReportedDecision[] {
+  const reported: ReportedDecision[] = [];
+  for (const part of stateOf(request).asked)
+    if (part.reported !== undefined) reported.push(part.reported);
+  return reported;
 }
 
 /** What a request asked of limiters, or of those that count together with them. */
@@ -152,10 +153,10 @@ export function ownDecision(
   request: object,
   limiters: readonly Limiter[],
 ): OwnDecision | undefined {
-  const parts = partsAsked(request, limiters).filter(({ told }) => told !== undefined);
+  const parts = partsAsked(request, limiters).filter(({ reported }) => reported !== undefined);
   const [first] = parts;
   if (first === undefined) return undefined;
-  const decisions = parts.map(({ told }) => (told as ToldDecision).decision);
+  const decisions = parts.map(({ reported }) => (reported as ReportedDecision).decision);
   const limiter =
     limiters.find((one) => partsAsked(request, [one]).includes(first)) ?? first.limiter;
   return {
@@ -191,6 +192,8 @@ function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjec
  * undefined when it was not counted. A limiter's own is told by its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
-  const last = (request as Carrier)[STATE]?.asked.findLast(({ told }) => told !== undefined);
+  const last = (request as Carrier)[STATE]?.asked.findLast(
+    ({ reported }) => reported !== undefined,
+  );
   return last && subjectIn(last.limiter, [last]);
 }

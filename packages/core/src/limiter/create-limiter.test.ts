@@ -80,9 +80,9 @@ describe("createLimiter refuses", () => {
     expect(error?.code).toBe(code);
     const received = Array.isArray(value) && value.length > 0 ? value.at(-1) : value;
     const isPrivate = option === "store" || option === "extends";
-    const told = isPrivate ? `, got ${formatKind(value)}` : formatReceived(received);
-    expect(error?.message).toContain(told);
-    if (isPrivate) expect(error?.message.endsWith(told)).toBe(true);
+    const message = isPrivate ? `, got ${formatKind(value)}` : formatReceived(received);
+    expect(error?.message).toContain(message);
+    if (isPrivate) expect(error?.message.endsWith(message)).toBe(true);
   });
 
   test.each(["max", "windowMs", "keyGenerator", "Name"])(

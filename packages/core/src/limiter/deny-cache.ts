@@ -26,7 +26,7 @@ interface Denial {
   readonly received: number;
   readonly until: number;
   /** What was said of every counter of the decision, by its key: four numbers for each limit, as decide.lua returns them. */
-  readonly told: ReadonlyMap<string, readonly number[]>;
+  readonly reported: ReadonlyMap<string, readonly number[]>;
 }
 
 interface KnownCounter {
@@ -62,7 +62,7 @@ export class DenyCache {
       const denial =
         known.find(({ of }) => of === counter.key) ??
         known.find((beside) => this.#wouldAllow(counter.key, beside));
-      const numbers = denial?.told.get(counter.key);
+      const numbers = denial?.reported.get(counter.key);
       if (denial === undefined || numbers === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < counter.limits.length; i += 1) {
@@ -75,11 +75,11 @@ export class DenyCache {
 
   /** Remembers a denial by the counters that denied. The replies are of decide.lua, all of one decision. */
   remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
-    const told = new Map(replies.flatMap(numbersByCounter));
-    for (const [key, numbers] of told) {
+    const reported = new Map(replies.flatMap(numbersByCounter));
+    for (const [key, numbers] of reported) {
       const wait = longestWait(numbers);
       const until = sent + Math.min(wait, LONGEST);
-      if (wait > 0) this.#keep(cost, { of: key, sent, received, until, told });
+      if (wait > 0) this.#keep(cost, { of: key, sent, received, until, reported });
     }
   }
 
@@ -103,8 +103,8 @@ export class DenyCache {
   }
 
   /** Whether a decision that another counter denied said that this one would have allowed, and nothing happened to it since. */
-  #wouldAllow(key: string, { told, sent }: Denial): boolean {
-    const numbers = told.get(key);
+  #wouldAllow(key: string, { reported, sent }: Denial): boolean {
+    const numbers = reported.get(key);
     const since = this.#counters.get(key)?.since ?? Number.NEGATIVE_INFINITY;
     return numbers !== undefined && longestWait(numbers) === 0 && since < sent;
   }

@@ -20,7 +20,7 @@ import {
   receiptFor,
   takeEnded,
 } from "./lease-book.ts";
-import type { Told } from "./lease-reply.ts";
+import type { Reported } from "./lease-reply.ts";
 import { leaseOf, roomOf } from "./lease-reply.ts";
 import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
@@ -36,7 +36,7 @@ const LOOKS = 64;
 /** The leases of a subject, and what the store told with the last one. */
 export interface SubjectAccount extends LeaseAccount {
   readonly counter: SubjectCounter;
-  told: Told | undefined;
+  reported: Reported | undefined;
 }
 
 /** Where leases are asked for, and given back. */
@@ -89,7 +89,7 @@ export class LeaseAccounts {
   open(counter: SubjectCounter): SubjectAccount {
     const name = nameOf(counter);
     const kept = { ...counter, subject: name };
-    const account = { ...openAccount(this.#rule), counter: kept, told: undefined };
+    const account = { ...openAccount(this.#rule), counter: kept, reported: undefined };
     this.#accounts.set(name, account);
     return account;
   }
@@ -130,7 +130,7 @@ export class LeaseAccounts {
     );
     const { allowed, receipt } = readReply(counted, counters, cost, reply);
     const received = store.now();
-    account.told = { reply, received };
+    account.reported = { reply, received };
     const room = roomOf(counter.group, reply);
     if (!allowed) {
       deny(account, room);

@@ -7,7 +7,7 @@ import { leaseTime } from "./lease-book.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
 /** What the store told of a subject's limits, with the last lease it was asked for. */
-export interface Told {
+export interface Reported {
   /** A reply of decide.lua, of one unit. */
   readonly reply: readonly number[];
   /** When it had come, in microseconds: times that count from here are told too long, never too short. */
@@ -36,9 +36,14 @@ export function roomOf(group: Group, reply: readonly number[]): number {
  * The limits as a request is told that is paid from a lease: what the store told last, with `held` units that are held here,
  * and less time left by as much as has passed.
  */
-export function tellLimits(group: Group, told: Told, held: number, now: number): LimitState[] {
-  const { reply } = told;
-  const elapsed = Math.max(0, Math.floor(now - told.received));
+export function reportLimits(
+  group: Group,
+  reported: Reported,
+  held: number,
+  now: number,
+): LimitState[] {
+  const { reply } = reported;
+  const elapsed = Math.max(0, Math.floor(now - reported.received));
   const states: LimitState[] = new Array(group.limits.length);
   for (let i = 0; i < group.limits.length; i += 1) {
     const limit = group.limits[i] as CompiledLimit;

@@ -12,17 +12,17 @@ export function onceAborted(signal: AbortSignal, callback: () => void): () => vo
     // Leaving twice must not remove the listener of those who came later.
     if (!callbacks.delete(callback) || callbacks.size > 0) return;
     waiting.delete(signal);
-    signal.removeEventListener("abort", tellAll);
+    signal.removeEventListener("abort", callAll);
   };
 }
 
 function listenTo(signal: AbortSignal): Set<() => void> {
   const callbacks = new Set<() => void>();
   waiting.set(signal, callbacks);
-  signal.addEventListener("abort", tellAll, { once: true });
+  signal.addEventListener("abort", callAll, { once: true });
   return callbacks;
 }
 
-function tellAll({ target }: Event): void {
+function callAll({ target }: Event): void {
   for (const callback of waiting.get(target as AbortSignal) ?? []) callback();
 }

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
-import type { Notices, Tell } from "./outage.ts";
+import type { Log, Notices } from "./outage.ts";
 
 const TELL_AGAIN_MS = 3_600_000;
 
@@ -11,15 +11,15 @@ const REDIRECTION = /^(?:MOVED|ASK) .*/s;
 const MANY_WORDS = 20;
 
 export function createNotices(): Notices {
-  const tellers = new Set<Tell>();
+  const logs = new Set<Log>();
   /** When words were told, by code. */
-  const told = new Map<HeadgateErrorCode, Map<string, number>>();
+  const logged = new Map<HeadgateErrorCode, Map<string, number>>();
 
-  function tell(code: HeadgateErrorCode, message: string, error?: Error): void {
-    if (tellers.size === 0) warn(code, message);
-    for (const teller of tellers) {
+  function log(code: HeadgateErrorCode, message: string, error?: Error): void {
+    if (logs.size === 0) warn(code, message);
+    for (const write of logs) {
       try {
-        teller(code, message, error);
+        write(code, message, error);
       } catch {
         // A log that fails must not fail requests, nor hide what it was told.
         warn(code, message);
@@ -28,25 +28,25 @@ export function createNotices(): Notices {
   }
 
   return {
-    tell,
+    log,
 
-    tellOnce(error) {
+    logOnce(error) {
       // What the server says, and not whose keys it is about.
       const cause = error.cause instanceof Error ? error.cause.message : "";
       const words = cause.replace(REDIRECTION, "");
       const now = performance.now();
-      const before = told.get(error.code) ?? new Map<string, number>();
-      told.set(error.code, before);
+      const before = logged.get(error.code) ?? new Map<string, number>();
+      logged.set(error.code, before);
       for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
       if (before.has(words) || before.size >= MANY_WORDS) return;
       before.set(words, now);
       const what = "limits are decided as onUnavailable says, and breakers go on by themselves";
-      tell(error.code, `${explain(error)}; ${what}`, error);
+      log(error.code, `${explain(error)}; ${what}`, error);
     },
 
-    addTeller(teller) {
-      tellers.add(teller);
-      return () => tellers.delete(teller);
+    addLog(write) {
+      logs.add(write);
+      return () => logs.delete(write);
     },
   };
 }

@@ -82,15 +82,15 @@ export interface StoreUp {
 
 /** What an operator is told: as process warnings, or through those who asked to tell it. */
 export interface Notices {
-  readonly tell: Tell;
+  readonly log: Log;
   /** Tells of an error that no waiting mends; the same words at most once an hour. */
-  tellOnce(error: HeadgateError): void;
+  logOnce(error: HeadgateError): void;
   /** Tells through `tell` in place of process warnings, until the function that is returned is called. */
-  addTeller(tell: Tell): () => void;
+  addLog(log: Log): () => void;
 }
 
 /** Tells the operator something. */
-export type Tell = (code: HeadgateErrorCode, message: string, error?: Error) => void;
+export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
 /** Gives counters room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */
 export interface StoreReturns {

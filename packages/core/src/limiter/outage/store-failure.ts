@@ -16,6 +16,6 @@ export function storeFailure(error: unknown, notices: Notices): HeadgateError {
   const code = codeOf(error);
   if (code === undefined || !NOT_DONE.includes(code)) throw error;
   const reason = error as HeadgateError;
-  if (code !== "HEADGATE_STORE_UNAVAILABLE") notices.tellOnce(reason);
+  if (code !== "HEADGATE_STORE_UNAVAILABLE") notices.logOnce(reason);
   return reason;
 }

@@ -80,6 +80,6 @@ function partOf(receipt: Receipt, counters: readonly Counter[]): Receipt {
 
 /** One reply of several: -1 when one of them was refused its key, 1 when one of them did something. */
 function join(replies: readonly (readonly number[])[]): readonly number[] {
-  const told = replies.map((reply) => reply[1] as number);
-  return [0, told.includes(-1) ? -1 : Math.max(...told)];
+  const numbers = replies.map((reply) => reply[1] as number);
+  return [0, numbers.includes(-1) ? -1 : Math.max(...numbers)];
 }

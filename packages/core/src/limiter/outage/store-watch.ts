@@ -53,11 +53,11 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       late,
       onSilence: () => remote.refresh(downNodes()),
       onProbeFailure(error) {
-        if (!isUnavailable(error)) notices.tellOnce(error);
+        if (!isUnavailable(error)) notices.logOnce(error);
       },
       onDown(reason) {
         storeDown.publish({ node, reason } satisfies StoreDown);
-        notices.tell(
+        notices.log(
           "HEADGATE_STORE_DOWN",
           `${where} is down: ${explain(reason)}; until it answers, limits are decided as onUnavailable says, and breakers go on by themselves`,
           reason,
@@ -65,7 +65,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       },
       onUp(downMs, refused) {
         storeUp.publish({ node, downMs, refused } satisfies StoreUp);
-        notices.tell(
+        notices.log(
           "HEADGATE_STORE_UP",
           `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,
         );

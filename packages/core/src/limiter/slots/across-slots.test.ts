@@ -109,9 +109,9 @@ describe("a decision over two slots", () => {
       await letRun();
       while (held.length > 0) await held.splice(choose(held.length), 1)[0]?.carryOut();
       const decisions = await Promise.all(asked);
-      for (const { degraded, limits: told } of decisions) {
+      for (const { degraded, limits: reported } of decisions) {
         expect(degraded).toBe(false);
-        expect(told).toHaveLength(2);
+        expect(reported).toHaveLength(2);
       }
       const admitted = decisions.filter((decision: Decision) => decision.allowed).length;
       expect(admitted).toBeLessThanOrEqual(1);

@@ -4,24 +4,24 @@ import type { FastifyInstance } from "fastify";
 import { writeNotice } from "./operator-log.ts";
 
 /** Tells the operator what becomes of the stores of some limiters. */
-export interface Teller {
+export interface StoreLog {
   listen(limiters: GuardLimiters): void;
   stop(): void;
 }
 
 /** One for each server: several plugins may run on it, and what happens is told once. */
-const tells = new WeakMap<object, Tell>();
+const logs = new WeakMap<object, Tell>();
 
 /** Tells through the application's log: `error` for what needs an eye on it, `warn` for the rest. */
-export function tellThroughLog(app: FastifyInstance): Teller {
-  const tell = tells.get(app.server) ?? tellOf(app);
-  tells.set(app.server, tell);
+export function logStores(app: FastifyInstance): StoreLog {
+  const log = logs.get(app.server) ?? logOf(app);
+  logs.set(app.server, log);
   const stops: (() => void)[] = [];
   return {
     listen(limiters) {
       for (const limiter of limiters.all) {
         const { watch } = partsOf(limiter);
-        if (watch !== undefined) stops.push(watch.notices.addTeller(tell));
+        if (watch !== undefined) stops.push(watch.notices.addLog(log));
       }
     },
     stop() {
@@ -30,7 +30,7 @@ export function tellThroughLog(app: FastifyInstance): Teller {
   };
 }
 
-function tellOf(app: FastifyInstance): Tell {
+function logOf(app: FastifyInstance): Tell {
   return (code, message, error) => {
     const level = code === "HEADGATE_STORE_UP" ? "warn" : "error";
     writeNotice(app, { level, code, message, error });
