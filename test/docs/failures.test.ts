@@ -38,17 +38,17 @@ describe("what is unavailable and what is misconfigured", () => {
     expect(await codeOf(words)).toBe(code);
   });
 
-  test("every code that a decision is degraded for is told", () => {
+  test("every code that a decision is degraded for is documented", () => {
     const [, after = ""] = section(PAGE, "Counting it").split("A `reason` is");
     const documented = codeIn(after.split("```")[0] ?? "").filter((code) =>
       code.startsWith("HEADGATE_"),
     );
     expect(documented.sort()).toEqual([
       "HEADGATE_BAD_REPLY",
-      "HEADGATE_WRONG_TYPE",
       "HEADGATE_SLOT_UNAVAILABLE",
       "HEADGATE_STORE_MISCONFIGURED",
       "HEADGATE_STORE_UNAVAILABLE",
+      "HEADGATE_WRONG_TYPE",
     ]);
   });
 

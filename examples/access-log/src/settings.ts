@@ -32,7 +32,7 @@ interface Options {
 }
 
 /**
- * Reads the command line and `REDIS_URL`. Undefined when help was asked for, and given through `tell`. Throws a `Failure`,
+ * Reads the command line and `REDIS_URL`. Undefined when help was asked for, and given to `print`. Throws a `Failure`,
  * with exit code 2 for a command line that is wrong in itself.
  */
 export function readSettings(

@@ -222,7 +222,7 @@ function readWindow(window: unknown): Pick<BreakerPolicy, "window" | "size"> {
   return { window: callWindow, size: wholeOf("window.calls", calls, 10_000) };
 }
 
-/** The times of the first openings in a row; those at the end that are equal are told once. */
+/** The times of the first openings in a row; those at the end that are equal are sent once. */
 function readOpenFor(openFor: unknown): number[] {
   if (typeof openFor !== "function") return [timeOf("openFor", openFor)];
   const times = Array.from({ length: STEPS }, (_, i) =>

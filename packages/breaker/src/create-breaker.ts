@@ -22,7 +22,7 @@ import { accessStore } from "./link/store-access.ts";
 import { TargetLink } from "./link/target-link.ts";
 import type { TargetKeys } from "./machine/target.ts";
 
-/** The links of a name on a store: breakers that share it know, and tell, the same. */
+/** The links of a name on a store: breakers that share it know, and report, the same. */
 interface Links {
   of(target: string): TargetLink;
   /** Sends what was collected. */

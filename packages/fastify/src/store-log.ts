@@ -3,16 +3,16 @@ import { partsOf } from "@headgate/core/http";
 import type { FastifyInstance } from "fastify";
 import { writeNotice } from "./operator-log.ts";
 
-/** Tells the operator what becomes of the stores of some limiters. */
+/** Logs what becomes of the stores of some limiters. */
 export interface StoreLog {
   listen(limiters: GuardLimiters): void;
   stop(): void;
 }
 
-/** One for each server: several plugins may run on it, and what happens is told once. */
+/** One for each server: several plugins may run on it, and what happens is logged once. */
 const logs = new WeakMap<object, Tell>();
 
-/** Tells through the application's log: `error` for what needs an eye on it, `warn` for the rest. */
+/** Logs in the application's log: `error` for what needs an eye on it, `warn` for the rest. */
 export function logStores(app: FastifyInstance): StoreLog {
   const log = logs.get(app.server) ?? logOf(app);
   logs.set(app.server, log);

@@ -5,7 +5,7 @@ import type { Settings } from "../breaker-options.ts";
 import type { TargetLink } from "../link/target-link.ts";
 import type { OutcomeCode } from "../machine/window.ts";
 
-/** A call that was let through, in one era of a target: how it ended is told once. */
+/** A call that was let through, in one era of a target: how it ended is reported once. */
 export interface Admission {
   /** Ends it; -1 says nothing of the target. */
   end(outcome: OutcomeCode | -1): Promise<unknown> | undefined;

@@ -31,7 +31,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
   const { slowCallMs } = settings;
   const isTimed = slowCallMs !== Number.POSITIVE_INFINITY;
 
-  /** A call that is not let through now, as everybody is told of it. */
+  /** A call that is not let through now, as it is reported to everybody. */
   function rejected(): RejectedCall {
     const { view } = link;
     return {
@@ -43,7 +43,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     };
   }
 
-  /** Tells how a call ended, and settles it for its caller. */
+  /** Reports how a call ended, and settles it for its caller. */
   function conclude<T extends Result>(
     ending: Ending<T>,
     admission: Admission,
@@ -56,7 +56,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     } finally {
       const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
       const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
-      // Nobody waits until the store has counted it; what fails there is told where it is learned.
+      // Nobody waits until the store has counted it; what fails there is reported where it is learned.
       admission.end(code)?.catch(() => {});
     }
     const isRefused = outcome === 1 && fallback !== undefined && ending.how !== "aborted";

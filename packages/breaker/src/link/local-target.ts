@@ -27,7 +27,7 @@ export interface LocalTarget {
 
 /** `store` is memory of this process, on the clock of the shared one. */
 export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget {
-  /** A clock that tells no time is told of where the store is asked, which is each time before. */
+  /** A clock that gives no time is reported where the store is asked, which is each time before. */
   function run<Call>(step: Step<Call>, call: Call): void {
     store.run(step, call).catch(() => {});
   }

@@ -26,7 +26,7 @@ export interface StoreAccess {
 
 export function accessStore(store: Store, timeoutMs: number): StoreAccess {
   const { remote, now } = store;
-  // Without a waiter: what a call tells of outcomes counts, also when nobody waits for the answer any more.
+  // Without a waiter: the outcomes that a call reports count, also when nobody waits for the answer any more.
   const send = <Call>(step: Step<Call>, call: Call): Promise<readonly number[]> =>
     store.run(step, call);
   if (remote === undefined) {

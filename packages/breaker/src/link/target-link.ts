@@ -34,7 +34,7 @@ export interface LinkContext {
 const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
 
 /**
- * What this process knows of a target, and what it has to tell of it. Outcomes are collected and sent together, and each
+ * What this process knows of a target, and what it has to report of it. Outcomes are collected and sent together, and each
  * contact brings news; a call is let through by what is known, as long as that is fresh.
  */
 export class TargetLink {
@@ -51,7 +51,7 @@ export class TargetLink {
   /** The report under way; there is one at most, where outcomes are collected. */
   #sending: Promise<void> | undefined;
   #asking: Promise<number> | undefined;
-  /** The last contact that told of outcomes. */
+  /** The last contact that reported outcomes. */
   #reporting: Promise<number> | undefined;
   /** The number of the contact by which the view was learned. */
   #learned = 0;
@@ -138,7 +138,7 @@ export class TargetLink {
     await this.#contact(this.#takeAll(), { lease, outcome, asks: false });
   }
 
-  /** Learns how the target is doing, and tells what there is to tell. */
+  /** Learns how the target is doing, and reports what there is to report. */
   async look(): Promise<void> {
     await this.#contact(this.#takeAll(), NO_QUESTION);
   }
@@ -159,7 +159,7 @@ export class TargetLink {
 
   /** Sets the state by hand, for the whole fleet. Rejects as the store does: it is set for this process alone then. */
   async order(kind: number, empties: boolean): Promise<void> {
-    // What happened before the order is told before it: orders and contacts do not wait for each other on the way.
+    // What happened before the order is reported before it: orders and contacts do not wait for each other on the way.
     if (this.#reporting !== undefined) await this.#reporting.catch(() => {});
     if (!this.#outbox.isEmpty) await this.look();
     const { heard, failure } = await this.#contacts.order(kind, empties);
@@ -200,7 +200,7 @@ export class TargetLink {
       do await this.look();
       while (this.#outbox.isDue);
     } catch (error) {
-      // Such as a clock that was given, and tells no time: calls say so too.
+      // Such as a clock that was given, and gives no time: calls say so too.
       warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);
     }
   }
@@ -214,7 +214,7 @@ export class TargetLink {
     return learned;
   }
 
-  /** All that waits to be told. */
+  /** All that waits to be reported. */
   #takeAll(): Report {
     this.#context.unsent.delete(this);
     return this.#outbox.take();

@@ -5,7 +5,7 @@ import type { BreakerState } from "../machine/period.ts";
 import { FORCED_OPEN, OPEN, STATES } from "../machine/period.ts";
 import type { Counts } from "../machine/window.ts";
 
-/** What a contact told of a target. Times are the store's microseconds, as this process reads them. */
+/** What a contact reported of a target. Times are the store's microseconds, as this process reads them. */
 export interface View {
   readonly kind: number;
   /** The period's number; 0 for a target that has no record. */
@@ -16,7 +16,7 @@ export interface View {
   readonly ends: number;
   readonly opened: number;
   readonly degraded: boolean;
-  /** All that was told. */
+  /** All that was reported. */
   readonly reply: readonly number[];
 }
 

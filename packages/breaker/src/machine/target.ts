@@ -4,7 +4,7 @@ import type { Period } from "./period.ts";
 import { absentPeriod, advancePeriod, leftOf } from "./period.ts";
 import type { Counts } from "./window.ts";
 
-/** Integers that are told of a target. */
+/** Integers that report a target. */
 export const NUMBERS = 12;
 
 /** How much work a contact is for the server, as a decision on one counter is 1. */

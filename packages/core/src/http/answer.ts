@@ -11,14 +11,14 @@ const NO_STORE: Header = ["Cache-Control", "no-store"];
 
 const NONE: readonly Header[] = [];
 
-/** `X-RateLimit-*`, to be taken off again where a limiter that tells nothing denies after one that told of room. */
+/** `X-RateLimit-*`, to be taken off again where a limiter that reports nothing denies after one that reported room. */
 const NO_LEGACY: readonly Header[] = [
   ["X-RateLimit-Limit", undefined],
   ["X-RateLimit-Remaining", undefined],
   ["X-RateLimit-Reset", undefined],
 ];
 
-/** Says a request's decisions in HTTP, each as far as its limiter tells of it. `nowMs` is the wall clock. */
+/** Says a request's decisions in HTTP, each as far as its limiter reports it. `nowMs` is the wall clock. */
 export function answerTo(reported: readonly ReportedDecision[], nowMs: number): Verdict {
   const binding = bindingAmong(reported);
   const { decision } = binding;
@@ -79,7 +79,7 @@ function standardHeaders(reported: readonly ReportedDecision[]): readonly Header
   ];
 }
 
-/** A decision that was taken without counting has nothing to tell. */
+/** A decision that was taken without counting has nothing to report. */
 function hasNumbers({ limits }: Decision): boolean {
   return limits.length > 0;
 }

@@ -277,7 +277,7 @@ describe("one request", () => {
     expect(kinds).toEqual(["allowed", "pass"]);
   });
 
-  test("that fails is charged nothing", async () => {
+  test("that fails costs nothing", async () => {
     const limiter = createLimiter({ limits });
     const one = request();
     const failing = guardOf({ limiter, cost: () => Number.NaN });

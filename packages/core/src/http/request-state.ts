@@ -28,7 +28,7 @@ export interface AskedPart {
   reported: ReportedDecision | undefined;
 }
 
-/** A decision, and what its limiter tells of it. */
+/** A decision, and what its limiter reports of it. */
 export interface ReportedDecision {
   readonly decision: Decision;
   readonly headers: Required<HeaderOptions>;
@@ -189,7 +189,7 @@ function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjec
 
 /**
  * The subject under which a request was last counted, by whichever limiter that was, as that limiter's `reset` takes it;
- * undefined when it was not counted. A limiter's own is told by its `of(request)`.
+ * undefined when it was not counted. A limiter's own is reported by its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
   const last = (request as Carrier)[STATE]?.asked.findLast(

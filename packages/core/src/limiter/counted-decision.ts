@@ -7,7 +7,7 @@ import type { CountedPolicy } from "./counted-policy.ts";
 /** How every copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
-/** How it is told that what was taken was not used. */
+/** How it learns that what was taken was not used. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
 /** What is known of a decision when it has been taken. */
@@ -23,7 +23,7 @@ export interface Outcome {
   readonly retryAfterMs?: number;
 }
 
-/** What a decision tells that asked no limit. */
+/** What a decision that asked no limit reports. */
 const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
 function isDegraded(source: DecisionSource): boolean {

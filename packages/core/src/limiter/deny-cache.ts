@@ -37,7 +37,7 @@ interface KnownCounter {
 
 /**
  * Remembers who was denied what, and for how long that will stay so, so that those who keep asking cost no call. It answers
- * the same cost only: a larger one would be told too short a wait.
+ * the same cost only: a larger one would get too short a wait.
  */
 export class DenyCache {
   readonly #counters = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
@@ -152,8 +152,8 @@ function longestWait(numbers: readonly number[]): number {
 }
 
 /**
- * A limit as it is some microseconds after it was told, if nobody was admitted. They count from when the answer had come, so
- * that no wait is told too short.
+ * A limit as it is some microseconds after it was reported, if nobody was admitted. They count from when the answer had come, so
+ * that no wait is reported too short.
  */
 function stateAfter(
   limit: CompiledLimit,

@@ -5,7 +5,7 @@ import type { Moment } from "./store.ts";
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface CounterLimits {
   readonly limits: readonly CompiledLimit[];
-  /** How the Lua twin is told: each one's algorithm and parameters, separated by spaces. */
+  /** As the Lua twin takes them: each one's algorithm and parameters, separated by spaces. */
   readonly description: string;
 }
 

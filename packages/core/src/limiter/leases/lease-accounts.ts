@@ -33,7 +33,7 @@ const MAX_SUBJECT = 48;
 /** It is looked for leases that are over so many times in the time of one at most, however many end at different times. */
 const LOOKS = 64;
 
-/** The leases of a subject, and what the store told with the last one. */
+/** The leases of a subject, and what the store reported with the last one. */
 export interface SubjectAccount extends LeaseAccount {
   readonly counter: SubjectCounter;
   reported: Reported | undefined;
@@ -77,7 +77,7 @@ export class LeaseAccounts {
     accountsOn(store.owner).add(this);
   }
 
-  /** The account of a subject, unless only its key tells. */
+  /** The account of a subject, unless only its key is known. */
   findKnown(subject: string): SubjectAccount | undefined {
     return subject.length > MAX_SUBJECT ? undefined : this.#accounts.get(subject);
   }
@@ -110,7 +110,7 @@ export class LeaseAccounts {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  /** Asks the store for a lease. Nobody waits for it: what the store has to say of it, it tells those who ask for themselves. */
+  /** Asks the store for a lease. Nobody waits for it: what the store has to say of it, it says to those who ask for themselves. */
   ask(account: SubjectAccount, units: number): void {
     account.asking = units;
     this.#follow(this.#ask(account, units).catch(() => lose(account)));

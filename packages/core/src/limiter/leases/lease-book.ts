@@ -36,7 +36,7 @@ export function openAccount(rule: LeaseRule): LeaseAccount {
 
 /**
  * How long a lease lasts: no longer than the fixed windows that were charged, whose limits it would exceed in the next.
- * `resets` are the microseconds until each limit is as if unused, as the store told when it charged.
+ * `resets` are the microseconds until each limit is as if unused, as the store reported when it charged.
  */
 export function leaseTime(
   rule: LeaseRule,
@@ -113,7 +113,7 @@ export function deny(account: LeaseAccount, room: number): void {
   account.size = halfOf(account.size);
 }
 
-/** Notes that the store gave no answer: until it tells something, nothing more is asked for. */
+/** Notes that the store gave no answer: until it answers again, nothing more is asked for. */
 export function lose(account: LeaseAccount): void {
   account.asking = 0;
   account.room = 0;

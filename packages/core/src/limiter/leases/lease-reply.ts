@@ -6,11 +6,11 @@ import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../read-repl
 import { leaseTime } from "./lease-book.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
-/** What the store told of a subject's limits, with the last lease it was asked for. */
+/** What the store reported of a subject's limits, with the last lease it was asked for. */
 export interface Reported {
   /** A reply of decide.lua, of one unit. */
   readonly reply: readonly number[];
-  /** When it had come, in microseconds: times that count from here are told too long, never too short. */
+  /** When it had come, in microseconds: times that count from here are reported too long, never too short. */
   readonly received: number;
 }
 
@@ -33,7 +33,7 @@ export function roomOf(group: Group, reply: readonly number[]): number {
 }
 
 /**
- * The limits as a request is told that is paid from a lease: what the store told last, with `held` units that are held here,
+ * The limits as reported to a request that a lease pays: what the store reported last, with `held` units that are held here,
  * and less time left by as much as has passed.
  */
 export function reportLimits(

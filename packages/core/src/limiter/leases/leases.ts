@@ -15,7 +15,7 @@ export interface LeaseRule {
   readonly max: number;
   /** How long a lease lasts at most. */
   readonly ttl: number;
-  /** A lease takes at most one in so many of the units that remained when the store told last. */
+  /** A lease takes at most one in so many of the units that remained in the store's last report. */
   readonly share: number;
 }
 
@@ -39,7 +39,7 @@ export interface LeaseAccount {
   asking: number;
   /** How many units the next lease takes. */
   size: number;
-  /** Units that remained when the store told last. */
+  /** Units that remained in the store's last report. */
   room: number;
   /** When the store was asked for a request last. */
   asked: number;

@@ -42,7 +42,7 @@ export interface NodeWatchOptions {
   readonly late: () => HeadgateError;
   /** Called each second in which the server that is down says nothing at all. */
   readonly onSilence: () => void;
-  /** Called with what a probe was told; it may be that the server is back, and set up otherwise. */
+  /** Called with why a probe failed; it may be that the server is back, and set up otherwise. */
   readonly onProbeFailure: (error: HeadgateError) => void;
   readonly onDown: (reason: HeadgateError) => void;
   readonly onUp: (downMs: number, refused: number) => void;

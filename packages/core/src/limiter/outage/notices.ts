@@ -12,7 +12,7 @@ const MANY_WORDS = 20;
 
 export function createNotices(): Notices {
   const logs = new Set<Log>();
-  /** When words were told, by code. */
+  /** When words were logged, by code. */
   const logged = new Map<HeadgateErrorCode, Map<string, number>>();
 
   function log(code: HeadgateErrorCode, message: string, error?: Error): void {
@@ -21,7 +21,7 @@ export function createNotices(): Notices {
       try {
         write(code, message, error);
       } catch {
-        // A log that fails must not fail requests, nor hide what it was told.
+        // A log that fails must not fail requests, nor hide what it was to hold.
         warn(code, message);
       }
     }
@@ -57,7 +57,7 @@ export function explain({ message, cause }: HeadgateError): string {
   return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
 }
 
-/** Tells where there is no log. */
+/** Warns where there is no log. */
 export function warn(code: string, message: string): void {
   process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
 }

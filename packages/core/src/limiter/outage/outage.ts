@@ -57,7 +57,7 @@ export interface StoreWatch {
   ): Promise<readonly number[]>;
   /** Why the server of a counter's key is known to be down; undefined when it is not. */
   downReason(counterKey: string): HeadgateError | undefined;
-  /** What the operator is told of this client. */
+  /** What is logged about this client. */
   readonly notices: Notices;
   /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
   use(): () => void;
@@ -80,16 +80,16 @@ export interface StoreUp {
   readonly refused: number;
 }
 
-/** What an operator is told: as process warnings, or through those who asked to tell it. */
+/** What is logged for the operator: as process warnings, or in the logs that were added. */
 export interface Notices {
   readonly log: Log;
-  /** Tells of an error that no waiting mends; the same words at most once an hour. */
+  /** Logs an error that no waiting mends; the same words at most once an hour. */
   logOnce(error: HeadgateError): void;
-  /** Tells through `tell` in place of process warnings, until the function that is returned is called. */
+  /** Writes to `log` in place of process warnings, until the function that is returned is called. */
   addLog(log: Log): () => void;
 }
 
-/** Tells the operator something. */
+/** Logs something for the operator. */
 export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
 /** Gives counters room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */

@@ -11,7 +11,7 @@ const NOT_DONE: readonly string[] = [
   "HEADGATE_BAD_REPLY",
 ];
 
-/** Why the store did not answer; throws every other error. What does not pass by itself is told to the operator. */
+/** Why the store did not answer; throws every other error. What does not pass by itself is logged. */
 export function storeFailure(error: unknown, notices: Notices): HeadgateError {
   const code = codeOf(error);
   if (code === undefined || !NOT_DONE.includes(code)) throw error;
