@@ -33,7 +33,7 @@ interface Trial {
   readonly permit: Permit;
   /** When its lease ends, in microseconds. */
   readonly ends: bigint;
-  /** The process is gone, or so slow that it tells of the call when the lease is over. */
+  /** The process is gone, or so slow that it reports the call when the lease is over. */
   readonly isLost: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface Report {
   readonly kind: number;
 }
 
-/** A call, near what makes a difference after what was told. */
+/** A call, near what makes a difference after what was reported. */
 export function randomCall(random: Random, reported: Report, target: TargetKeys): RandomCall {
   return random.chance(0.06) ? randomOrder(random) : randomContact(random, reported, target);
 }

@@ -206,7 +206,7 @@ function periodOfKind(kind: number): Buffer {
   return bytesOf(kind, PERIOD_WIDTH).fill(7, expires, end);
 }
 
-test("a batch is told with its outcomes in order, or counted, and keeps no more than can count", () => {
+test("a batch is reported with its outcomes in order, or counted, and keeps no more than can count", () => {
   const [ordered, counted] = [callWindow.batch(3), timeWindow.batch(1_000)];
   expect([`${ordered}`, ordered.size, `${counted}`, counted.size]).toEqual(["", 0, "0 0 0", 0]);
   for (let call = 1; call <= 99; call++) {

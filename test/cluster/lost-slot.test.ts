@@ -12,7 +12,7 @@ import { waitUntil } from "../support/wait-until.ts";
 import { connectCluster, currentClusterClients } from "./cluster-clients.ts";
 import { subjectsOf } from "./subjects-of.ts";
 
-/** Little traffic: nothing else tells meanwhile that the server is well. */
+/** Little traffic: nothing else shows meanwhile that the server is well. */
 const PAUSE_MS = 100;
 
 let cluster: RedisCluster;

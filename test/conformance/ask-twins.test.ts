@@ -95,7 +95,7 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
     const [again, againOnRedis] = await run("ask", counters, cost);
     claim(sameNumbers(counters, inMemory, again), () => `then ${again} in memory, ${context()}`);
     claim(sameNumbers(counters, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
-    // Charging is allowed exactly when asking was, and what it leaves is what was told less the cost.
+    // Charging is allowed exactly when asking was, and what it leaves is what was reported less the cost.
     const [charged, chargedOnRedis] = await run("charge", counters, cost);
     const allowed = isAllowed(counters, inMemory);
     claim(isAllowed(counters, charged) === allowed, () => `charging says ${charged}, ${context()}`);
@@ -110,7 +110,7 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   }
 }
 
-/** Whether two replies tell the same; births are random, and their places are left out. */
+/** Whether two replies report the same; generations are random, and their places are left out. */
 function sameNumbers(
   counters: readonly SubjectCounter[],
   a: readonly number[] | undefined,

@@ -18,7 +18,7 @@ const HISTORIES = 1_500;
 const LENGTH = 12;
 
 describeWorlds(12, (world) => {
-  test.each(KINDS)("%s tells an honest wait", async (kind) => {
+  test.each(KINDS)("%s reports an honest wait", async (kind) => {
     let tried = 0;
     await world.run(HISTORIES, async (random) => {
       const size = random.chance(0.5) ? "small" : "wide";
@@ -27,7 +27,7 @@ describeWorlds(12, (world) => {
     expect(tried).toBeGreaterThan(HISTORIES / 20);
   });
 
-  test("several limits tell an honest wait together, and each its own", async () => {
+  test("several limits report an honest wait together, and each its own", async () => {
     let tried = 0;
     await world.run(HISTORIES, async (random) => {
       if (await tryWait(world, random, randomPolicy(random, random.whole(2, 4)))) tried += 1;
@@ -62,7 +62,7 @@ async function tryWait(world: World, random: Random, limits: readonly Limit[]): 
   return keepsItsWord(limiter, subject, cost, time);
 }
 
-/** Whether what is told when a cost is denied turns out to be true; false when it takes longer than the clock goes. */
+/** Whether what is reported when a cost is denied turns out to be true; false when it takes longer than the clock goes. */
 async function keepsItsWord(
   limiter: Limiter,
   subject: SubjectOf,

@@ -2,7 +2,7 @@ import type { Decision, Limit, LimitState } from "@headgate/core";
 import type { Account, Definition } from "./oracle-account.ts";
 import { definitionOf, nameOf } from "./oracle-definition.ts";
 
-/** The longest time that is told, in microseconds: 285 years, a little below 2^53. What takes longer is told as this. */
+/** The longest time that is reported, in microseconds: 285 years, a little below 2^53. What takes longer is reported as this. */
 const LONGEST = 9_007_199_254_740_000n;
 
 /** The subject of each dimension. */

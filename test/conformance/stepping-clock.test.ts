@@ -31,7 +31,7 @@ describeRedisWorld(9, (world) => {
       });
       const cost = random.magnitude(1, Math.min(...limiter.limits.map(({ limit }) => limit)));
       let last: Decision | undefined;
-      /** What is told of the cost directly after an admission: denials are not written, so the store knows no later time. */
+      /** What is reported of the cost directly after an admission: denials are not written, so the store knows no later time. */
       let reported: Decision | undefined;
       for (let step = 0; step < 8; step++) {
         time.advance(nextWait(random, last));

@@ -71,9 +71,9 @@ describe("sizes", () => {
     { what: "1,000 calls", row: 2, window: { calls: 1_000 }, outcomes: 1_000, targets: 128 },
     { what: "10,000 calls", row: 3, window: { calls: 10_000 }, outcomes: 10_000, targets: 16 },
   ])(
-    "what the page tells of $what is measured",
+    "what the page says of $what is measured",
     async ({ row, window, outcomes, targets }, { skip }) => {
-      skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
+      skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
       const bytes = await measure({ window, minimumSuccessRate: 0 }, outcomes, targets);
       expect(bytes / documented(row)).toBeGreaterThan(0.9);
       expect(bytes / documented(row)).toBeLessThan(1.1);
@@ -81,7 +81,7 @@ describe("sizes", () => {
   );
 
   test("and so is the state of one that opened", async ({ skip }) => {
-    skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
+    skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     const bytes = await measure({ minimumCalls: 1 }, 1, 4_096);
     expect(bytes / (documented(0) + documented(4))).toBeGreaterThan(0.9);
     expect(bytes / (documented(0) + documented(4))).toBeLessThan(1.1);

@@ -21,11 +21,11 @@ async function optionsOf(give: (options: object) => unknown): Promise<string[]> 
 describe("the table of options", () => {
   const rows = rowsOf("Options");
 
-  test("tells of all there are, and of no others", async () => {
+  test("lists all there are, and no others", async () => {
     expect(rows.map(([option = ""]) => codeIn(option)[0])).toEqual(await optionsOf(createBreaker));
   });
 
-  test("tells the defaults: a breaker with all of them is the same as one without", () => {
+  test("lists the defaults: a breaker with all of them is the same as one without", () => {
     const documented = rows
       .map(([option = "", value = ""]) => [codeIn(option)[0], /^`([\w".]+)`$/.exec(value)?.[1]])
       .filter(([, value]) => value !== undefined)
@@ -44,7 +44,7 @@ describe("the table of options", () => {
     ).not.toThrow();
   });
 
-  test("and that of run tells of all that run takes", async () => {
+  test("and that of run lists all that run takes", async () => {
     const options = await optionsOf((given) => createBreaker().run(() => 1, given as never));
     expect(rowsOf("Making calls").map(([option = ""]) => codeIn(option)[0])).toEqual(options);
   });

@@ -10,7 +10,7 @@ import { codeIn, page, section, tablesOf } from "./markdown.ts";
 const PAGE = page("docs/when-redis-fails.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
-describe("the tables of channels tell of all there are, and of no others", () => {
+describe("the tables of channels list all there are, and no others", () => {
   test("docs/when-redis-fails.md", () => {
     const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
     const documented = rows.map(([name = "", key = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
@@ -58,7 +58,7 @@ describe("what is unavailable and what is misconfigured", () => {
   });
 });
 
-test("the table of faults names every code that the operator is told while a store fails", () => {
+test("the table of faults names every code that is logged while a store fails", () => {
   const chapters = page("docs/errors.md").text.split(/^## /m).slice(1);
   const documented = chapters.filter((chapter) =>
     /line\s+in\s+the\s+log|error\s+in\s+Fastify's\s+log/.test(chapter),

@@ -26,13 +26,13 @@ async function routeOptionsOf(): Promise<string[]> {
   return optionsOf((options) => app.rateLimit(options));
 }
 
-/** The options that the table under a heading tells of. */
+/** The options that the table under a heading lists. */
 function documented(path: string, heading: string, at: number): string[] {
   const table = tablesOf(section(page(path), heading))[at];
   return table?.rows.flatMap(([option = ""]) => codeIn(option)) ?? [];
 }
 
-describe("the tables of options tell of all there are, and of no others", () => {
+describe("the tables of options list all there are, and no others", () => {
   test("those of both adapters", async () => {
     const shared = documented("README.md", "Options", 0);
     expect(await optionsOf((options) => rateLimit(options))).toEqual(shared);

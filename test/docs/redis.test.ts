@@ -108,8 +108,8 @@ describe("sizes", () => {
       limits: slidingWindow({ limit: 100, window: "1h", buckets: 60 }),
     },
     { what: "a log", row: 4, limits: slidingLog({ limit: 100, window: "1h" }) },
-  ])("what docs/redis.md tells of $what is measured", async ({ row, limits }, { skip }) => {
-    skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
+  ])("what docs/redis.md says of $what is measured", async ({ row, limits }, { skip }) => {
+    skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     await admin.flushall();
     const store = redisStore(admin);
     // So many at once wait for each other; all are to be counted in Redis.

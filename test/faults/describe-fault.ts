@@ -53,7 +53,7 @@ function expectService(fault: Fault, figures: CallerFigures): void {
   if (fault.degrades !== "none") expect(figures.degraded, `${caller}: degraded`).toBeGreaterThan(0);
 }
 
-/** Each change of state is told once, in one place. */
+/** Each change of state is logged once, in one place. */
 function expectLogged({ isOutage }: Fault, { changes, callers }: HeadgateFigures): void {
   expect(changes.downLines).toBe(changes.downs);
   expect(changes.upLines).toBe(changes.ups);

@@ -229,7 +229,7 @@ describe("a decision that fails", () => {
     } finally {
       server.thaw();
     }
-    // The look itself is told as if it had been charged.
+    // The look itself is reported as if it had been charged.
     expect((await patient.peek("u")).remaining).toBe(10_000 - 16 * 64 - 1);
   });
 });

@@ -221,7 +221,7 @@ describe("a user without other permissions", () => {
       await limiter.reset("u");
       await store.run(probe, probeKeyFor("hg:{u}:acl:default:fingerprint"));
     }
-    // What is told once is told again to those who come when everybody has left.
+    // What is logged once is told again to those who come when everybody has left.
     for (const limiter of limiters) await limiter.close();
   }
 

@@ -1,4 +1,3 @@
-import type { Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
 import type { ReplayStore } from "./replay-redis.ts";
 import { openRedis } from "./replay-redis.ts";

@@ -87,7 +87,7 @@ test("no complaint shows the password of a Redis URL", () => {
   );
 });
 
-test("help is told on request, and nothing is run", () => {
+test("help is printed on request, and nothing is run", () => {
   let printed = "";
   const settings = readSettings(["--help"], {}, (text) => {
     printed += text;

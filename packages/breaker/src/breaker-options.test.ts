@@ -294,7 +294,7 @@ describe("an option that nobody reads", () => {
     ["errorFilter", "isFailure"],
     ["timeout", "run(fn, { timeout })"],
     ["fallback", "run(fn, { fallback })"],
-  ])("is told by what it is called here, where it is another breaker's: %s", (option, ours) => {
+  ])("is reported by what it is called here, where it is another breaker's: %s", (option, ours) => {
     expect(make({ [option]: 1 })).toThrow(
       refusal(`createBreaker: unknown option "${option}"; Headgate's way is ${ours}`),
     );

@@ -1,4 +1,4 @@
-import type { GuardLimiters, Tell } from "@headgate/core/http";
+import type { GuardLimiters, Log } from "@headgate/core/http";
 import { partsOf } from "@headgate/core/http";
 import type { FastifyInstance } from "fastify";
 import { writeNotice } from "./operator-log.ts";
@@ -10,7 +10,7 @@ export interface StoreLog {
 }
 
 /** One for each server: several plugins may run on it, and what happens is logged once. */
-const logs = new WeakMap<object, Tell>();
+const logs = new WeakMap<object, Log>();
 
 /** Logs in the application's log: `error` for what needs an eye on it, `warn` for the rest. */
 export function logStores(app: FastifyInstance): StoreLog {
@@ -30,7 +30,7 @@ export function logStores(app: FastifyInstance): StoreLog {
   };
 }
 
-function logOf(app: FastifyInstance): Tell {
+function logOf(app: FastifyInstance): Log {
   return (code, message, error) => {
     const level = code === "HEADGATE_STORE_UP" ? "warn" : "error";
     writeNotice(app, { level, code, message, error });

@@ -102,7 +102,7 @@ describe("what is no answer", () => {
     expect(held).toHaveLength(1);
   });
 
-  test("nor does a clock that tells no time end a process, before anybody is told of it", async () => {
+  test("nor does a clock that gives no time end a process, before anybody is told of it", async () => {
     hearWarnings();
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);

@@ -30,7 +30,7 @@ const outages = LIBRARIES.flatMap((library) =>
   (["killed", "frozen"] as const).map((fault) => ({ library, fault })),
 );
 
-/** What the process was told by warnings, by code, in place of those who would print it. */
+/** What was reported in process warnings, by code, in place of those who would print it. */
 const reported: Record<string, number> = {};
 const printers = process.listeners("warning");
 function note({ code = "" }: NodeJS.ErrnoException): void {

@@ -171,7 +171,7 @@ test("a key of a wrong type is the trouble of its own target, and not of its nei
   expect(snapshots.map(({ failures }) => failures)).toEqual([1, 1, 1]);
 });
 
-describe("what was given up before it was sent is sent all the same, because it tells how calls ended", () => {
+describe("what was given up before it was sent is sent all the same, because it reports how calls ended", () => {
   /** Sixteen scripts of 64 are as many as may be under way: what comes after them waits. */
   const UNDER_WAY = 16 * 64;
 

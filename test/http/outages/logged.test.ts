@@ -9,7 +9,7 @@ const limits = gcra({ limit: 1_000, window: "1h" });
 describeFrameworks(({ serve }) => {
   const redis = useLosableRedis();
 
-  test("each change is told once, with its code and its reason, however many limiters there are", async () => {
+  test("each change is logged once, with its code and its reason, however many limiters there are", async () => {
     const store = await redis.openStore();
     const of = (name: string) => ({ name, limits, store });
     const site = await serve({
@@ -22,7 +22,7 @@ describeFrameworks(({ serve }) => {
       for (const path of ["/a", "/b", "/a"]) await site.ask(path);
       await redis.giveBack();
       // A warning of the process comes a turn of the loop later.
-      await waitUntil("the return is told", 5_000, () =>
+      await waitUntil("the return is logged", 5_000, () =>
         site.warnings.length >= 2 * round ? true : undefined,
       );
       await site.ask("/b");

@@ -188,7 +188,7 @@ describe("a trial call's permit", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("of a call made by run is told by run", async () => {
+  test("of a call made by run is reported by run", async () => {
     const { breaker, pass } = await halfOpen({ probes: 1 });
     let end = (_: string): void => {};
     const running = breaker.run(
@@ -211,7 +211,7 @@ describe("a trial call's permit", () => {
 
   test("of a process that is gone is free a second after probeTimeout", async () => {
     const { breaker, pass } = await halfOpen({ probes: 1 });
-    // Nobody tells how it ended, and this process's timers stand still.
+    // Nobody reports how it ended, and this process's timers stand still.
     await breaker.admit();
     pass(10_999.999);
     expect((await breaker.admit()).allowed).toBe(false);

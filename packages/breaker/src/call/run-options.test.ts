@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
 
-/** Runs a call as a caller without types may; `called` tells whether it was made. */
+/** Runs a call as a caller without types may; `called` says whether it was made. */
 async function run(...parameters: unknown[]) {
   const { breaker } = breakerOnClock();
   const untyped = breaker.run as (...parameters: unknown[]) => Promise<unknown>;

@@ -163,7 +163,7 @@ describe("isFailure", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
   });
 
-  test("can say that a call tells nothing of its target", async () => {
+  test("can say that a call says nothing of its target", async () => {
     const badRequest = new Error("bad request");
     const fallback = vi.fn(() => "cached");
     const { breaker } = breakerOnClock<string>({

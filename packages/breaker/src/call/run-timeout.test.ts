@@ -57,7 +57,7 @@ describe("a call with a timeout", () => {
     await vi.advanceTimersByTimeAsync(5);
     for (const end of ends) end();
     vi.useRealTimers();
-    // Node tells of rejections after the microtasks.
+    // Node reports rejections after the microtasks.
     await new Promise((resolve) => setTimeout(resolve, 5));
     process.off("unhandledRejection", unhandled);
     expect(unhandled).not.toHaveBeenCalled();

@@ -32,7 +32,7 @@ describe("a reply", () => {
   );
 });
 
-test("a snapshot tells the calls of the window, and how long it stays open, rounded up", () => {
+test("a snapshot reports the calls of the window, and how long it stays open, rounded up", () => {
   expect(toSnapshot(readView(OPEN, NOW, true))).toEqual({
     state: "open",
     calls: 20,

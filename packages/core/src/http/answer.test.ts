@@ -238,7 +238,7 @@ describe("a limiter whose headers are hidden", () => {
     });
   });
 
-  test("that denies takes off what another one told of room", async () => {
+  test("that denies takes off what another one reported of room", async () => {
     const shown = await decide(hourly, 1);
     const denial = await decide(burst, 4, 1);
     const verdict = answerEach([shown, true], [denial, false]);

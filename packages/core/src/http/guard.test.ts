@@ -144,7 +144,7 @@ describe("a verdict", () => {
     ]);
   });
 
-  test("tells the reset by the wall clock", async () => {
+  test("reports the reset by the wall clock", async () => {
     const guard = guardOf({ limits, headers: { standard: false, legacyReset: "epoch" } });
     const before = Date.now();
     const verdict = await guard.check(request(), client);

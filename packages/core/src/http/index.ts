@@ -3,7 +3,7 @@ export { fingerprint } from "../key.ts";
 export { partsOf } from "../limiter/limiter.ts";
 export { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
 export { warn } from "../limiter/outage/notices.ts";
-export type { Log as Tell } from "../limiter/outage/outage.ts";
+export type { Log } from "../limiter/outage/outage.ts";
 export type { AddressOption } from "./address-header.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";

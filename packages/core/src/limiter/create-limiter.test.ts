@@ -258,7 +258,7 @@ describe.each<Limit>([
     expect((await limiter.peek("u", { cost: 4 })).allowed).toBe(false);
   });
 
-  test("reset forgets the subject, and tells whether there was anything to forget", async () => {
+  test("reset forgets the subject, and says whether there was anything to forget", async () => {
     const { limiter } = start(limits);
     await limiter.consume("u", { cost: 3 });
     await limiter.consume("v", { cost: 3 });
@@ -282,7 +282,7 @@ describe("several limits", () => {
     expect(remainingOf(decisions[49] as Decision)).toEqual([0, 99, 999]);
   });
 
-  test("a denial tells of each limit whether it alone would have allowed", async () => {
+  test("a denial says of each limit whether it alone would have allowed", async () => {
     const { limiter } = start([
       gcra({ limit: 1, window: "1s" }),
       fixedWindow({ limit: 100, window: "1h" }),

@@ -6,7 +6,7 @@ import type { MemoryTable } from "./memory-table.ts";
 export interface Moment {
   /** Microseconds since the epoch. */
   readonly now: number;
-  /** A number below 2^48 that no earlier call had: the generation of what it creates, which tells a key written anew from the old one. */
+  /** A number below 2^48 that no earlier call had: the generation of what it creates; a key written anew has another one. */
   readonly generation: number;
 }
 

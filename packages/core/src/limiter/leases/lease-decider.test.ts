@@ -140,7 +140,7 @@ describe("a subject that is asked for again at once", () => {
 describe("a peek of nothing beside a lease", () => {
   const limits = fixedWindow({ limit: 1_000, window: "1h" });
 
-  test("tells what is left of all, though the lease has not heard of it", async () => {
+  test("reports what is left of all, though the lease has not heard of it", async () => {
     const { heat, limiter, store, serveAll, consume } = startLeasing({ limits });
     await heat("ann", 8);
     const look = async (): Promise<Decision> => {
@@ -190,7 +190,7 @@ describe("a peek of nothing beside a lease", () => {
     expect((await looking).remaining).toBe(980);
   });
 
-  test("tells of the lease where the store does not answer", async () => {
+  test("reports the lease where the store does not answer", async () => {
     const { heat, limiter, held } = startLeasing({ limits, storeTimeout: "20ms" });
     await heat("ann", 8);
     const { remaining } = await limiter.peek("ann");
@@ -510,7 +510,7 @@ describe("when the store does not answer", () => {
   });
 });
 
-describe("a clock that tells no time ends the process", () => {
+describe("a clock that gives no time ends the process", () => {
   /** As a clock of the application's own may. */
   const breakClock = (store: Store): void => {
     const now = () => {

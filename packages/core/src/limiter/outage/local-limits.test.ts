@@ -27,7 +27,7 @@ function countShare(policy: Policy, share: number) {
     consume: (cost = 1) => decideOn(store, counted, counters, cost, true, "local"),
     async remaining() {
       const { allowed, limits } = await decideOn(store, counted, counters, 1, false, "local");
-      // A peek that is allowed tells what would be left after it.
+      // A peek that is allowed reports what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },
     giveBack: (decision: Decision) => giveBackOn(store, takeReceipts(decision, counted)),

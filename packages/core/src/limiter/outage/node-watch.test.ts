@@ -109,7 +109,7 @@ describe("a silent server", () => {
 
   test.each([
     ["steps back", -3_600_000],
-    ["tells no time", Number.NaN],
+    ["gives no time", Number.NaN],
   ])("is waited for without end, because the process's clock %s", async (_, change) => {
     const { call } = start();
     const one = call();
@@ -282,7 +282,7 @@ describe("a probe", () => {
     expect(events.at(-1)).toMatch(/^up/);
   });
 
-  test("tells why the server does not answer now, which is the reason from then on", async () => {
+  test("says why the server does not answer now, which is the reason from then on", async () => {
     const { call, events, probes, watch } = start();
     call().reject(unavailable);
     await pass(SOON_MS);
@@ -300,7 +300,7 @@ describe("a probe", () => {
     expect(watch.downReason).toBeUndefined();
   });
 
-  test("tells nothing by an error that is not Headgate's", async () => {
+  test("says nothing by an error that is not Headgate's", async () => {
     const { call, events, probes, watch } = start();
     call().reject(unavailable);
     await pass(NEXT_MS);

@@ -53,7 +53,7 @@ async function eachOrder(
 }
 
 describe("a decision over two slots", () => {
-  test("asks both, then charges both, and tells what is left of each", async () => {
+  test("asks both, then charges both, and reports what is left of each", async () => {
     const { store, held } = startCluster();
     const limiter = open(store);
     const asked = limiter.consume(subject);
