@@ -47,12 +47,11 @@ function bindingAmong(reported: readonly ReportedDecision[]): ReportedDecision {
 }
 
 function legacyHeaders(
-  reported: readonly ReportedDecision[],
+  asked: readonly ReportedDecision[],
   binding: ReportedDecision,
   nowMs: number,
 ): readonly Header[] {
-  const shown =
-    reported.length === 1 && showsNumbers(binding) ? reported : reported.filter(showsNumbers);
+  const shown = asked.length === 1 && showsNumbers(binding) ? asked : asked.filter(showsNumbers);
   if (shown.length === 0) return NONE;
   if (!binding.decision.allowed && !shown.includes(binding)) return NO_LEGACY;
   const { decision, headers } = bindingAmong(shown);

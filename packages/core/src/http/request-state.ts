@@ -120,10 +120,7 @@ export function forgetAsked(request: object, part: AskedPart): void {
 
 /** Every decision of a request so far. */
 export function decisionsOf(request: object): readonly ReportedDecision[] {
-  const reported: ReportedDecision[] = [];
-  for (const part of stateOf(request).asked)
-    if (part.reported !== undefined) reported.push(part.reported);
-  return reported;
+  return stateOf(request).asked.flatMap(({ reported }) => reported ?? []);
 }
 
 /** What a request asked of limiters, or of those that count together with them. */
@@ -192,8 +189,6 @@ function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjec
  * undefined when it was not counted. A limiter's own is reported by its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
-  const last = (request as Carrier)[STATE]?.asked.findLast(
-    ({ reported }) => reported !== undefined,
-  );
+  const last = (request as Carrier)[STATE]?.asked.findLast(({ reported }) => reported);
   return last && subjectIn(last.limiter, [last]);
 }

@@ -67,10 +67,7 @@ export class CountedDecision implements Decision {
   }
 
   /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
-  static takeReceipts(
-    decision: CountedDecision,
-    counted: CountedPolicy,
-  ): readonly Receipt[] | false {
+  static take(decision: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
     // What only inherits from a decision, or stands in for one, has no receipts of its own.
     if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
     decision.#taken = decision.#receipts;
@@ -86,7 +83,7 @@ export class CountedDecision implements Decision {
 
 Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPTS, {
   value(this: CountedDecision, counted: CountedPolicy) {
-    return CountedDecision.takeReceipts(this, counted);
+    return CountedDecision.take(this, counted);
   },
 });
 

@@ -16,6 +16,8 @@ const MAX_COUNTERS = 10_000;
 /** So many costs of one subject. */
 const MAX_COSTS = 8;
 
+type States = readonly LimitState[];
+
 /** What the store said when it denied one cost to one counter. Times are of the store's `store.now()`. */
 interface Denial {
   /** The key of the counter that denied. */
@@ -40,17 +42,13 @@ interface KnownCounter {
  * the same cost only: a larger one would get too short a wait.
  */
 export class DenyCache {
-  readonly #counters = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
+  readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
 
   /**
    * What is known of the limits, when a counter is known to deny; undefined when none is. Counters that were not part of the
    * decision which was denied then are not known.
    */
-  find(
-    counters: readonly SubjectCounter[],
-    cost: number,
-    now: number,
-  ): readonly LimitState[] | undefined {
+  find(counters: readonly SubjectCounter[], cost: number, now: number): States | undefined {
     const known: Denial[] = [];
     for (const { key } of counters) {
       const denial = this.#denial(key, cost, now);
@@ -85,42 +83,39 @@ export class DenyCache {
 
   /** A denial that holds now. */
   #denial(key: string, cost: number, now: number): Denial | undefined {
-    const denial = this.#counters.get(key)?.denials.get(cost);
+    const denial = this.#known.get(key)?.denials.get(cost);
     // A clock of the application's own may step back.
     return denial !== undefined && now < denial.until && now >= denial.sent ? denial : undefined;
   }
 
   /** Forgets what is known of counters to which something is given back at this moment. */
   forget(counters: readonly { readonly key: string }[], now: number): void {
-    for (const { key } of counters) this.#counters.set(key, { since: now, denials: new Map() });
+    for (const { key } of counters) this.#known.set(key, { since: now, denials: new Map() });
   }
 
   /** Forgets what is known of counters that were charged another cost at this moment: they may have to wait for longer now. */
   forgetKnown(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
-      if (this.#counters.has(key)) this.#counters.set(key, { since: now, denials: new Map() });
+      if (this.#known.has(key)) this.#known.set(key, { since: now, denials: new Map() });
     }
   }
 
   /** Whether a decision that another counter denied said that this one would have allowed, and nothing happened to it since. */
   #wouldAllow(key: string, { reported, sent }: Denial): boolean {
     const numbers = reported.get(key);
-    const since = this.#counters.get(key)?.since ?? Number.NEGATIVE_INFINITY;
+    const since = this.#known.get(key)?.since ?? Number.NEGATIVE_INFINITY;
     return numbers !== undefined && longestWait(numbers) === 0 && since < sent;
   }
 
   #keep(cost: number, denial: Denial): void {
     const key = denial.of;
-    const known = this.#counters.get(key) ?? {
-      since: Number.NEGATIVE_INFINITY,
-      denials: new Map(),
-    };
+    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: new Map() };
     if (denial.sent <= known.since) return;
     known.denials.delete(cost);
     const [oldest] = known.denials.keys();
     if (known.denials.size >= MAX_COSTS && oldest !== undefined) known.denials.delete(oldest);
     known.denials.set(cost, denial);
-    this.#counters.set(key, known);
+    this.#known.set(key, known);
   }
 }
 
@@ -130,10 +125,7 @@ export function denyCacheOf(owner: object): DenyCache {
 }
 
 /** The part of a reply that is of each counter. */
-function numbersByCounter({
-  counters,
-  reply,
-}: CountersReply): [key: string, numbers: readonly number[]][] {
+function numbersByCounter({ counters, reply }: CountersReply): [string, readonly number[]][] {
   let at = REPLY_HEAD;
   return counters.map(({ key, limits }) => {
     const from = at + COUNTER_HEAD;

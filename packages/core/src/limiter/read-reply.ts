@@ -2,7 +2,6 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
-import type { Counter } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
 import { toMilliseconds } from "../time.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
@@ -26,11 +25,8 @@ export type LimitStates = readonly (LimitState | undefined)[];
 
 /** Those that were asked, in the order of the policy. */
 export function present(states: LimitStates): readonly LimitState[] {
-  return states.includes(undefined) ? states.filter(isPresent) : (states as readonly LimitState[]);
-}
-
-function isPresent(state: LimitState | undefined): state is LimitState {
-  return state !== undefined;
+  if (!states.includes(undefined)) return states as readonly LimitState[];
+  return states.filter((state) => state !== undefined);
 }
 
 /** Reads a reply of decide.lua. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
@@ -94,14 +90,11 @@ export function readState(
 }
 
 /** Throws `HEADGATE_WRONG_TYPE` when a step found something in a key that Headgate did not put there. */
-export function rejectWrongType(
-  reply: readonly number[],
-  counters: readonly Pick<Counter, "key">[],
-): void {
+export function rejectWrongType(reply: readonly number[], of: readonly { key: string }[]): void {
   if (reply[1] !== -1) return;
   throw new HeadgateError(
     "HEADGATE_WRONG_TYPE",
     "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",
-    { cause: { keys: counters.map(({ key }) => key) } },
+    { cause: { keys: of.map(({ key }) => key) } },
   );
 }

@@ -46,14 +46,10 @@ export interface OpenCounter {
 }
 
 /** The state of a counter, brought to the present in place; a fresh one that is not kept yet when there is none. */
-export function openCounter(
-  counter: Counter,
-  memory: MemoryTable,
-  { now, generation }: Moment,
-): OpenCounter {
-  const { limits } = counter;
-  const open =
-    (memory.get(counter.key) as OpenCounter | undefined) ?? freshCounter(limits, now, generation);
+export function openCounter(counter: Counter, memory: MemoryTable, moment: Moment): OpenCounter {
+  const { key, limits } = counter;
+  const open = (memory.get(key) as OpenCounter | undefined) ?? freshCounter(limits, moment);
+  const { now } = moment;
   const { states } = open;
   const elapsed = now - open.stamp;
   for (let i = 0; i < limits.length; i += 1) {
@@ -64,16 +60,9 @@ export function openCounter(
   return open;
 }
 
-function freshCounter(
-  limits: readonly CompiledLimit[],
-  now: number,
-  generation: number,
-): OpenCounter {
-  return {
-    stamp: now,
-    generation,
-    states: limits.map(({ algorithm, quota }) => algorithm.fresh(quota)),
-  };
+function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCounter {
+  const states = limits.map(({ algorithm, quota }) => algorithm.fresh(quota));
+  return { stamp: moment.now, generation: moment.generation, states };
 }
 
 /** Keeps a counter that was given back to. */

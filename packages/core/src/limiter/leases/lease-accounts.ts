@@ -122,12 +122,8 @@ export class LeaseAccounts {
     const { counter } = account;
     const counters = [counter];
     const sent = store.now();
-    const reply = await watch.run(
-      this.#asked,
-      decide,
-      { cost, mode: "charge", units: counters },
-      counter.key,
-    );
+    const call: DecideCall = { cost, mode: "charge", units: counters };
+    const reply = await watch.run(this.#asked, decide, call, counter.key);
     const { allowed, receipt } = readReply(counted, counters, cost, reply);
     const received = store.now();
     account.reported = { reply, received };
@@ -159,7 +155,7 @@ export class LeaseAccounts {
     // At once, on the way on which it came: the store that was late is known to be down.
     // Nobody waits for it, as there is no time within which it is answered.
     const given = store.run(refund, receipt).then(() => denials.forget(units, store.now()));
-    given.catch(noop);
+    given.catch(() => {});
   }
 
   /** What cannot be given back comes back by itself, as all that was charged. */
@@ -170,7 +166,7 @@ export class LeaseAccounts {
   }
 
   #follow(task: Promise<unknown>): void {
-    const ended = task.then(noop, noop);
+    const ended = Promise.allSettled([task]);
     this.#underWay.add(ended);
     void ended.then(() => this.#underWay.delete(ended));
   }
@@ -213,5 +209,3 @@ function accountsOn(owner: object): Set<LeaseAccounts> {
 function nameOf({ subject, key }: SubjectCounter): string {
   return subject.length > MAX_SUBJECT ? key : subject;
 }
-
-function noop(): void {}

@@ -9,7 +9,7 @@ import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
 import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
 import type { Reported } from "./lease-reply.ts";
-import { reportLimits } from "./lease-reply.ts";
+import { limitsFrom } from "./lease-reply.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
 /** What was charged for a decision that a lease paid: its units can go back where they came from. */
@@ -41,7 +41,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     now: number,
     receipts: readonly Receipt[],
   ): Decision {
-    const limits = reportLimits(account.counter.group, account.reported as Reported, left, now);
+    const limits = limitsFrom(account.counter.group, account.reported as Reported, left, now);
     return new CountedDecision(counted, {
       allowed: true,
       limits,

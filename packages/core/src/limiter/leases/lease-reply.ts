@@ -8,7 +8,7 @@ import type { Lease, LeaseRule } from "./leases.ts";
 
 /** What the store reported of a subject's limits, with the last lease it was asked for. */
 export interface Reported {
-  /** A reply of decide.lua, of one unit. */
+  /** A reply of decide.lua, of one counter. */
   readonly reply: readonly number[];
   /** When it had come, in microseconds: times that count from here are reported too long, never too short. */
   readonly received: number;
@@ -36,14 +36,8 @@ export function roomOf(group: Group, reply: readonly number[]): number {
  * The limits as reported to a request that a lease pays: what the store reported last, with `held` units that are held here,
  * and less time left by as much as has passed.
  */
-export function reportLimits(
-  group: Group,
-  reported: Reported,
-  held: number,
-  now: number,
-): LimitState[] {
-  const { reply } = reported;
-  const elapsed = Math.max(0, Math.floor(now - reported.received));
+export function limitsFrom(group: Group, last: Reported, held: number, now: number): LimitState[] {
+  const elapsed = Math.max(0, Math.floor(now - last.received));
   const states: LimitState[] = new Array(group.limits.length);
   for (let i = 0; i < group.limits.length; i += 1) {
     const limit = group.limits[i] as CompiledLimit;
@@ -51,9 +45,9 @@ export function reportLimits(
     states[group.positions[i] as number] = readState(
       limit,
       0,
-      Math.min(limit.limit, (reply[at + 1] as number) + held),
-      left(reply[at + 2] as number, elapsed),
-      left(reply[at + 3] as number, elapsed),
+      Math.min(limit.limit, (last.reply[at + 1] as number) + held),
+      left(last.reply[at + 2] as number, elapsed),
+      left(last.reply[at + 3] as number, elapsed),
     );
   }
   return states;

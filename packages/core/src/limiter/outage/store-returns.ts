@@ -72,9 +72,7 @@ export function createStoreReturns(
 /** What a receipt says of some of its counters. */
 function partOf(receipt: Receipt, counters: readonly Counter[]): Receipt {
   if (counters.length === receipt.units.length) return receipt;
-  const births = counters.map(
-    (counter) => receipt.births[receipt.units.indexOf(counter)] as number,
-  );
+  const births = counters.map((one) => receipt.births[receipt.units.indexOf(one)] as number);
   return { ...receipt, units: counters, births };
 }
 

@@ -53,15 +53,13 @@ export class AcrossSlots {
   }
 
   async #decide(mode: DecideMode): Promise<Answer> {
-    const asked = await Promise.all(this.#slots.map((counters) => this.#ask(counters, "ask")));
+    const asked = await Promise.all(this.#slots.map((some) => this.#ask(some, "ask")));
     if (asked.some(({ allowed }) => !allowed)) return denied(asked, asked);
     // A cost of 0 only looks: the first round has the answer.
     if (this.#cost === 0) return allowedBy(asked, []);
     // When it is over, nobody hears the answer.
     if (this.#isOver) return denied(asked, []);
-    const settled = await Promise.allSettled(
-      this.#slots.map((counters) => this.#ask(counters, mode)),
-    );
+    const settled = await Promise.allSettled(this.#slots.map((some) => this.#ask(some, mode)));
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const receipts =
       mode === "charge"
