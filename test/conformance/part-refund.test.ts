@@ -49,7 +49,7 @@ async function compare(
   const counters = countersOf(counted, "somebody");
   const open: { left: number; readonly receipts: readonly Receipt[] }[] = [];
 
-  /** The numbers of a decision without its births, which are the same in both stores. */
+  /** The numbers of a decision without its generations, which are the same in both stores. */
   async function ask(mode: DecideMode, cost: number) {
     const replies = await Promise.all(
       stores.map((store) => store.run(decide, { cost, mode, units: counters })),

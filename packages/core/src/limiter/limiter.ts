@@ -44,7 +44,7 @@ export interface Limiter<Dimension extends string = string> {
   readonly limits: readonly LimitDescription[];
 
   /**
-   * Asks for admission and charges it, if every limit allows; a denial charges nothing and is a value. Answers within
+   * Asks for admission and charges it, if every limit allows; a denial costs nothing, and is a value. Answers within
    * `storeTimeout`: when the store could not, the decision is `degraded`, taken as `onUnavailable` says.
    * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`.
    */
