@@ -96,7 +96,7 @@ describe("what is no answer", () => {
       "HEADGATE_INVALID_OPTION: Headgate: outcomes were not counted: HeadgateError: clock must return milliseconds",
     );
     expect(heard).toEqual([]);
-    // And the next time it is sent as ever.
+    // And the next time it is sent as usual.
     await breaker.record("failure");
     await pass(250);
     expect(held).toHaveLength(1);
