@@ -115,12 +115,12 @@ describe.each([
       expect(refused.status).toBe(503);
       expect(["1", "2"]).toContain(refused.headers.get("retry-after"));
       await fetch(`${upstream}/work`, { method: "PUT" });
-      // Two trial calls, then it is closed. Each change is told, in the order of the states' diagram.
-      const told = async () => {
+      // Two trial calls, then it is closed. Each change is reported, in the order of the states' diagram.
+      const reported = async () => {
         await price();
         return [...printed.join("\n").matchAll(/\bto"?: ?["']([\w-]+)/g)].map(([, to]) => to);
       };
-      await expect.poll(told, { timeout: 10_000 }).toEqual(["open", "half-open", "closed"]);
+      await expect.poll(reported, { timeout: 10_000 }).toEqual(["open", "half-open", "closed"]);
       expect(await price()).toEqual({ price: 3 });
     };
     await withServer(`${example}/server.mjs`, run, environment);

@@ -1,4 +1,4 @@
-// The service that fastify-upstream and express-upstream ask: it tells prices, and fails when it is told to. Yours is somebody else's.
+// The service that fastify-upstream and express-upstream ask: it answers prices, and fails when asked to. Yours is somebody else's.
 
 import { once } from "node:events";
 import { createServer } from "node:http";

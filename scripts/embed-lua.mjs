@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 /** Where scripts are, and where their type is from there. */
 const PLACES = [
   ["packages/core/src/store", "../algorithms/algorithm.ts"],
-  ["packages/breaker/src/machine", "@headgate/core/floors"],
+  ["packages/breaker/src/machine", "@headgate/core/internal"],
 ];
 
 /** A script says what it Returns; what is only included does not. */

@@ -17,7 +17,7 @@ app.use(
       gcra({ limit: 5, window: "1s", per: "ip" }),
       slidingLog({ limit: 12, window: "1h", per: "tenant" }),
     ],
-    // Yours would come from a token that has been verified. Who names no tenant is told so, with 400.
+    // Yours would come from a token that has been verified. A request that names no tenant gets 400.
     key: { tenant: (req) => req.get("x-tenant") },
     missing: "reject",
   }),

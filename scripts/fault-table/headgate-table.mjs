@@ -30,7 +30,7 @@ export function formatHeadgateTable(results) {
     "The client's own delay is from healing to its reconnection. Charged in vain: units that Redis holds for calls that were given up.",
     `${results[0].ranOn}; ${rounds.length} rounds, ${asked.toLocaleString("en-US")} questions, seeds ${Math.min(...seeds)} to ${Math.max(...seeds)}.`,
     `Times are without those in which the event loop stood still on this busy machine: ${(share * 100).toFixed(0)} % of the time, ${stall.toFixed(0)} ms at the longest. With them the longest answer took ${raw.toFixed(0)} ms.`,
-    `State changes told: ${told}, each once.`,
+    `State changes logged: ${told}, each once.`,
   ];
   return `${formatTable(HEAD, results.map(formatRow))}\n\n${listFaults(results)}\n\n${notes.join("\n")}`;
 }

@@ -33,7 +33,7 @@ interface Trial {
   readonly permit: Permit;
   /** When its lease ends, in microseconds. */
   readonly ends: bigint;
-  /** The process is gone, or so slow that it tells of the call when the lease is over. */
+  /** The process is gone, or so slow that it reports the call when the lease is over. */
   readonly isLost: boolean;
 }
 
@@ -87,9 +87,9 @@ async function tryOut(
   for (;;) {
     const over = trials.filter(({ ends }) => ends <= time.now);
     trials = trials.filter(({ ends }) => ends > time.now);
-    const told = over.filter(() => random.chance(0.5));
-    late += told.length;
-    await Promise.all(told.map(({ permit }) => permit.record("failure")));
+    const reported = over.filter(() => random.chance(0.5));
+    late += reported.length;
+    await Promise.all(reported.map(({ permit }) => permit.record("failure")));
 
     const asked = breakers.flatMap((breaker) =>
       Array.from({ length: random.whole(0, probes) }, () => breaker.admit()),

@@ -71,9 +71,11 @@ async function compare(
     if (random.chance(0.2)) failing = random.fraction();
     // Whatever comes, it goes on counting; by hand, as long as it is contacted once in six days.
     if (step === 0 || wait > 500_000_000_000n) await breaker.metricsOnly();
-    const told = Array.from({ length: randomNumber(random) }, () => randomCalled(random, failing));
-    await Promise.all(told.map((called) => record(called)));
-    for (const called of told) oracle.add(called, time.now);
+    const reported = Array.from({ length: randomNumber(random) }, () =>
+      randomCalled(random, failing),
+    );
+    await Promise.all(reported.map((called) => record(called)));
+    for (const called of reported) oracle.add(called, time.now);
     claimCounts(
       await breaker.snapshot(),
       oracle.counts(time.now),

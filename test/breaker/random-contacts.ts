@@ -1,4 +1,4 @@
-import type { Step } from "@headgate/core/floors";
+import type { Step } from "@headgate/core/internal";
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
 import type { Contact } from "../../packages/breaker/src/machine/contact.ts";
 import { contact } from "../../packages/breaker/src/machine/contact.ts";
@@ -21,27 +21,27 @@ export interface RandomCall {
 }
 
 /** What replies told, the numbers of periods and leases as they came. */
-export interface Told {
+export interface Report {
   readonly periods: readonly number[];
   readonly leases: readonly number[];
   readonly kind: number;
 }
 
-/** A call, near what makes a difference after what was told. */
-export function randomCall(random: Random, told: Told, target: TargetKeys): RandomCall {
-  return random.chance(0.06) ? randomOrder(random) : randomContact(random, told, target);
+/** A call, near what makes a difference after what was reported. */
+export function randomCall(random: Random, reported: Report, target: TargetKeys): RandomCall {
+  return random.chance(0.06) ? randomOrder(random) : randomContact(random, reported, target);
 }
 
-function randomContact(random: Random, told: Told, { policy }: TargetKeys): RandomCall {
-  const isTrying = told.kind === HALF_OPEN;
+function randomContact(random: Random, reported: Report, { policy }: TargetKeys): RandomCall {
+  const isTrying = reported.kind === HALF_OPEN;
   const admitted = random.pick([
     -1,
     0,
-    told.periods.at(-1) ?? 0,
-    random.pick([0, ...told.periods]),
+    reported.periods.at(-1) ?? 0,
+    random.pick([0, ...reported.periods]),
   ]);
   const lease = random.chance(isTrying ? 0.5 : 0.1)
-    ? random.pick([told.leases.at(-1) ?? 1, random.pick([1, ...told.leases.slice(-6)])])
+    ? random.pick([reported.leases.at(-1) ?? 1, random.pick([1, ...reported.leases.slice(-6)])])
     : 0;
   const call = {
     outcomes: random.chance(isTrying ? 0.2 : 0.6) ? randomBatch(random, policy) : undefined,

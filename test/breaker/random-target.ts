@@ -4,7 +4,7 @@ import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
 import { claim } from "../conformance/claim.ts";
 import type { Random } from "../conformance/random.ts";
 import { randomBreaker } from "./random-breaker.ts";
-import type { Told } from "./random-contacts.ts";
+import type { Report } from "./random-contacts.ts";
 
 /** Places in the reply of a contact, behind the clock. */
 const KIND = 1;
@@ -30,7 +30,7 @@ export class RandomTarget {
   /** By each of the policies with which it is contacted. */
   readonly #keys: readonly KeysOfPlaces[];
   readonly names = [new Names(), new Names()] as const;
-  told: Told = { periods: [], leases: [], kind: 0 };
+  reported: Report = { periods: [], leases: [], kind: 0 };
   #left = 0n;
 
   constructor(name: string, policies: readonly BreakerPolicy[]) {
@@ -68,8 +68,8 @@ export class RandomTarget {
       () => `${one} and ${other}: ${explain()}`,
     );
     const [period, answer] = [one[PERIOD] as number, one[ANSWER] as number];
-    const { periods, leases } = this.told;
-    this.told = {
+    const { periods, leases } = this.reported;
+    this.reported = {
       kind: one[KIND] as number,
       periods: periods.includes(period) ? periods : [...periods, period],
       leases: answer > 0 ? [...leases, answer] : leases,

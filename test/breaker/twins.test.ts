@@ -1,6 +1,6 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { MemoryTable, Step, Store } from "@headgate/core/floors";
+import type { MemoryTable, Step, Store } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -92,13 +92,13 @@ test("several calls of a script at once are as many calls one after the other", 
         );
         const calls = drawn.flat().filter(({ call }) => call.step === drawn[0]?.[0]?.call.step);
         // What each store calls periods and leases is read before either has learned of others.
-        const [told, toldAlone] = [await tellAll(calls, 0), await tellAll(calls, 1)];
-        const together = await runTogether(random, time, told);
-        for (const run of runsOf(told)) {
+        const [reported, reportedAlone] = [await reportAll(calls, 0), await reportAll(calls, 1)];
+        const together = await runTogether(random, time, reported);
+        for (const run of runsOf(reported)) {
           seen.add(`${Math.min(run.length, 3)} of ${new Set(run.map(({ keys }) => keys[0])).size}`);
         }
         for (const [i, { target, call }] of calls.entries()) {
-          const alone = (await toldAlone[i]?.runAlone(store)) ?? [];
+          const alone = (await reportedAlone[i]?.runAlone(store)) ?? [];
           const explain = () => `${call.text}, ${i + 1} of ${calls.length} at ${time.now}`;
           target.learn([together[i] ?? [], alone], explain);
         }
@@ -118,19 +118,19 @@ const CALLS_WINDOW = { window: { calls: 3 } };
 
 test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
   "what begins with a call that has the random number %i is told apart by 6 bytes that are not zero",
-  async (birth) => {
-    const target = targetOf(`birth-${birth}`, TIME_WINDOW);
+  async (generation) => {
+    const target = targetOf(`birth-${generation}`, TIME_WINDOW);
     const now = 1_800_000_000_000_000;
     const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
     const keys = order.keys(call);
-    const args = [...keys, `${now}`, birth, 1, ...order.parameters(call)];
-    const told = (await redis.eval(order.script.source, keys.length, ...args)) as number[];
-    const twin = order.twin(call, tableOfCopies(), { now, birth });
+    const args = [...keys, `${now}`, generation, 1, ...order.parameters(call)];
+    const reported = (await redis.eval(order.script.source, keys.length, ...args)) as number[];
+    const twin = order.twin(call, tableOfCopies(), { now, generation });
     const kept = await redisStore(redis, { clock: () => now / 1_000 }).run(contact, {
       ...{ target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: false },
     });
-    expect(twin).toEqual(told);
-    expect(kept.slice(0, 3)).toEqual(told.slice(0, 3));
+    expect(twin).toEqual(reported);
+    expect(kept.slice(0, 3)).toEqual(reported.slice(0, 3));
     expect(kept[2]).toBeGreaterThan(0);
     expect(kept[2]).toBeLessThan(2 ** 48);
   },
@@ -172,12 +172,12 @@ test.each([
 });
 
 test.each(["periodKey", "windowKey"] as const)(
-  "a foreign %s is told, and left as it is",
+  "a %s of a wrong type is reported, and left as it is",
   async (key) => {
-    const target = targetOf(`foreign-${key}`, TIME_WINDOW);
+    const target = targetOf(`wrong-type-${key}`, TIME_WINDOW);
     const outcomes = target.policy.window.batch(target.policy.size);
     outcomes.add(1);
-    await redis.lpush(target[key], "foreign");
+    await redis.lpush(target[key], "a list");
     const call = { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: true };
     const now = 1_800_000_000_000;
     const { run } = redisStore(redis, { clock: () => now });
@@ -187,7 +187,7 @@ test.each(["periodKey", "windowKey"] as const)(
       nothing,
     );
     expect(await redis.keys(`${target.periodKey}*`)).toEqual([target[key]]);
-    expect(await redis.lrange(target[key], 0, -1)).toEqual(["foreign"]);
+    expect(await redis.lrange(target[key], 0, -1)).toEqual(["a list"]);
   },
 );
 
@@ -206,7 +206,7 @@ function periodOfKind(kind: number): Buffer {
   return bytesOf(kind, PERIOD_WIDTH).fill(7, expires, end);
 }
 
-test("a batch is told with its outcomes in order, or counted, and keeps no more than can count", () => {
+test("a batch is reported with its outcomes in order, or counted, and keeps no more than can count", () => {
   const [ordered, counted] = [callWindow.batch(3), timeWindow.batch(1_000)];
   expect([`${ordered}`, ordered.size, `${counted}`, counted.size]).toEqual(["", 0, "0 0 0", 0]);
   for (let call = 1; call <= 99; call++) {
@@ -230,7 +230,7 @@ interface Drawn {
 function drawRepeated(random: Random, targets: readonly RandomTarget[]): Drawn[] {
   const target = random.pick(targets);
   const keys = target.keys(random);
-  const call = randomCall(random, target.told, keys[0]);
+  const call = randomCall(random, target.reported, keys[0]);
   const drawn = [{ target, keys, call }];
   while (random.chance(0.3)) {
     const other = random.pick(targets);
@@ -241,7 +241,7 @@ function drawRepeated(random: Random, targets: readonly RandomTarget[]): Drawn[]
 }
 
 /** What a script is told of a call. */
-interface ToldCall {
+interface ReportedCall {
   readonly script: string;
   readonly keys: readonly string[];
   readonly parameters: readonly (string | number)[];
@@ -250,10 +250,10 @@ interface ToldCall {
 }
 
 /** What the script is told of calls, each in a place of its target. */
-async function tellAll(calls: readonly Drawn[], place: 0 | 1): Promise<ToldCall[]> {
-  const told: ToldCall[] = [];
+async function reportAll(calls: readonly Drawn[], place: 0 | 1): Promise<ReportedCall[]> {
+  const reported: ReportedCall[] = [];
   const collect: Run = async (step, call) => {
-    told.push({
+    reported.push({
       script: step.script.source,
       keys: step.keys(call),
       parameters: step.parameters(call),
@@ -265,12 +265,12 @@ async function tellAll(calls: readonly Drawn[], place: 0 | 1): Promise<ToldCall[
   for (const { target, keys, call } of calls) {
     await call.run(collect, keys[place], target.names[place].idOf);
   }
-  return told;
+  return reported;
 }
 
 /** Calls that follow each other with equal arguments. */
-function runsOf(calls: readonly ToldCall[]): ToldCall[][] {
-  const runs: ToldCall[][] = [];
+function runsOf(calls: readonly ReportedCall[]): ReportedCall[][] {
+  const runs: ReportedCall[][] = [];
   for (const call of calls) {
     const run = runs.at(-1);
     if (`${run?.[0]?.parameters}` === `${call.parameters}`) run?.push(call);
@@ -283,13 +283,13 @@ function runsOf(calls: readonly ToldCall[]): ToldCall[][] {
 async function runTogether(
   random: Random,
   time: MicroClock,
-  calls: readonly ToldCall[],
+  calls: readonly ReportedCall[],
 ): Promise<readonly (readonly number[])[]> {
   const keys = calls.flatMap((call) => call.keys);
-  const birth = random.whole(0, 2 ** 48 - 1);
+  const generation = random.whole(0, 2 ** 48 - 1);
   const args = runsOf(calls).flatMap((run) => [run.length, ...(run[0]?.parameters ?? [])]);
   const script = calls[0]?.script ?? "";
-  const reply = await redis.eval(script, keys.length, ...keys, `${time.now}`, birth, ...args);
+  const reply = await redis.eval(script, keys.length, ...keys, `${time.now}`, generation, ...args);
   const [clock, ...integers] = reply as [number, ...number[]];
   const replies = calls.map(({ replySize }) => [clock, ...integers.splice(0, replySize)]);
   expect(integers).toEqual([]);
@@ -299,10 +299,10 @@ async function runTogether(
 /** Runs twins on a table that hands out copies, as Redis does, and on a clock that a store in memory would not follow. */
 function keepInTable(time: MicroClock): Run {
   const table = tableOfCopies();
-  let birth = 0;
+  let generation = 0;
   return async (step, call) => {
-    birth += 1;
-    return step.twin(call, table, { now: Number(time.now), birth });
+    generation += 1;
+    return step.twin(call, table, { now: Number(time.now), generation });
   };
 }
 
@@ -330,13 +330,13 @@ async function compare(
     time.advance(randomWait(random, target.moments));
     if (random.chance(stepsBack)) time.now -= randomStepBack(random, time.now);
     const keys = target.keys(random);
-    const call = randomCall(random, target.told, keys[0]);
+    const call = randomCall(random, target.reported, keys[0]);
     const twin = await call.run(runTwin, keys[0], names[0].idOf);
     const script = await call.run(runScript, keys[1], names[1].idOf);
     target.learn(
       [twin, script],
       () => `${call.text} at ${time.now}, ${keys[0].policy.description}`,
     );
-    seen.add(target.told.kind);
+    seen.add(target.reported.kind);
   }
 }

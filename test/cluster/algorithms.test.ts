@@ -59,7 +59,7 @@ describe.each(clusterClientNames)("on a cluster, through %s", (library) => {
         for (const { owner, decision } of admitted.slice(0, LIMIT / 2)) {
           expect(await owner.refund(decision)).toBe(true);
         }
-        // A look tells what would be left once its cost were charged. What drained before it was given back is not given twice.
+        // A look reports what would be left once its cost were charged. What drained before it was given back is not given twice.
         const drained = limit.algorithm === "gcra" || limit.algorithm === "tokenBucket" ? 1 : 0;
         expect((await first?.peek(subject))?.remaining).toBe(LIMIT / 2 - 1 - drained);
         expect(await first?.reset(subject)).toBe(true);

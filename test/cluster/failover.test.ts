@@ -1,6 +1,7 @@
 import { afterEach, test } from "vitest";
+import type { ClusterNode } from "../support/cluster-nodes.ts";
 import { lostPrimaries } from "../support/lost-primaries.ts";
-import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { connectCluster, currentClusterClients } from "./cluster-clients.ts";
 import { outlastFailover } from "./outlast-failover.ts";
@@ -21,7 +22,7 @@ test.each(lostPrimaries(currentClusterClients))(
     const subjects = await subjectsOf(started, primary, 4);
     const others = await subjectsOf(started, other, 2);
     const slot = await started.slotOf(subjects[0] as string);
-    const { since, told } = await outlastFailover({
+    const { since, reported } = await outlastFailover({
       client,
       subjects,
       others,
@@ -35,7 +36,7 @@ test.each(lostPrimaries(currentClusterClients))(
     const ofOthers = since.filter(({ subject }) => others.includes(subject));
     const degraded = ofOthers.filter(({ decision }) => decision.degraded).length;
     console.log(
-      `${library}, ${fault}: ${told}; other node's subjects degraded ${degraded} of ${ofOthers.length}`,
+      `${library}, ${fault}: ${reported}; other node's subjects degraded ${degraded} of ${ofOthers.length}`,
     );
   },
 );

@@ -5,13 +5,14 @@ import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { degradedDuring } from "../redis/degraded-decisions.ts";
-import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
+import type { ClusterNode } from "../support/cluster-nodes.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { connectCluster, currentClusterClients } from "./cluster-clients.ts";
 import { subjectsOf } from "./subjects-of.ts";
 
-/** Little traffic: nothing else tells meanwhile that the server is well. */
+/** Little traffic: nothing else shows meanwhile that the server is well. */
 const PAUSE_MS = 100;
 
 let cluster: RedisCluster;

@@ -19,7 +19,8 @@ import { watchWarnings } from "../http/support/warnings.ts";
 import { connect } from "../redis/clients.ts";
 import { readCommandStats, resetCommandStats } from "../redis/command-stats.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
-import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
+import type { ClusterNode } from "../support/cluster-nodes.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

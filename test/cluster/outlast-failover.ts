@@ -29,7 +29,7 @@ export interface Outlasted {
   /** Asked from the loss on. */
   readonly since: readonly Asked[];
   /** In words: the times of the failover and of the answers. */
-  readonly told: string;
+  readonly reported: string;
 }
 
 /** Loses a primary under load: answers come in time, no more than the bound is admitted, and the store decides again. */
@@ -66,8 +66,8 @@ export async function outlastFailover(failover: FailoverOfSubjects): Promise<Out
     expect(admittedBy(asked, "store")).toBeLessThanOrEqual(2 * LIMIT);
     expect(admittedBy(asked, "local")).toBeLessThanOrEqual(LIMIT);
   }
-  const told =
+  const reported =
     `taken over after ${(takenOverAt - lostAt).toFixed(0)} ms, undegraded ${(backAt - takenOverAt).toFixed(0)} ms later; ` +
     `longest answer ${percentile(since, 1).toFixed(0)} ms, half of ${since.length} within ${percentile(since, 0.5).toFixed(2)} ms`;
-  return { before, since, told };
+  return { before, since, reported };
 }

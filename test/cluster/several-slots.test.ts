@@ -161,7 +161,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
     const loose = slidingLog({ limit: 9, window: "1h", per: "user", name: "loose" });
     const third = gcra({ limit: 5, window: "1m", per: "route", name: "third" });
 
-    test("is denied with every limit told, and charged nowhere", async () => {
+    test("is denied with every limit reported, and charged nowhere", async () => {
       const one = await limiter(library, "complete", [loose, tight, third]);
       const who = await subjects();
       await one.consume(who);
@@ -180,7 +180,7 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       expect(look.limits[0]?.remaining).toBe(9 - 2 - 1);
     });
 
-    test("tells honest waits: one millisecond less is denied", async () => {
+    test("reports honest waits: one millisecond less is denied", async () => {
       clock = 1_900_000_000_000;
       const one = await limiter(library, "honest", [loose, tight, third], { denyCache: false });
       const who = await subjects();

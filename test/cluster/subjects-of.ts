@@ -1,4 +1,5 @@
-import type { ClusterNode, RedisCluster } from "../support/redis-cluster.ts";
+import type { ClusterNode } from "../support/cluster-nodes.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
 
 let last = 0;
 

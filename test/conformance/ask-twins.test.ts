@@ -3,9 +3,9 @@ import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
-import type { GroupUnit } from "../../packages/core/src/limiter/units.ts";
-import { unitsOf } from "../../packages/core/src/limiter/units.ts";
+import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
+import { countersOf } from "../../packages/core/src/limiter/counters.ts";
 import type { DecideMode } from "../../packages/core/src/store/decide.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
 import { claim } from "./claim.ts";
@@ -23,7 +23,7 @@ import { randomStart, randomSubjects } from "./random-steps.ts";
 const HISTORIES = 150 * SCALE;
 const LENGTH = 20;
 
-/** Numbers of a reply before those of the units, which is the clock; and of a limit. */
+/** Numbers of a reply before those of the counters, which is the clock; and of a limit. */
 const HEAD = 1;
 const LIMIT_NUMBERS = 4;
 
@@ -58,16 +58,16 @@ test("to ask makes no key, and touches none", async () => {
   const time = new MicroClock(1_800_000_000_000_000n);
   const store = redisStore(redis, { clock: time.clock, prefix: "asked" });
   const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];
-  const counters = compileCounters("untouched", limits, store);
-  const units = unitsOf(counters, "u");
+  const counted = compileCountedPolicy("untouched", limits, store);
+  const counters = countersOf(counted, "u");
   const keys = () => redis.keys("asked:*");
-  await store.run(decide, { cost: 1, mode: "ask", units });
+  await store.run(decide, { cost: 1, mode: "ask", units: counters });
   expect(await keys()).toEqual([]);
-  await store.run(decide, { cost: 1, mode: "charge", units });
+  await store.run(decide, { cost: 1, mode: "charge", units: counters });
   const dumps = async () => Promise.all((await keys()).toSorted().map((key) => redis.dump(key)));
   const before = await dumps();
   time.advance(1_000_000n);
-  await store.run(decide, { cost: 1, mode: "ask", units });
+  await store.run(decide, { cost: 1, mode: "ask", units: counters });
   expect(before).toHaveLength(2);
   expect(await dumps()).toEqual(before);
 });
@@ -76,55 +76,55 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   const time = new MicroClock(randomStart(random));
   const memory = memoryStore({ clock: time.clock });
   const stores = [memory, redisStore(redis, { clock: time.clock })] as const;
-  const counters = compileCounters(name, limits, memory);
+  const counted = compileCountedPolicy(name, limits, memory);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
-  const run = (mode: DecideMode, units: readonly GroupUnit[], cost: number) =>
-    Promise.all(stores.map((store) => store.run(decide, { cost, mode, units })));
+  const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) =>
+    Promise.all(stores.map((store) => store.run(decide, { cost, mode, units: counters })));
   for (let step = 0; step < LENGTH; step += 1) {
     const subjects = randomSubjects(random, dimensions);
-    const units = unitsOf(counters, subjects as never);
-    const most = Math.min(...counters.limits.map(({ limit }) => limit));
+    const counters = countersOf(counted, subjects as never);
+    const most = Math.min(...counted.limits.map(({ limit }) => limit));
     const cost = random.magnitude(1, most + 1);
     const context = () => `step ${step}, cost ${cost}, of ${JSON.stringify(limits)}`;
-    const [inMemory, onRedis] = await run("ask", units, cost);
+    const [inMemory, onRedis] = await run("ask", counters, cost);
     claim(
-      sameNumbers(units, inMemory, onRedis),
+      sameNumbers(counters, inMemory, onRedis),
       () => `${inMemory} is not ${onRedis}, ${context()}`,
     );
     // Asked again it is the same: nothing was charged, and no key was made.
-    const [again, againOnRedis] = await run("ask", units, cost);
-    claim(sameNumbers(units, inMemory, again), () => `then ${again} in memory, ${context()}`);
-    claim(sameNumbers(units, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
-    // Charging is allowed exactly when asking was, and what it leaves is what was told less the cost.
-    const [charged, chargedOnRedis] = await run("charge", units, cost);
-    const allowed = isAllowed(units, inMemory);
-    claim(isAllowed(units, charged) === allowed, () => `charging says ${charged}, ${context()}`);
-    claim(isAllowed(units, chargedOnRedis) === allowed, () => `on Redis too, ${context()}`);
-    const before = remainingIn(units, inMemory);
-    for (const [i, left] of remainingIn(units, charged).entries()) {
-      const told = before[i] as number;
-      const expected = allowed ? told - cost : told;
-      claim(left === expected, () => `${told} were told, ${left} are left, ${context()}`);
+    const [again, againOnRedis] = await run("ask", counters, cost);
+    claim(sameNumbers(counters, inMemory, again), () => `then ${again} in memory, ${context()}`);
+    claim(sameNumbers(counters, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
+    // Charging is allowed exactly when asking was, and what it leaves is what was reported less the cost.
+    const [charged, chargedOnRedis] = await run("charge", counters, cost);
+    const allowed = isAllowed(counters, inMemory);
+    claim(isAllowed(counters, charged) === allowed, () => `charging says ${charged}, ${context()}`);
+    claim(isAllowed(counters, chargedOnRedis) === allowed, () => `on Redis too, ${context()}`);
+    const before = remainingIn(counters, inMemory);
+    for (const [i, left] of remainingIn(counters, charged).entries()) {
+      const reported = before[i] as number;
+      const expected = allowed ? reported - cost : reported;
+      claim(left === expected, () => `${reported} were told, ${left} are left, ${context()}`);
     }
     time.advance(BigInt(random.chance(0.3) ? 0 : random.whole(0, 900_000)));
   }
 }
 
-/** Whether two replies tell the same; births are random, and their places are left out. */
+/** Whether two replies report the same; generations are random, and their places are left out. */
 function sameNumbers(
-  units: readonly GroupUnit[],
+  counters: readonly SubjectCounter[],
   a: readonly number[] | undefined,
   b: readonly number[] | undefined,
 ): boolean {
   if (a === undefined || b === undefined || a.length !== b.length) return false;
-  const births = birthsIn(units);
-  return a.every((number, i) => births.has(i) || number === b[i]);
+  const generations = generationsIn(counters);
+  return a.every((number, i) => generations.has(i) || number === b[i]);
 }
 
-function birthsIn(units: readonly GroupUnit[]): Set<number> {
+function generationsIn(counters: readonly SubjectCounter[]): Set<number> {
   const places = new Set<number>();
   let at = HEAD;
-  for (const { limits } of units) {
+  for (const { limits } of counters) {
     places.add(at);
     at += 1 + limits.length * LIMIT_NUMBERS;
   }
@@ -132,23 +132,29 @@ function birthsIn(units: readonly GroupUnit[]): Set<number> {
 }
 
 /** Whether no limit has to be waited for. */
-function isAllowed(units: readonly GroupUnit[], reply: readonly number[] | undefined): boolean {
-  return numbersIn(units, reply, 0).every((wait) => wait === 0);
+function isAllowed(
+  counters: readonly SubjectCounter[],
+  reply: readonly number[] | undefined,
+): boolean {
+  return numbersIn(counters, reply, 0).every((wait) => wait === 0);
 }
 
-function remainingIn(units: readonly GroupUnit[], reply: readonly number[] | undefined): number[] {
-  return numbersIn(units, reply, 1);
+function remainingIn(
+  counters: readonly SubjectCounter[],
+  reply: readonly number[] | undefined,
+): number[] {
+  return numbersIn(counters, reply, 1);
 }
 
 /** Of each limit's numbers in a reply the one at a place. */
 function numbersIn(
-  units: readonly GroupUnit[],
+  counters: readonly SubjectCounter[],
   reply: readonly number[] = [],
   place: number,
 ): number[] {
   const numbers: number[] = [];
   let at = HEAD;
-  for (const { limits } of units) {
+  for (const { limits } of counters) {
     at += 1;
     for (let i = 0; i < limits.length; i += 1) {
       numbers.push(reply[at + place] as number);

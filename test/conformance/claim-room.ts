@@ -4,7 +4,7 @@ import { claim } from "./claim.ts";
 /** Fails unless the first of two answers to one request has at least the room of the second in each limit, now and later. */
 export function claimRoom(more: Decision, less: Decision, limits: readonly Limit[]): void {
   const explain = () => JSON.stringify({ limits, more, less });
-  // What is left is told after the charge when a request is admitted, so it compares only when both are, or neither.
+  // What is left is reported after the charge when a request is admitted, so it compares only when both are, or neither.
   const alike = more.allowed === less.allowed;
   claim(more.allowed || !less.allowed, explain);
   limits.forEach((limit, i) => {

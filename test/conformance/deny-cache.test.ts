@@ -24,7 +24,7 @@ const BELIEVED_US = 1_000_000n;
 const DIMENSIONS = ["default", "tenant", "route"];
 
 /** What does not change while nobody is admitted. */
-function told({ name, allowed, retryAfterMs, limit }: LimitState): object {
+function reported({ name, allowed, retryAfterMs, limit }: LimitState): object {
   return { name, allowed, retryAfterMs, limit };
 }
 
@@ -80,7 +80,7 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
         }
         if (isAlone && !givesBack && dimensions.length === 1) {
           expect(decision.retryAfterMs).toBe(truth.retryAfterMs);
-          expect(decision.limits.map(told)).toEqual(truth.limits.map(told));
+          expect(decision.limits.map(reported)).toEqual(truth.limits.map(reported));
         }
       }
     } else {

@@ -18,7 +18,7 @@ const HISTORIES = 1_500;
 const LENGTH = 12;
 
 describeWorlds(12, (world) => {
-  test.each(KINDS)("%s tells an honest wait", async (kind) => {
+  test.each(KINDS)("%s reports an honest wait", async (kind) => {
     let tried = 0;
     await world.run(HISTORIES, async (random) => {
       const size = random.chance(0.5) ? "small" : "wide";
@@ -27,7 +27,7 @@ describeWorlds(12, (world) => {
     expect(tried).toBeGreaterThan(HISTORIES / 20);
   });
 
-  test("several limits tell an honest wait together, and each its own", async () => {
+  test("several limits report an honest wait together, and each its own", async () => {
     let tried = 0;
     await world.run(HISTORIES, async (random) => {
       if (await tryWait(world, random, randomPolicy(random, random.whole(2, 4)))) tried += 1;
@@ -62,7 +62,7 @@ async function tryWait(world: World, random: Random, limits: readonly Limit[]): 
   return keepsItsWord(limiter, subject, cost, time);
 }
 
-/** Whether what is told when a cost is denied turns out to be true; false when it takes longer than the clock goes. */
+/** Whether what is reported when a cost is denied turns out to be true; false when it takes longer than the clock goes. */
 async function keepsItsWord(
   limiter: Limiter,
   subject: SubjectOf,
@@ -70,19 +70,19 @@ async function keepsItsWord(
   time: MicroClock,
 ): Promise<boolean> {
   const denied = time.now;
-  const told = await limiter.consume(subject, { cost });
+  const reported = await limiter.consume(subject, { cost });
   const context = (when: string) => (): string =>
-    `${when}: ${JSON.stringify(told)}, at ${denied} of ${JSON.stringify(limiter.limits)}`;
-  claim(!told.allowed, context("denied"));
-  const waits = new Set(told.limits.map(({ retryAfterMs }) => retryAfterMs));
+    `${when}: ${JSON.stringify(reported)}, at ${denied} of ${JSON.stringify(limiter.limits)}`;
+  claim(!reported.allowed, context("denied"));
+  const waits = new Set(reported.limits.map(({ retryAfterMs }) => retryAfterMs));
   for (const wait of [...waits].filter((ms) => ms > 0).toSorted((a, b) => a - b)) {
     /** What the limits that had to wait so long say. */
     const waited = ({ limits }: Decision) =>
-      limits.filter((_, i) => told.limits[i]?.retryAfterMs === wait);
+      limits.filter((_, i) => reported.limits[i]?.retryAfterMs === wait);
     if (!time.advance(denied + BigInt(wait - 1) * 1_000n - time.now)) return false;
     const early = await limiter.peek(subject, { cost });
     claim(!waited(early).some(({ allowed }) => allowed), context(`early by 1 of ${wait} ms`));
-    if (wait === told.retryAfterMs) {
+    if (wait === reported.retryAfterMs) {
       const { allowed } = await limiter.consume(subject, { cost });
       claim(!allowed, context("early by 1 ms, all limits together"));
     }

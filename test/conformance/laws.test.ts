@@ -124,7 +124,7 @@ function byName({ limits }: Decision): Decision["limits"] {
   return limits.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A peek of nothing is allowed, and tells what the decision before it left. */
+/** A peek of nothing is allowed, and reports what the decision before it left. */
 function claimLooked({ allowed, cost, limits }: Decision, before: Decision): void {
   const left = before.limits.map((limit) => ({ ...limit, allowed: true, retryAfterMs: 0 }));
   claim(allowed && cost === 0, () => `allowed ${allowed}, cost ${cost}`);

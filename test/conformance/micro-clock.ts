@@ -1,4 +1,4 @@
-/** Up to here, in the year 2109, milliseconds in a double tell each microsecond from the next. */
+/** Up to here, in the year 2109, milliseconds in a double distinguish each microsecond from the next. */
 const LATEST = (2n ** 42n - 1n) * 1_000n;
 
 /** A clock that stands still until it is moved, in whole microseconds. Handed to stores as `{ clock: time.clock }`. */

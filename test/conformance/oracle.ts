@@ -2,7 +2,7 @@ import type { Decision, Limit, LimitState } from "@headgate/core";
 import type { Account, Definition } from "./oracle-account.ts";
 import { definitionOf, nameOf } from "./oracle-definition.ts";
 
-/** The longest time that is told, in microseconds: 285 years, a little below 2^53. What takes longer is told as this. */
+/** The longest time that is reported, in microseconds: 285 years, a little below 2^53. What takes longer is reported as this. */
 const LONGEST = 9_007_199_254_740_000n;
 
 /** The subject of each dimension. */
@@ -123,8 +123,8 @@ function untilFits(
 }
 
 function inMilliseconds(microseconds: bigint): number {
-  const told = microseconds > LONGEST ? LONGEST : microseconds;
-  return Number((told + 999n) / 1_000n);
+  const reported = microseconds > LONGEST ? LONGEST : microseconds;
+  return Number((reported + 999n) / 1_000n);
 }
 
 /** The longest wait when denied, the least share left when allowed; then the longer window, then the name. */

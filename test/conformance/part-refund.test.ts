@@ -2,8 +2,8 @@ import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
-import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
-import { unitsOf } from "../../packages/core/src/limiter/units.ts";
+import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
+import { countersOf } from "../../packages/core/src/limiter/counters.ts";
 import type { DecideMode } from "../../packages/core/src/store/decide.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
 import type { Receipt } from "../../packages/core/src/store/refund.ts";
@@ -44,18 +44,21 @@ async function compare(
   const time = new MicroClock(randomStart(random));
   const memory = memoryStore({ clock: time.clock });
   const stores = [memory, redisStore(redis, { clock: time.clock, prefix: "parts" })] as const;
-  const counters = compileCounters(name, [limit], memory);
-  const most = counters.limits[0]?.limit as number;
-  const units = unitsOf(counters, "somebody");
+  const counted = compileCountedPolicy(name, [limit], memory);
+  const most = counted.limits[0]?.limit as number;
+  const counters = countersOf(counted, "somebody");
   const open: { left: number; readonly receipts: readonly Receipt[] }[] = [];
 
-  /** The numbers of a decision without its births, which are the same in both stores. */
+  /** The numbers of a decision without its generations, which are the same in both stores. */
   async function ask(mode: DecideMode, cost: number) {
     const replies = await Promise.all(
-      stores.map((store) => store.run(decide, { cost, mode, units })),
+      stores.map((store) => store.run(decide, { cost, mode, units: counters })),
     );
-    const told = replies.map((reply) => reply.slice(2).join());
-    claim(told[0] === told[1], () => `${told.join(" is not ")}, ${JSON.stringify(limit)}`);
+    const reported = replies.map((reply) => reply.slice(2).join());
+    claim(
+      reported[0] === reported[1],
+      () => `${reported.join(" is not ")}, ${JSON.stringify(limit)}`,
+    );
     return { replies, allowed: replies[0]?.[2] === 0 };
   }
 
@@ -65,7 +68,7 @@ async function compare(
     if (allowed) {
       const receipts = replies.map((reply) => ({
         cost,
-        units,
+        units: counters,
         charged: reply[0] as number,
         births: [reply[1] as number],
       }));

@@ -31,15 +31,15 @@ export function randomWait(
   if (last === undefined || random.chance(0.35)) return 0n;
   if (random.chance(0.1)) return 1n;
   const { windowMs } = random.pick(last.limits);
-  const told = random.pick(momentsOf(last));
-  const exact = moments.length > 0 ? random.pick(moments) : told;
+  const reported = random.pick(momentsOf(last));
+  const exact = moments.length > 0 ? random.pick(moments) : reported;
   const window = Math.min(windowMs * 1_000, Number.MAX_SAFE_INTEGER);
   const wait = random.pick([
     exact,
     exact - 1n,
     exact + 1n,
-    told,
-    told - 1_000n,
+    reported,
+    reported - 1_000n,
     BigInt(random.whole(0, window)),
     BigInt(random.magnitude(1, window)),
     random.chance(0.05) ? BigInt(window) * 3n : exact / 2n,

@@ -31,20 +31,20 @@ describeRedisWorld(9, (world) => {
       });
       const cost = random.magnitude(1, Math.min(...limiter.limits.map(({ limit }) => limit)));
       let last: Decision | undefined;
-      /** What is told of the cost directly after an admission: denials are not written, so the store knows no later time. */
-      let told: Decision | undefined;
+      /** What is reported of the cost directly after an admission: denials are not written, so the store knows no later time. */
+      let reported: Decision | undefined;
       for (let step = 0; step < 8; step++) {
         time.advance(nextWait(random, last));
         last = await limiter.consume(SUBJECT, { cost: randomCost(random, last) });
-        if (last.allowed) told = await limiter.peek(SUBJECT, { cost });
+        if (last.allowed) reported = await limiter.peek(SUBJECT, { cost });
       }
-      if (told === undefined) return;
+      if (reported === undefined) return;
       stepBack(random, time);
 
       let answer = await limiter.consume(SUBJECT, { cost });
       const context = (): string =>
-        `${cost} told ${told?.retryAfterMs} ms, then ${answer.retryAfterMs} ms at ${time.now}, of ${JSON.stringify(limits)}`;
-      claim(answer.retryAfterMs <= told.retryAfterMs, context);
+        `${cost} told ${reported?.retryAfterMs} ms, then ${answer.retryAfterMs} ms at ${time.now}, of ${JSON.stringify(limits)}`;
+      claim(answer.retryAfterMs <= reported.retryAfterMs, context);
       const deadline = time.now + BigInt(answer.retryAfterMs) * 1_000n;
       for (let attempt = 0; attempt < 6 && !answer.allowed; attempt++) {
         blocked += 1;

@@ -124,7 +124,7 @@ async function compare(
   }
 }
 
-/** What was told, and somewhere within the millisecond that it was rounded up from. */
+/** What was reported, and somewhere within the millisecond that it was rounded up from. */
 function nearMoments(random: Random, decision: Decision): bigint[] {
   return momentsOf(decision).map((moment) => moment - BigInt(random.pick([0, 0, 1, 500, 999])));
 }

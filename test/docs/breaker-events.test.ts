@@ -47,13 +47,13 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-test("the table of channels tells of all there are, and of no others", () => {
-  const told = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
-  expect(Object.fromEntries(told)).toEqual(BREAKER_CHANNELS);
+test("the table of channels lists all there are, and no others", () => {
+  const documented = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
+  expect(Object.fromEntries(documented)).toEqual(BREAKER_CHANNELS);
 });
 
 test.each(Object.values(BREAKER_CHANNELS))(
-  "the fields of messages on %s are those that the page tells",
+  "the fields of messages on %s are those that the page says",
   (name) => {
     const fields = rows.find(([, channel = ""]) => codeIn(channel)[0] === name)?.[3] ?? "";
     expect(codeIn(fields).sort()).toEqual(Object.keys(published.get(name) ?? {}).sort());

@@ -63,7 +63,7 @@ test("a user with the permissions of docs/redis.md can do everything", async () 
 
 describe("sizes", () => {
   const rows = tablesOf(IN_REDIS)[0]?.rows ?? [];
-  const told = (row: number): number => Number(rows[row]?.[1]?.replaceAll(",", ""));
+  const documented = (row: number): number => Number(rows[row]?.[1]?.replaceAll(",", ""));
 
   test.for([
     { what: "a window by time", row: 0, window: "5m" as const, outcomes: 1, targets: 4_096 },
@@ -71,20 +71,20 @@ describe("sizes", () => {
     { what: "1,000 calls", row: 2, window: { calls: 1_000 }, outcomes: 1_000, targets: 128 },
     { what: "10,000 calls", row: 3, window: { calls: 10_000 }, outcomes: 10_000, targets: 16 },
   ])(
-    "what the page tells of $what is measured",
+    "what the page says of $what is measured",
     async ({ row, window, outcomes, targets }, { skip }) => {
-      skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
+      skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
       const bytes = await measure({ window, minimumSuccessRate: 0 }, outcomes, targets);
-      expect(bytes / told(row)).toBeGreaterThan(0.9);
-      expect(bytes / told(row)).toBeLessThan(1.1);
+      expect(bytes / documented(row)).toBeGreaterThan(0.9);
+      expect(bytes / documented(row)).toBeLessThan(1.1);
     },
   );
 
   test("and so is the state of one that opened", async ({ skip }) => {
-    skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
+    skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     const bytes = await measure({ minimumCalls: 1 }, 1, 4_096);
-    expect(bytes / (told(0) + told(4))).toBeGreaterThan(0.9);
-    expect(bytes / (told(0) + told(4))).toBeLessThan(1.1);
+    expect(bytes / (documented(0) + documented(4))).toBeGreaterThan(0.9);
+    expect(bytes / (documented(0) + documented(4))).toBeLessThan(1.1);
   });
 
   /** Bytes for each target, with so many failures. */

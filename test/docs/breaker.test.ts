@@ -21,20 +21,20 @@ async function optionsOf(give: (options: object) => unknown): Promise<string[]> 
 describe("the table of options", () => {
   const rows = rowsOf("Options");
 
-  test("tells of all there are, and of no others", async () => {
+  test("lists all there are, and no others", async () => {
     expect(rows.map(([option = ""]) => codeIn(option)[0])).toEqual(await optionsOf(createBreaker));
   });
 
-  test("tells the defaults: a breaker with all of them is the same as one without", () => {
-    const told = rows
+  test("lists the defaults: a breaker with all of them is the same as one without", () => {
+    const documented = rows
       .map(([option = "", value = ""]) => [codeIn(option)[0], /^`([\w".]+)`$/.exec(value)?.[1]])
       .filter(([, value]) => value !== undefined)
       .map(([option, value]) => [option, JSON.parse(value as string)]);
-    expect(told.map(([option]) => option)).toContain("flushInterval");
+    expect(documented.map(([option]) => option)).toContain("flushInterval");
     const store = memoryStore();
     const name = "defaults";
     createBreaker({ name, store });
-    const { slowCallRate, ...others } = Object.fromEntries(told);
+    const { slowCallRate, ...others } = Object.fromEntries(documented);
     expect(() => createBreaker({ name, store, ...others })).not.toThrow();
     expect(() => createBreaker({ name, store, ...others, probes: 6 })).toThrow("another policy");
     // It needs `slowCall`, which has no default.
@@ -44,7 +44,7 @@ describe("the table of options", () => {
     ).not.toThrow();
   });
 
-  test("and that of run tells of all that run takes", async () => {
+  test("and that of run lists all that run takes", async () => {
     const options = await optionsOf((given) => createBreaker().run(() => 1, given as never));
     expect(rowsOf("Making calls").map(([option = ""]) => codeIn(option)[0])).toEqual(options);
   });
@@ -52,7 +52,7 @@ describe("the table of options", () => {
 
 describe("the reasons that a fallback is told", () => {
   /** Makes a call that ends badly; resolves with what the fallback was told, as the table has it. */
-  async function told(
+  async function documented(
     breaker: Breaker<string>,
     call: () => string | Promise<string>,
     options: RunOptions<string> = {},
@@ -77,12 +77,12 @@ describe("the reasons that a fallback is told", () => {
       throw new Error("no");
     };
     const seen = [
-      await told(breaker, fail),
-      await told(breaker, () => new Promise(() => {}), { timeout: 1 }),
-      await told(breaker, () => "bad"),
+      await documented(breaker, fail),
+      await documented(breaker, () => new Promise(() => {}), { timeout: 1 }),
+      await documented(breaker, () => "bad"),
     ];
     await breaker.forceOpen();
-    seen.unshift(await told(breaker, () => "never"));
+    seen.unshift(await documented(breaker, () => "never"));
     const rows = rowsOf("Making calls", 1);
     expect(rows.map(([because = "", also = ""]) => [...codeIn(because), ...codeIn(also)])).toEqual(
       seen,

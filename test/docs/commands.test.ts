@@ -54,6 +54,6 @@ test("the options of start are those it has", () => {
   });
   const offered = [...help.matchAll(/^ +(?:-h, )?(--\w+)/gm)].map((match) => match[1] as string);
   const [table] = tablesOf(section(page("README.md"), "The two commands"));
-  const told = table?.rows.map(([option = ""]) => codeIn(option)[0]?.split(" ")[0]);
-  expect([...(told ?? []), "--help"]).toEqual(offered);
+  const documented = table?.rows.map(([option = ""]) => codeIn(option)[0]?.split(" ")[0]);
+  expect([...(documented ?? []), "--help"]).toEqual(offered);
 });

@@ -10,19 +10,19 @@ import { codeIn, page, section, tablesOf } from "./markdown.ts";
 const PAGE = page("docs/when-redis-fails.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
-describe("the tables of channels tell of all there are, and of no others", () => {
+describe("the tables of channels list all there are, and no others", () => {
   test("docs/when-redis-fails.md", () => {
     const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
-    const told = rows.map(([name = "", key = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
-    expect(Object.fromEntries(told)).toEqual(CHANNELS);
+    const documented = rows.map(([name = "", key = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
+    expect(Object.fromEntries(documented)).toEqual(CHANNELS);
   });
 
   test("packages/core/README.md", () => {
     const text = section(page("packages/core/README.md"), "What is published");
     const rows = tablesOf(text)[0]?.rows ?? [];
-    const told = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
+    const documented = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
     const exported = Object.entries(CHANNELS).map(([key, name]) => [`CHANNELS.${key}`, name]);
-    expect(told).toEqual(exported);
+    expect(documented).toEqual(exported);
   });
 });
 
@@ -38,15 +38,17 @@ describe("what is unavailable and what is misconfigured", () => {
     expect(await codeOf(words)).toBe(code);
   });
 
-  test("every code that a decision is degraded for is told", () => {
+  test("every code that a decision is degraded for is documented", () => {
     const [, after = ""] = section(PAGE, "Counting it").split("A `reason` is");
-    const told = codeIn(after.split("```")[0] ?? "").filter((code) => code.startsWith("HEADGATE_"));
-    expect(told.sort()).toEqual([
+    const documented = codeIn(after.split("```")[0] ?? "").filter((code) =>
+      code.startsWith("HEADGATE_"),
+    );
+    expect(documented.sort()).toEqual([
       "HEADGATE_BAD_REPLY",
-      "HEADGATE_FOREIGN_KEY",
       "HEADGATE_SLOT_UNAVAILABLE",
       "HEADGATE_STORE_MISCONFIGURED",
       "HEADGATE_STORE_UNAVAILABLE",
+      "HEADGATE_WRONG_TYPE",
     ]);
   });
 
@@ -56,16 +58,18 @@ describe("what is unavailable and what is misconfigured", () => {
   });
 });
 
-test("the table of faults names every code that the operator is told while a store fails", () => {
+test("the table of faults names every code that is logged while a store fails", () => {
   const chapters = page("docs/errors.md").text.split(/^## /m).slice(1);
-  const told = chapters.filter((chapter) =>
+  const documented = chapters.filter((chapter) =>
     /line\s+in\s+the\s+log|error\s+in\s+Fastify's\s+log/.test(chapter),
   );
   const rows = tablesOf(section(PAGE, "What each fault does"))[0]?.rows ?? [];
   const named = rows.flatMap(([, , line = ""]) =>
     codeIn(line).filter((code) => code.startsWith("HEADGATE_")),
   );
-  expect([...new Set(named)].sort()).toEqual(told.map((chapter) => chapter.split("\n")[0]).sort());
+  expect([...new Set(named)].sort()).toEqual(
+    documented.map((chapter) => chapter.split("\n")[0]).sort(),
+  );
 });
 
 /** What servers say, of those that a row names. */

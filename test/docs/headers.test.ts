@@ -126,7 +126,7 @@ describe("the tables of headers", () => {
   const ofHttp = tablesOf(section(page("docs/http.md"), "Headers"))[0];
   const ofReadme = tablesOf(section(page("README.md"), "What clients are told"))[0];
 
-  test("docs/http.md tells of every header that is sent, and of no other", () => {
+  test("docs/http.md lists every header that is sent, and no other", () => {
     const sent = new Set([
       ...added(answers.first),
       ...added(answers.denied),

@@ -26,20 +26,23 @@ async function routeOptionsOf(): Promise<string[]> {
   return optionsOf((options) => app.rateLimit(options));
 }
 
-/** The options that the table under a heading tells of. */
-function told(path: string, heading: string, at: number): string[] {
+/** The options that the table under a heading lists. */
+function documented(path: string, heading: string, at: number): string[] {
   const table = tablesOf(section(page(path), heading))[at];
   return table?.rows.flatMap(([option = ""]) => codeIn(option)) ?? [];
 }
 
-describe("the tables of options tell of all there are, and of no others", () => {
+describe("the tables of options list all there are, and no others", () => {
   test("those of both adapters", async () => {
-    const shared = told("README.md", "Options", 0);
+    const shared = documented("README.md", "Options", 0);
     expect(await optionsOf((options) => rateLimit(options))).toEqual(shared);
   });
 
   test("those of Fastify", async () => {
-    const all = [...told("README.md", "Options", 0), ...told("README.md", "Options", 1)];
+    const all = [
+      ...documented("README.md", "Options", 0),
+      ...documented("README.md", "Options", 1),
+    ];
     expect((await routeOptionsOf()).sort()).toEqual(all.sort());
   });
 
@@ -58,7 +61,7 @@ describe("the tables of options tell of all there are, and of no others", () => 
       make({ ...options, limits: undefined, noSuchOption: 1 }),
     );
     expect(tablesOf(section(page(path), "Options"))[at]?.head[0]).toBe(`\`${name}\``);
-    expect(told(path, "Options", at)).toEqual(taken);
+    expect(documented(path, "Options", at)).toEqual(taken);
   });
 });
 
@@ -81,11 +84,11 @@ describe("what a limiter does without its store", () => {
   const path = "docs/when-redis-fails.md";
 
   test("has a row for each option", () => {
-    expect(told(path, "The options", 0)).toEqual(FAILURE_OPTIONS);
+    expect(documented(path, "The options", 0)).toEqual(FAILURE_OPTIONS);
   });
 
   test("has a row for each answer to onUnavailable", () => {
-    const answers = told(path, "The options", 1).map((answer) => JSON.parse(answer) as never);
+    const answers = documented(path, "The options", 1).map((answer) => JSON.parse(answer) as never);
     for (const onUnavailable of answers) createLimiter({ limits, onUnavailable });
     const refuse = () => createLimiter({ limits, onUnavailable: "none" as never });
     expect(refuse).toThrow(

@@ -20,7 +20,7 @@ interface LogLine {
 const PAGE = page("docs/when-redis-fails.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
-/** What an outage told: in a log, as warnings, and on the channels. */
+/** What an outage logged: in a log, as warnings, and on the channels. */
 const log: LogLine[] = [];
 const warnings: (Error & { code?: string })[] = [];
 const published = new Map<string, object[]>();
@@ -52,12 +52,12 @@ beforeAll(async () => {
   const ask = () => Promise.all([app.inject("/"), limiter.consume("ada")]);
   await ask();
   await server.kill();
-  await waitUntil("both are told down", 10_000, async () => {
+  await waitUntil("both are logged down", 10_000, async () => {
     await ask();
     return log.length > 0 && warnings.length > 0 ? true : undefined;
   });
   await server.restart();
-  await waitUntil("both are told up", 10_000, async () => {
+  await waitUntil("both are logged up", 10_000, async () => {
     return log.length > 1 && warnings.length > 1 ? true : undefined;
   });
 });
@@ -106,7 +106,7 @@ test("so are process warnings", () => {
 });
 
 test.each(Object.values(CHANNELS))(
-  "the fields of messages on %s are those that the page tells",
+  "the fields of messages on %s are those that the page says",
   (name) => {
     const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
     const fields = rows.find(([channel = ""]) => codeIn(channel)[0] === name)?.[4] ?? "";

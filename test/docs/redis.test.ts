@@ -87,7 +87,8 @@ test("the README gives the same permissions", () => {
 
 describe("sizes", () => {
   const rows = tablesOf(section(page("docs/redis.md"), "Sizes"))[0]?.rows ?? [];
-  const told = (row: number) => Number(rows[row]?.[1]?.replaceAll(",", "").replace(/ to .*/, ""));
+  const documented = (row: number) =>
+    Number(rows[row]?.[1]?.replaceAll(",", "").replace(/ to .*/, ""));
   const SUBJECTS = 4_096;
 
   test.for([
@@ -107,8 +108,8 @@ describe("sizes", () => {
       limits: slidingWindow({ limit: 100, window: "1h", buckets: 60 }),
     },
     { what: "a log", row: 4, limits: slidingLog({ limit: 100, window: "1h" }) },
-  ])("what docs/redis.md tells of $what is measured", async ({ row, limits }, { skip }) => {
-    skip(!server.version.startsWith("redis 7.0"), "the page tells what Redis 7.0 takes");
+  ])("what docs/redis.md says of $what is measured", async ({ row, limits }, { skip }) => {
+    skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     await admin.flushall();
     const store = redisStore(admin);
     // So many at once wait for each other; all are to be counted in Redis.
@@ -119,8 +120,8 @@ describe("sizes", () => {
     await Promise.all(subjects.map((subject) => limiter.consume(subject)));
     const bytes = ((await usedMemory()) - before) / SUBJECTS;
     await limiter.close();
-    expect(bytes / told(row)).toBeGreaterThan(0.9);
-    expect(bytes / told(row)).toBeLessThan(1.1);
+    expect(bytes / documented(row)).toBeGreaterThan(0.9);
+    expect(bytes / documented(row)).toBeLessThan(1.1);
   });
 });
 

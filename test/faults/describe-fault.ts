@@ -25,7 +25,7 @@ export function describeFault<T extends Target>(fault: Fault<T>): void {
       const figures = await runHeadgate(fault, seed);
       rounds.push(figures);
       for (const caller of figures.callers) expectService(fault, caller);
-      expectTold(fault, figures);
+      expectLogged(fault, figures);
       expect(figures.unhandled).toEqual({});
       expect(figures.listenersAfter).toBeLessThanOrEqual(figures.listenersBefore);
     });
@@ -53,8 +53,8 @@ function expectService(fault: Fault, figures: CallerFigures): void {
   if (fault.degrades !== "none") expect(figures.degraded, `${caller}: degraded`).toBeGreaterThan(0);
 }
 
-/** Each change of state is told once, in one place. */
-function expectTold({ isOutage }: Fault, { changes, callers }: HeadgateFigures): void {
+/** Each change of state is logged once, in one place. */
+function expectLogged({ isOutage }: Fault, { changes, callers }: HeadgateFigures): void {
   expect(changes.downLines).toBe(changes.downs);
   expect(changes.upLines).toBe(changes.ups);
   expect(changes.ups).toBe(changes.downs);

@@ -58,7 +58,7 @@ const FAULTS = [
   "out of memory",
   "password changed",
   "scripts flushed",
-  "foreign key",
+  "wrong type",
   "TTL removed",
 ];
 

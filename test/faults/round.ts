@@ -16,7 +16,7 @@ export interface Round {
   /** When healing began, and when it was done. */
   readonly healingAt: number;
   readonly healedAt: number;
-  /** When clients of a cluster or of Sentinels could be used again, by a read that was answered; a "ready" tells nothing there. */
+  /** When clients of a cluster or of Sentinels could be used again, by a read that was answered; a "ready" says nothing there. */
   readonly usableAt: ReadonlyMap<Caller, number>;
   readonly endedAt: number;
 }

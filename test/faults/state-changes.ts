@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
-/** What was published and what was told, of the store going down and coming up. */
+/** What was published and what was logged, of the store going down and coming up. */
 export interface StateChanges {
   readonly downs: number;
   readonly ups: number;

@@ -67,7 +67,7 @@ describe.each([
         if (!isCost(asked)) {
           const options = { cost: units as never };
           await expectRejection(asking, "HEADGATE_INVALID_COST");
-          // A peek may cost nothing; then it tells what is there.
+          // A peek may cost nothing; then it reports what is there.
           if (asked === 0)
             expect((await limiter.peek("ann", options)).remaining).toBe(LIMIT - used);
           else await expectRejection(limiter.peek("ann", options), "HEADGATE_INVALID_COST");
@@ -77,7 +77,7 @@ describe.each([
           expect(await asking).toMatchObject({ allowed: fits, cost: asked });
           if (fits) used += asked;
         }
-        // A cost that never fits is denied, and a denial tells what is there.
+        // A cost that never fits is denied, and a denial reports what is there.
         const { remaining } = await limiter.peek("ann", { cost: LIMIT + 1 });
         expect(remaining).toBe(LIMIT - used);
       }

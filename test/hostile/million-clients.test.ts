@@ -9,9 +9,9 @@ import { FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
 
 const own = useOwnRedis();
 
-function tell(what: string, figures: Readonly<Record<string, number>>): void {
-  const told = Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`);
-  console.log(`${CROWD} clients, ${what}: ${told.join(", ")}`);
+function print(what: string, figures: Readonly<Record<string, number>>): void {
+  const printed = Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`);
+  console.log(`${CROWD} clients, ${what}: ${printed.join(", ")}`);
 }
 
 describe("in memory", () => {
@@ -31,7 +31,7 @@ describe("in memory", () => {
     const beyond = await passCrowd(limiter.consume, { from: maxKeys });
     const after = liveMebibytes();
     await limiter.close();
-    tell(`memoryStore of ${maxKeys} ${kind}, MB`, {
+    print(`memoryStore of ${maxKeys} ${kind}, MB`, {
       before,
       full,
       after,
@@ -72,7 +72,7 @@ describe("in memory", () => {
     }
     const often = liveMebibytes();
     await limiter.close();
-    tell("memoryStore, eight crowds after each other, MB", { once, often });
+    print("memoryStore, eight crowds after each other, MB", { once, often });
     expect(often - once).toBeLessThan(10);
   });
 });
@@ -104,7 +104,7 @@ describe("in Redis", () => {
     await own.client.call("MEMORY", "PURGE");
     const after = await used();
     await limiter.close();
-    tell("Redis, MB", {
+    print("Redis, MB", {
       before,
       full,
       after,

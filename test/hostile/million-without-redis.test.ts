@@ -20,9 +20,9 @@ const limits = fixedWindow({ limit: 5, window: "1h" });
 const HALF_DENIED = CROWD / 8;
 const HALF_COUNTED = Math.max(CROWD / 2, 110_000);
 
-function tell(what: string, figures: readonly number[], { microsecondsEach }: Passage): void {
-  const told = figures.map((mebibytes) => `${mebibytes.toFixed(1)} MB`).join(", ");
-  console.log(`${what}: ${told}, ${microsecondsEach.toFixed(1)} µs each`);
+function print(what: string, figures: readonly number[], { microsecondsEach }: Passage): void {
+  const printed = figures.map((mebibytes) => `${mebibytes.toFixed(1)} MB`).join(", ");
+  console.log(`${what}: ${printed}, ${microsecondsEach.toFixed(1)} µs each`);
 }
 
 /** What this process holds before, after half of a crowd, and after all of it. */
@@ -36,7 +36,7 @@ async function growthOf(
   const middle = liveMebibytes();
   const last = await passCrowd(ask, { from: half, to: 2 * half });
   const end = liveMebibytes();
-  tell(`${2 * half} clients, ${what}`, [before, middle, end], last);
+  print(`${2 * half} clients, ${what}`, [before, middle, end], last);
   return { filled: middle - before, beyond: end - middle, last };
 }
 

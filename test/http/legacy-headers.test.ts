@@ -7,7 +7,7 @@ import { secondsLeft } from "./support/seconds-left.ts";
 const FIVE = slidingLog({ limit: 5, window: "10s" });
 
 describeFrameworks(({ serve }) => {
-  test("X-RateLimit-* tell the limit, what is left, and the seconds until all is back", async () => {
+  test("X-RateLimit-* report the limit, what is left, and the seconds until all is back", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const { ask } = await serve({ limits: { name: "api", limits: FIVE, store } });
@@ -35,7 +35,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).headers["x-ratelimit-reset"]).toBe("1");
   });
 
-  test('legacyReset "epoch" tells the moment in seconds since the epoch', async () => {
+  test('legacyReset "epoch" reports the moment in seconds since the epoch', async () => {
     const limits = fixedWindow({ limit: 5, window: "1h" });
     const { ask } = await serve({ limits: { limits, headers: { legacyReset: "epoch" } } });
     const before = Date.now();
@@ -89,7 +89,7 @@ describeFrameworks(({ serve }) => {
     expect(headers["retry-after"]).toEqual(secondsLeft(3_600));
   });
 
-  test("burst and capacity are the limit that is told: the most that is granted at once", async () => {
+  test("burst and capacity are the limit that is reported: the most that is granted at once", async () => {
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 60, window: "1m", burst: 7 }) },
     });

@@ -8,7 +8,7 @@ import type { SharedOptions, Site } from "./support/framework.ts";
 const limits = gcra({ limit: 100, window: "1h" });
 
 describeFrameworks(({ serve }) => {
-  /** What the operator is told when these requests come in. */
+  /** What the operator is logged when these requests come in. */
   async function warningsAfter(
     trustProxy: Site["trustProxy"],
     headers: readonly Record<string, string>[],
@@ -19,7 +19,7 @@ describeFrameworks(({ serve }) => {
       trustProxy: trustProxy ?? false,
     });
     for (const one of headers) await ask("/", { headers: one });
-    // The process tells of a warning in the turn after the one that made it.
+    // The process reports a warning in the turn after the one that made it.
     await setImmediate();
     return warnings.map(({ code }) => code);
   }

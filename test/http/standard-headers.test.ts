@@ -20,7 +20,7 @@ describeFrameworks(({ serve }) => {
     ]);
   });
 
-  test("RateLimit tells what is left of each limit, and in how many seconds that grows", async () => {
+  test("RateLimit reports what is left of each limit, and in how many seconds that grows", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = [
@@ -74,7 +74,7 @@ describeFrameworks(({ serve }) => {
     expect(parseFields(headers["ratelimit"])).toEqual([{ name, r: 4, t: 12 }]);
   });
 
-  test("limits without a name are told by what they are", async () => {
+  test("limits without a name are reported by what they are", async () => {
     const limits = [gcra({ limit: 5, window: "1m" }), gcra({ limit: 9, window: "7d" })];
     const { ask } = await serve({ limits: { limits } });
     const names = parseFields((await ask()).headers["ratelimit-policy"]).map(({ name }) => name);

@@ -32,7 +32,7 @@ const closed: { client: string; open(): Promise<Store> }[] = [
 
 describeFrameworks(({ serve }) => {
   test.each(closed)(
-    "a closed client of $client is neither unlimited nor a hang, and is told once",
+    "a closed client of $client is neither unlimited nor a hang, and is logged once",
     async ({ open }) => {
       const site = await serve({ limits: { name: "api", limits, store: await open() } });
       const statuses: number[] = [];

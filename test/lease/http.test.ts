@@ -7,7 +7,7 @@ import { uniquePrefix, useRedis } from "../http/support/redis-client.ts";
 const redis = useRedis();
 
 describeFrameworks(({ serve }) => {
-  test("a client that asks on and on is answered from leases, with headers as ever", async () => {
+  test("a client that asks on and on is answered from leases, with headers as usual", async () => {
     const limits = gcra({ limit: 10_000, window: "365d" });
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const lease = { max: 50, ttl: "10s" } as const;

@@ -8,9 +8,9 @@ import {
   tokenBucket,
 } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
-import type { GroupUnit } from "../../packages/core/src/limiter/units.ts";
-import { unitsOf } from "../../packages/core/src/limiter/units.ts";
+import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
+import { countersOf } from "../../packages/core/src/limiter/counters.ts";
 import { SCALE } from "../conformance/histories.ts";
 import type { Bounds } from "./explore.ts";
 import { explore } from "./explore.ts";
@@ -74,14 +74,14 @@ function sizesFor(limit: Limit): readonly Size[] {
 
 describe.each(LIMITS)("all that can happen with leases of %s", (_, limit, monitor) => {
   const hasWindows = limit.algorithm === "fixedWindow";
-  const counters = compileCounters("api", limit, memoryStore());
-  const [unit] = unitsOf(counters, "ann") as [GroupUnit];
+  const counted = compileCountedPolicy("api", limit, memoryStore());
+  const [counter] = countersOf(counted, "ann") as [SubjectCounter];
 
   test.each(sizesFor(limit))(
     "$processes processes, leases of $max for $ttl ticks, $ticks ticks",
     ({ max, ttl, worlds, ...bounds }) => {
       const rule = { max, ttl: ttl * TICK, share: 1 };
-      const setting: Setting = { counters, unit, rule, monitor, hasWindows };
+      const setting: Setting = { counted, counter, rule, monitor, hasWindows };
       expect(explore(setting, bounds)).toBeGreaterThan(worlds);
     },
     TIMEOUT_MS,

@@ -130,7 +130,7 @@ async function charged(limits: Limit): Promise<number> {
   const limiter = createLimiter({ name: "leased", limits, store: redisStore(client) });
   const { allowed, limit, remaining } = await limiter.peek("one");
   await limiter.close();
-  // A peek that is allowed tells of the limits as if it had been charged.
+  // A peek that is allowed reports the limits as if it had been charged.
   return limit - remaining - (allowed ? 1 : 0);
 }
 

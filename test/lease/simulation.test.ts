@@ -8,9 +8,9 @@ import {
   tokenBucket,
 } from "@headgate/core";
 import { expect, test } from "vitest";
-import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
-import type { GroupUnit } from "../../packages/core/src/limiter/units.ts";
-import { unitsOf } from "../../packages/core/src/limiter/units.ts";
+import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
+import { countersOf } from "../../packages/core/src/limiter/counters.ts";
 import { claim } from "../conformance/claim.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import type { Random } from "../conformance/random.ts";
@@ -74,15 +74,15 @@ test.each(Object.entries(KINDS))(
     await runHistories(HISTORIES, async (random) => {
       const window = random.whole(3, 60);
       const [limit, monitor] = draw(random, random.whole(20, 300), window);
-      const counters = compileCounters("api", limit, memoryStore());
-      const [unit] = unitsOf(counters, "ann") as [GroupUnit];
+      const counted = compileCountedPolicy("api", limit, memoryStore());
+      const [counter] = countersOf(counted, "ann") as [SubjectCounter];
       const hasWindows = limit.algorithm === "fixedWindow";
       const rule = {
         max: random.whole(2, 100),
         ttl: random.whole(1, 30) * TICK,
         share: random.pick([1, 2, 8]),
       };
-      const setting: Setting = { counters, unit, rule, monitor, hasWindows, refunds: hasWindows };
+      const setting: Setting = { counted, counter, rule, monitor, hasWindows, refunds: hasWindows };
       const costs = random.chance(0.5) ? [1] : [1, random.whole(2, 5)];
       const bounds = { processes: 12, ticks: 0, crashes: 20, costs };
       const world = beginWorld(setting, bounds.processes, random.whole(0, window) * TICK);

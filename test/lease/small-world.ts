@@ -1,6 +1,6 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
-import type { Counters } from "../../packages/core/src/limiter/counters.ts";
-import type { Lease, LeaseAccount, LeaseRule } from "../../packages/core/src/limiter/lease-book.ts";
+import type { CountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
 import {
   closeAccount,
   deny,
@@ -14,16 +14,20 @@ import {
   takeEnded,
   wantBeside,
   wantNext,
-} from "../../packages/core/src/limiter/lease-book.ts";
-import { leaseOf, roomOf } from "../../packages/core/src/limiter/lease-reply.ts";
+} from "../../packages/core/src/limiter/leases/lease-book.ts";
+import { leaseOf, roomOf } from "../../packages/core/src/limiter/leases/lease-reply.ts";
+import type {
+  Lease,
+  LeaseAccount,
+  LeaseRule,
+} from "../../packages/core/src/limiter/leases/leases.ts";
 import { readReply } from "../../packages/core/src/limiter/read-reply.ts";
-import type { GroupUnit } from "../../packages/core/src/limiter/units.ts";
+import type { OpenCounter } from "../../packages/core/src/store/counter.ts";
+import { openCounter } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
 import { MemoryTable } from "../../packages/core/src/store/memory-table.ts";
 import type { Receipt } from "../../packages/core/src/store/refund.ts";
 import { refund } from "../../packages/core/src/store/refund.ts";
-import type { OpenUnit } from "../../packages/core/src/store/unit.ts";
-import { openUnit } from "../../packages/core/src/store/unit.ts";
 import type { Monitor } from "./monitor.ts";
 
 /** Microseconds from one moment to the next. */
@@ -31,8 +35,8 @@ export const TICK = 1_000_000;
 
 /** What is the same in every state. */
 export interface Setting {
-  readonly counters: Counters;
-  readonly unit: GroupUnit;
+  readonly counted: CountedPolicy;
+  readonly counter: SubjectCounter;
   readonly rule: LeaseRule;
   readonly monitor: Monitor;
   /** Whether units belong to a window, and are nothing to the next one. */
@@ -67,8 +71,8 @@ interface Process {
 export interface World {
   now: number;
   /** What the store keeps of the one subject, until all has come back. */
-  kept: { unit: OpenUnit; expires: number } | undefined;
-  births: number;
+  kept: { counter: OpenCounter; expires: number } | undefined;
+  generations: number;
   processes: Process[];
   /** Units on their way back to the store. */
   returns: Charge[];
@@ -82,7 +86,7 @@ export function beginWorld({ rule, monitor }: Setting, processes: number, now: n
   return {
     now,
     kept: undefined,
-    births: 0,
+    generations: 0,
     processes: Array.from({ length: processes }, () => ({
       account: freshAccount(rule),
       asks: [],
@@ -100,10 +104,13 @@ function freshAccount(rule: LeaseRule): LeaseAccount {
   return { ...openAccount(rule), room: rule.max, asked: Number.POSITIVE_INFINITY };
 }
 
-export function copyWorld(world: World, { unit }: Setting): World {
+export function copyWorld(world: World, { counter }: Setting): World {
   return {
     ...world,
-    kept: world.kept && { unit: copyUnit(world.kept.unit, unit), expires: world.kept.expires },
+    kept: world.kept && {
+      counter: copyCounter(world.kept.counter, counter),
+      expires: world.kept.expires,
+    },
     processes: world.processes.map(({ account, asks, paid }) => ({
       paid: [...paid],
       account: { ...account, leases: account.leases.map((lease) => ({ ...lease })) },
@@ -115,7 +122,7 @@ export function copyWorld(world: World, { unit }: Setting): World {
   };
 }
 
-function copyUnit(open: OpenUnit, { limits }: GroupUnit): OpenUnit {
+function copyCounter(open: OpenCounter, { limits }: SubjectCounter): OpenCounter {
   const states = limits.map(({ algorithm }, i) =>
     (algorithm as Algorithm<unknown, unknown>).copy(open.states[i]),
   );
@@ -171,7 +178,7 @@ export function serve(setting: Setting, p: number, a: number): Move {
     const ask = (world.processes[p] as Process).asks[a] as Ask;
     const { allowed, reply, receipt, room } = charge(setting, world, ask.units);
     const lease = allowed
-      ? leaseOf(setting.rule, setting.unit.group, receipt, reply, ask.sent)
+      ? leaseOf(setting.rule, setting.counter.group, receipt, reply, ask.sent)
       : undefined;
     ask.answer = { lease, room };
     if (ask.listener === "nobody") drop(world, p, a);
@@ -260,11 +267,11 @@ export function crash({ rule }: Setting, p: number): Move {
 }
 
 /** What was sent back arrives. */
-export function takeBack({ unit }: Setting, r: number): Move {
+export function takeBack({ counter }: Setting, r: number): Move {
   return (world) => {
     const [receipt] = world.returns.splice(r, 1) as [Charge];
-    withStore(world, unit, (memory) => {
-      refund.twin(receipt, memory, { now: world.now, birth: world.births + 1 });
+    withStore(world, counter, (memory) => {
+      refund.twin(receipt, memory, { now: world.now, generation: world.generations + 1 });
     });
   };
 }
@@ -278,7 +285,7 @@ export function loseReturn(r: number): Move {
 }
 
 /** Time passes; what is as if unused is not kept. */
-export function tick({ monitor, unit }: Setting): Move {
+export function tick({ monitor, counter }: Setting): Move {
   return (world) => {
     const { kept } = world;
     world.now += TICK;
@@ -288,7 +295,11 @@ export function tick({ monitor, unit }: Setting): Move {
     if (world.now >= kept.expires) world.kept = undefined;
     // What has drained is the same whenever it is looked at: worlds that differ in that only are one.
     else
-      withStore(world, unit, (memory) => void openUnit(unit, memory, { now: world.now, birth: 0 }));
+      withStore(
+        world,
+        counter,
+        (memory) => void openCounter(counter, memory, { now: world.now, generation: 0 }),
+      );
   };
 }
 
@@ -304,32 +315,39 @@ function admit({ monitor }: Setting, world: World, units: number, ends: number):
   if (!monitor.admit(world.watched, units, ends, world.now)) throw new Error("too much admitted");
 }
 
-function charge({ counters, unit, hasWindows }: Setting, world: World, cost: number) {
+function charge({ counted, counter, hasWindows }: Setting, world: World, cost: number) {
   let reply: readonly number[] = [];
-  withStore(world, unit, (memory) => {
-    const call = { cost, mode: "charge", units: [unit] } as const;
-    reply = decide.twin(call, memory, { now: world.now, birth: world.births + 1 });
+  withStore(world, counter, (memory) => {
+    const call = { cost, mode: "charge", units: [counter] } as const;
+    reply = decide.twin(call, memory, { now: world.now, generation: world.generations + 1 });
   });
-  const read = readReply(counters, [unit], cost, reply);
-  const resets = unit.limits.map((_, i) => reply[4 * i + 4] as number);
+  const read = readReply(counted, [counter], cost, reply);
+  const resets = counter.limits.map((_, i) => reply[4 * i + 4] as number);
   const ends = hasWindows ? world.now + Math.min(...resets) : 0;
   const receipt: Charge = { ...read.receipt, ends };
-  return { allowed: read.allowed, reply, receipt, room: roomOf(unit.group, reply) };
+  return { allowed: read.allowed, reply, receipt, room: roomOf(counter.group, reply) };
 }
 
 /** The store's own code, on what the world keeps. */
-function withStore(world: World, unit: GroupUnit, run: (memory: MemoryTable) => void): void {
+function withStore(
+  world: World,
+  counter: SubjectCounter,
+  run: (memory: MemoryTable) => void,
+): void {
   const memory = new MemoryTable(1);
   const { kept } = world;
-  if (kept) memory.set(unit.key, kept.unit, { share: 0, expires: 0, entries: 0 }, 0);
+  if (kept) memory.set(counter.key, kept.counter, { share: 0, expires: 0, entries: 0 }, 0);
   run(memory);
-  const open = memory.get(unit.key) as OpenUnit | undefined;
+  const open = memory.get(counter.key) as OpenCounter | undefined;
   if (open === undefined) return;
-  if (kept === undefined) world.births += 1;
-  world.kept = { unit: open, expires: world.now + Math.max(...unit.limits.map(resetOf(open))) };
+  if (kept === undefined) world.generations += 1;
+  world.kept = {
+    counter: open,
+    expires: world.now + Math.max(...counter.limits.map(resetOf(open))),
+  };
 }
 
-function resetOf(open: OpenUnit): (limit: CompiledLimit, i: number) => number {
+function resetOf(open: OpenCounter): (limit: CompiledLimit, i: number) => number {
   return ({ algorithm, quota }, i) => algorithm.report(open.states[i], quota).reset;
 }
 
@@ -337,12 +355,12 @@ function resetOf(open: OpenUnit): (limit: CompiledLimit, i: number) => number {
  * What is wrong with the books of the current window: what the store has charged and not been given back is what was admitted,
  * what is held, what is on its way, and what was lost, which is no more than what was held.
  */
-export function findMiscount({ unit, hasWindows }: Setting, world: World): string | undefined {
+export function findMiscount({ counter, hasWindows }: Setting, world: World): string | undefined {
   const { kept, now, watched } = world;
-  const [{ algorithm, quota, limit }] = unit.limits as [CompiledLimit];
+  const [{ algorithm, quota, limit }] = counter.limits as [CompiledLimit];
   // Where units come back one by one, those that were lost do as well.
   if (!hasWindows || kept === undefined) return undefined;
-  const { remaining } = algorithm.report(kept.unit.states[0], quota);
+  const { remaining } = algorithm.report(kept.counter.states[0], quota);
   let units = watched[1] as number;
   const count = (receipt: Receipt | undefined, cost: number): void => {
     if (receipt !== undefined && (receipt as Charge).ends > now) units += cost;
@@ -361,7 +379,7 @@ export function findMiscount({ unit, hasWindows }: Setting, world: World): strin
 export function keyOf(world: World): string {
   const { now, kept, processes, returns, lost, watched, crashes } = world;
   const chargeKey = ({ cost, charged, births }: Receipt): string =>
-    `${cost}@${charged / TICK}${births[0] === kept?.unit.birth ? "" : "!"}`;
+    `${cost}@${charged / TICK}${births[0] === kept?.counter.generation ? "" : "!"}`;
   const leaseKey = ({ receipt, until, left }: Lease): string =>
     `${left}<${until / TICK} ${chargeKey(receipt)}`;
   const processKeys = processes.map(({ account, asks }) => {
@@ -380,7 +398,7 @@ export function keyOf(world: World): string {
     now / TICK,
     crashes,
     watched,
-    kept && JSON.stringify(kept.unit.states, showLogs),
+    kept && JSON.stringify(kept.counter.states, showLogs),
     processKeys.sort().join("|"),
     returns.map(chargeKey).sort(),
     [...losses].sort(),

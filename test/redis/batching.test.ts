@@ -61,7 +61,7 @@ describe("decisions that wait at the same time", () => {
     const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject)));
     expect((await readCommandStats(admin, "evalsha")).calls).toBe(5);
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(200);
-    // Each unit is written once a call, whatever it was asked; the last call denies only.
+    // Each counter is written once a call, whatever it was asked; the last call denies only.
     expect((await readCommandStats(admin, "set")).calls).toBe(8);
   });
 
@@ -176,7 +176,7 @@ test("what was charged before the clock stepped back is not given back after it"
 });
 
 describe("a decision that fails", () => {
-  test("because of a foreign key fails alone, and is charged nowhere", async () => {
+  test("because of a wrong type fails alone, and is charged nowhere", async () => {
     const limits = [
       gcra({ limit: 5, window: "1h" }),
       slidingLog({ limit: 5, window: "1h", per: "tenant" }),
@@ -189,7 +189,7 @@ describe("a decision that fails", () => {
     await shared.consume({ default: "bad", tenant: "t" });
     const [key] = await redis.keys("*{bad}*shared*");
     await redis.del(key as string);
-    await redis.lpush(key as string, "foreign");
+    await redis.lpush(key as string, "a list");
     const subjects = ["a", "bad", "b", "bad", "a"];
     const reasons = await degradedDuring(async () => {
       const decisions = await Promise.all(
@@ -205,8 +205,8 @@ describe("a decision that fails", () => {
       expect(decisions.map(({ limits: [own] }) => own?.remaining)).toEqual([4, 4, 4, 3, 3]);
     });
     expect(reasons.map(({ reason }) => reason.code)).toEqual([
-      "HEADGATE_FOREIGN_KEY",
-      "HEADGATE_FOREIGN_KEY",
+      "HEADGATE_WRONG_TYPE",
+      "HEADGATE_WRONG_TYPE",
     ]);
     // Four were charged: one before, three of the five.
     expect((await shared.peek({ default: "a", tenant: "t" })).limits[1]?.remaining).toBe(0);
@@ -229,7 +229,7 @@ describe("a decision that fails", () => {
     } finally {
       server.thaw();
     }
-    // The look itself is told as if it had been charged.
+    // The look itself is reported as if it had been charged.
     expect((await patient.peek("u")).remaining).toBe(10_000 - 16 * 64 - 1);
   });
 });

@@ -3,16 +3,16 @@ import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { compileCounters } from "../../packages/core/src/limiter/counters.ts";
+import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
+import type { CounterLimits } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
-import type { UnitLimits } from "../../packages/core/src/store/unit.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 
 /*
  * What a subject costs in Redis, by the server's own account of its memory, with keys of 19 characters. For keys of fixed
  * size it is the difference of used_memory over 10,000 of them, which counts the key, its value, its expiry and its share
- * of both hash tables; for logs it is MEMORY USAGE of unit and log.
+ * of both hash tables; for logs it is MEMORY USAGE of counter and log.
  */
 
 let server: RedisProcess;
@@ -40,14 +40,14 @@ async function usedMemory(): Promise<number> {
 }
 
 /** A policy as the store's steps take it, for keys of any name. */
-function unitLimitsOf(...limits: Limit[]): UnitLimits {
-  const [group] = compileCounters("budget", limits, memoryStore()).groups;
+function counterLimitsOf(...limits: Limit[]): CounterLimits {
+  const [group] = compileCountedPolicy("budget", limits, memoryStore()).groups;
   if (group === undefined) throw new Error("a policy has at least one group");
   return group;
 }
 
 /** Charges `keys` keys `times` times each, and returns the bytes the server took for each key. */
-async function bytesPerKey(limits: UnitLimits, keys: number, times: number): Promise<number> {
+async function bytesPerKey(limits: CounterLimits, keys: number, times: number): Promise<number> {
   const names = Array.from({ length: keys * 1.1 }, (_, i) => `key-${String(i).padStart(15, "0")}`);
   expect(names[0]).toHaveLength(19);
   // The first keys bring what a server takes once: the script, tables of the smallest size.
@@ -58,7 +58,11 @@ async function bytesPerKey(limits: UnitLimits, keys: number, times: number): Pro
 }
 
 /** Charges keys over a connection of its own, whose buffers are gone when it returns. */
-async function charge(limits: UnitLimits, keys: readonly string[], times: number): Promise<void> {
+async function charge(
+  limits: CounterLimits,
+  keys: readonly string[],
+  times: number,
+): Promise<void> {
   const client = new Redis(server.socket, { enableAutoPipelining: true });
   const store = redisStore(client);
   const once = async (key: string) => {
@@ -76,8 +80,8 @@ async function charge(limits: UnitLimits, keys: readonly string[], times: number
   await client.quit();
 }
 
-/** The bytes of a unit and its log together, each with its name and what the server adds, after `times` charges. */
-async function bytesWithLog(limits: UnitLimits, times: number): Promise<number> {
+/** The bytes of a counter and its log together, each with its name and what the server adds, after `times` charges. */
+async function bytesWithLog(limits: CounterLimits, times: number): Promise<number> {
   const key = "a key of 19 bytes..";
   await charge(limits, [key], times);
   const usages = await Promise.all([key, `${key}:log0`].map((name) => redis.memory("USAGE", name)));
@@ -86,14 +90,14 @@ async function bytesWithLog(limits: UnitLimits, times: number): Promise<number> 
 
 describe("a subject takes", () => {
   test("at most 190 bytes for one limit", async () => {
-    const bytes = await bytesPerKey(unitLimitsOf(gcra({ limit: 100, window: "1h" })), 10_000, 1);
+    const bytes = await bytesPerKey(counterLimitsOf(gcra({ limit: 100, window: "1h" })), 10_000, 1);
     report("one limit", bytes);
     expect(bytes).toBeLessThanOrEqual(190);
     expect(bytes).toBeGreaterThan(50);
   });
 
   test("at most 240 bytes for three limits", async () => {
-    const limits = unitLimitsOf(
+    const limits = counterLimitsOf(
       gcra({ limit: 100, window: "1m" }),
       gcra({ limit: 1_000, window: "1h" }),
       gcra({ limit: 10_000, window: "1d" }),
@@ -103,8 +107,8 @@ describe("a subject takes", () => {
     expect(bytes).toBeLessThanOrEqual(240);
   });
 
-  test("at most 16 bytes for each of 1,000 entries of a log, unit and log together", async () => {
-    const limits = unitLimitsOf(slidingLog({ limit: 1_000, window: "1h" }));
+  test("at most 16 bytes for each of 1,000 entries of a log, counter and log together", async () => {
+    const limits = counterLimitsOf(slidingLog({ limit: 1_000, window: "1h" }));
     const bytes = await bytesWithLog(limits, 1_000);
     report("an entry of 1,000 in a log of 1,000", bytes / 1_000);
     expect(bytes / 1_000).toBeLessThanOrEqual(16);
@@ -112,14 +116,14 @@ describe("a subject takes", () => {
   });
 
   test("at most 20 bytes for each entry of a log that is on its way to a larger limit", async () => {
-    const limits = unitLimitsOf(slidingLog({ limit: 100_000, window: "1h" }));
+    const limits = counterLimitsOf(slidingLog({ limit: 100_000, window: "1h" }));
     const bytes = await bytesWithLog(limits, 1_000);
     report("an entry of 1,000 in a log of 100,000", bytes / 1_000);
     expect(bytes / 1_000).toBeLessThanOrEqual(20);
   });
 
   test("no more for a larger cost", async () => {
-    const limits = unitLimitsOf(slidingLog({ limit: 1_000_000, window: "1h" }));
+    const limits = counterLimitsOf(slidingLog({ limit: 1_000_000, window: "1h" }));
     const store = redisStore(redis);
     const call = (cost: number) => ({
       cost,

@@ -137,7 +137,7 @@ describe("ioredis", () => {
     }
   });
 
-  test("with a key prefix of its own keeps log and unit together under it", async () => {
+  test("with a key prefix of its own keeps log and counter together under it", async () => {
     const client = new Redis(socket, { keyPrefix: "outer:" });
     expect(await converseOn(client, "inner")).toEqual(await converseOnMemory());
     const plain = new Redis(socket);

@@ -46,7 +46,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const watcher = new Redis(server.socket);
   const monitor = await watcher.monitor();
   const seen: string[] = [];
-  const told = new Promise<void>((resolve) => {
+  const logged = new Promise<void>((resolve) => {
     monitor.on("monitor", (_, [command = ""]: string[], source: string) => {
       if (command.toLowerCase() === "lastsave") resolve();
       else if (source !== "lua") seen.push(command.toLowerCase());
@@ -54,7 +54,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
   });
   await work();
   await redis.lastsave();
-  await told;
+  await logged;
   monitor.disconnect();
   watcher.disconnect();
   return seen;
@@ -140,7 +140,7 @@ describe("a decision is one EVALSHA", () => {
     expect(await commandsDuring(ask)).toEqual(new Array(4).fill("evalsha"));
   });
 
-  test("that writes each unit once, and nothing when it denies", async () => {
+  test("that writes each counter once, and nothing when it denies", async () => {
     const limits = everyAlgorithm.slice(0, 4);
     const store = redisStore(redis);
     const limiter = createLimiter({ ...STORE_ALONE, name: "writes", limits, store });
@@ -221,7 +221,7 @@ describe("a user without other permissions", () => {
       await limiter.reset("u");
       await store.run(probe, probeKeyFor("hg:{u}:acl:default:fingerprint"));
     }
-    // What is told once is told again to those who come when everybody has left.
+    // What is logged once is told again to those who come when everybody has left.
     for (const limiter of limiters) await limiter.close();
   }
 
@@ -259,17 +259,17 @@ describe("a user without other permissions", () => {
       // Its own message may reach a client of the application; an operator reads the server's words, and reads them once.
       expect(error.message).not.toContain(message);
       await new Promise(setImmediate);
-      const told = warnings.map((warning) => warning.message);
-      expect(told.length, command).toBe(new Set(told).size);
+      const logged = warnings.map((warning) => warning.message);
+      expect(logged.length, command).toBe(new Set(logged).size);
       if (IN_DECISIONS.has(command)) {
-        expect(told.join()).toContain(message);
+        expect(logged.join()).toContain(message);
         expect(new Set(warnings.map(({ code }) => code))).toEqual(new Set([error.code]));
       }
       client.disconnect();
     },
   );
 
-  test("may be kept out of other keys: one that is not its own is refused, not foreign", async () => {
+  test("may be kept out of other keys: one that is not its own is refused, not of a wrong type", async () => {
     const client = await connectAs("elsewhere", NEEDED, "~other:*");
     const limiter = createLimiter({
       name: "acl",

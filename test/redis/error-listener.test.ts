@@ -91,7 +91,7 @@ describe("redisStore listens for errors", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("and tells the first one, with a code, as a warning of the process", async () => {
+  test("and reports the first one, with a code, as a warning of the process", async () => {
     const client = Object.assign(new EventEmitter(), {
       evalsha: async () => [],
       eval: async () => [],

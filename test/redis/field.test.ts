@@ -356,7 +356,7 @@ describe("on Redis", () => {
     await limiter.consume("u", { cost: 1_000_000_000 });
     const [key = ""] = await redis.keys(`${prefix}:*`);
     const ttl = await redis.pttl(key);
-    // A debt of 10^9 at one a year drains in 10^9 years; the longest that is told is 285.
+    // A debt of 10^9 at one a year drains in 10^9 years; the longest that is reported is 285.
     expect(ttl).toBeGreaterThan(366 * DAY);
     expect(ttl).toBeLessThanOrEqual(286 * 366 * DAY);
   });

@@ -9,7 +9,7 @@ const store = redisStore(client);
 /** The server's clock at each admission, in microseconds, as the script answered it. */
 const admissions = [];
 
-/** Whether a reply about one unit says of each limit that there is nothing to wait for. */
+/** Whether a reply about one counter says of each limit that there is nothing to wait for. */
 function isAllowed(reply) {
   return reply.every((wait, at) => at % 4 !== 2 || wait === 0);
 }

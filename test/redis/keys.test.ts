@@ -72,13 +72,13 @@ function startOnServerClock(limits: Limit | Limit[]): Limiter {
   return limiter;
 }
 
-/** The unit's key and, where there is one, the log's, of a subject. */
-async function keysOf(subject: string, prefix = "hg"): Promise<{ unit: string; log?: string }> {
+/** The counter's key and, where there is one, the log's, of a subject. */
+async function keysOf(subject: string, prefix = "hg"): Promise<{ counter: string; log?: string }> {
   const keys = await redis.keys(`${prefix}:{${subject}}:*`);
   const log = keys.find((key) => key.includes(":log"));
-  const unit = keys.find((key) => key !== log);
-  if (unit === undefined) throw new Error(`${subject} has no key`);
-  return log === undefined ? { unit } : { unit, log };
+  const counter = keys.find((key) => key !== log);
+  if (counter === undefined) throw new Error(`${subject} has no key`);
+  return log === undefined ? { counter } : { counter, log };
 }
 
 async function ttlsOf(pattern: string): Promise<number[]> {
@@ -125,8 +125,8 @@ describe("every key expires", () => {
     const limiter = startOnServerClock(limit);
     const before = performance.now();
     const { resetAfterMs } = await limiter.consume("u", { cost: 2 });
-    const { unit, log } = await keysOf("u");
-    for (const key of [unit, log]) {
+    const { counter, log } = await keysOf("u");
+    for (const key of [counter, log]) {
       if (key === undefined) continue;
       const ttl = await redis.pttl(key);
       const passed = performance.now() - before;
@@ -200,7 +200,7 @@ describe("a key that holds another type of value", () => {
     gcra({ limit: 5, window: "10s", per: "tenant" }),
   ];
   const cases = Object.keys(types).flatMap((type) => [
-    [type, "unit"] as const,
+    [type, "counter"] as const,
     [type, "log"] as const,
   ]);
 
@@ -214,8 +214,8 @@ describe("a key that holds another type of value", () => {
       await types[type]?.(key);
       const before = await redis.dumpBuffer(key);
 
-      const foreign = {
-        code: "HEADGATE_FOREIGN_KEY",
+      const wrongType = {
+        code: "HEADGATE_WRONG_TYPE",
         message: expect.not.stringContaining("hg:{u}:"),
         cause: { keys: expect.arrayContaining([expect.stringContaining("hg:{u}:")]) },
       };
@@ -225,32 +225,32 @@ describe("a key that holds another type of value", () => {
         await limiter.consume(subject);
         await limiter.peek(subject);
       });
-      expect(degraded.map(({ reason }) => reason)).toMatchObject([foreign, foreign]);
+      expect(degraded.map(({ reason }) => reason)).toMatchObject([wrongType, wrongType]);
       await new Promise(setImmediate);
       expect(warnings).toEqual([
         // The operator, and nobody else, is told which key.
-        { code: foreign.code, message: expect.stringContaining("hg:{u}:") },
+        { code: wrongType.code, message: expect.stringContaining("hg:{u}:") },
       ]);
       expect(await redis.dumpBuffer(key)).toEqual(before);
 
-      // Neighbours are fine; the unit that was in order was not charged.
+      // Neighbours are fine; the counter that was in order was not charged.
       const other = await limiter.consume({ default: "v", tenant: "t" });
       expect(other.limits.map(({ remaining }) => remaining)).toEqual([4, 3]);
-      await expect(limiter.refund(first)).rejects.toMatchObject(foreign);
+      await expect(limiter.refund(first)).rejects.toMatchObject(wrongType);
       expect(await redis.dumpBuffer(key)).toEqual(before);
     },
   );
 
-  test("works again when the foreign value has gone", async () => {
+  test("works again when the value of a wrong type has gone", async () => {
     const { limiter } = start(gcra({ limit: 5, window: "10s" }));
     await limiter.consume("u");
-    const { unit } = await keysOf("u");
-    await redis.del(unit);
-    await redis.rpush(unit, "a");
+    const { counter } = await keysOf("u");
+    await redis.del(counter);
+    await redis.rpush(counter, "a");
     const [{ reason, decision } = {}] = await degradedDuring(() => limiter.consume("u"));
-    expect(reason).toMatchObject({ code: "HEADGATE_FOREIGN_KEY" });
+    expect(reason).toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
     expect(decision).toMatchObject({ source: "local", degraded: true });
-    await redis.del(unit);
+    await redis.del(counter);
     expect(await limiter.consume("u")).toMatchObject({ source: "store", remaining: 4 });
   });
 });
@@ -301,8 +301,8 @@ describe("a key with garbage in it", () => {
               await limiter.consume(subject, { cost });
               pass(ms);
             }
-            const { unit, log } = await keysOf(subject);
-            const key = isLog && log !== undefined ? log : unit;
+            const { counter, log } = await keysOf(subject);
+            const key = isLog && log !== undefined ? log : counter;
             const stored = await redis.getBuffer(key);
             await redis.set(key, spoil(stored ?? Buffer.alloc(0)));
             pass(rest);
@@ -332,11 +332,11 @@ describe("a key with garbage in it", () => {
   test("text of somebody else's is taken for nothing, and overwritten by the first charge", async () => {
     const { limiter } = start(gcra({ limit: 5, window: "10s" }));
     await limiter.consume("u", { cost: 5 });
-    const { unit } = await keysOf("u");
+    const { counter } = await keysOf("u");
     for (const text of ["", "0", "-1", "not a state at all", "\0".repeat(23)]) {
-      await redis.set(unit, text);
+      await redis.set(counter, text);
       expect((await limiter.consume("u")).remaining).toBe(4);
-      expect(await redis.strlen(unit)).toBe(23);
+      expect(await redis.strlen(counter)).toBe(23);
     }
   });
 
@@ -355,7 +355,7 @@ describe("a key with garbage in it", () => {
   });
 });
 
-describe("a log and its unit", () => {
+describe("a log and its counter", () => {
   const limit = slidingLog({ limit: 5, window: "10s" });
 
   test("without the log count from zero: exactly the limit is admitted again", async () => {
@@ -367,10 +367,10 @@ describe("a log and its unit", () => {
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
   });
 
-  test("without the unit count from zero: what the log still holds is not read", async () => {
+  test("without the counter count from zero: what the log still holds is not read", async () => {
     const { limiter, pass } = start(limit);
     for (let i = 0; i < 5; i += 1) await limiter.consume("u");
-    await redis.del((await keysOf("u")).unit);
+    await redis.del((await keysOf("u")).counter);
     pass(1_000);
     const decisions: Decision[] = [];
     for (let i = 0; i < 9; i += 1) decisions.push(await limiter.consume("u"));

@@ -17,7 +17,7 @@ test.each(lostPrimaries(sentinelClients))(
     sentinel = started;
     const { client, close } = await connectSentinel[library](started);
     const primary = await started.primary();
-    const { before, told } = await outlastFailover({
+    const { before, reported } = await outlastFailover({
       client,
       subjects: ["a", "b", "c", "d"],
       fault,
@@ -28,6 +28,6 @@ test.each(lostPrimaries(sentinelClients))(
     await close();
 
     expect(before.some(({ decision }) => decision.degraded)).toBe(false);
-    console.log(`${library}, ${fault}: ${told}`);
+    console.log(`${library}, ${fault}: ${reported}`);
   },
 );

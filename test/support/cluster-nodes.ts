@@ -1,4 +1,16 @@
 import type { AdminClient } from "./admin-client.ts";
+import type { RedisProcess } from "./redis-process.ts";
+
+export interface ClusterNode {
+  readonly port: number;
+  /** Its name among the nodes. */
+  readonly id: string;
+  /** To freeze, thaw, kill and restart it; a restarted node finds its place again, without its keys. */
+  readonly process: RedisProcess;
+  /** What it was at the start; a failover changes that. */
+  readonly startedAs: "primary" | "replica";
+  readonly admin: AdminClient;
+}
 
 /** What a node says of itself in CLUSTER NODES. */
 export interface OwnLine {

@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ClusterNode, RedisCluster } from "./redis-cluster.ts";
+import type { ClusterNode } from "./cluster-nodes.ts";
+import type { RedisCluster } from "./redis-cluster.ts";
 import { startCluster } from "./redis-cluster.ts";
 
 describe("a cluster of a suite's own", () => {

@@ -1,8 +1,7 @@
-import type { AdminClient } from "./admin-client.ts";
 import { openAdminClient } from "./admin-client.ts";
+import type { ClusterNode } from "./cluster-nodes.ts";
 import { ownLine } from "./cluster-nodes.ts";
 import { freePort } from "./free-port.ts";
-import type { RedisProcess } from "./redis-process.ts";
 import { startRedis } from "./redis-process.ts";
 import type { SlotMigration } from "./slot-migration.ts";
 import { beginSlotMigration } from "./slot-migration.ts";
@@ -23,17 +22,6 @@ export interface ClusterOptions {
   readonly requireFullCoverage?: boolean;
   /** Further arguments of each server. */
   readonly args?: readonly string[];
-}
-
-export interface ClusterNode {
-  readonly port: number;
-  /** Its name among the nodes. */
-  readonly id: string;
-  /** To freeze, thaw, kill and restart it; a restarted node finds its place again, without its keys. */
-  readonly process: RedisProcess;
-  /** What it was at the start; a failover changes that. */
-  readonly startedAs: "primary" | "replica";
-  readonly admin: AdminClient;
 }
 
 export interface RedisCluster {

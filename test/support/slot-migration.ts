@@ -1,5 +1,5 @@
+import type { ClusterNode } from "./cluster-nodes.ts";
 import { epochAt, ownLine } from "./cluster-nodes.ts";
-import type { ClusterNode } from "./redis-cluster.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const BATCH = 100;
@@ -15,7 +15,7 @@ export interface SlotMigration {
   /** Moves these keys, which must be of the slot. */
   moveKeys(keys: readonly string[]): Promise<void>;
   moveAllKeys(): Promise<void>;
-  /** Gives the slot to its new node and tells all primaries. Keys that were not moved are lost to clients. */
+  /** Gives the slot to its new node and reports all primaries. Keys that were not moved are lost to clients. */
   finish(): Promise<void>;
   /** Leaves the slot where it was. Keys that were moved are lost to clients. */
   cancel(): Promise<void>;

@@ -139,7 +139,7 @@ export async function startTcpProxy(target: ProxyTarget): Promise<TcpProxy> {
     if (lane.to.writable) lane.to.write(bytes);
   }
 
-  /** Sends the last bytes of a connection to be cut, and tells whether these were they. */
+  /** Sends the last bytes of a connection to be cut, and says whether these were they. */
   function isCutBy(connection: Connection, bytes: Buffer): boolean {
     if (pendingCut === undefined) return false;
     pendingCut.connection ??= connection;

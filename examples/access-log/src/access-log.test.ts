@@ -65,7 +65,7 @@ test("an empty file is a log without requests", async () => {
   expect(await read("")).toEqual({ entries: [], clients: 0, malformed: 0, examples: [] });
 });
 
-test("a file that cannot be read is told by its path", async () => {
+test("a file that cannot be read is reported by its path", async () => {
   await expect(readAccessLog(join(folder, "none"))).rejects.toThrow(
     /cannot read the log .*none: ENOENT/,
   );

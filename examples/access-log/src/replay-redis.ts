@@ -1,8 +1,15 @@
 import { randomBytes } from "node:crypto";
+import type { Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { Failure, messageOf } from "./failure.ts";
-import type { ReplayStore } from "./replay-store.ts";
+
+/** A store for one replay, on the log's clock. */
+export interface ReplayStore {
+  readonly store: Store;
+  /** Leaves nothing behind, or warns of what it had to leave. */
+  close(): Promise<void>;
+}
 
 const PATIENCE_MS = 5_000;
 

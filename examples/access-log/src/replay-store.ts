@@ -1,13 +1,6 @@
-import type { Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
+import type { ReplayStore } from "./replay-redis.ts";
 import { openRedis } from "./replay-redis.ts";
-
-/** A store for one replay, on the log's clock. */
-export interface ReplayStore {
-  readonly store: Store;
-  /** Leaves nothing behind, or warns of what it had to leave. */
-  close(): Promise<void>;
-}
 
 export interface ReplayStoreOptions {
   readonly redisUrl: string | undefined;

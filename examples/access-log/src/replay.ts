@@ -16,7 +16,7 @@ export interface ReplayOptions {
   readonly signal: AbortSignal;
 }
 
-/** Sends a log to an application behind the limiter, whose store tells the time of the request under way. */
+/** Sends a log to an application behind the limiter, whose store has the time of the request under way. */
 export async function replay(
   log: AccessLog,
   { limits, framework, redisUrl }: Settings,

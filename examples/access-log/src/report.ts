@@ -4,7 +4,7 @@ import type { Sent } from "./send-log.ts";
 import type { Framework, Settings } from "./settings.ts";
 import type { ClientTally } from "./tally.ts";
 
-/** What `--json` prints. Counts depend on the log and the limits only; what follows `clients` tells of this run. */
+/** What `--json` prints. Counts depend on the log and the limits only; what follows `clients` is of this run. */
 export interface Report {
   /** Requests sent: `admitted` and `denied` together. */
   readonly requests: number;

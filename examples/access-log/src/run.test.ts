@@ -141,7 +141,7 @@ describe.each(["fastify", "express"])("behind %s", (framework) => {
   });
 });
 
-test("malformed lines are told with their numbers, and counted", async () => {
+test("malformed lines are reported with their numbers, and counted", async () => {
   const log = join(folder, "malformed.log");
   writeFileSync(log, `rotated \u001b[2J\n\n192.0.2.1 - - [03/Mar/2026:06:00:00 +0000] "-" 408 -\n`);
   const { code, stdout, stderr } = await start(["--log", log, "--json"]);
@@ -224,7 +224,7 @@ describe("on a Redis of its own", () => {
     await client.flushall();
   });
 
-  test("a wrong password is told, not shown; the right one is used, not shown", async () => {
+  test("a wrong password is reported, not shown; the right one is used, not shown", async () => {
     await client.config("SET", "requirepass", "opensesame");
     const wrong = await start(["--redis", url.replace("//", "//:abracadabra@")]);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);

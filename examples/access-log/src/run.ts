@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** Ends the run early, leaving nothing behind; a reason that is a `Failure` is told. */
+  /** Ends the run early, leaving nothing behind; a reason that is a `Failure` is reported. */
   readonly signal: AbortSignal;
 }
 
@@ -44,12 +44,12 @@ async function runOrThrow(
     },
     signal,
   }).finally(progress.stop);
-  tellMalformed(log, stderr);
+  reportMalformed(log, stderr);
   const report = makeReport(settings, log, sent);
   stdout.write(settings.json ? `${JSON.stringify(report)}\n` : formatReport(report));
 }
 
-function tellMalformed({ malformed, examples }: AccessLog, stderr: NodeJS.WritableStream): void {
+function reportMalformed({ malformed, examples }: AccessLog, stderr: NodeJS.WritableStream): void {
   for (const { number, text, reason } of examples) {
     stderr.write(`line ${number} is malformed, ${reason}: ${printable(text, 100)}\n`);
   }

@@ -18,10 +18,10 @@ export async function serveExpress({ limits, store }: ApplicationOptions): Promi
   app.use((_request, response) => {
     response.send("ok\n");
   });
-  const tellError: ErrorRequestHandler = (error, _request, response, _next) => {
+  const sendError: ErrorRequestHandler = (error, _request, response, _next) => {
     response.status(500).send(String(error));
   };
-  app.use(tellError);
+  app.use(sendError);
 
   const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");

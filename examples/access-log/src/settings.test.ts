@@ -72,9 +72,9 @@ test.each([
   ["2 option '--log <file>' argument missing", ["--log"]],
   ["2 too many arguments", ["access.log"]],
 ])("%s", (line, args) => {
-  const told = complaint(args);
-  expect(told).toContain(line);
-  expect(told).not.toContain("\n");
+  const printed = complaint(args);
+  expect(printed).toContain(line);
+  expect(printed).not.toContain("\n");
 });
 
 test("no complaint shows the password of a Redis URL", () => {
@@ -87,11 +87,11 @@ test("no complaint shows the password of a Redis URL", () => {
   );
 });
 
-test("help is told on request, and nothing is run", () => {
-  let told = "";
+test("help is printed on request, and nothing is run", () => {
+  let printed = "";
   const settings = readSettings(["--help"], {}, (text) => {
-    told += text;
+    printed += text;
   });
   expect(settings).toBeUndefined();
-  expect(told).toContain("--framework");
+  expect(printed).toContain("--framework");
 });

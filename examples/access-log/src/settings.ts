@@ -32,15 +32,15 @@ interface Options {
 }
 
 /**
- * Reads the command line and `REDIS_URL`. Undefined when help was asked for, and given through `tell`. Throws a `Failure`,
+ * Reads the command line and `REDIS_URL`. Undefined when help was asked for, and given to `print`. Throws a `Failure`,
  * with exit code 2 for a command line that is wrong in itself.
  */
 export function readSettings(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
-  tell: (text: string) => void,
+  print: (text: string) => void,
 ): Settings | undefined {
-  const options = parseOptions(args, tell);
+  const options = parseOptions(args, print);
   if (options === undefined) return undefined;
   const framework = FRAMEWORKS.find((name) => name === options.framework);
   if (framework === undefined) {
@@ -59,7 +59,7 @@ export function readSettings(
   };
 }
 
-function parseOptions(args: readonly string[], tell: (text: string) => void): Options | undefined {
+function parseOptions(args: readonly string[], print: (text: string) => void): Options | undefined {
   let complaint = "";
   const command = new Command("start")
     .description(
@@ -81,7 +81,7 @@ function parseOptions(args: readonly string[], tell: (text: string) => void): Op
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({
-      writeOut: tell,
+      writeOut: print,
       writeErr: (text) => {
         complaint += text;
       },

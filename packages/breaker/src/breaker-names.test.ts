@@ -85,7 +85,7 @@ describe("breakers of one name on one store", () => {
     );
   });
 
-  test("may tell the same times in other words", () => {
+  test("may say the same times in other words", () => {
     const shared = { name: "payments", store: store() };
     createBreaker({ ...shared, window: "5m", openFor: 30_000, minimumCalls: 20 });
     expect(() => createBreaker({ ...shared, window: 300_000, openFor: "30s" })).not.toThrow();

@@ -100,12 +100,12 @@ describe("times", () => {
     ["probeTimeout", "1d", "1 day"],
     ["ramp", "1d", "1 day"],
     ["flushInterval", "1m", "1 minute"],
-  ])("%s is from 1 ms to %s", (option, longest, told) => {
+  ])("%s is from 1 ms to %s", (option, longest, inWords) => {
     expect(make({ [option]: 1 })).not.toThrow();
     expect(make({ [option]: longest })).not.toThrow();
-    const more = told === "1 day" ? A_DAY_MS + 1 : 60_001;
+    const more = inWords === "1 day" ? A_DAY_MS + 1 : 60_001;
     expect(make({ [option]: more })).toThrow(
-      refusal(`createBreaker: ${option} must be at most ${told}, got ${more}`),
+      refusal(`createBreaker: ${option} must be at most ${inWords}, got ${more}`),
     );
   });
 
@@ -294,7 +294,7 @@ describe("an option that nobody reads", () => {
     ["errorFilter", "isFailure"],
     ["timeout", "run(fn, { timeout })"],
     ["fallback", "run(fn, { fallback })"],
-  ])("is told by what it is called here, where it is another breaker's: %s", (option, ours) => {
+  ])("is reported by what it is called here, where it is another breaker's: %s", (option, ours) => {
     expect(make({ [option]: 1 })).toThrow(
       refusal(`createBreaker: unknown option "${option}"; Headgate's way is ${ours}`),
     );

@@ -8,7 +8,7 @@ import {
   readFailureOptions,
   rejectUnknownOptions,
   toMilliseconds,
-} from "@headgate/core/floors";
+} from "@headgate/core/internal";
 import type { BreakerPolicy } from "./machine/breaker-policy.ts";
 import { callWindow } from "./machine/call-window.ts";
 import { timeWindow } from "./machine/time-window.ts";
@@ -222,7 +222,7 @@ function readWindow(window: unknown): Pick<BreakerPolicy, "window" | "size"> {
   return { window: callWindow, size: wholeOf("window.calls", calls, 10_000) };
 }
 
-/** The times of the first openings in a row; those at the end that are equal are told once. */
+/** The times of the first openings in a row; those at the end that are equal are sent once. */
 function readOpenFor(openFor: unknown): number[] {
   if (typeof openFor !== "function") return [timeOf("openFor", openFor)];
   const times = Array.from({ length: STEPS }, (_, i) =>

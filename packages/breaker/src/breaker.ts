@@ -34,7 +34,7 @@ export interface Permit {
   /** True when the store could not answer, and this process decided by itself. */
   readonly degraded: boolean;
   /**
-   * Tells how the call ended, and how many milliseconds it took; the first time counts. Resolves when it is noted here;
+   * Reports how the call ended, and how many milliseconds it took; the first time counts. Resolves when it is noted here;
    * for a trial call, and where each outcome is sent, when the store has it. Rejects with `HEADGATE_INVALID_OPTION`.
    */
   record(outcome: Outcome, durationMs?: number): Promise<void>;
@@ -100,7 +100,7 @@ export interface Target<Result = unknown> {
    */
   record(outcome: Outcome, durationMs?: number): Promise<void>;
 
-  /** How the target is doing, after all that this process has to tell was told. */
+  /** How the target is doing, after all that this process has to report was reported. */
   snapshot(): Promise<Snapshot>;
 
   /**

@@ -12,17 +12,17 @@ import {
   requireName,
   requireStore,
   sharedBy,
-} from "@headgate/core/floors";
+} from "@headgate/core/internal";
 import type { Breaker } from "./breaker.ts";
 import type { BreakerOptions, Settings } from "./breaker-options.ts";
 import { readBreakerOptions } from "./breaker-options.ts";
-import { guardTarget } from "./guarded-target.ts";
-import { LinkRegistry } from "./link-registry.ts";
+import { guardTarget } from "./call/guarded-target.ts";
+import { LinkRegistry } from "./link/link-registry.ts";
+import { accessStore } from "./link/store-access.ts";
+import { TargetLink } from "./link/target-link.ts";
 import type { TargetKeys } from "./machine/target.ts";
-import { accessStore } from "./store-access.ts";
-import { TargetLink } from "./target-link.ts";
 
-/** The links of a name on a store: breakers that share it know, and tell, the same. */
+/** The links of a name on a store: breakers that share it know, and report, the same. */
 interface Links {
   of(target: string): TargetLink;
   /** Sends what was collected. */

@@ -5,7 +5,7 @@ import {
   parseDuration,
   rejectUnknownOptions,
   toMilliseconds,
-} from "@headgate/core/floors";
+} from "@headgate/core/internal";
 
 export interface ExponentialBackoffOptions {
   /** For how long it opens the first time in a row. */

@@ -77,7 +77,7 @@ test("a call that its caller gave up while it was asked for gives nothing back, 
   expect(await giveUp()).toBe(2);
 });
 
-test("a clock that tells no time is told of by whatever asks it", async () => {
+test("a clock that gives no time is reported by whatever asks it", async () => {
   let now = 1_800_000_000_000;
   const store = memoryStore({ clock: () => now });
   const breaker = createBreaker({ name: "payments", store });

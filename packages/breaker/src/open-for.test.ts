@@ -56,7 +56,7 @@ describe("openFor as a function", () => {
     expect(await breaker.snapshot()).toMatchObject({ opened: 1, retryAfterMs: 1_000 });
   });
 
-  test("tells equal times at its end once, so that the policy stays short", () => {
+  test("reports equal times at its end once, so that the policy stays short", () => {
     const timesOf = (openFor: (opened: number) => number) =>
       readBreakerOptions({ openFor }).policy.openFor;
     expect(timesOf(() => 5)).toEqual([5_000]);

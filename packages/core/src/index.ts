@@ -8,14 +8,18 @@ export { CHANNELS } from "./channels.ts";
 export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
+export type { Subjects } from "./limiter/counters.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
-export type { FailureOptions, OnUnavailable } from "./limiter/failure-options.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
-export type { LeaseOptions } from "./limiter/lease-options.ts";
+export type { LeaseOptions } from "./limiter/leases/leases.ts";
 export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
-export type { DegradedDecision } from "./limiter/remote-decider.ts";
-export type { StoreDown, StoreUp } from "./limiter/store-watch.ts";
-export type { Subjects } from "./limiter/units.ts";
+export type {
+  DegradedDecision,
+  FailureOptions,
+  OnUnavailable,
+  StoreDown,
+  StoreUp,
+} from "./limiter/outage/outage.ts";
 export type {
   FixedWindowLimit,
   GcraLimit,

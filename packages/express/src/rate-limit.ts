@@ -100,7 +100,7 @@ export function rateLimit(
   return Object.assign(middleware, handle, { of: guard.of, close }) as RateLimit | TieredRateLimit;
 }
 
-/** Puts a verdict on the response, and tells whether the request goes on. Throws or rejects with what goes to the error handler. */
+/** Puts a verdict on the response, and says whether the request goes on. Throws or rejects with what goes to the error handler. */
 function answer(
   verdict: Verdict,
   req: Request,

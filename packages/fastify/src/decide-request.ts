@@ -5,7 +5,7 @@ import { answerDenied } from "./on-denied.ts";
 import { reject } from "./reject.ts";
 import type { Rule } from "./rule.ts";
 
-/** How Fastify is told that a hook is done, with an error or without. */
+/** How Fastify learns that a hook is done, with an error or without. */
 export type Done = (error?: Error) => void;
 
 /** Decides one request, and goes on or answers. Nothing is awaited before the address is read. */
@@ -22,7 +22,7 @@ export function decideRequest(
   );
 }
 
-/** Puts a verdict on the reply, and tells whether the request goes on. Throws or rejects with what goes to the error handler. */
+/** Puts a verdict on the reply, and says whether the request goes on. Throws or rejects with what goes to the error handler. */
 function answer(
   verdict: Verdict,
   request: FastifyRequest,

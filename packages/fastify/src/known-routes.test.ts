@@ -72,13 +72,13 @@ describe("the routes of an application", () => {
   test("can be told from their config when a request comes", async () => {
     const app = fastify();
     const seen: (string | undefined)[] = [];
-    const tell = async (request: FastifyRequest) => {
+    const answer = async (request: FastifyRequest) => {
       seen.push(routeOf(request.routeOptions.config)?.options.url);
       return "ok";
     };
-    app.get("/a/:id", { config: { rateLimit } }, tell);
-    app.get("/b", { config: { rateLimit } }, tell);
-    app.get("/c", tell);
+    app.get("/a/:id", { config: { rateLimit } }, answer);
+    app.get("/b", { config: { rateLimit } }, answer);
+    app.get("/c", answer);
     for (const url of ["/a/1", "/b", "/c"]) await app.inject(url);
     await app.inject({ method: "HEAD", url: "/b" });
     expect(seen).toEqual(["/a/:id", "/b", undefined, "/b"]);

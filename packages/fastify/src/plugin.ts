@@ -22,7 +22,7 @@ import { HOOKS } from "./options.ts";
 import { routeName, unknownRouteName } from "./route-name.ts";
 import type { Rule } from "./rule.ts";
 import { makeRouteRule, makeRule, validateRouteOptions } from "./rule.ts";
-import { tellThroughLog } from "./teller.ts";
+import { logStores } from "./store-log.ts";
 import { reopen } from "./watched-reply.ts";
 
 /** Limits every request of a scope. */
@@ -42,10 +42,10 @@ export async function headgatePlugin(
   const made: Rule[] = [rule];
   /** The limiters that are asked with the plugin's keys. */
   const keyed: Limiter[] = [...rule.limiters.all];
-  const teller = tellThroughLog(app);
-  teller.listen(rule.limiters);
+  const storeLog = logStores(app);
+  storeLog.listen(rule.limiters);
   const firstLimiter = rule.limiters.all[0];
-  const store = partsOf(firstLimiter).counters.store;
+  const store = partsOf(firstLimiter).counted.store;
   const pluginName = options.name ?? rule.limiters.only?.name ?? "limiter";
   const plugin = { options, rule, name: pluginName, store };
   /** Rules by their route, or by its config where the route is not known. */
@@ -59,7 +59,7 @@ export async function headgatePlugin(
     const added = makeRouteRule(owner, routeOptions, name, plugin, warn);
     made.push(added);
     if (routeOptions.key === undefined) keyed.push(...added.limiters.all);
-    teller.listen(added.limiters);
+    storeLog.listen(added.limiters);
     return added;
   }
 
@@ -166,7 +166,7 @@ export async function headgatePlugin(
     if (hook === "onRequest" || hook === rule.hook || isNamed) useHook(hook);
   }
   app.addHook("onClose", async () => {
-    teller.stop();
+    storeLog.stop();
     await Promise.all(made.map(({ limiters }) => limiters.close()));
   });
 }

@@ -17,7 +17,7 @@ function ruleOf(options: HeadgateOptions): Rule {
 /** A plugin and a maker of rules for its routes. */
 function pluginOf(options: HeadgateOptions) {
   const rule = ruleOf(options);
-  const store = partsOf(rule.limiters.all[0]).counters.store;
+  const store = partsOf(rule.limiters.all[0]).counted.store;
   return {
     rule,
     store,
@@ -98,13 +98,13 @@ describe("a route's rule", () => {
     const limiter = limiters.only as Limiter;
     expect(limiter.name).toBe("api GET /x");
     expect(limiter.limits.map(({ name }) => name)).toEqual(["own"]);
-    expect(partsOf(limiter).counters.store).toBe(store);
+    expect(partsOf(limiter).counted.store).toBe(store);
     await limiter.consume("1.2.3.4");
     expect((await rule.limiters.only?.consume("1.2.3.4"))?.remaining).toBe(2);
     expect(route({ limits: own, name: "mine" }).limiters.only?.name).toBe("mine");
     const elsewhere = memoryStore();
     const other = route({ limits: own, store: elsewhere }).limiters.only as Limiter;
-    expect(partsOf(other).counters.store).toBe(elsewhere);
+    expect(partsOf(other).counted.store).toBe(elsewhere);
   });
 
   test("with limits and extend decides the plugin's with its own, all or nothing", async () => {

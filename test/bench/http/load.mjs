@@ -4,7 +4,7 @@ const REQUEST = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: keep-alive\r\n
 const HEAD_END = "\r\n\r\n";
 
 /**
- * Keeps one request open on each connection for a while, and tells how many were answered, and how long each took. A generator
+ * Keeps one request open on each connection for a while, and reports how many were answered, and how long each took. A generator
  * that parsed more would cost as much as the servers it is to load; answers are known to come in one piece, and every one
  * must have the status that is expected.
  */

@@ -38,7 +38,7 @@ const IN_MEMORY = {
 const ALL = { ...FLOORS, ...OURS, ...PEERS, ...IN_MEMORY };
 
 /**
- * Makes what answers `ask(subject)`; `isAllowed(answer, isThrown)` reads the answer, and `used(subject)` tells what is counted.
+ * Makes what answers `ask(subject)`; `isAllowed(answer, isThrown)` reads the answer, and `used(subject)` reports what is counted.
  * The place is `{ library, client, prefix, quotas: [{ limit, windowMs }] }`.
  */
 export function makeLimiter(name, place) {

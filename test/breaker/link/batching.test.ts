@@ -204,14 +204,14 @@ describe("while a report is under way", () => {
 describe("with flushInterval 0", () => {
   test("each outcome is sent at once, by itself, and told when the store has it", async () => {
     const { breaker, held, peer } = holdBreaker({ flushInterval: 0 });
-    const told: string[] = [];
-    const first = breaker.record("success").then(() => told.push("first"));
-    const second = breaker.record("failure").then(() => told.push("second"));
+    const reported: string[] = [];
+    const first = breaker.record("success").then(() => reported.push("first"));
+    const second = breaker.record("failure").then(() => reported.push("second"));
     await letRun();
     expect(held.map(outcomesOf)).toEqual(["1 0 0", "1 1 0"]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await held[1]?.carryOut();
-    expect(told).toEqual(["second"]);
+    expect(reported).toEqual(["second"]);
     await held[0]?.carryOut();
     await Promise.all([first, second]);
     expect(await peer.snapshot()).toMatchObject({ calls: 2, failures: 1 });

@@ -78,16 +78,16 @@ describe("while half-open", () => {
 
   test("a trial call's outcome is sent at once, with its lease, and told when the store has it", async () => {
     const { trials, take, held } = await takeAllPlaces();
-    const told: string[] = [];
-    const recording = trials[0]?.record("failure").then(() => told.push("told"));
+    const reported: string[] = [];
+    const recording = trials[0]?.record("failure").then(() => reported.push("told"));
     await letRun();
     const report = take();
     expect(report.words).toEqual([-1, "", expect.any(Number), 1, 0]);
     expect(report.words[2]).toBeGreaterThan(0);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await report.carryOut();
     await recording;
-    expect(told).toEqual(["told"]);
+    expect(reported).toEqual(["told"]);
     // The first time counts, and the others are not even told.
     await trials[0]?.record("success");
     await trials[0]?.release();

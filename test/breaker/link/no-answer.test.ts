@@ -18,7 +18,7 @@ describe("what is no answer", () => {
   test.each([
     new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"),
     new HeadgateError("HEADGATE_SLOT_UNAVAILABLE", "moving"),
-    new HeadgateError("HEADGATE_FOREIGN_KEY", "foreign"),
+    new HeadgateError("HEADGATE_WRONG_TYPE", "wrong type"),
     new HeadgateError("HEADGATE_BAD_REPLY", "odd"),
     refused,
   ])("is the store's trouble: $code", async (error) => {
@@ -35,7 +35,7 @@ describe("what is no answer", () => {
   });
 
   test.each([
-    ["of a foreign key", "HEADGATE_FOREIGN_KEY", [1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]],
+    ["of a wrong type", "HEADGATE_WRONG_TYPE", [1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]],
     ["that no script gives", "HEADGATE_BAD_REPLY", [0, 0]],
   ])("but a reply %s, is the store's trouble", async (_, code, reply) => {
     hearWarnings();
@@ -96,13 +96,13 @@ describe("what is no answer", () => {
       "HEADGATE_INVALID_OPTION: Headgate: outcomes were not counted: HeadgateError: clock must return milliseconds",
     );
     expect(heard).toEqual([]);
-    // And the next time it is sent as ever.
+    // And the next time it is sent as usual.
     await breaker.record("failure");
     await pass(250);
     expect(held).toHaveLength(1);
   });
 
-  test("nor does a clock that tells no time end a process, before anybody is told of it", async () => {
+  test("nor does a clock that gives no time end a process, before anybody is told of it", async () => {
     hearWarnings();
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);

@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 describe("while the store is away", () => {
-  test("calls go on, and it is told once for each target and outage", async () => {
+  test("calls go on, and it is reported once for each target and outage", async () => {
     hearWarnings();
     const { breaker, answer, failWith } = loseBreaker();
     const heard = hearBreakers();

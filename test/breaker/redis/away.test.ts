@@ -30,11 +30,11 @@ const outages = LIBRARIES.flatMap((library) =>
   (["killed", "frozen"] as const).map((fault) => ({ library, fault })),
 );
 
-/** What the process was told by warnings, by code, in place of those who would print it. */
-const told: Record<string, number> = {};
+/** What was reported in process warnings, by code, in place of those who would print it. */
+const reported: Record<string, number> = {};
 const printers = process.listeners("warning");
 function note({ code = "" }: NodeJS.ErrnoException): void {
-  told[code] = (told[code] ?? 0) + 1;
+  reported[code] = (reported[code] ?? 0) + 1;
 }
 
 let rejections: ReturnType<typeof watchRejections>;
@@ -49,7 +49,7 @@ afterAll(() => {
   expect(rejections.unhandled).toEqual({});
   // Each client's operator once, when it went away, and once when it was back.
   const outagesInAll = outages.length + LIBRARIES.length;
-  expect(told).toEqual({ HEADGATE_STORE_DOWN: outagesInAll, HEADGATE_STORE_UP: outagesInAll });
+  expect(reported).toEqual({ HEADGATE_STORE_DOWN: outagesInAll, HEADGATE_STORE_UP: outagesInAll });
 });
 
 test.concurrent.each(outages)(

@@ -181,14 +181,14 @@ test("with a flushInterval of 0 a call is two round trips, one before and one af
   expect(await roundTripsOf(() => breaker.record("success"))).toBe(1);
 });
 
-test("who calls again at once tells how the last call ended, and asks for the next, in one round trip", async () => {
+test("who calls again at once reports how the last call ended, and asks for the next, in one round trip", async () => {
   start({ flushInterval: 0 });
   await breaker.run(() => "fine");
   await breaker.snapshot();
   const trips = await roundTripsOf(async () => {
     for (let i = 0; i < 100; i += 1) await breaker.run(() => "fine");
   });
-  // Nothing is told with the first question, and nothing asked with the last outcome.
+  // Nothing is reported with the first question, and nothing asked with the last outcome.
   expect(trips).toBe(101);
   expect(await readContacts()).toBe(200);
 });

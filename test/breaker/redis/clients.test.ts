@@ -62,7 +62,7 @@ describe.each(clientNames)("through %s", (library) => {
       await breaker[order]();
       expect((await state()).state).toBe(set);
     }
-    // Both breakers of this process tell of each change, and one of them caused it.
+    // Both breakers of this process report each change, and one of them caused it.
     const changes = events.states.filter(({ here }) => here).map(({ from, to }) => `${from} ${to}`);
     expect(changes).toEqual([
       "closed open",

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { connectCluster, currentClusterClients } from "../../cluster/cluster-clients.ts";
 import { subjectsOf } from "../../cluster/subjects-of.ts";
 import { watchWarnings } from "../../http/support/warnings.ts";
+import type { ClusterNode } from "../../support/cluster-nodes.ts";
 import { lostPrimaries } from "../../support/lost-primaries.ts";
-import type { ClusterNode, RedisCluster } from "../../support/redis-cluster.ts";
+import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
 import { surviveFailover } from "./failover-survived.ts";
 
@@ -30,7 +31,7 @@ test.each(lostPrimaries(currentClusterClients))(
     const targets = await subjectsOf(started, primary, 6);
     const others = (await Promise.all(rest.map((node) => subjectsOf(started, node, 3)))).flat();
     const slot = await started.slotOf(targets[0] as string);
-    const told = await surviveFailover({
+    const reported = await surviveFailover({
       client,
       targets,
       others,
@@ -40,7 +41,7 @@ test.each(lostPrimaries(currentClusterClients))(
       recoveryMs: 10_000,
     });
     await close();
-    console.log(`${library}, ${fault}: ${told}`);
+    console.log(`${library}, ${fault}: ${reported}`);
   },
 );
 

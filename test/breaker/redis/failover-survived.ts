@@ -77,8 +77,8 @@ export async function surviveFailover(failover: FailoverOfTargets): Promise<stri
   expect(letThrough.filter(({ target }) => !isClosed(target))).toEqual([]);
   expect(refused.filter(({ target }) => isClosed(target))).toEqual([]);
   expect(longest(callers.called)).toBeLessThanOrEqual(STORE_TIMEOUT_MS + NOISE_MS);
-  const told = events.degraded.map(({ target }) => target);
-  expect(targets.filter((target) => !told.includes(target))).toEqual([]);
+  const reported = events.degraded.map(({ target }) => target);
+  expect(targets.filter((target) => !reported.includes(target))).toEqual([]);
   const sinceLost = callers.called.filter(
     ({ at, target }) => at > lostAt && others.includes(target),
   );
@@ -87,7 +87,7 @@ export async function surviveFailover(failover: FailoverOfTargets): Promise<stri
   expect(ofOthers.length).toBeLessThanOrEqual(sinceLost.length / 4);
   return (
     `taken over after ${(takenOverAt - lostAt).toFixed(0)} ms, undegraded ${(backAt - takenOverAt).toFixed(0)} ms later; ` +
-    `longest wait ${longest(callers.called).toFixed(0)} ms of ${callers.called.length}; told ${told.length} times of ${targets.length} targets; ` +
+    `longest wait ${longest(callers.called).toFixed(0)} ms of ${callers.called.length}; told ${reported.length} times of ${targets.length} targets; ` +
     `of ${others.length} other targets ${new Set(ofOthers.map(({ target }) => target)).size} were degraded, ${ofOthers.length} calls`
   );
 }

@@ -56,11 +56,11 @@ function turn(): Promise<void> {
 }
 
 describe("a key that holds somebody else's value", () => {
-  const name = "foreign";
+  const name = "wrong-type";
   const period = `hg:{default}:breaker/${name}`;
 
   test.each(["period", "window"])(
-    "in place of the %s: this process goes on by itself, it is told once, and the value is kept",
+    "in place of the %s: this process goes on by itself, it is reported once, and the value is kept",
     async (which) => {
       const warnings = watchWarnings();
       const client = new Redis(server.socket);
@@ -82,11 +82,11 @@ describe("a key that holds somebody else's value", () => {
         failures: 4,
       });
       expect(events.degraded).toMatchObject([{ target: "default" }]);
-      expect(events.degraded[0]?.reason.code).toBe("HEADGATE_FOREIGN_KEY");
-      await expect(breaker.reset()).rejects.toMatchObject({ code: "HEADGATE_FOREIGN_KEY" });
+      expect(events.degraded[0]?.reason.code).toBe("HEADGATE_WRONG_TYPE");
+      await expect(breaker.reset()).rejects.toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
       await turn();
       expect(warnings).toEqual([
-        { code: "HEADGATE_FOREIGN_KEY", message: expect.stringContaining(period) },
+        { code: "HEADGATE_WRONG_TYPE", message: expect.stringContaining(period) },
       ]);
       expect(await admin.smembers(key)).toEqual(["not ours"]);
       // Another target of the same breaker is none the worse for it.
@@ -100,7 +100,7 @@ describe("a key that holds somebody else's value", () => {
 });
 
 describe.each(LIBRARIES)("a password that the client does not have, seen through %s", (library) => {
-  test("is an outage like any other, which is told once", async () => {
+  test("is an outage like any other, which is reported once", async () => {
     const warnings = watchWarnings();
     const { client, connected, close } = makeClient(library, { kind: "server", port: server.port });
     onTestFinished(close);
@@ -123,7 +123,7 @@ describe.each(LIBRARIES)("a password that the client does not have, seen through
     });
     expect(events.degraded).toHaveLength(1);
     await turn();
-    // The server has words of several kinds for it; each is told once.
+    // The server has words of several kinds for it; each is reported once.
     const messages = warnings.map(({ message }) => message);
     expect(new Set(messages).size, messages.join("\n")).toBe(messages.length);
     expect(messages.join()).toMatch(/NOAUTH|gave no answer/);

@@ -19,7 +19,7 @@ test.each(lostPrimaries(sentinelClients))(
     sentinel = started;
     const { client, close } = await connectSentinel[library](started);
     const primary = await started.primary();
-    const told = await surviveFailover({
+    const reported = await surviveFailover({
       client,
       targets: Array.from({ length: 6 }, (_, i) => `target-${i}`),
       fault,
@@ -28,6 +28,6 @@ test.each(lostPrimaries(sentinelClients))(
       recoveryMs: 15_000,
     });
     await close();
-    console.log(`${library}, ${fault}: ${told}`);
+    console.log(`${library}, ${fault}: ${reported}`);
   },
 );

@@ -134,7 +134,7 @@ test("no key of a limiter's, nor the one that a store is tried with, is a breake
     await limiter.close();
   }
   const all = await redis.keys("*");
-  // A limiter's unit and its log; what it forgot was its own.
+  // A limiter's counter and its log; what it forgot was its own.
   expect(all).toHaveLength(ofBreakers.size + 5 * subjects.length * 2);
   const again = createBreaker({ name: "names", store: redisStore(redis), minimumCalls: 1 });
   for (const subject of subjects) {

@@ -157,11 +157,11 @@ describe("of contacts with one target in one script, each sees what the earlier 
   });
 });
 
-test("a foreign key is the trouble of its own target, and not of its neighbours in a script", async () => {
+test("a key of a wrong type is the trouble of its own target, and not of its neighbours in a script", async () => {
   watchWarnings();
-  const breakers = ["well", "foreign", "fine"].map((name) => start(name));
+  const breakers = ["well", "wrong-type", "fine"].map((name) => start(name));
   await breakers[0]?.snapshot();
-  await admin.lpush("hg:{default}:breaker/foreign", "foreign");
+  await admin.lpush("hg:{default}:breaker/wrong-type", "a list");
   const scripts = await scriptsOf(() =>
     Promise.all(breakers.map((breaker) => breaker.record("failure"))),
   );
@@ -171,7 +171,7 @@ test("a foreign key is the trouble of its own target, and not of its neighbours 
   expect(snapshots.map(({ failures }) => failures)).toEqual([1, 1, 1]);
 });
 
-describe("what was given up before it was sent is sent all the same, because it tells how calls ended", () => {
+describe("what was given up before it was sent is sent all the same, because it reports how calls ended", () => {
   /** Sixteen scripts of 64 are as many as may be under way: what comes after them waits. */
   const UNDER_WAY = 16 * 64;
 

@@ -2,7 +2,7 @@ import { Agent, request } from "undici";
 import type { Answer } from "./caller.ts";
 import { SUBJECT_HEADER } from "./policy.ts";
 
-/** What the server under test tells of its decision, so that one place knows both ends of an answer. */
+/** What the server under test reports its decision, so that one place knows both ends of an answer. */
 export const DECISION_HEADER = "x-decision";
 
 export type ServedDecision = Omit<Answer, "isAdmitted">;

@@ -12,7 +12,7 @@ import { limits, SUBJECT_HEADER } from "./policy.ts";
 import { serveExpress } from "./timed-express.ts";
 import { serveFastify } from "./timed-fastify.ts";
 
-/** Told for each warning in an application's own log. */
+/** Called for each warning in an application's own log. */
 export type OnLog = (code: string) => void;
 
 /** Everybody who asks Headgate: the core and both adapters, through each client library, all with default options. */

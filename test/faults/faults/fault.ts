@@ -31,6 +31,6 @@ export interface Fault<T extends Target = Target> {
   readonly forgets: "nothing" | "everything" | "hot" | "last writes";
   /** Whose decisions the store cannot take: everybody's, the hot subject's (and maybe others'), or nobody's. */
   readonly degrades: "all" | "hot" | "none";
-  /** Whether the store itself goes down and comes up, which is told. */
+  /** Whether the store itself goes down and comes up, which is logged. */
   readonly isOutage: boolean;
 }

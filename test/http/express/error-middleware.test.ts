@@ -52,7 +52,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask()).status).toBe(429);
   });
 
-  test("requests that fail elsewhere have been counted, and tell the headers", async () => {
+  test("requests that fail elsewhere have been counted, and report the headers", async () => {
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limits }));
       app.get("/", () => {

@@ -6,16 +6,16 @@ import { describeExpress } from "./describe-express.ts";
 
 const limits = gcra({ limit: 2, window: "1h" });
 
-const tell: RequestHandler = (req, res) => {
+const answer: RequestHandler = (req, res) => {
   res.json({ left: req.rateLimit?.remaining ?? null });
 };
 
 describeExpress(({ make, serve }) => {
   test("app.use limits all that comes after it, and nothing that comes before", async () => {
     const { ask } = await serve((app) => {
-      app.get("/before", tell);
+      app.get("/before", answer);
       app.use(rateLimit({ limits }));
-      app.get("/after", tell);
+      app.get("/after", answer);
     });
     expect((await ask("/before")).json()).toEqual({ left: null });
     expect((await ask("/after")).json()).toEqual({ left: 1 });
@@ -27,8 +27,8 @@ describeExpress(({ make, serve }) => {
   test("a mount path limits what is under it, as one", async () => {
     const { ask } = await serve((app) => {
       app.use("/api", rateLimit({ limits }));
-      app.use("/api/:version", make.Router().get("/things", tell));
-      app.get("/other", tell);
+      app.use("/api/:version", make.Router().get("/things", answer));
+      app.get("/other", answer);
     });
     expect((await ask("/api/v1/things")).json()).toEqual({ left: 1 });
     expect((await ask("/other")).json()).toEqual({ left: null });
@@ -40,9 +40,9 @@ describeExpress(({ make, serve }) => {
     const { ask } = await serve((app) => {
       const router = make.Router();
       router.use(rateLimit({ limits }));
-      router.get("/", tell);
+      router.get("/", answer);
       app.use("/limited", router);
-      app.use("/free", make.Router().get("/", tell));
+      app.use("/free", make.Router().get("/", answer));
     });
     for (const status of [200, 200, 429]) expect((await ask("/limited")).status).toBe(status);
     expect((await ask("/free")).status).toBe(200);
@@ -57,7 +57,7 @@ describeExpress(({ make, serve }) => {
         next();
       };
     const { ask } = await serve((app) => {
-      app.get("/", [note("first"), rateLimit({ limits }), note("second")], note("third"), tell);
+      app.get("/", [note("first"), rateLimit({ limits }), note("second")], note("third"), answer);
     });
     expect((await ask()).json()).toEqual({ left: 1 });
     await ask();
@@ -68,8 +68,8 @@ describeExpress(({ make, serve }) => {
 
   test("route() and all() take it for the methods they name", async () => {
     const { ask } = await serve((app) => {
-      app.route("/").post(rateLimit({ limits }), tell).get(tell);
-      app.all("/all", rateLimit({ limits }), tell);
+      app.route("/").post(rateLimit({ limits }), answer).get(answer);
+      app.all("/all", rateLimit({ limits }), answer);
     });
     expect((await ask("/", { method: "POST" })).json()).toEqual({ left: 1 });
     expect((await ask("/")).json()).toEqual({ left: null });
@@ -78,7 +78,7 @@ describeExpress(({ make, serve }) => {
   });
 
   test("HEAD spends the budget of GET", async () => {
-    const { ask } = await serve((app) => app.get("/", rateLimit({ limits }), tell));
+    const { ask } = await serve((app) => app.get("/", rateLimit({ limits }), answer));
     expect((await ask("/", { method: "HEAD" })).headers["x-ratelimit-remaining"]).toBe("1");
     expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("0");
     expect((await ask("/", { method: "HEAD" })).status).toBe(429);
@@ -88,7 +88,7 @@ describeExpress(({ make, serve }) => {
     const { ask } = await serve((app) => {
       const inner = make();
       inner.use(rateLimit({ limits: gcra({ limit: 9, window: "1h", name: "inner" }) }));
-      inner.get("/", tell);
+      inner.get("/", answer);
       app.use(rateLimit({ limits: gcra({ limit: 5, window: "1h", name: "outer" }) }));
       app.use("/inner", inner);
     });
@@ -101,7 +101,7 @@ describeExpress(({ make, serve }) => {
     const { ask } = await serve((app) => {
       const limited = rateLimit({ limits });
       app.use(limited);
-      app.get("/", limited, limited, tell);
+      app.get("/", limited, limited, answer);
     });
     expect((await ask()).json()).toEqual({ left: 1 });
   });
@@ -110,7 +110,7 @@ describeExpress(({ make, serve }) => {
     const store = memoryStore();
     const { ask } = await serve((app) => {
       app.use(rateLimit({ name: "api", limits, store }));
-      app.get("/", rateLimit({ name: "api", limits, store }), tell);
+      app.get("/", rateLimit({ name: "api", limits, store }), answer);
     });
     expect((await ask()).json()).toEqual({ left: 1 });
   });
@@ -122,7 +122,7 @@ describeExpress(({ make, serve }) => {
         urls.push(req.originalUrl);
         return req.ip;
       };
-      app.use("/api", rateLimit({ limits, key }), tell);
+      app.use("/api", rateLimit({ limits, key }), answer);
     });
     await ask("/api/things?q=1");
     expect(urls).toEqual(["/api/things?q=1"]);
@@ -131,7 +131,7 @@ describeExpress(({ make, serve }) => {
   test("params of the route are there for the key", async () => {
     const { ask } = await serve((app) => {
       const key = (req: Request) => req.params["tenant"] as string;
-      app.get("/:tenant", rateLimit({ limits, key }), tell);
+      app.get("/:tenant", rateLimit({ limits, key }), answer);
     });
     expect((await ask("/acme")).json()).toEqual({ left: 1 });
     expect((await ask("/other")).json()).toEqual({ left: 1 });
@@ -140,7 +140,7 @@ describeExpress(({ make, serve }) => {
 
   test("the middleware has its limiter, and close() ends it", async () => {
     const limited = rateLimit({ limits });
-    const { ask } = await serve((app) => app.use(limited, tell));
+    const { ask } = await serve((app) => app.use(limited, answer));
     await ask();
     await ask();
     expect((await ask()).status).toBe(429);

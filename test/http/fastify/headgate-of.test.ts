@@ -17,12 +17,12 @@ function seen(own: OwnDecision | undefined) {
 test("app.headgate.of is the plugin's word, the route's own where it has limits, both where it extends", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits: wide });
-  const tell = async (request: object) => seen(app.headgate.of(request)) ?? "nothing";
-  app.get("/", tell);
-  app.get("/own", { config: { rateLimit: { limits: narrow } } }, tell);
-  app.get("/both", { config: { rateLimit: { limits: narrow, extend: true } } }, tell);
-  app.get("/free", { config: { rateLimit: false } }, tell);
-  app.get("/skipped", { config: { rateLimit: { skip: () => true } } }, tell);
+  const answer = async (request: object) => seen(app.headgate.of(request)) ?? "nothing";
+  app.get("/", answer);
+  app.get("/own", { config: { rateLimit: { limits: narrow } } }, answer);
+  app.get("/both", { config: { rateLimit: { limits: narrow, extend: true } } }, answer);
+  app.get("/free", { config: { rateLimit: false } }, answer);
+  app.get("/skipped", { config: { rateLimit: { skip: () => true } } }, answer);
   const ask = await start(app);
   const subject = { default: "127.0.0.1" };
   expect((await ask("/")).json()).toEqual({ limits: ["wide"], subject });

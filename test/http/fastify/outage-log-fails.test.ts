@@ -29,7 +29,7 @@ function brokenLog(): FastifyBaseLogger {
   return log as FastifyBaseLogger;
 }
 
-test("a log that fails fails no request, and what it was told is a process warning", async () => {
+test("a log that fails fails no request, and what it was to hold is a process warning", async () => {
   const warnings = watchWarnings();
   const expectNothingUnhandled = watchUnhandled();
   const app = Fastify({ loggerInstance: brokenLog() });

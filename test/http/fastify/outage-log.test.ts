@@ -32,7 +32,7 @@ function logging(): { app: FastifyInstance; lines: Line[] } {
   return { app: Fastify({ logger: { level: "info", stream } }), lines };
 }
 
-test("two plugins on one server tell once, through the application's log, and warn no process", async () => {
+test("two plugins on one server log once, through the application's log, and warn no process", async () => {
   const warnings = watchWarnings();
   const store = await redis.openStore();
   const { app, lines } = logging();
@@ -60,7 +60,7 @@ test("two plugins on one server tell once, through the application's log, and wa
   expect(warnings).toEqual([]);
 });
 
-test("two servers on one client are each told, in their own log", async () => {
+test("two servers on one client are each logged, in their own log", async () => {
   const store = await redis.openStore();
   const [first, second] = [logging(), logging()];
   const asks = [];
@@ -76,7 +76,7 @@ test("two servers on one client are each told, in their own log", async () => {
   }
 });
 
-test("nothing is told through the log of an application that is closed", async () => {
+test("nothing is logged through the log of an application that is closed", async () => {
   const warnings = watchWarnings();
   const store = await redis.openStore();
   const [closed, open] = [logging(), logging()];
@@ -90,7 +90,7 @@ test("nothing is told through the log of an application that is closed", async (
   await closed.app.close();
   await askOpen();
   await redis.giveBack();
-  await waitUntil("the open one is told", 5_000, () => open.lines[1]);
+  await waitUntil("the open one is logged", 5_000, () => open.lines[1]);
   expect(open.lines.map(({ code }) => code)).toEqual(["HEADGATE_STORE_DOWN", "HEADGATE_STORE_UP"]);
   expect(closed.lines.map(({ code }) => code)).toEqual(["HEADGATE_STORE_DOWN"]);
   expect(warnings).toEqual([]);

@@ -12,7 +12,7 @@ test("a number for trustProxy that Fastify takes and does not heed counts everyb
   const ask = await start(app);
   const from = (forwarded: string) => ask("/", { headers: { "x-forwarded-for": forwarded } });
   const { text } = await from("198.51.100.1, 203.0.113.1");
-  // A Fastify that heeds it forwards the address; one that does not is told of.
+  // A Fastify that heeds it forwards the address; one that does not is reported.
   const expected = text === "203.0.113.1" ? [] : ["HEADGATE_NO_PROXY_TRUST"];
   await from("203.0.113.2");
   expect(warnings).toEqual(expected);

@@ -13,7 +13,7 @@ async function countedIn(store: Store): Promise<number> {
   const { remaining, source } = await limiter.peek("one");
   await limiter.close();
   expect(source).toBe("store");
-  // It tells what would be left.
+  // It reports what would be left.
   return 10 - 1 - remaining;
 }
 

@@ -11,7 +11,7 @@ import { secondsLeft } from "../support/seconds-left.ts";
 const limits = gcra({ limit: 2, window: "1h", name: "hourly" });
 const roomy = gcra({ limit: 1_000, window: "1h" });
 
-/** The headers that tell numbers. */
+/** The headers that report numbers. */
 function numbersIn({ headers }: Answer): string[] {
   return Object.keys(headers).filter((name) => /^(x-)?ratelimit/.test(name));
 }
@@ -151,7 +151,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("headers that another limiter told of room are taken off where one denies without numbers", async () => {
+  test("headers that another limiter reported of room are taken off where one denies without numbers", async () => {
     const store = await redis.openStore();
     const site = await serve({
       limits: [{ limits }, { name: "api", limits, store, onUnavailable: "deny" }],

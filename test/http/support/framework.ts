@@ -52,7 +52,7 @@ export interface RunningSite {
   readonly handled: string[];
   /** What reached the application's error handler. */
   readonly errors: Error[];
-  /** What an operator was told. */
+  /** What was logged for an operator. */
   readonly warnings: Warning[];
   ask(path?: string, question?: Question): Promise<Answer>;
   /** Ends it as the framework's users do. */
@@ -66,7 +66,7 @@ export interface Framework {
   serve(site?: Site): Promise<RunningSite>;
 }
 
-/** The error handler of every site: it tells the code, and the status that the error asks for. */
+/** The error handler of every site: it reports the code, and the status that the error asks for. */
 export function describeError(error: unknown): { status: number; body: object } {
   const { status = 500, code, message } = error as { status?: number } & NodeJS.ErrnoException;
   return { status, body: { code, message } };

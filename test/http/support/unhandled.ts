@@ -12,7 +12,7 @@ export function watchUnhandled(): () => Promise<void> {
     process.off("unhandledRejection", note).off("uncaughtException", note);
   });
   return async () => {
-    // Node tells of a rejection after the microtasks of the turn in which it happened.
+    // Node reports a rejection after the microtasks of the turn in which it happened.
     await setImmediate();
     await setImmediate();
     expect(seen).toEqual([]);

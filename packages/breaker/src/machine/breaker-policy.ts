@@ -1,6 +1,6 @@
 import type { Window } from "./window.ts";
 
-/** When a breaker opens and closes, as both twins are told. Times are microseconds. */
+/** When a breaker opens and closes, as both twins take it. Times are microseconds. */
 export interface BreakerPolicy {
   readonly window: Window;
   /** The window's length, or how many calls it holds. */
@@ -15,7 +15,7 @@ export interface BreakerPolicy {
   readonly ramp: number;
   /** For how long it opens the first, the second, ... time in a row; the last from then on. */
   readonly openFor: readonly number[];
-  /** The same, as the Lua twin is told. */
+  /** The same, as the Lua twin takes it. */
   readonly description: string;
 }
 

@@ -1,4 +1,4 @@
-import type { Step } from "@headgate/core/floors";
+import type { Step } from "@headgate/core/internal";
 import { contactLua } from "./lua.generated.ts";
 import { ask, isCounted, judge, settle } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
@@ -19,7 +19,7 @@ export interface Contact {
   readonly asks: boolean;
 }
 
-/** Contacts a target: tells how calls ended, asks for one more, and learns how it is doing. contact.lua documents the reply. */
+/** Contacts a target: reports how calls ended, asks for one more, and learns how it is doing. contact.lua documents the reply. */
 export const contact: Step<Contact> = {
   name: "contact",
   script: contactLua,

@@ -1,4 +1,4 @@
-import type { Step } from "@headgate/core/floors";
+import type { Step } from "@headgate/core/internal";
 import { orderLua } from "./lua.generated.ts";
 import {
   beginByHand,

@@ -1,10 +1,10 @@
-import type { MemoryTable, Moment } from "@headgate/core/floors";
+import type { MemoryTable, Moment } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
 import type { Period } from "./period.ts";
 import { absentPeriod, advancePeriod, leftOf } from "./period.ts";
 import type { Counts } from "./window.ts";
 
-/** Integers that are told of a target. */
+/** Integers that report a target. */
 export const NUMBERS = 12;
 
 /** How much work a contact is for the server, as a decision on one counter is 1. */
@@ -36,9 +36,9 @@ interface KeptWindow {
 export function readTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   memory: MemoryTable,
-  { now, birth }: Moment,
+  { now, generation }: Moment,
 ): ReadTarget {
-  const id = ((birth + 1) % (2 ** 48 - 1)) + 1;
+  const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
   const known = memory.get(periodKey) as Period | undefined;
   if (known !== undefined) {
     known.dirty = false;

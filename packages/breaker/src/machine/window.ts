@@ -12,7 +12,7 @@ export type OutcomeCode = 0 | 1 | 2 | 3;
 export interface OutcomeBatch {
   readonly size: number;
   add(outcome: OutcomeCode): void;
-  /** As the Lua twin of the window is told. */
+  /** As the Lua twin of the window takes it. */
   toString(): string;
 }
 

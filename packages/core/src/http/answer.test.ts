@@ -26,9 +26,11 @@ function answer(decisions: readonly Decision[], headers?: HeadersOption): Verdic
 }
 
 /** Decisions of limiters that have an option each. */
-function answerEach(...told: readonly (readonly [Decision, HeadersOption | undefined])[]): Verdict {
+function answerEach(
+  ...reported: readonly (readonly [Decision, HeadersOption | undefined])[]
+): Verdict {
   return answerTo(
-    told.map(([decision, headers]) => ({ decision, headers: readHeadersOption(headers) })),
+    reported.map(([decision, headers]) => ({ decision, headers: readHeadersOption(headers) })),
     NOW,
   );
 }
@@ -193,11 +195,11 @@ describe("a limiter whose headers are hidden", () => {
   test("is left out of all lists, though it is the one that binds", async () => {
     const shown = [await decide(hourly, 1), undefined] as const;
     const hidden = [await decide(burst, 3), false] as const;
-    for (const told of [
+    for (const reported of [
       [shown, hidden],
       [hidden, shown],
     ]) {
-      const verdict = answerEach(...told);
+      const verdict = answerEach(...reported);
       expect(verdict).toMatchObject({ kind: "allowed", decision: hidden[0] });
       expect(headersOf(verdict)).toEqual(HOURLY);
     }
@@ -236,7 +238,7 @@ describe("a limiter whose headers are hidden", () => {
     });
   });
 
-  test("that denies takes off what another one told of room", async () => {
+  test("that denies takes off what another one reported of room", async () => {
     const shown = await decide(hourly, 1);
     const denial = await decide(burst, 4, 1);
     const verdict = answerEach([shown, true], [denial, false]);

@@ -2,7 +2,7 @@ import type { Decision } from "../decision.ts";
 import type { Header } from "./headers.ts";
 import { formatLegacy, formatPolicy, formatRemaining, formatRetryAfter } from "./headers.ts";
 import { formatProblem, missingKeyProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
-import type { ToldDecision } from "./request-state.ts";
+import type { ReportedDecision } from "./request-state.ts";
 import { bindingDecision } from "./request-state.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -11,18 +11,18 @@ const NO_STORE: Header = ["Cache-Control", "no-store"];
 
 const NONE: readonly Header[] = [];
 
-/** `X-RateLimit-*`, to be taken off again where a limiter that tells nothing denies after one that told of room. */
+/** `X-RateLimit-*`, to be taken off again where a limiter that reports nothing denies after one that reported room. */
 const NO_LEGACY: readonly Header[] = [
   ["X-RateLimit-Limit", undefined],
   ["X-RateLimit-Remaining", undefined],
   ["X-RateLimit-Reset", undefined],
 ];
 
-/** Says a request's decisions in HTTP, each as far as its limiter tells of it. `nowMs` is the wall clock. */
-export function answerTo(told: readonly ToldDecision[], nowMs: number): Verdict {
-  const binding = bindingAmong(told);
+/** Says a request's decisions in HTTP, each as far as its limiter reports it. `nowMs` is the wall clock. */
+export function answerTo(reported: readonly ReportedDecision[], nowMs: number): Verdict {
+  const binding = bindingAmong(reported);
   const { decision } = binding;
-  const headers = [...legacyHeaders(told, binding, nowMs), ...standardHeaders(told)];
+  const headers = [...legacyHeaders(reported, binding, nowMs), ...standardHeaders(reported)];
   if (decision.allowed) return { kind: "allowed", decision, headers };
   const retryAfter = formatRetryAfter(decision);
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);
@@ -39,33 +39,33 @@ export function answerTo(told: readonly ToldDecision[], nowMs: number): Verdict 
   };
 }
 
-function bindingAmong(told: readonly ToldDecision[]): ToldDecision {
-  const [first] = told as readonly [ToldDecision];
-  if (told.length === 1) return first;
-  const binding = bindingDecision(told.map(({ decision }) => decision));
-  return told.find(({ decision }) => decision === binding) as ToldDecision;
+function bindingAmong(reported: readonly ReportedDecision[]): ReportedDecision {
+  const [first] = reported as readonly [ReportedDecision];
+  if (reported.length === 1) return first;
+  const binding = bindingDecision(reported.map(({ decision }) => decision));
+  return reported.find(({ decision }) => decision === binding) as ReportedDecision;
 }
 
 function legacyHeaders(
-  told: readonly ToldDecision[],
-  binding: ToldDecision,
+  asked: readonly ReportedDecision[],
+  binding: ReportedDecision,
   nowMs: number,
 ): readonly Header[] {
-  const shown = told.length === 1 && showsNumbers(binding) ? told : told.filter(showsNumbers);
+  const shown = asked.length === 1 && showsNumbers(binding) ? asked : asked.filter(showsNumbers);
   if (shown.length === 0) return NONE;
   if (!binding.decision.allowed && !shown.includes(binding)) return NO_LEGACY;
   const { decision, headers } = bindingAmong(shown);
   return formatLegacy(decision, headers.legacyReset ?? "delta", nowMs);
 }
 
-function showsNumbers({ decision, headers }: ToldDecision): boolean {
+function showsNumbers({ decision, headers }: ReportedDecision): boolean {
   return headers.legacy === true && hasNumbers(decision);
 }
 
-function standardHeaders(told: readonly ToldDecision[]): readonly Header[] {
+function standardHeaders(reported: readonly ReportedDecision[]): readonly Header[] {
   let policy = "";
   let remaining = "";
-  for (const { decision, headers, text } of told) {
+  for (const { decision, headers, text } of reported) {
     if (!headers.standard || !hasNumbers(decision)) continue;
     const separator = policy === "" ? "" : ", ";
     policy += separator + (text?.policy ?? formatPolicy(decision.limits));
@@ -78,7 +78,7 @@ function standardHeaders(told: readonly ToldDecision[]): readonly Header[] {
   ];
 }
 
-/** A decision that was taken without counting has nothing to tell. */
+/** A decision that was taken without counting has nothing to report. */
 function hasNumbers({ limits }: Decision): boolean {
   return limits.length > 0;
 }

@@ -19,7 +19,7 @@ export interface NodeResponse {
 /** Its methods that throw once the headers have been sent. */
 const HEAD_METHODS = ["setHeader", "setHeaders", "appendHeader", "removeHeader"];
 
-/** The headers that tell of a body, or lead elsewhere: what is left of an answer that was given up must not stand beside another. */
+/** The headers that describe a body, or lead elsewhere: what is left of an answer that was given up must not stand beside another. */
 export const BODY_HEADERS: readonly string[] = [
   "content-length",
   "content-encoding",

@@ -1,9 +1,9 @@
 import { HeadgateError } from "../errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/failure-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { requireName } from "../limiter/names.ts";
+import { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { TierPolicy } from "./by-tier.ts";

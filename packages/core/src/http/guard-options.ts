@@ -1,8 +1,8 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
-import type { FailureOptions } from "../limiter/failure-options.ts";
-import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/failure-options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
+import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/outage/failure-options.ts";
+import type { FailureOptions } from "../limiter/outage/outage.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";

@@ -144,7 +144,7 @@ describe("a verdict", () => {
     ]);
   });
 
-  test("tells the reset by the wall clock", async () => {
+  test("reports the reset by the wall clock", async () => {
     const guard = guardOf({ limits, headers: { standard: false, legacyReset: "epoch" } });
     const before = Date.now();
     const verdict = await guard.check(request(), client);
@@ -277,7 +277,7 @@ describe("one request", () => {
     expect(kinds).toEqual(["allowed", "pass"]);
   });
 
-  test("that fails is charged nothing", async () => {
+  test("that fails costs nothing", async () => {
     const limiter = createLimiter({ limits });
     const one = request();
     const failing = guardOf({ limiter, cost: () => Number.NaN });

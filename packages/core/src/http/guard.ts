@@ -121,7 +121,7 @@ function prepareGuard<Request extends HttpRequest>(
       forgetAsked(request, part);
       throw error;
     }
-    part.told = { decision, headers, text: isWhole(decision, limiter) ? text : undefined };
+    part.reported = { decision, headers, text: isWhole(decision, limiter) ? text : undefined };
     return answerTo(decisionsOf(request), Date.now());
   }
 

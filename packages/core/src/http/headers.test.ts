@@ -197,7 +197,7 @@ describe("X-RateLimit-*", () => {
     ]);
   });
 
-  test("tell the reset from the Unix epoch when that is asked for", () => {
+  test("report the reset from the Unix epoch when that is asked for", () => {
     const reset = formatLegacy(decision, "epoch", 1_800_000_000_499.5).at(-1);
     expect(reset).toEqual(["X-RateLimit-Reset", "1800000002"]);
     const later = formatLegacy(decision, "epoch", 1_800_000_000_500.5).at(-1);

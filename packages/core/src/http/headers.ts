@@ -11,7 +11,7 @@ export interface HeaderOptions {
   readonly legacy?: boolean | undefined;
   /** `RateLimit-Policy` and `RateLimit`, draft-ietf-httpapi-ratelimit-headers-11. Default true. */
   readonly standard?: boolean | undefined;
-  /** What `X-RateLimit-Reset` tells: seconds from now (`"delta"`, default), or since the Unix epoch (`"epoch"`). */
+  /** What `X-RateLimit-Reset` reports: seconds from now (`"delta"`, default), or since the Unix epoch (`"epoch"`). */
   readonly legacyReset?: "delta" | "epoch" | undefined;
 }
 

@@ -1,9 +1,9 @@
 export { formatReceived } from "../errors.ts";
 export { fingerprint } from "../key.ts";
-export { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/failure-options.ts";
 export { partsOf } from "../limiter/limiter.ts";
-export type { Tell } from "../limiter/notices.ts";
-export { warn } from "../limiter/notices.ts";
+export { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
+export { warn } from "../limiter/outage/notices.ts";
+export type { Log } from "../limiter/outage/outage.ts";
 export type { AddressOption } from "./address-header.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";

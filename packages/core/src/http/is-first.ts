@@ -1,9 +1,9 @@
-const told = new WeakMap<object, Set<string>>();
+const known = new WeakMap<object, Set<string>>();
 
 /** Whether something is said for the first time in a place: an application may have many limiters, and hears it once. */
 export function isFirst(place: object, code: string): boolean {
-  const codes = told.get(place) ?? new Set();
-  told.set(place, codes);
+  const codes = known.get(place) ?? new Set();
+  known.set(place, codes);
   if (codes.has(code)) return false;
   codes.add(code);
   return true;

@@ -36,7 +36,7 @@ type Read<Request> = (
   address: string | undefined,
 ) => KeyResult | Promise<KeyResult>;
 
-/** Who a request is, as a key function tells it. `address` is the client's, whole. */
+/** Who a request is, as a key function says. `address` is the client's, whole. */
 export function readKey<Request extends object>(
   key: KeyFunction<Request>,
   request: Request,

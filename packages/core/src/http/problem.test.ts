@@ -25,7 +25,7 @@ describe("the problem of a denied request", () => {
     expect(JSON.parse(JSON.stringify(problem))).toEqual(problem);
   });
 
-  test("tells nothing of who is counted", async () => {
+  test("says nothing of who is counted", async () => {
     const limiter = createLimiter({ name: "secret-name", limits, store: memoryStore() });
     const decision = await limiter.consume("secret-subject", { cost: 9 });
     expect(JSON.stringify(toProblem(decision))).not.toContain("secret");

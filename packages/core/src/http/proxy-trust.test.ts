@@ -67,7 +67,7 @@ const frameworks: [string, Framework, string][] = [
 ];
 
 describe.each(frameworks)("%s", (name, through, proxy) => {
-  test("that trusts nobody is told when somebody forwards", async () => {
+  test("that trusts nobody gets a warning when somebody forwards", async () => {
     for (const trust of [undefined, false]) {
       expect(await through(trust, FORWARDED)).toEqual({
         codes: ["HEADGATE_NO_PROXY_TRUST"],
@@ -77,12 +77,12 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
     }
   });
 
-  test("is told of the standard's header as well", async () => {
+  test("gets a warning of the standard's header as well", async () => {
     const { codes } = await through(undefined, { forwarded: "for=203.0.113.7" });
     expect(codes).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
   });
 
-  test("that trusts everybody is told so, whether or not anybody forwards", async () => {
+  test("that trusts everybody gets a warning, whether or not anybody forwards", async () => {
     const all = ["0.0.0.0/1", "128.0.0.0/1"];
     for (const trust of [true, all.join(","), all, () => true, 1_000]) {
       const isCount = name === "Fastify" && typeof trust === "number";
@@ -95,7 +95,7 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
     expect((await through(true, {})).codes).toEqual(["HEADGATE_TRUST_EVERYBODY"]);
   });
 
-  test("that trusts its proxies is told nothing", async () => {
+  test("that trusts its proxies gets no warning", async () => {
     const trusts: Trust[] = [
       proxy,
       `${proxy}/32`,
@@ -112,12 +112,12 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
     }
   });
 
-  test("that trusts another proxy than this one is told", async () => {
+  test("that trusts another proxy than this one gets a warning", async () => {
     const { codes, address } = await through("192.0.2.1", FORWARDED);
     expect([codes, address]).toEqual([["HEADGATE_NO_PROXY_TRUST"], proxy]);
   });
 
-  test("that trusts its proxies is told nothing of a request the proxy makes itself", async () => {
+  test("that trusts its proxies gets no warning of a request the proxy makes itself", async () => {
     for (const forwarded of [proxy, `${proxy}, ${proxy}`]) {
       const { codes, address } = await through(proxy, { "x-forwarded-for": forwarded });
       expect([codes, address]).toEqual([[], proxy]);

@@ -11,7 +11,7 @@ export interface ProxyTrustWatch {
 
 export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
   let probed = false;
-  let toldUntrusted = false;
+  let warnedUntrusted = false;
   return {
     check(request, address, peer) {
       if (!probed) {
@@ -24,11 +24,11 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
           );
         }
       }
-      if (toldUntrusted || peer === undefined || address !== peer) return;
+      if (warnedUntrusted || peer === undefined || address !== peer) return;
       if (!("x-forwarded-for" in request.headers || "forwarded" in request.headers)) return;
       // A trusted proxy may forward for a client of its own address.
       if (addressOf(request, peer, [STRANGERS[0] as string]) === STRANGERS[0]) return;
-      toldUntrusted = true;
+      warnedUntrusted = true;
       warn(
         "HEADGATE_NO_PROXY_TRUST",
         `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy")`,

@@ -31,7 +31,7 @@ export function createSubjectReader<Request extends HttpRequest>(
   option: GuardOptions<Request>["key"],
   missing: MissingKey,
 ): SubjectReader<Request> {
-  const dimensions = new Set(partsOf(limiter).counters.groups.map(({ dimension }) => dimension));
+  const dimensions = new Set(partsOf(limiter).counted.groups.map(({ dimension }) => dimension));
   dimensions.delete(GLOBAL_DIMENSION);
   const keys = [...dimensions].map((dimension) => ({
     dimension,

@@ -53,7 +53,7 @@ async function decide(
 ): Promise<AskedPart> {
   const part = takeUnasked(request, limiter, subjectsOf(subjects), undefined) as AskedPart;
   const decision = await limiter.consume(subjects);
-  part.told = { decision, headers: readHeadersOption(undefined) };
+  part.reported = { decision, headers: readHeadersOption(undefined) };
   return part;
 }
 
@@ -207,10 +207,10 @@ describe("a limiter's own word on a request", () => {
   test("is its own, whichever other limiters the request met", async () => {
     const [login, another] = [limiterOf("login", 5), limiterOf("another", 1)];
     const request = {};
-    const { told } = await decide(request, login, { default: "ann" });
+    const { reported } = await decide(request, login, { default: "ann" });
     await decide(request, another, { default: "1.2.3.4" });
     const own = ownDecision(request, [login]);
-    expect(own).toMatchObject({ decision: told?.decision, limiter: login });
+    expect(own).toMatchObject({ decision: reported?.decision, limiter: login });
     expect({ ...own?.subject }).toEqual({ default: "ann" });
     expect(await login.reset(own?.subject ?? "")).toBe(true);
   });
@@ -218,10 +218,10 @@ describe("a limiter's own word on a request", () => {
   test("is heard under any limiter that counts the same", async () => {
     const store = memoryStore();
     const request = {};
-    const { told } = await decide(request, limiterOf("login", 5, store));
+    const { reported } = await decide(request, limiterOf("login", 5, store));
     const twin = limiterOf("login", 5, store);
     expect(ownDecision(request, [twin])).toMatchObject({
-      decision: told?.decision,
+      decision: reported?.decision,
       limiter: twin,
     });
   });
@@ -260,11 +260,11 @@ describe("a limiter's own word on a request", () => {
       undefined,
     ) as AskedPart;
     const decision = await limiter.consume({ ip: null, user: "ann" });
-    part.told = { decision, headers: readHeadersOption(undefined) };
+    part.reported = { decision, headers: readHeadersOption(undefined) };
     const own = ownDecision(request, [limiter]);
     expect({ ...own?.subject }).toEqual({ ip: "1.2.3.4", user: "ann" });
     expect(own?.decision).toBe(decision);
-    expect(first.told?.decision.remaining).toBe(4);
+    expect(first.reported?.decision.remaining).toBe(4);
     expect(await own?.refund()).toBe(true);
     const left = await limiter.peek({ ip: "1.2.3.4", user: "ann" });
     expect(left.limits.map(({ remaining }) => remaining)).toEqual([4, 1]);
@@ -286,7 +286,7 @@ describe("the subject of a request", () => {
     const request = {};
     const first = await decide(request, limiterOf("a", 5), { default: "x" });
     const second = await decide(request, limiterOf("b", 5), { default: "y" });
-    expect(decisionsOf(request)).toEqual([first.told, second.told]);
+    expect(decisionsOf(request)).toEqual([first.reported, second.reported]);
     expect({ ...subjectOf(request) }).toEqual({ default: "y" });
   });
 });

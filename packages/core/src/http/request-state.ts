@@ -1,9 +1,9 @@
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
-import type { Counters, Group } from "../limiter/counters.ts";
+import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
+import { EVERYBODY } from "../limiter/counters.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
-import { EVERYBODY } from "../limiter/units.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
@@ -25,11 +25,11 @@ export interface AskedPart {
   /** The option that says what the request cost. */
   readonly cost: unknown;
   /** What was decided; undefined until it is. */
-  told: ToldDecision | undefined;
+  reported: ReportedDecision | undefined;
 }
 
-/** A decision, and what its limiter tells of it. */
-export interface ToldDecision {
+/** A decision, and what its limiter reports of it. */
+export interface ReportedDecision {
   readonly decision: Decision;
   readonly headers: Required<HeaderOptions>;
   /** What was written in advance of the decision's limits, where they are all that the limiter has. */
@@ -63,14 +63,14 @@ function stateOf(request: object): RequestState {
 }
 
 /** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
-function isAsked(asked: readonly AskedPart[], counters: Counters, group: Group): boolean {
+function isAsked(asked: readonly AskedPart[], counted: CountedPolicy, group: Group): boolean {
   return asked.some((part) =>
-    part.groups.some((one) => isSame(part.limiter[LIMITER].counters, one, counters, group)),
+    part.groups.some((one) => isSame(part.limiter[LIMITER].counted, one, counted, group)),
   );
 }
 
 /** Limiters of one name on one store count together, whichever objects they are. */
-function isSame(ofOne: Counters, one: Group, ofOther: Counters, other: Group): boolean {
+function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other: Group): boolean {
   if (one === other) return true;
   const { owner, prefix } = ofOne.store;
   const isSameStore = owner === ofOther.store.owner && prefix === ofOther.store.prefix;
@@ -89,13 +89,13 @@ export function takeUnasked(
 ): AskedPart | undefined {
   const state = stateOf(request);
   const { asked } = state;
-  const { counters } = limiter[LIMITER];
+  const { counted } = limiter[LIMITER];
   const isFirst = asked.length === 0;
-  const groups = counters.groups.filter(
-    (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counters, group)),
+  const groups = counted.groups.filter(
+    (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counted, group)),
   );
   if (groups.length === 0) return undefined;
-  const part: AskedPart = { limiter, groups, subjects, isFirst, cost, told: undefined };
+  const part: AskedPart = { limiter, groups, subjects, isFirst, cost, reported: undefined };
   // Most requests meet one limiter; a list that grows would make room for many.
   state.asked = isFirst ? [part] : [...asked, part];
   return part;
@@ -108,8 +108,8 @@ function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
 /** Whether a request has asked all that a limiter counts by, and lacked no subject. */
 export function hasAskedAll(request: object, limiter: Limiter): boolean {
   const { asked } = stateOf(request);
-  const { counters } = limiter[LIMITER];
-  return counters.groups.every((group) => isAsked(asked, counters, group));
+  const { counted } = limiter[LIMITER];
+  return counted.groups.every((group) => isAsked(asked, counted, group));
 }
 
 /** Takes the note back where the limiter could not answer: then it was not asked. */
@@ -119,10 +119,8 @@ export function forgetAsked(request: object, part: AskedPart): void {
 }
 
 /** Every decision of a request so far. */
-export function decisionsOf(request: object): readonly ToldDecision[] {
-  const told: ToldDecision[] = [];
-  for (const part of stateOf(request).asked) if (part.told !== undefined) told.push(part.told);
-  return told;
+export function decisionsOf(request: object): readonly ReportedDecision[] {
+  return stateOf(request).asked.flatMap(({ reported }) => reported ?? []);
 }
 
 /** What a request asked of limiters, or of those that count together with them. */
@@ -130,8 +128,8 @@ export function partsAsked(request: object, limiters: readonly Limiter[]): reado
   const { asked } = stateOf(request);
   return asked.filter((part) =>
     limiters.some((limiter) => {
-      const { counters } = limiter[LIMITER];
-      return counters.groups.some((group) => isAsked([part], counters, group));
+      const { counted } = limiter[LIMITER];
+      return counted.groups.some((group) => isAsked([part], counted, group));
     }),
   );
 }
@@ -152,10 +150,10 @@ export function ownDecision(
   request: object,
   limiters: readonly Limiter[],
 ): OwnDecision | undefined {
-  const parts = partsAsked(request, limiters).filter(({ told }) => told !== undefined);
+  const parts = partsAsked(request, limiters).filter(({ reported }) => reported !== undefined);
   const [first] = parts;
   if (first === undefined) return undefined;
-  const decisions = parts.map(({ told }) => (told as ToldDecision).decision);
+  const decisions = parts.map(({ reported }) => (reported as ReportedDecision).decision);
   const limiter =
     limiters.find((one) => partsAsked(request, [one]).includes(first)) ?? first.limiter;
   return {
@@ -174,7 +172,7 @@ export function ownDecision(
 /** Whom a limiter counted in these parts. Everybody is named only where nobody else is: a reset must not forget them too. */
 function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjects {
   const subjects = noSubjects();
-  const { groups } = limiter[LIMITER].counters;
+  const { groups } = limiter[LIMITER].counted;
   for (const part of parts) {
     for (const { dimension } of part.groups) {
       const subject = part.subjects[dimension];
@@ -188,9 +186,9 @@ function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjec
 
 /**
  * The subject under which a request was last counted, by whichever limiter that was, as that limiter's `reset` takes it;
- * undefined when it was not counted. A limiter's own is told by its `of(request)`.
+ * undefined when it was not counted. A limiter's own is reported by its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
-  const last = (request as Carrier)[STATE]?.asked.findLast(({ told }) => told !== undefined);
+  const last = (request as Carrier)[STATE]?.asked.findLast(({ reported }) => reported);
   return last && subjectIn(last.limiter, [last]);
 }

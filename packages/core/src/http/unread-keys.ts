@@ -14,7 +14,7 @@ export function rejectUnreadKeys(
   limiters: readonly Limiter[],
 ): void {
   if (key === undefined) return;
-  const groups = limiters.flatMap((limiter) => partsOf(limiter).counters.groups);
+  const groups = limiters.flatMap((limiter) => partsOf(limiter).counted.groups);
   const counted = new Set(groups.map(({ dimension }) => dimension));
   counted.delete(GLOBAL_DIMENSION);
   const unread = typeof key === "function" ? [DEFAULT_DIMENSION] : Object.keys(key);

@@ -1,59 +1,31 @@
-import type { LimitState } from "../decision.ts";
 import type { DecideMode } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
-import type { Receipt } from "../store/refund.ts";
-import type { Remote } from "../store/store.ts";
-import { AcrossSlots } from "./across-slots.ts";
-import { bySlot, bySlotAfter } from "./by-slot.ts";
-import type { Counters } from "./counters.ts";
+import type { SubjectCounter } from "./counters.ts";
 import { present, readReply } from "./read-reply.ts";
-import type { StoreWatch } from "./store-watch.ts";
-import type { GroupUnit } from "./units.ts";
-
-/** What a store answered. */
-export interface Answer {
-  readonly allowed: boolean;
-  readonly limits: readonly LimitState[];
-  /** What was charged: one receipt for each slot. */
-  readonly receipts: readonly Receipt[];
-  /** The replies, when they deny for as long as they say; none when the request was allowed, or the denial may not last. */
-  readonly lasting: readonly UnitsReply[];
-}
-
-/** A reply of decide.lua, and the units it is of. */
-export interface UnitsReply {
-  readonly units: readonly GroupUnit[];
-  readonly reply: readonly number[];
-}
-
-/** Where decisions are asked for, and how what they charged is given back. */
-export interface AskedStore {
-  readonly counters: Counters;
-  readonly watch: StoreWatch;
-  readonly remote: Remote;
-  giveBack(receipts: readonly Receipt[]): Promise<unknown>;
-}
+import { AcrossSlots } from "./slots/across-slots.ts";
+import { bySlot, bySlotAfter } from "./slots/by-slot.ts";
+import type { Answer, AskedStore } from "./slots/slots.ts";
 
 const NOTHING: readonly never[] = [];
 
 /**
- * Asks a store whose counts are on servers: in one call where all units are in one slot, as far as is known. A call that shows
+ * Asks a store whose counts are on servers: in one call where all counters are in one slot, as far as is known. A call that shows
  * that they are not did nothing, and is asked again over the slots in what is left of the time. Rejects with the store's error.
  */
 export function askStore(
   asked: AskedStore,
-  units: readonly GroupUnit[],
+  counters: readonly SubjectCounter[],
   cost: number,
   charge: boolean,
 ): Promise<Answer> {
   const mode = charge ? "charge" : "peek";
-  if (units.length === 1) return askOneSlot(asked, units, cost, mode);
+  if (counters.length === 1) return askOneSlot(asked, counters, cost, mode);
   const { timeoutMs } = asked.watch;
-  const slots = bySlot(units, asked.remote);
+  const slots = bySlot(counters, asked.remote);
   if (slots.length > 1) return new AcrossSlots(asked, slots, cost).decide(mode, timeoutMs);
   const sent = performance.now();
-  return askOneSlot(asked, units, cost, mode).catch((error: unknown) => {
-    const found = bySlotAfter(error, units, asked.remote);
+  return askOneSlot(asked, counters, cost, mode).catch((error: unknown) => {
+    const found = bySlotAfter(error, counters, asked.remote);
     if (found === undefined) throw error;
     const leftMs = timeoutMs - (performance.now() - sent);
     return new AcrossSlots(asked, found, cost).decide(mode, leftMs);
@@ -61,19 +33,19 @@ export function askStore(
 }
 
 function askOneSlot(
-  { counters, watch }: AskedStore,
-  units: readonly GroupUnit[],
+  { counted, watch }: AskedStore,
+  counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
 ): Promise<Answer> {
-  const { key } = units[0] as GroupUnit;
-  return watch.run(counters.store, decide, { cost, mode, units }, key).then((reply) => {
-    const { allowed, receipt, states } = readReply(counters, units, cost, reply);
+  const { key } = counters[0] as SubjectCounter;
+  return watch.run(counted.store, decide, { cost, mode, units: counters }, key).then((reply) => {
+    const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
     return {
       allowed,
       limits: present(states),
       receipts: allowed && mode === "charge" ? [receipt] : NOTHING,
-      lasting: allowed ? NOTHING : [{ units, reply }],
+      lasting: allowed ? NOTHING : [{ counters, reply }],
     };
   });
 }

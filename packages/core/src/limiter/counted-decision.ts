@@ -2,12 +2,12 @@ import type { Decision, DecisionSource, LimitState } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { Receipt } from "../store/refund.ts";
-import type { Counters } from "./counters.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
 
 /** How every copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
-/** How it is told that what was taken was not used. */
+/** How it learns that what was taken was not used. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
 /** What is known of a decision when it has been taken. */
@@ -23,7 +23,7 @@ export interface Outcome {
   readonly retryAfterMs?: number;
 }
 
-/** What a decision tells that asked no limit. */
+/** What a decision that asked no limit reports. */
 const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
 function isDegraded(source: DecisionSource): boolean {
@@ -44,12 +44,12 @@ export class CountedDecision implements Decision {
   readonly source: DecisionSource;
   readonly degraded: boolean;
   /** The counters that were asked. */
-  readonly #counters: Counters;
+  readonly #counted: CountedPolicy;
   /** Private, so that nobody can make one up; gone once they were used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
 
-  constructor(counters: Counters, outcome: Outcome) {
+  constructor(counted: CountedPolicy, outcome: Outcome) {
     const { allowed, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
@@ -62,14 +62,14 @@ export class CountedDecision implements Decision {
     this.cost = cost;
     this.source = source;
     this.degraded = isDegraded(source);
-    this.#counters = counters;
+    this.#counted = counted;
     this.#receipts = receipts;
   }
 
   /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
-  static takeReceipts(decision: CountedDecision, counters: Counters): readonly Receipt[] | false {
+  static take(decision: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
     // What only inherits from a decision, or stands in for one, has no receipts of its own.
-    if (!(#counters in decision) || !isPartOf(decision.#counters, counters)) return false;
+    if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
     decision.#taken = decision.#receipts;
     decision.#receipts = NONE;
     return decision.#taken;
@@ -82,8 +82,8 @@ export class CountedDecision implements Decision {
 }
 
 Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPTS, {
-  value(this: CountedDecision, counters: Counters) {
-    return CountedDecision.takeReceipts(this, counters);
+  value(this: CountedDecision, counted: CountedPolicy) {
+    return CountedDecision.take(this, counted);
   },
 });
 
@@ -99,14 +99,14 @@ export function returnReceipts(decision: Decision): void {
 }
 
 /** The receipts of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
-export function takeReceipts(decision: unknown, counters: Counters): readonly Receipt[] {
+export function takeReceipts(decision: unknown, counted: CountedPolicy): readonly Receipt[] {
   const take: unknown =
     typeof decision === "object" && decision !== null
       ? (decision as Record<symbol, unknown>)[TAKE_RECEIPTS]
       : undefined;
   const receipts =
     typeof take === "function"
-      ? (take.call(decision, counters) as readonly Receipt[] | false)
+      ? (take.call(decision, counted) as readonly Receipt[] | false)
       : false;
   if (receipts !== false) return receipts;
   throw new HeadgateError(
@@ -116,11 +116,11 @@ export function takeReceipts(decision: unknown, counters: Counters): readonly Re
 }
 
 /** Limiters of one name on one store are one, and one that extends another speaks for both. */
-function isPartOf(charged: Counters, counters: Counters): boolean {
-  if (charged === counters) return true;
-  const own = counters.keyspace.split("&");
+function isPartOf(charged: CountedPolicy, counted: CountedPolicy): boolean {
+  if (charged === counted) return true;
+  const own = counted.keyspace.split("&");
   return (
-    charged.store.owner === counters.store.owner &&
+    charged.store.owner === counted.store.owner &&
     charged.keyspace.split("&").every((keyspace) => own.includes(keyspace))
   );
 }

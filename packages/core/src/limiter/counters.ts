@@ -1,82 +1,135 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { compilePolicy } from "../algorithms/compile-policy.ts";
-import { HeadgateError } from "../errors.ts";
-import { escapePart, fingerprint } from "../key.ts";
-import type { Policy } from "../policy.ts";
-import type { Store } from "../store/store.ts";
-import type { UnitLimits } from "../store/unit.ts";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { escapeSubject } from "../key.ts";
+import { GLOBAL_DIMENSION } from "../policy.ts";
+import type { Counter } from "../store/counter.ts";
+import type { CountedPolicy, Group } from "./counted-policy.ts";
 
-/** The limits of a policy that count by one dimension. */
-export interface Group extends UnitLimits {
-  readonly dimension: string;
-  /** Where each of the limits stands in the policy as it was written. */
-  readonly positions: readonly number[];
-  /** What follows the subject in the key. */
-  readonly keySuffix: string;
+/** Who is counted: the subject of the one dimension, or of each by name; `null` leaves a dimension's limits out of the decision. */
+export type Subjects<Dimension extends string = string> =
+  | string
+  | { readonly [D in Dimension]?: string | null | undefined };
+
+/** What `per: "global"` counts: its one subject. */
+export const EVERYBODY = "*";
+
+/** The counters of a group: a group, and the key of a subject in it. */
+export interface SubjectCounter extends Counter {
+  readonly group: Group;
+  readonly subject: string;
 }
 
-/** A policy made ready to be counted on a store. */
-export interface Counters {
-  readonly store: Store;
-  readonly groups: readonly Group[];
-  /** Every limit, in the order of the policy. */
-  readonly limits: readonly CompiledLimit[];
-  /** The policy in canonical form: equal exactly when two limiters count the same. */
-  readonly canonical: string;
-  /** Equal exactly when, on one store, all keys are. */
-  readonly keyspace: string;
-}
-
-/** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`. */
-export function compileCounters(name: string, policy: Policy, store: Store): Counters {
-  const limits = compilePolicy(policy);
-  // The order in which limits were written must not matter to what is counted where.
-  const order = limits
-    .map((limit, position) => ({ limit, position, id: `${limit.per}=${limit.canonical}` }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-  const canonical = order.map(({ id }) => id).join(";");
-  const dimensions = [...new Set(limits.map(({ per }) => per))];
-  const groups = dimensions.map((dimension) => {
-    const members = order.filter(({ limit }) => limit.per === dimension);
-    return {
-      dimension,
-      limits: members.map(({ limit }) => limit),
-      positions: members.map(({ position }) => position),
-      description: members
-        .flatMap(({ limit }) => [limit.algorithm.name, ...limit.parameters])
-        .join(" "),
-      keySuffix: `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(canonical)}`,
-    };
-  });
-  const keyspace = `${store.prefix}:${escapePart(name)}:${canonical}`;
-  return { store, groups, limits, canonical, keyspace };
-}
-
-/** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores. */
-export function joinCounters(first: Counters, second: Counters): Counters {
-  const sameStore =
-    first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;
-  if (!sameStore) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      "extends: one decision over two limiters needs both on the same store, with the same prefix",
-    );
+/** The counters that a request asks, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
+export function countersOf(
+  counted: CountedPolicy,
+  subjects: Subjects,
+  groups: readonly Group[] = counted.groups,
+): SubjectCounter[] {
+  const [group] = counted.groups;
+  if (counted.groups.length === 1 && group !== undefined && typeof subjects === "string") {
+    const isGlobal = group.dimension === GLOBAL_DIMENSION;
+    const subject = isGlobal ? EVERYBODY : checkSubject(group.dimension, subjects);
+    return [counterOf(counted, group, subject)];
   }
-  if (first.keyspace === second.keyspace) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      "extends: a limiter cannot extend one of its own name and policy",
-    );
+  rejectUnknownDimensions(counted, subjects);
+  const counters: SubjectCounter[] = [];
+  for (const group of groups) {
+    const subject = subjectIn(counted, group.dimension, subjects);
+    if (subject !== null) counters.push(counterOf(counted, group, subject));
   }
-  const moved = second.groups.map((group) => ({
-    ...group,
-    positions: group.positions.map((position) => position + first.limits.length),
-  }));
+  if (counters.length === 0) throw emptyKey("every dimension", null);
+  return counters;
+}
+
+/**
+ * The counters of the dimensions that are named: everybody, only by name. Throws as `unitsOf`.
+ */
+export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): SubjectCounter[] {
+  rejectUnknownDimensions(counted, subjects);
+  const counters: SubjectCounter[] = [];
+  for (const group of counted.groups) {
+    const { dimension } = group;
+    const isNamed = isRecord(subjects)
+      ? Object.hasOwn(subjects, dimension)
+      : dimension !== GLOBAL_DIMENSION;
+    const subject = isNamed ? subjectIn(counted, dimension, subjects) : null;
+    if (subject !== null) counters.push(counterOf(counted, group, subject));
+  }
+  if (counters.length === 0) throw emptyKey("every dimension", subjects);
+  return counters;
+}
+
+function isRecord(
+  subjects: Subjects,
+): subjects is Readonly<Record<string, string | null | undefined>> {
+  return typeof subjects === "object" && subjects !== null;
+}
+
+function counterOf(counted: CountedPolicy, group: Group, subject: string): SubjectCounter {
   return {
-    store: second.store,
-    groups: [...first.groups, ...moved],
-    limits: [...first.limits, ...second.limits],
-    canonical: `${first.canonical}&${second.canonical}`,
-    keyspace: `${first.keyspace}&${second.keyspace}`,
+    group,
+    subject,
+    limits: group.limits,
+    description: group.description,
+    key: `${counted.store.prefix}:{${escapeSubject(subject)}${group.keySuffix}`,
   };
+}
+
+/** The subject in a dimension; null when its limits are left out. */
+function subjectIn(counted: CountedPolicy, dimension: string, subjects: Subjects): string | null {
+  if (dimension === GLOBAL_DIMENSION) return everybodyIn(subjects);
+  if (isRecord(subjects)) {
+    const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
+    return subject === null ? null : checkSubject(dimension, subject);
+  }
+  const others = dimensionsOf(counted).filter(
+    (other) => other !== GLOBAL_DIMENSION && other !== dimension,
+  );
+  if (others.length === 0) return checkSubject(dimension, subjects);
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `this limiter counts by ${[dimension, ...others].join(", ")}: name the subject of each, as in { ${dimension}: "..." }; got ${formatKind(subjects)}`,
+  );
+}
+
+function everybodyIn(subjects: Subjects): string | null {
+  if (!isRecord(subjects) || !Object.hasOwn(subjects, GLOBAL_DIMENSION)) return EVERYBODY;
+  const named = subjects[GLOBAL_DIMENSION];
+  if (named === EVERYBODY || named === null) return named;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_KEY",
+    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatKind(named)}`,
+  );
+}
+
+function dimensionsOf(counted: CountedPolicy): string[] {
+  return counted.groups.map(({ dimension }) => dimension);
+}
+
+function checkSubject(dimension: string, subject: unknown): string {
+  if (subject === undefined || subject === "") throw emptyKey(dimension, subject);
+  if (typeof subject !== "string") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_KEY",
+      `the subject of ${formatReceived(dimension)} must be a string, got ${formatKind(subject)}`,
+    );
+  }
+  return subject;
+}
+
+function emptyKey(dimension: string, subject: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_EMPTY_KEY",
+    `the subject of ${formatReceived(dimension)} must not be empty, got ${formatReceived(subject)}`,
+  );
+}
+
+function rejectUnknownDimensions(counted: CountedPolicy, subjects: Subjects): void {
+  if (!isRecord(subjects)) return;
+  for (const dimension of Object.keys(subjects)) {
+    if (dimensionsOf(counted).includes(dimension)) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensionsOf(counted).join(", ")}`,
+    );
+  }
 }

@@ -10,10 +10,10 @@ import type { HeadgateError } from "../errors.ts";
 import { formatKind, formatNumber, formatReceived } from "../errors.ts";
 import type { Limit, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import type { Subjects } from "./counters.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { partsOf } from "./limiter.ts";
-import type { Subjects } from "./units.ts";
 
 const START = 1_800_000_000_000;
 
@@ -80,9 +80,9 @@ describe("createLimiter refuses", () => {
     expect(error?.code).toBe(code);
     const received = Array.isArray(value) && value.length > 0 ? value.at(-1) : value;
     const isPrivate = option === "store" || option === "extends";
-    const told = isPrivate ? `, got ${formatKind(value)}` : formatReceived(received);
-    expect(error?.message).toContain(told);
-    if (isPrivate) expect(error?.message.endsWith(told)).toBe(true);
+    const message = isPrivate ? `, got ${formatKind(value)}` : formatReceived(received);
+    expect(error?.message).toContain(message);
+    if (isPrivate) expect(error?.message.endsWith(message)).toBe(true);
   });
 
   test.each(["max", "windowMs", "keyGenerator", "Name"])(
@@ -258,7 +258,7 @@ describe.each<Limit>([
     expect((await limiter.peek("u", { cost: 4 })).allowed).toBe(false);
   });
 
-  test("reset forgets the subject, and tells whether there was anything to forget", async () => {
+  test("reset forgets the subject, and says whether there was anything to forget", async () => {
     const { limiter } = start(limits);
     await limiter.consume("u", { cost: 3 });
     await limiter.consume("v", { cost: 3 });
@@ -282,7 +282,7 @@ describe("several limits", () => {
     expect(remainingOf(decisions[49] as Decision)).toEqual([0, 99, 999]);
   });
 
-  test("a denial tells of each limit whether it alone would have allowed", async () => {
+  test("a denial says of each limit whether it alone would have allowed", async () => {
     const { limiter } = start([
       gcra({ limit: 1, window: "1s" }),
       fixedWindow({ limit: 100, window: "1h" }),
@@ -551,9 +551,9 @@ describe("a limiter that extends another", () => {
 
   /** Asks only what the child adds. */
   function consumeOwn(child: Limiter, cost = 1): Promise<Decision> {
-    const { counters, parent, consumeIn } = partsOf(child);
-    const inherited = parent === undefined ? [] : partsOf(parent).counters.groups;
-    return consumeIn(counters.groups.slice(inherited.length), ann, { cost });
+    const { counted, parent, consumeIn } = partsOf(child);
+    const inherited = parent === undefined ? [] : partsOf(parent).counted.groups;
+    return consumeIn(counted.groups.slice(inherited.length), ann, { cost });
   }
 
   test("is asked for what it adds alone, and charges nothing else", async () => {

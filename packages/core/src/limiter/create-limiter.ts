@@ -6,20 +6,20 @@ import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
-import type { Counters, Group } from "./counters.ts";
-import { compileCounters, joinCounters } from "./counters.ts";
-import type { FailurePolicy } from "./failure-options.ts";
-import { FAILURE_OPTIONS, readFailureOptions } from "./failure-options.ts";
+import type { CountedPolicy, Group } from "./counted-policy.ts";
+import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
+import type { SubjectCounter, Subjects } from "./counters.ts";
+import { countersOf, namedCountersOf } from "./counters.ts";
 import { formatPolicy } from "./format-policy.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
+import { createWaitQueue } from "./line/wait-queue.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
 import { claimName, requireName } from "./names.ts";
+import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
+import type { FailurePolicy } from "./outage/outage.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
-import type { GroupUnit, Subjects } from "./units.ts";
-import { namedUnitsOf, unitsOf } from "./units.ts";
-import { createWaitQueue } from "./wait-queue.ts";
 
 const OPTIONS = ["name", "limits", "store", "extends", "maxQueue", ...FAILURE_OPTIONS] as const;
 
@@ -41,12 +41,12 @@ export function createLimiter<const Per extends string = never>(
   if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
   const { name, store } = placeOf(options);
-  const own = compileCounters(name, options.limits as Policy, store);
-  const counters = parent === undefined ? own : joinCounters(partsOf(parent).counters, own);
-  if (failure.lease !== undefined) rejectSeveralUnits(counters);
+  const own = compileCountedPolicy(name, options.limits as Policy, store);
+  const counted = parent === undefined ? own : joinCountedPolicies(partsOf(parent).counted, own);
+  if (failure.lease !== undefined) rejectSeveralCounters(counted);
   const written = formatPolicy(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
-  return limiterOn(counters, { name, maxQueue, claim, failure }, parent);
+  return limiterOn(counted, { name, maxQueue, claim, failure }, parent);
 }
 
 interface Settings {
@@ -57,15 +57,15 @@ interface Settings {
 }
 
 function limiterOn(
-  counters: Counters,
+  counted: CountedPolicy,
   { name, maxQueue, claim, failure }: Settings,
   parent: Limiter | undefined,
 ): Limiter {
-  const { remote } = counters.store;
+  const { remote } = counted.store;
   const decider =
     remote === undefined
-      ? createMemoryDecider(counters)
-      : createRemoteDecider(name, counters, remote, failure);
+      ? createMemoryDecider(counted)
+      : createRemoteDecider(name, counted, remote, failure);
   const queue = createWaitQueue(maxQueue, decider.giveBack);
   let closed = false;
 
@@ -85,7 +85,7 @@ function limiterOn(
       requireOpen();
       const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
       if (known !== undefined) return Promise.resolve(known);
-      return decider.decide(unitsOf(counters, subject, groups), cost, charge);
+      return decider.decide(countersOf(counted, subject, groups), cost, charge);
     } catch (error) {
       return Promise.reject(error as Error);
     }
@@ -93,14 +93,14 @@ function limiterOn(
 
   return {
     name,
-    limits: counters.limits.map(({ name, per, limit, windowMs }) => ({
+    limits: counted.limits.map(({ name, per, limit, windowMs }) => ({
       name,
       per,
       limit,
       windowMs,
     })),
     [LIMITER]: {
-      counters,
+      counted,
       parent,
       consumeIn: (groups, subject, options) => decide(subject, options, true, groups),
       watch: decider.watch,
@@ -119,19 +119,19 @@ function limiterOn(
     async reset(subject, more?: unknown) {
       requireOpen();
       rejectMore("reset(subject)", more);
-      return decider.forget(namedUnitsOf(counters, subject));
+      return decider.forget(namedCountersOf(counted, subject));
     },
 
     async wait(subject, options = {}) {
       requireOpen();
       rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
-      const units = unitsOf(counters, subject);
+      const counters = countersOf(counted, subject);
       const cost = checkCost(options.cost);
       const { signal } = options;
       if (signal !== undefined && !(signal instanceof AbortSignal)) {
         throw invalidOption("signal must be an AbortSignal", signal);
       }
-      rejectImpossible(units, cost);
+      rejectImpossible(counters, cost);
       const timeoutMs =
         options.timeout === undefined
           ? undefined
@@ -140,9 +140,9 @@ function limiterOn(
             );
       const ask = async () => {
         requireOpen();
-        return decider.decide(units, cost, true);
+        return decider.decide(counters, cost, true);
       };
-      return queue.enter(units.map(({ key }) => key).join(" "), ask, { timeoutMs, signal });
+      return queue.enter(counters.map(({ key }) => key).join(" "), ask, { timeoutMs, signal });
     },
 
     async close(...given: unknown[]) {
@@ -160,7 +160,7 @@ function limiterOn(
 /** The name and the store of a limiter's counters. */
 function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
   if (store !== undefined) requireStore(store);
-  const place = store ?? (parent === undefined ? undefined : partsOf(parent).counters.store);
+  const place = store ?? (parent === undefined ? undefined : partsOf(parent).counted.store);
   // Counters that nobody else can reach need no name to be told apart by.
   const named = name === undefined && place === undefined ? "limiter" : name;
   requireName(named);
@@ -181,8 +181,8 @@ function checkCost(cost = 1, least = 1): number {
   );
 }
 
-function rejectImpossible(units: readonly GroupUnit[], cost: number): void {
-  for (const { limits } of units) {
+function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
+  for (const { limits } of counters) {
     for (const { name, limit } of limits) {
       if (cost <= limit) continue;
       throw new HeadgateError(
@@ -194,7 +194,7 @@ function rejectImpossible(units: readonly GroupUnit[], cost: number): void {
 }
 
 /** Units that are taken ahead of one subject say nothing of what another one, of the same request, allows. */
-function rejectSeveralUnits({ groups }: Counters): void {
+function rejectSeveralCounters({ groups }: CountedPolicy): void {
   if (groups.length === 1) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",

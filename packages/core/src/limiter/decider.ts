@@ -1,18 +1,18 @@
 import type { Decision } from "../decision.ts";
-import type { StoreWatch } from "./store-watch.ts";
-import type { GroupUnit, Subjects } from "./units.ts";
+import type { SubjectCounter, Subjects } from "./counters.ts";
+import type { StoreWatch } from "./outage/outage.ts";
 
 /** Decides requests on one store, and gives back what they charged. */
 export interface Decider {
   /** How the store is watched; undefined where it is this process's memory. */
   readonly watch: StoreWatch | undefined;
-  decide(units: readonly GroupUnit[], cost: number, charge: boolean): Promise<Decision>;
+  decide(counters: readonly SubjectCounter[], cost: number, charge: boolean): Promise<Decision>;
   /** The same at once, where what is known in this process admits a subject. */
   readonly admitKnown?: (subject: Subjects, cost: number) => Decision | undefined;
   /** Gives back what a decision charged, once; true if something was. Rejects with `HEADGATE_INVALID_DECISION`. */
   giveBack(decision: Decision): Promise<boolean>;
-  /** Forgets units; true if there was anything to forget. */
-  forget(units: readonly GroupUnit[]): Promise<boolean>;
+  /** Forgets counters; true if there was anything to forget. */
+  forget(counters: readonly SubjectCounter[]): Promise<boolean>;
   /** Gives back what it holds, and frees what it shares with others. */
   close(): Promise<void>;
 }

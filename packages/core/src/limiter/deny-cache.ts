@@ -2,34 +2,36 @@ import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
-import type { UnitsReply } from "./ask-store.ts";
-import { LIMIT_NUMBERS, present, REPLY_HEAD, readState, UNIT_HEAD } from "./read-reply.ts";
+import type { SubjectCounter } from "./counters.ts";
+import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./read-reply.ts";
 import { sharedBy } from "./shared.ts";
-import type { GroupUnit } from "./units.ts";
+import type { CountersReply } from "./slots/slots.ts";
 
 /** A denial is believed for at most so many microseconds, because units may be given back elsewhere. */
 const LONGEST = 1_000_000;
 
 /** So many subjects are kept, the least recently asked given up first. */
-const MAX_UNITS = 10_000;
+const MAX_COUNTERS = 10_000;
 
 /** So many costs of one subject. */
 const MAX_COSTS = 8;
 
-/** What the store said when it denied one cost to one unit. Times are of the store's `store.now()`. */
+type States = readonly LimitState[];
+
+/** What the store said when it denied one cost to one counter. Times are of the store's `store.now()`. */
 interface Denial {
-  /** The key of the unit that denied. */
+  /** The key of the counter that denied. */
   readonly of: string;
   /** When the asking call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
   readonly sent: number;
   /** When its answer had come. */
   readonly received: number;
   readonly until: number;
-  /** What was said of every unit of the decision, by its key: four numbers for each limit, as decide.lua returns them. */
-  readonly told: ReadonlyMap<string, readonly number[]>;
+  /** What was said of every counter of the decision, by its key: four numbers for each limit, as decide.lua returns them. */
+  readonly reported: ReadonlyMap<string, readonly number[]>;
 }
 
-interface KnownUnit {
+interface KnownCounter {
   /** Denials that were asked for before this moment are not believed: something was given back then. */
   readonly since: number;
   readonly denials: Map<number, Denial>;
@@ -37,83 +39,83 @@ interface KnownUnit {
 
 /**
  * Remembers who was denied what, and for how long that will stay so, so that those who keep asking cost no call. It answers
- * the same cost only: a larger one would be told too short a wait.
+ * the same cost only: a larger one would get too short a wait.
  */
 export class DenyCache {
-  readonly #units = new LRUCache<string, KnownUnit>({ max: MAX_UNITS });
+  readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
 
   /**
-   * What is known of the limits, when a unit is known to deny; undefined when none is. Units that were not part of the
+   * What is known of the limits, when a counter is known to deny; undefined when none is. Counters that were not part of the
    * decision which was denied then are not known.
    */
-  find(units: readonly GroupUnit[], cost: number, now: number): readonly LimitState[] | undefined {
+  find(counters: readonly SubjectCounter[], cost: number, now: number): States | undefined {
     const known: Denial[] = [];
-    for (const { key } of units) {
+    for (const { key } of counters) {
       const denial = this.#denial(key, cost, now);
       if (denial !== undefined) known.push(denial);
     }
     if (known.length === 0) return undefined;
     const states: LimitState[] = [];
-    for (const unit of units) {
+    for (const counter of counters) {
       const denial =
-        known.find(({ of }) => of === unit.key) ??
-        known.find((beside) => this.#wouldAllow(unit.key, beside));
-      const numbers = denial?.told.get(unit.key);
+        known.find(({ of }) => of === counter.key) ??
+        known.find((beside) => this.#wouldAllow(counter.key, beside));
+      const numbers = denial?.reported.get(counter.key);
       if (denial === undefined || numbers === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
-      for (let i = 0; i < unit.limits.length; i += 1) {
-        const limit = unit.limits[i] as CompiledLimit;
-        states[unit.group.positions[i] as number] = stateAfter(limit, numbers, i, elapsed);
+      for (let i = 0; i < counter.limits.length; i += 1) {
+        const limit = counter.limits[i] as CompiledLimit;
+        states[counter.group.positions[i] as number] = stateAfter(limit, numbers, i, elapsed);
       }
     }
     return present(states);
   }
 
-  /** Remembers a denial by the units that denied. The replies are of decide.lua, all of one decision. */
-  remember(replies: readonly UnitsReply[], cost: number, sent: number, received: number): void {
-    const told = new Map(replies.flatMap(numbersByUnit));
-    for (const [key, numbers] of told) {
+  /** Remembers a denial by the counters that denied. The replies are of decide.lua, all of one decision. */
+  remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
+    const reported = new Map(replies.flatMap(numbersByCounter));
+    for (const [key, numbers] of reported) {
       const wait = longestWait(numbers);
       const until = sent + Math.min(wait, LONGEST);
-      if (wait > 0) this.#keep(cost, { of: key, sent, received, until, told });
+      if (wait > 0) this.#keep(cost, { of: key, sent, received, until, reported });
     }
   }
 
   /** A denial that holds now. */
   #denial(key: string, cost: number, now: number): Denial | undefined {
-    const denial = this.#units.get(key)?.denials.get(cost);
+    const denial = this.#known.get(key)?.denials.get(cost);
     // A clock of the application's own may step back.
     return denial !== undefined && now < denial.until && now >= denial.sent ? denial : undefined;
   }
 
-  /** Forgets what is known of units to which something is given back at this moment. */
-  forget(units: readonly { readonly key: string }[], now: number): void {
-    for (const { key } of units) this.#units.set(key, { since: now, denials: new Map() });
+  /** Forgets what is known of counters to which something is given back at this moment. */
+  forget(counters: readonly { readonly key: string }[], now: number): void {
+    for (const { key } of counters) this.#known.set(key, { since: now, denials: new Map() });
   }
 
-  /** Forgets what is known of units that were charged another cost at this moment: they may have to wait for longer now. */
-  forgetKnown(units: readonly { readonly key: string }[], now: number): void {
-    for (const { key } of units) {
-      if (this.#units.has(key)) this.#units.set(key, { since: now, denials: new Map() });
+  /** Forgets what is known of counters that were charged another cost at this moment: they may have to wait for longer now. */
+  forgetKnown(counters: readonly { readonly key: string }[], now: number): void {
+    for (const { key } of counters) {
+      if (this.#known.has(key)) this.#known.set(key, { since: now, denials: new Map() });
     }
   }
 
-  /** Whether a decision that another unit denied said that this one would have allowed, and nothing happened to it since. */
-  #wouldAllow(key: string, { told, sent }: Denial): boolean {
-    const numbers = told.get(key);
-    const since = this.#units.get(key)?.since ?? Number.NEGATIVE_INFINITY;
+  /** Whether a decision that another counter denied said that this one would have allowed, and nothing happened to it since. */
+  #wouldAllow(key: string, { reported, sent }: Denial): boolean {
+    const numbers = reported.get(key);
+    const since = this.#known.get(key)?.since ?? Number.NEGATIVE_INFINITY;
     return numbers !== undefined && longestWait(numbers) === 0 && since < sent;
   }
 
   #keep(cost: number, denial: Denial): void {
     const key = denial.of;
-    const known = this.#units.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: new Map() };
+    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: new Map() };
     if (denial.sent <= known.since) return;
     known.denials.delete(cost);
     const [oldest] = known.denials.keys();
     if (known.denials.size >= MAX_COSTS && oldest !== undefined) known.denials.delete(oldest);
     known.denials.set(cost, denial);
-    this.#units.set(key, known);
+    this.#known.set(key, known);
   }
 }
 
@@ -122,11 +124,11 @@ export function denyCacheOf(owner: object): DenyCache {
   return sharedBy(owner, "deny-cache", () => new DenyCache());
 }
 
-/** The part of a reply that is of each unit. */
-function numbersByUnit({ units, reply }: UnitsReply): [key: string, numbers: readonly number[]][] {
+/** The part of a reply that is of each counter. */
+function numbersByCounter({ counters, reply }: CountersReply): [string, readonly number[]][] {
   let at = REPLY_HEAD;
-  return units.map(({ key, limits }) => {
-    const from = at + UNIT_HEAD;
+  return counters.map(({ key, limits }) => {
+    const from = at + COUNTER_HEAD;
     at = from + limits.length * LIMIT_NUMBERS;
     return [key, reply.slice(from, at)];
   });
@@ -142,8 +144,8 @@ function longestWait(numbers: readonly number[]): number {
 }
 
 /**
- * A limit as it is some microseconds after it was told, if nobody was admitted. They count from when the answer had come, so
- * that no wait is told too short.
+ * A limit as it is some microseconds after it was reported, if nobody was admitted. They count from when the answer had come, so
+ * that no wait is reported too short.
  */
 function stateAfter(
   limit: CompiledLimit,

@@ -28,7 +28,7 @@ function makeInPlaceOf<T extends Named>(earlier: Set<Named>, make: () => T): T {
   } catch (error) {
     if (codeOf(error) !== "HEADGATE_DUPLICATE_NAME") throw error;
     // Frameworks may evaluate a module once for each bundle.
-    for (const one of earlier) one.close().catch(noop);
+    for (const one of earlier) one.close().catch(() => {});
     earlier.clear();
     return make();
   }
@@ -40,5 +40,3 @@ function madeUnder(key: string): Set<Named> {
   all.set(key, known);
   return known;
 }
-
-function noop(): void {}

@@ -3,17 +3,16 @@ import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
-import type { Counters, Group } from "./counters.ts";
-import type { FailureOptions } from "./failure-options.ts";
-import type { StoreWatch } from "./store-watch.ts";
-import type { Subjects } from "./units.ts";
+import type { CountedPolicy, Group } from "./counted-policy.ts";
+import type { Subjects } from "./counters.ts";
+import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
 
 /** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
 /** How a limiter is seen by the rest of Headgate. */
 export interface LimiterParts {
-  readonly counters: Counters;
+  readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /** `consume` of some of its groups only. */
@@ -45,7 +44,7 @@ export interface Limiter<Dimension extends string = string> {
   readonly limits: readonly LimitDescription[];
 
   /**
-   * Asks for admission and charges it, if every limit allows; a denial charges nothing and is a value. Answers within
+   * Asks for admission and charges it, if every limit allows; a denial costs nothing, and is a value. Answers within
    * `storeTimeout`: when the store could not, the decision is `degraded`, taken as `onUnavailable` says.
    * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`.
    */
@@ -68,7 +67,7 @@ export interface Limiter<Dimension extends string = string> {
   /**
    * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. Everybody
    * is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` when the store gave no
-   * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_FOREIGN_KEY`,
+   * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
    * `HEADGATE_BAD_REPLY`.
    */
   reset(subject: Subjects<Dimension>): Promise<boolean>;

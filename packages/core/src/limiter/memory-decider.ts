@@ -1,32 +1,32 @@
 import type { Decision, DecisionSource } from "../decision.ts";
+import type { Counter } from "../store/counter.ts";
 import type { DecideCall } from "../store/decide.ts";
 import { decide } from "../store/decide.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
-import type { Unit } from "../store/unit.ts";
 import { CountedDecision, takeReceipts } from "./counted-decision.ts";
-import type { Counters } from "./counters.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
-import { present, readReply, rejectForeign } from "./read-reply.ts";
-import type { GroupUnit } from "./units.ts";
+import { present, readReply, rejectWrongType } from "./read-reply.ts";
 
 const NOTHING: readonly Receipt[] = [];
 
 /** Decides in this process, which always answers. */
-export function createMemoryDecider(counters: Counters): Decider {
-  const { store } = counters;
+export function createMemoryDecider(counted: CountedPolicy): Decider {
+  const { store } = counted;
   return {
     watch: undefined,
 
-    decide: (units, cost, charge) => decideOn(store, counters, units, cost, charge, "store"),
+    decide: (counters, cost, charge) => decideOn(store, counted, counters, cost, charge, "store"),
 
     async giveBack(decision) {
-      return giveBackOn(store, takeReceipts(decision, counters));
+      return giveBackOn(store, takeReceipts(decision, counted));
     },
 
-    forget: (units) => forgetOn(store, units),
+    forget: (counters) => forgetOn(store, counters),
 
     async close() {},
   };
@@ -35,33 +35,33 @@ export function createMemoryDecider(counters: Counters): Decider {
 /** Asks a store of this process; at once where it can. */
 export function decideOn(
   store: Store,
-  counters: Counters,
-  units: readonly GroupUnit[],
+  counted: CountedPolicy,
+  counters: readonly SubjectCounter[],
   cost: number,
   charge: boolean,
   source: DecisionSource,
 ): Promise<Decision> {
-  const call: DecideCall = { cost, mode: charge ? "charge" : "peek", units };
+  const call: DecideCall = { cost, mode: charge ? "charge" : "peek", units: counters };
   if (store.runNow === undefined) {
     return store
       .run(decide, call)
-      .then((reply) => readDecision(counters, units, cost, charge, source, reply));
+      .then((reply) => readDecision(counted, counters, cost, charge, source, reply));
   }
   const reply = store.runNow(decide, call);
-  return Promise.resolve(readDecision(counters, units, cost, charge, source, reply));
+  return Promise.resolve(readDecision(counted, counters, cost, charge, source, reply));
 }
 
 function readDecision(
-  counters: Counters,
-  units: readonly GroupUnit[],
+  counted: CountedPolicy,
+  counters: readonly SubjectCounter[],
   cost: number,
   charge: boolean,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
-  const { allowed, receipt, states } = readReply(counters, units, cost, reply);
+  const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
   const receipts = allowed && charge ? [receipt] : NOTHING;
-  return new CountedDecision(counters, {
+  return new CountedDecision(counted, {
     allowed,
     limits: present(states),
     cost,
@@ -75,14 +75,14 @@ export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Pr
   let isGiven = false;
   for (const receipt of receipts) {
     const reply = await store.run(refund, receipt);
-    rejectForeign(reply, receipt.units);
+    rejectWrongType(reply, receipt.units);
     isGiven ||= reply[1] === 1;
   }
   return isGiven;
 }
 
 /** Forgets on a store of this process; true if there was anything. */
-export async function forgetOn(store: Store, units: readonly Unit[]): Promise<boolean> {
-  const reply = await store.run(forget, units);
+export async function forgetOn(store: Store, counters: readonly Counter[]): Promise<boolean> {
+  const reply = await store.run(forget, counters);
   return reply[1] === 1;
 }

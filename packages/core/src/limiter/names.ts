@@ -5,7 +5,7 @@ import { sharedBy } from "./shared.ts";
 /** What counts under a name, known by owner, prefix and name: those that share this object share their counts. */
 export interface NameClaim {
   readonly identity: object;
-  /** Gives the name back; the last one to do so frees it, and is told true. */
+  /** Gives the name back; the last one to do so frees it, and gets true. */
   release(): boolean;
 }
 

@@ -38,7 +38,7 @@ function start(limits: Policy) {
 const look = (limiter: Limiter): Promise<Decision> => limiter.peek("u", { cost: 0 });
 
 describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
-  test("tells an unused limit as it is, and is not one unit off", async () => {
+  test("reports an unused limit as it is, and is not one unit off", async () => {
     const { limiter } = start(limit);
     expect(await look(limiter)).toEqual({
       allowed: true,
@@ -62,7 +62,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
     });
   });
 
-  test("tells what a decision left, and later what has come back since", async () => {
+  test("reports what a decision left, and later what has come back since", async () => {
     const { limiter, pass } = start(limit);
     const decision = await limiter.consume("u", { cost: 3 });
     expect((await look(limiter)).limits).toEqual(decision.limits);
@@ -95,7 +95,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
   });
 });
 
-test("a peek of nothing tells each of several limits, and the one with the least left binds", async () => {
+test("a peek of nothing reports each of several limits, and the one with the least left binds", async () => {
   const { limiter } = start([
     gcra({ limit: 100, window: "1m" }),
     slidingLog({ limit: 4, window: "1h" }),
@@ -122,7 +122,7 @@ describe("a peek of nothing while the store is away", () => {
   const open = (options: Partial<LimiterOptions>) =>
     createLimiter({ name: "api", limits, store: { ...away, owner: {} }, ...options });
 
-  test("tells the share of this process as it is", async () => {
+  test("reports the share of this process as it is", async () => {
     const limiter = open({ localShare: 0.5 });
     expect(await look(limiter)).toMatchObject({
       source: "local",

@@ -3,14 +3,13 @@ import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
 import type { Receipt } from "../store/refund.ts";
-import type { Unit } from "../store/unit.ts";
 import { toMilliseconds } from "../time.ts";
-import type { Counters } from "./counters.ts";
-import type { GroupUnit } from "./units.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { SubjectCounter } from "./counters.ts";
 
-/** Numbers in a reply of decide.lua: in front of the units, in front of a unit's limits, and for each limit. */
+/** Numbers in a reply of decide.lua: in front of the counters, in front of a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
-export const UNIT_HEAD = 1;
+export const COUNTER_HEAD = 1;
 export const LIMIT_NUMBERS = 4;
 
 /** One reply of decide.lua, read. */
@@ -26,28 +25,25 @@ export type LimitStates = readonly (LimitState | undefined)[];
 
 /** Those that were asked, in the order of the policy. */
 export function present(states: LimitStates): readonly LimitState[] {
-  return states.includes(undefined) ? states.filter(isPresent) : (states as readonly LimitState[]);
+  if (!states.includes(undefined)) return states as readonly LimitState[];
+  return states.filter((state) => state !== undefined);
 }
 
-function isPresent(state: LimitState | undefined): state is LimitState {
-  return state !== undefined;
-}
-
-/** Reads a reply of decide.lua. Throws `HEADGATE_FOREIGN_KEY`, `HEADGATE_BAD_REPLY`. */
+/** Reads a reply of decide.lua. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
 export function readReply(
-  counters: Counters,
-  units: readonly GroupUnit[],
+  counted: CountedPolicy,
+  counters: readonly SubjectCounter[],
   cost: number,
   reply: readonly number[],
 ): ReadReply {
-  rejectForeign(reply, units);
-  const states: (LimitState | undefined)[] = new Array(counters.limits.length);
-  const births: number[] = [];
+  rejectWrongType(reply, counters);
+  const states: (LimitState | undefined)[] = new Array(counted.limits.length);
+  const generations: number[] = [];
   let at = REPLY_HEAD;
   let allowed = true;
-  for (const { group } of units) {
-    births.push(reply[at] as number);
-    at += UNIT_HEAD;
+  for (const { group } of counters) {
+    generations.push(reply[at] as number);
+    at += COUNTER_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
       const limit = group.limits[i] as CompiledLimit;
       const state = readState(
@@ -68,7 +64,7 @@ export function readReply(
       `decide returned ${reply.length} numbers, not ${at}`,
     );
   }
-  const receipt = { cost, charged: reply[0] as number, units, births };
+  const receipt = { cost, charged: reply[0] as number, units: counters, births: generations };
   return { allowed, receipt, states };
 }
 
@@ -93,12 +89,12 @@ export function readState(
   };
 }
 
-/** Throws `HEADGATE_FOREIGN_KEY` when a step found something in a key that Headgate did not put there. */
-export function rejectForeign(reply: readonly number[], units: readonly Pick<Unit, "key">[]): void {
+/** Throws `HEADGATE_WRONG_TYPE` when a step found something in a key that Headgate did not put there. */
+export function rejectWrongType(reply: readonly number[], of: readonly { key: string }[]): void {
   if (reply[1] !== -1) return;
   throw new HeadgateError(
-    "HEADGATE_FOREIGN_KEY",
+    "HEADGATE_WRONG_TYPE",
     "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",
-    { cause: { keys: units.map(({ key }) => key) } },
+    { cause: { keys: of.map(({ key }) => key) } },
   );
 }

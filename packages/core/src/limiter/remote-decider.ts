@@ -1,31 +1,21 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Decision, LimitState } from "../decision.ts";
-import type { HeadgateError } from "../errors.ts";
 import type { Remote } from "../store/store.ts";
-import type { Answer } from "./ask-store.ts";
 import { askStore } from "./ask-store.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
-import type { Counters } from "./counters.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
-import type { FailurePolicy } from "./failure-options.ts";
-import { closeLeases } from "./lease-accounts.ts";
-import { createLeaseDecider } from "./lease-decider.ts";
-import { storeFailure } from "./store-failure.ts";
-import { createStoreReturns } from "./store-returns.ts";
-import { watchStore } from "./store-watch.ts";
-import type { GroupUnit } from "./units.ts";
-import { prepareWithoutStore } from "./without-store.ts";
-
-/** Published on `headgate:decision:degraded`. */
-export interface DegradedDecision {
-  /** The limiter's name. */
-  readonly limiter: string;
-  readonly decision: Decision;
-  /** Why the store did not decide, known by its `code`. */
-  readonly reason: HeadgateError;
-}
+import { closeLeases } from "./leases/lease-accounts.ts";
+import { createLeaseDecider } from "./leases/lease-decider.ts";
+import type { DegradedDecision, FailurePolicy } from "./outage/outage.ts";
+import { storeFailure } from "./outage/store-failure.ts";
+import { createStoreReturns } from "./outage/store-returns.ts";
+import { watchStore } from "./outage/store-watch.ts";
+import { prepareWithoutStore } from "./outage/without-store.ts";
+import type { Answer } from "./slots/slots.ts";
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
@@ -35,40 +25,40 @@ const degradedDecisions = channel(CHANNELS.degraded);
  */
 export function createRemoteDecider(
   name: string,
-  counters: Counters,
+  counted: CountedPolicy,
   remote: Remote,
   failure: FailurePolicy,
 ): Decider {
-  const { store } = counters;
+  const { store } = counted;
   const watch = watchStore(store.owner, remote, failure.timeoutMs);
   const release = watch.use();
   const denials = denyCacheOf(store.owner);
-  const withoutStore = prepareWithoutStore(counters, failure);
+  const withoutStore = prepareWithoutStore(counted, failure);
   const returns = createStoreReturns(store, remote, watch, denials);
-  const asked = { counters, watch, remote, giveBack: returns.refund };
+  const asked = { counted, watch, remote, giveBack: returns.refund };
 
   function remember(
     { allowed, limits, receipts, lasting }: Answer,
-    units: readonly GroupUnit[],
+    counters: readonly SubjectCounter[],
     cost: number,
     charge: boolean,
     sent: number,
   ): Decision {
-    if (allowed && charge) denials.forgetKnown(units, store.now());
+    if (allowed && charge) denials.forgetKnown(counters, store.now());
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
-    return new CountedDecision(counters, { allowed, limits, cost, source: "store", receipts });
+    return new CountedDecision(counted, { allowed, limits, cost, source: "store", receipts });
   }
 
   async function decideWithout(
     error: unknown,
-    units: readonly GroupUnit[],
+    counters: readonly SubjectCounter[],
     cost: number,
     charge: boolean,
   ): Promise<Decision> {
     const reason = storeFailure(error, watch.notices);
-    const decision = await withoutStore.decide(units, cost, charge);
+    const decision = await withoutStore.decide(counters, cost, charge);
     if (degradedDecisions.hasSubscribers) {
       degradedDecisions.publish({
         limiter: name,
@@ -81,24 +71,24 @@ export function createRemoteDecider(
 
   function deniedFromCache(limits: readonly LimitState[], cost: number): Decision {
     const source = "deny-cache";
-    return new CountedDecision(counters, { allowed: false, limits, cost, source, receipts: [] });
+    return new CountedDecision(counted, { allowed: false, limits, cost, source, receipts: [] });
   }
 
   const decider: Decider = {
     watch,
 
-    decide(units, cost, charge) {
+    decide(counters, cost, charge) {
       const sent = store.now();
-      const known = charge && failure.denyCache ? denials.find(units, cost, sent) : undefined;
+      const known = charge && failure.denyCache ? denials.find(counters, cost, sent) : undefined;
       if (known !== undefined) return Promise.resolve(deniedFromCache(known, cost));
-      return askStore(asked, units, cost, charge).then(
-        (answer) => remember(answer, units, cost, charge, sent),
-        (error: unknown) => decideWithout(error, units, cost, charge),
+      return askStore(asked, counters, cost, charge).then(
+        (answer) => remember(answer, counters, cost, charge, sent),
+        (error: unknown) => decideWithout(error, counters, cost, charge),
       );
     },
 
     async giveBack(decision) {
-      const receipts = takeReceipts(decision, counters);
+      const receipts = takeReceipts(decision, counted);
       if (decision.source === "local") return withoutStore.giveBack(receipts);
       const down = receipts
         .flatMap((receipt) => receipt.units)
@@ -113,13 +103,13 @@ export function createRemoteDecider(
     },
 
     /** What was leased before, or meanwhile, may be of what is forgotten. */
-    async forget(units) {
+    async forget(counters) {
       try {
-        const isForgottenHere = await withoutStore.forget(units);
-        const isForgottenThere = await returns.forget(units);
+        const isForgottenHere = await withoutStore.forget(counters);
+        const isForgottenThere = await returns.forget(counters);
         return isForgottenHere || isForgottenThere;
       } finally {
-        closeLeases(store.owner, units);
+        closeLeases(store.owner, counters);
       }
     },
 
@@ -129,5 +119,5 @@ export function createRemoteDecider(
   };
   const { lease } = failure;
   if (lease === undefined) return decider;
-  return createLeaseDecider(decider, lease, { counters, watch, returns, denials });
+  return createLeaseDecider(decider, lease, { counted, watch, returns, denials });
 }

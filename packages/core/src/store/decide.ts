@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Counter, OpenCounter } from "./counter.ts";
+import { keepReported, keysOf, openCounter, weightOf } from "./counter.ts";
 import { decideLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
-import type { OpenUnit, Unit } from "./unit.ts";
-import { keepReported, keysOf, openUnit, weightOf } from "./unit.ts";
 
 export type DecideMode = "charge" | "peek" | "ask";
 
@@ -15,7 +15,7 @@ export interface DecideCall {
    * asked for (`"ask"`), and the limits are told as they are.
    */
   readonly mode: DecideMode;
-  readonly units: readonly Unit[];
+  readonly units: readonly Counter[];
 }
 
 /** Decides requests: all limits of a decision allow, or nothing of it is charged. decide.lua documents the reply. */
@@ -37,14 +37,14 @@ export const decide: Step<DecideCall> = {
   weight: ({ units }) => weightOf(units, 4),
 
   twin({ cost, mode, units }, memory, moment) {
-    const opened: OpenUnit[] = [];
+    const opened: OpenCounter[] = [];
     const reply = [moment.now];
     let allowed = true;
     for (let u = 0; u < units.length; u += 1) {
-      const unit = units[u] as Unit;
-      const open = openUnit(unit, memory, moment);
+      const unit = units[u] as Counter;
+      const open = openCounter(unit, memory, moment);
       opened.push(open);
-      reply.push(open.birth);
+      reply.push(open.generation);
       for (let i = 0; i < unit.limits.length; i += 1) {
         const { algorithm, quota } = unit.limits[i] as CompiledLimit;
         const wait = algorithm.wait(open.states[i], quota, cost);
@@ -57,8 +57,8 @@ export const decide: Step<DecideCall> = {
     const charges = allowed && mode === "charge";
     let at = 1;
     for (let u = 0; u < units.length; u += 1) {
-      const unit = units[u] as Unit;
-      const open = opened[u] as OpenUnit;
+      const unit = units[u] as Counter;
+      const open = opened[u] as OpenCounter;
       let share = 0;
       let longest = 0;
       at += 1;

@@ -1,10 +1,10 @@
+import type { Counter } from "./counter.ts";
+import { keysOf } from "./counter.ts";
 import { forgetLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
-import type { Unit } from "./unit.ts";
-import { keysOf } from "./unit.ts";
 
 /** Forgets units. The reply tells 1 when there was anything to forget. */
-export const forget: Step<readonly Unit[]> = {
+export const forget: Step<readonly Counter[]> = {
   name: "forget",
   script: forgetLua,
   keys: keysOf,

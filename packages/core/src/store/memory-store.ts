@@ -52,13 +52,13 @@ function monotonicClock(): number {
  * time, which changes with each reading.
  */
 function createMoments(clock: Clock): () => Moment {
-  const moment = { now: 0, birth: 0 };
+  const moment = { now: 0, generation: 0 };
   let ahead = 0;
   return () => {
     const read = readClock(clock);
     if (read + ahead < moment.now) ahead = moment.now - read;
     moment.now = read + ahead;
-    moment.birth += 1;
+    moment.generation += 1;
     return moment;
   };
 }

@@ -1,15 +1,15 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Counter } from "./counter.ts";
+import { keepCounter, keysOf, openCounter, weightOf } from "./counter.ts";
 import { refundLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
-import type { Unit } from "./unit.ts";
-import { keepUnit, keysOf, openUnit, weightOf } from "./unit.ts";
 
 /** What a decision charged, so that it can be given back. */
 export interface Receipt {
   readonly cost: number;
   /** The store's clock when it was charged, in microseconds. */
   readonly charged: number;
-  readonly units: readonly Unit[];
+  readonly units: readonly Counter[];
   /** The birth of each unit's life that was charged. */
   readonly births: readonly number[];
 }
@@ -36,14 +36,14 @@ export const refund: Step<Receipt> = {
   twin({ cost, charged, units, births }, memory, moment) {
     let given = false;
     units.forEach((unit, u) => {
-      const open = openUnit(unit, memory, moment);
-      if (open.birth !== births[u] || charged > moment.now) return;
+      const open = openCounter(unit, memory, moment);
+      if (open.generation !== births[u] || charged > moment.now) return;
       let changed = false;
       unit.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
         const age = moment.now - charged;
         changed = algorithm.refund(open.states[i], quota, cost, age) || changed;
       });
-      if (changed) keepUnit(unit, open, memory);
+      if (changed) keepCounter(unit, open, memory);
       given ||= changed;
     });
     return [moment.now, given ? 1 : 0];

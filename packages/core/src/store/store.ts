@@ -6,8 +6,8 @@ import type { MemoryTable } from "./memory-table.ts";
 export interface Moment {
   /** Microseconds since the epoch. */
   readonly now: number;
-  /** A number below 2^48 that no earlier call had: it tells a new life of a key from an old one. */
-  readonly birth: number;
+  /** A number below 2^48 that no earlier call had: the generation of what it creates; a key written anew has another one. */
+  readonly generation: number;
 }
 
 /**
@@ -15,7 +15,7 @@ export interface Moment {
  *
  * The script takes several calls at once, as call.lua says. A call's reply begins with the clock that it was taken at, in
  * microseconds, followed by the integers that the script returns for it; the first of those is -1 when one of its keys holds
- * something foreign, and nothing was done.
+ * a value of a wrong type, and nothing was done.
  */
 export interface Step<Call> {
   readonly name: string;

@@ -1,0 +1,89 @@
+import { HeadgateError } from "@headgate/core";
+import { formatReceived, rejectMore } from "@headgate/core/internal";
+import type { Outcome, Permit } from "../breaker.ts";
+import type { Settings } from "../breaker-options.ts";
+import type { TargetLink } from "../link/target-link.ts";
+import type { OutcomeCode } from "../machine/window.ts";
+
+/** A call that was let through, in one era of a target: how it ended is reported once. */
+export interface Admission {
+  /** Ends it; -1 says nothing of the target. */
+  end(outcome: OutcomeCode | -1): Promise<unknown> | undefined;
+}
+
+/** A call that is counted in the window. */
+export function admitCall(link: TargetLink): Admission {
+  const { era } = link;
+  let hasEnded = false;
+  return {
+    end(outcome) {
+      if (hasEnded) return undefined;
+      hasEnded = true;
+      if (outcome === -1) return undefined;
+      return link.note(outcome, era);
+    },
+  };
+}
+
+/** A trial call, which holds one of the fleet's places: it is a failure when it takes too long. */
+export function admitTrial(
+  link: TargetLink,
+  lease: number,
+  { probeTimeoutMs, slowCallMs }: Pick<Settings<never>, "probeTimeoutMs" | "slowCallMs">,
+): Admission {
+  let hasEnded = false;
+
+  async function end(outcome: OutcomeCode | -1): Promise<void> {
+    if (hasEnded) return;
+    hasEnded = true;
+    clearTimeout(timer);
+    await link.settle(lease, outcome);
+  }
+
+  const tooLate = probeTimeoutMs > slowCallMs ? 3 : 1;
+  const timer = setTimeout(() => void end(tooLate).catch(() => {}), probeTimeoutMs).unref();
+  return { end };
+}
+
+/** The code of an outcome. Throws `HEADGATE_INVALID_OPTION`. */
+export function codeOfOutcome(
+  outcome: Outcome,
+  durationMs: number | undefined,
+  slowCallMs: number,
+): OutcomeCode {
+  if (outcome !== "success" && outcome !== "failure") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `outcome must be "success" or "failure", got ${formatReceived(outcome)}`,
+    );
+  }
+  if (durationMs !== undefined && !(typeof durationMs === "number" && durationMs >= 0)) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `durationMs must be milliseconds, at least 0, got ${formatReceived(durationMs)}`,
+    );
+  }
+  const slow = durationMs !== undefined && durationMs > slowCallMs ? 2 : 0;
+  return ((outcome === "failure" ? 1 : 0) + slow) as OutcomeCode;
+}
+
+/** What `admit` answers. */
+export function toPermit(
+  admission: Admission | undefined,
+  { state, retryAfterMs, degraded }: Pick<Permit, "state" | "retryAfterMs" | "degraded">,
+  slowCallMs: number,
+): Permit {
+  return {
+    allowed: admission !== undefined,
+    state,
+    retryAfterMs,
+    degraded,
+    async record(outcome, durationMs, more?: unknown) {
+      rejectMore("record(outcome, durationMs)", more);
+      await admission?.end(codeOfOutcome(outcome, durationMs, slowCallMs));
+    },
+    async release() {
+      await admission?.end(-1);
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { HeadgateError } from "@headgate/core";
+import { formatKind } from "@headgate/core/internal";
+import type { Settings } from "../breaker-options.ts";
+import type { Ending } from "./made-call.ts";
+
+const ABORTED = { ignore: -1, success: 0, failure: 1 } as const;
+
+/** How a call counts: 0 a success, 1 a failure, -1 when it says nothing of the target. Throws what `isFailure` throws. */
+export function judgeCall<Result>(
+  ending: Ending<Result>,
+  { aborted, isFailure }: Settings<Result>,
+): 0 | 1 | -1 {
+  if (ending.how === "timeout") return 1;
+  if (ending.how === "aborted") return ABORTED[aborted];
+  if (isFailure === undefined) return ending.how === "threw" ? 1 : 0;
+  const verdict: unknown = isFailure(
+    ending.how === "threw"
+      ? { status: "rejected", reason: ending.error }
+      : { status: "fulfilled", value: ending.result },
+  );
+  if (verdict === "ignore") return -1;
+  if (typeof verdict === "boolean") return verdict ? 1 : 0;
+  // A promise, as an async function returns, would make a failure of every call.
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `isFailure must return true, false or "ignore", got ${formatKind(verdict)}`,
+  );
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
+
+describe("a call that was let through before", () => {
+  test("it opened, and ends while it is open, is not counted", async () => {
+    const { breaker, count } = breakerOnClock();
+    const permit = await breaker.admit();
+    await count(0, 4);
+    await permit.record("success");
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4 });
+  });
+
+  test("it opened, and ends among the trial calls, decides nothing", async () => {
+    const { breaker, count, pass } = breakerOnClock({ probes: 1 });
+    const permit = await breaker.admit();
+    await count(0, 4);
+    pass(30_000);
+    const trial = await breaker.admit();
+    await permit.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 1 });
+    await trial.record("success");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
+  });
+
+  test("it opened, and ends after it closed again, is not counted", async () => {
+    const { breaker, count, pass } = breakerOnClock({ probes: 1, minimumCalls: 1 });
+    const permits = await Promise.all(Array.from({ length: 5 }, () => breaker.admit()));
+    await count(0, 1);
+    pass(30_000);
+    await (await breaker.admit()).record("success");
+    for (const permit of permits) await permit.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0 });
+    await (await breaker.admit()).record("success");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1 });
+  });
+
+  test("it was reset, and ends after, is not counted", async () => {
+    const { breaker } = breakerOnClock();
+    const permit = await breaker.admit();
+    await breaker.reset();
+    await permit.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+  });
+
+  test.each(["forceOpen", "disable", "metricsOnly"] as const)(
+    "%s, and ends after, is not counted",
+    async (order) => {
+      const { breaker } = breakerOnClock();
+      const permit = await breaker.admit();
+      await breaker[order]();
+      await permit.record("failure");
+      expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+    },
+  );
+
+  test("is counted where nothing has changed, however long it took", async () => {
+    const { breaker, pass } = breakerOnClock();
+    const permit = await breaker.admit();
+    pass(86_400_000);
+    await permit.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
+
+  test("is counted where nobody knows any more when it closed the last time", async () => {
+    const { breaker, pass } = breakerOnClock();
+    await breaker.reset();
+    const permit = await breaker.admit();
+    pass(2 * 86_400_000);
+    await breaker.snapshot();
+    await permit.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
+});
+
+test("a trial call that ends in the next round of trials decides nothing there", async () => {
+  const { breaker, count, pass } = breakerOnClock({ probes: 2, probeTimeout: "1d" });
+  await count(0, 4);
+  pass(30_000);
+  const [first, second] = [await breaker.admit(), await breaker.admit()];
+  await breaker.reset();
+  await count(0, 4);
+  pass(30_000);
+  const [third, fourth] = [await breaker.admit(), await breaker.admit()];
+  await first.record("failure");
+  await second.record("failure");
+  expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
+  await third.record("success");
+  await fourth.record("success");
+  expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
+});

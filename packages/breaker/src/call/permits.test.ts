@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
+import { hearBreakers } from "../../../../test/support/hear-breakers.ts";
+
+/** A breaker whose next calls are trial calls. */
+async function halfOpen(options = {}) {
+  const opened = breakerOnClock({ probeTimeout: "10s", ...options });
+  await opened.count(0, 4);
+  opened.pass(30_000);
+  return opened;
+}
+
+function refusal(message: string) {
+  return { code: "HEADGATE_INVALID_OPTION", message };
+}
+
+describe("a permit", () => {
+  test("says that the call is allowed, and how the target is doing", async () => {
+    const { breaker } = breakerOnClock();
+    expect(await breaker.admit()).toEqual({
+      allowed: true,
+      state: "closed",
+      retryAfterMs: 0,
+      degraded: false,
+      record: expect.any(Function),
+      release: expect.any(Function),
+    });
+  });
+
+  test("says when to ask again where the call is refused", async () => {
+    const { breaker, count, pass } = breakerOnClock();
+    await count(0, 4);
+    pass(0.001);
+    expect(await breaker.admit()).toMatchObject({
+      allowed: false,
+      state: "open",
+      retryAfterMs: 30_000,
+    });
+    pass(29_999.5);
+    expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    await breaker.forceOpen();
+    expect(await breaker.admit()).toMatchObject({
+      allowed: false,
+      state: "forced-open",
+      retryAfterMs: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  test("that refuses counts nothing, whatever it is told", async () => {
+    const { breaker } = breakerOnClock();
+    await breaker.forceOpen();
+    const permit = await breaker.admit();
+    await permit.record("failure");
+    await permit.release();
+    await breaker.metricsOnly();
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+  });
+
+  test("counts the first outcome that it is told, and no other", async () => {
+    const { breaker } = breakerOnClock();
+    const permit = await breaker.admit();
+    await permit.record("success");
+    await permit.record("failure");
+    await permit.release();
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, successes: 1 });
+  });
+
+  test("that was released counts nothing any more", async () => {
+    const { breaker } = breakerOnClock();
+    const permit = await breaker.admit();
+    await permit.release();
+    await permit.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+  });
+
+  test.each([undefined, "Success", true, 0, null, { outcome: "success" }])(
+    "is not told %j for an outcome, and can still be told one",
+    async (outcome) => {
+      const { breaker } = breakerOnClock();
+      const permit = await breaker.admit();
+      const message = `outcome must be "success" or "failure", got ${JSON.stringify(outcome)}`;
+      await expect(permit.record(outcome as "success")).rejects.toMatchObject(refusal(message));
+      await expect(breaker.record(outcome as "success")).rejects.toMatchObject(refusal(message));
+      expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+      await permit.record("success");
+      expect(await breaker.snapshot()).toMatchObject({ calls: 1 });
+    },
+  );
+
+  test.each([
+    [-1, "-1"],
+    [Number.NaN, "NaN"],
+    ["5", '"5"'],
+    [null, "null"],
+    [5n, "5n"],
+  ])("is not told %s for a duration", async (duration, received) => {
+    const { breaker } = breakerOnClock();
+    const permit = await breaker.admit();
+    const message = `durationMs must be milliseconds, at least 0, got ${received}`;
+    const durationMs = duration as number;
+    await expect(permit.record("success", durationMs)).rejects.toMatchObject(refusal(message));
+    await expect(breaker.record("failure", durationMs)).rejects.toMatchObject(refusal(message));
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0 });
+  });
+});
+
+describe("a trial call's permit", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("is one of as many as `probes` says; then others are refused until one has ended", async () => {
+    const { breaker, pass } = await halfOpen({ probes: 3 });
+    const permits = await Promise.all(Array.from({ length: 10 }, () => breaker.admit()));
+    expect(permits.map(({ allowed }) => allowed)).toEqual([
+      ...new Array(3).fill(true),
+      ...new Array(7).fill(false),
+    ]);
+    // Most trial calls are over soon.
+    expect(permits[9]).toMatchObject({ state: "half-open", retryAfterMs: 1_000 });
+    // A place is free at the latest when the first lease ends, a second after probeTimeout.
+    pass(10_600);
+    expect(await breaker.admit()).toMatchObject({ allowed: false, retryAfterMs: 400 });
+    await permits[1]?.release();
+    expect((await breaker.admit()).allowed).toBe(true);
+    expect((await breaker.admit()).allowed).toBe(false);
+  });
+
+  test("counts once: exactly `probes` outcomes decide", async () => {
+    const { breaker } = await halfOpen({ probes: 2 });
+    const [first, second] = [await breaker.admit(), await breaker.admit()];
+    await first.record("success");
+    await first.record("success");
+    await first.record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
+    await second.record("success");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 0, opened: 0 });
+  });
+
+  test("that was released gives its place to another, and is no outcome", async () => {
+    const { breaker } = await halfOpen({ probes: 1 });
+    const permit = await breaker.admit();
+    await permit.release();
+    await permit.record("success");
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
+    await (await breaker.admit()).record("failure");
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+  });
+
+  test("is a failure when it takes longer than probeTimeout, and what comes later does not count", async () => {
+    const { breaker, pass } = await halfOpen({ probes: 1 });
+    const permit = await breaker.admit();
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    await permit.record("success");
+    pass(30_000);
+    await breaker.snapshot();
+    await permit.record("success");
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
+  });
+
+  test.each([
+    ["slow, too", { slowCall: 9_999 }, 1],
+    ["not slow, where that takes longer", { slowCall: "10s" }, 0],
+    ["not slow, where nobody said what is", {}, 0],
+  ] as const)("is %s, when it takes longer than probeTimeout", async (_, options, slow) => {
+    const { breaker } = await halfOpen({ probes: 1, ...options });
+    const permit = await breaker.admit();
+    const heard = hearBreakers();
+    await vi.advanceTimersByTimeAsync(10_000);
+    await permit.record("success");
+    expect(heard).toMatchObject([
+      ["state", { from: "half-open", to: "open", here: true, calls: 1, failures: 1, slow }],
+    ]);
+  });
+
+  test("leaves no timer behind, once it is told how the call ended", async () => {
+    const { breaker } = await halfOpen({ probes: 2 });
+    const [first, second] = [await breaker.admit(), await breaker.admit()];
+    expect(vi.getTimerCount()).toBe(2);
+    await first.record("success");
+    await second.release();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("of a call made by run is reported by run", async () => {
+    const { breaker, pass } = await halfOpen({ probes: 1 });
+    let end = (_: string): void => {};
+    const running = breaker.run(
+      () =>
+        new Promise<string>((resolve) => {
+          end = resolve;
+        }),
+    );
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open" });
+    expect((await breaker.admit()).allowed).toBe(false);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    // The call goes on, and its caller gets what it returns.
+    end("late");
+    expect(await running).toBe("late");
+    pass(30_000);
+    expect(await breaker.snapshot()).toMatchObject({ state: "half-open", opened: 2 });
+  });
+
+  test("of a process that is gone is free a second after probeTimeout", async () => {
+    const { breaker, pass } = await halfOpen({ probes: 1 });
+    // Nobody reports how it ended, and this process's timers stand still.
+    await breaker.admit();
+    pass(10_999.999);
+    expect((await breaker.admit()).allowed).toBe(false);
+    pass(0.001);
+    expect((await breaker.admit()).allowed).toBe(true);
+  });
+});

@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
+import type { Refusal } from "../breaker.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A fallback that keeps what it was asked. */
+function cache() {
+  const asked: Refusal<string>[] = [];
+  return {
+    asked,
+    fallback(refusal: Refusal<string>) {
+      asked.push(refusal);
+      return "cached";
+    },
+  };
+}
+
+describe("the fallback answers", () => {
+  test("where the call is not let through", async () => {
+    const { breaker, count, pass } = breakerOnClock();
+    await count(0, 4);
+    pass(10_000);
+    const { asked, fallback } = cache();
+    expect(await breaker.run(() => "real", { fallback })).toBe("cached");
+    expect(asked).toHaveLength(1);
+    const [refusal] = asked;
+    expect(refusal).toMatchObject({ because: "open", retryAfterMs: 20_000 });
+    expect((refusal as { error?: unknown } | undefined)?.error).toMatchObject({
+      code: "HEADGATE_BREAKER_OPEN",
+      target: "default",
+      state: "open",
+      retryAfterMs: 20_000,
+    });
+  });
+
+  test("with one error, however often it is looked at", async () => {
+    const { breaker } = breakerOnClock();
+    await breaker.forceOpen();
+    const refusal = await breaker.run<unknown>(() => "real", { fallback: (why) => why });
+    const { error } = refusal as { readonly error: Error };
+    expect((refusal as { readonly error: Error }).error).toBe(error);
+    expect(error).toMatchObject({ code: "HEADGATE_BREAKER_OPEN", state: "forced-open" });
+    expect(refusal).toMatchObject({ because: "open", retryAfterMs: Number.POSITIVE_INFINITY });
+  });
+
+  test("where the call throws a failure", async () => {
+    const { breaker } = breakerOnClock();
+    const { asked, fallback } = cache();
+    const error = new Error("upstream");
+    expect(await breaker.run(() => Promise.reject(error), { fallback })).toBe("cached");
+    expect(asked).toEqual([{ because: "error", error }]);
+    expect((asked[0] as { error?: unknown }).error).toBe(error);
+  });
+
+  test("where the call takes too long", async () => {
+    const { breaker } = breakerOnClock();
+    const { asked, fallback } = cache();
+    const answer = breaker.run(() => new Promise<string>(() => {}), { fallback, timeout: 50 });
+    await vi.advanceTimersByTimeAsync(50);
+    expect(await answer).toBe("cached");
+    expect(asked).toEqual([
+      {
+        because: "timeout",
+        error: expect.objectContaining({
+          code: "HEADGATE_BREAKER_TIMEOUT",
+          message: "the call took longer than its timeout of 50 ms",
+        }),
+      },
+    ]);
+  });
+
+  test("where the call returns a failure", async () => {
+    const { breaker } = breakerOnClock<string>({
+      isFailure: (call) => call.status === "rejected" || call.value === "broken",
+    });
+    const { asked, fallback } = cache();
+    expect(await breaker.run(() => "broken", { fallback })).toBe("cached");
+    expect(asked).toEqual([{ because: "result", result: "broken" }]);
+  });
+
+  test("later, where it takes its time", async () => {
+    const { breaker } = breakerOnClock();
+    await breaker.forceOpen();
+    expect(await breaker.run(() => "real", { fallback: async () => "cached" })).toBe("cached");
+  });
+
+  test("and the failure is counted all the same, and its own answer is not", async () => {
+    const { breaker } = breakerOnClock();
+    const { fallback } = cache();
+    await breaker.run(() => Promise.reject(new Error("upstream")), { fallback });
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1 });
+  });
+
+  test("for a trial call that fails", async () => {
+    const { breaker, count, pass } = breakerOnClock({ probes: 1 });
+    await count(0, 4);
+    pass(30_000);
+    const { asked, fallback } = cache();
+    const error = new Error("still broken");
+    expect(await breaker.run(() => Promise.reject(error), { fallback })).toBe("cached");
+    expect(asked).toEqual([{ because: "error", error }]);
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+  });
+});
+
+describe("the fallback is not asked", () => {
+  test("for a call that is fine", async () => {
+    const { breaker } = breakerOnClock();
+    const { asked, fallback } = cache();
+    expect(await breaker.run(() => "real", { fallback })).toBe("real");
+    expect(asked).toEqual([]);
+  });
+
+  test("for an error that is no failure", async () => {
+    const { breaker } = breakerOnClock<string>({ isFailure: () => false });
+    const { asked, fallback } = cache();
+    const error = new Error("not found");
+    await expect(breaker.run(() => Promise.reject(error), { fallback })).rejects.toBe(error);
+    expect(asked).toEqual([]);
+  });
+
+  test.each(["ignore", "success", "failure"] as const)(
+    "for a call that its caller gave up, which counts as %s",
+    async (aborted) => {
+      const { breaker } = breakerOnClock<string>({ aborted });
+      const { asked, fallback } = cache();
+      const controller = new AbortController();
+      const { signal } = controller;
+      const call = vi.fn(() => new Promise<string>(() => {}));
+      const answer = breaker.run(call, { fallback, signal });
+      const reason = new Error("gone");
+      await vi.advanceTimersByTimeAsync(0);
+      expect(call).toHaveBeenCalledOnce();
+      controller.abort(reason);
+      await expect(answer).rejects.toBe(reason);
+      expect(asked).toEqual([]);
+    },
+  );
+});
+
+describe("what the fallback throws goes to the caller", () => {
+  const error = new Error("nothing cached");
+
+  test.each([
+    [
+      "at once",
+      () => {
+        throw error;
+      },
+    ],
+    ["later", () => Promise.reject(error)],
+  ])("%s", async (_, fallback) => {
+    const { breaker } = breakerOnClock();
+    const failing = breaker.run(() => Promise.reject(new Error("upstream")), { fallback });
+    await expect(failing).rejects.toBe(error);
+    await breaker.forceOpen();
+    await expect(breaker.run(() => "real", { fallback })).rejects.toBe(error);
+    await breaker.reset();
+    const slow = breaker.run(() => new Promise(() => {}), { fallback, timeout: 5 });
+    const rejected = expect(slow).rejects.toBe(error);
+    await vi.advanceTimersByTimeAsync(5);
+    await rejected;
+  });
+});

@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  // A process does not begin with the call.
+  vi.advanceTimersByTime(3_600_000);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A call that takes so many milliseconds. */
+const lasting = (ms: number) => () => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Lets time pass until a promise is settled; whatever it is settled with. */
+async function finish(promise: Promise<unknown>, ms: number): Promise<void> {
+  const settled = promise.catch(() => {});
+  await vi.advanceTimersByTimeAsync(ms);
+  await settled;
+}
+
+describe("a slow call", () => {
+  test("took longer than slowCall: exactly as long is none", async () => {
+    const { breaker } = breakerOnClock({ slowCall: "2s" });
+    await breaker.run(() => "at once");
+    await finish(breaker.run(lasting(2_000)), 2_000);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 2, slow: 0, slowRate: 0 });
+    await finish(breaker.run(lasting(2_001)), 2_001);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 3, successes: 3, slow: 1 });
+  });
+
+  test("may have failed, and then it is both", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10 });
+    const failing = async () => {
+      await lasting(11)();
+      throw new Error("upstream");
+    };
+    await finish(breaker.run(failing), 11);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1, slow: 1 });
+  });
+
+  test("may have been given up by its timeout", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10 });
+    await finish(breaker.run(lasting(1_000), { timeout: 10 }), 10);
+    await finish(breaker.run(lasting(1_000), { timeout: 11 }), 11);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2, slow: 1 });
+  });
+
+  test("may have been given up by its caller, where that counts", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10, aborted: "success" });
+    const controller = new AbortController();
+    const running = breaker.run(lasting(1_000), { signal: controller.signal });
+    await vi.advanceTimersByTimeAsync(11);
+    controller.abort();
+    await finish(running, 0);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, successes: 1, slow: 1 });
+  });
+
+  test("that is ignored counts nothing", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10 });
+    const controller = new AbortController();
+    const running = breaker.run(lasting(1_000), { signal: controller.signal });
+    await vi.advanceTimersByTimeAsync(11);
+    controller.abort();
+    await finish(running, 0);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 0, slow: 0 });
+  });
+
+  test("is none where nobody said what is slow", async () => {
+    const { breaker } = breakerOnClock();
+    await finish(breaker.run(lasting(3_600_000)), 3_600_000);
+    await breaker.record("success", 1e9);
+    await (await breaker.admit()).record("success", 1e9);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 3, slow: 0, slowRate: 0 });
+  });
+
+  test("counts only the time of the call, not that of its fallback", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10 });
+    const failing = () => Promise.reject(new Error("upstream"));
+    await finish(breaker.run(failing, { fallback: lasting(1_000) }), 1_000);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 1, failures: 1, slow: 0 });
+  });
+});
+
+describe("told by how long a call took", () => {
+  test("record and a permit count what took longer", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10, minimumCalls: 100 });
+    await breaker.record("success", 10);
+    await breaker.record("success", 10.001);
+    await breaker.record("failure", Number.POSITIVE_INFINITY);
+    await breaker.record("failure");
+    await breaker.record("success", 0);
+    expect(await breaker.snapshot()).toMatchObject({ calls: 5, failures: 2, slow: 2 });
+    await (await breaker.admit()).record("success", 11);
+    await (await breaker.admit()).record("failure", 9);
+    await (await breaker.admit()).record("success");
+    expect(await breaker.snapshot()).toMatchObject({ calls: 8, failures: 3, slow: 3 });
+  });
+});
+
+describe("the share of slow calls", () => {
+  test("opens when it reaches slowCallRate, though all succeed", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10, slowCallRate: 0.5, minimumCalls: 4 });
+    await breaker.record("success", 11);
+    await breaker.record("success", 1);
+    await breaker.record("success", 1);
+    await breaker.record("success", 1);
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", slowRate: 0.25 });
+    await breaker.record("success", 11);
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", slowRate: 0.4 });
+    await breaker.record("success", 11);
+    expect(await breaker.snapshot()).toMatchObject({
+      state: "open",
+      calls: 6,
+      successRate: 1,
+      slowRate: 0.5,
+    });
+  });
+
+  test("opens only when every call is slow, where slowCallRate is not given", async () => {
+    const { breaker } = breakerOnClock({ slowCall: 10, minimumCalls: 4, window: { calls: 4 } });
+    await breaker.record("success", 1);
+    for (let i = 0; i < 3; i += 1) await breaker.record("success", 11);
+    expect((await breaker.snapshot()).state).toBe("closed");
+    await breaker.record("success", 11);
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", calls: 4, slow: 4 });
+  });
+
+  test("decides trial calls as well", async () => {
+    const { breaker, count, pass } = breakerOnClock({ slowCall: 10, slowCallRate: 0.5, probes: 2 });
+    await count(0, 4);
+    pass(30_000);
+    await (await breaker.admit()).record("success", 1);
+    await (await breaker.admit()).record("success", 11);
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 2 });
+    pass(30_000);
+    for (let i = 0; i < 2; i += 1) await breaker.run(() => "quick");
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed" });
+  });
+});

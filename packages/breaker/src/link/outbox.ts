@@ -1,0 +1,82 @@
+import { AsyncResource } from "node:async_hooks";
+import type { Contact } from "../machine/contact.ts";
+import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
+
+/** Runs a task in no request's context: what is sent belongs to many. */
+const runOutside: <T>(task: () => T) => T = AsyncResource.bind((task) => task());
+
+/** So many outcomes are sent without waiting for more. */
+const MANY = 1_000;
+
+export interface OutboxOptions {
+  newBatch(): OutcomeBatch;
+  /** The longest that outcomes wait, in milliseconds. */
+  readonly longestMs: number;
+  /** Called when it is time to send what is there. */
+  onDue(): void;
+}
+
+/** Outcomes that wait to be sent together. */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  #batch: OutcomeBatch;
+  /** The period in which the calls were let through; -1 for any. */
+  #admitted = -1;
+  #timer: NodeJS.Timeout | undefined;
+  #isDue = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#batch = options.newBatch();
+  }
+
+  get isEmpty(): boolean {
+    return this.#batch.size === 0;
+  }
+
+  /** Whether what is there has waited long enough. */
+  get isDue(): boolean {
+    return this.#isDue;
+  }
+
+  /** Adds the outcome of a call that was let through in a period, -1 for any. */
+  add(outcome: OutcomeCode, period: number): void {
+    this.#batch.add(outcome);
+    if (this.#admitted === -1) this.#admitted = period;
+    if (this.#batch.size === MANY) this.#becomeDue();
+    // It keeps no process alive: what a process has not sent when it ends, the others do not learn.
+    else this.#timer ??= runOutside(() => this.#startTimer());
+  }
+
+  /** Takes all that is there. */
+  take(): Pick<Contact, "admitted" | "outcomes"> {
+    if (this.isEmpty) return NOTHING;
+    const taken = { admitted: this.#admitted, outcomes: this.#batch };
+    this.#empty();
+    return taken;
+  }
+
+  /** Forgets what was let through in an earlier period, and cannot count any more. */
+  forgetAdmitted(): void {
+    if (this.#admitted !== -1) this.#empty();
+  }
+
+  #startTimer(): NodeJS.Timeout {
+    return setTimeout(() => this.#becomeDue(), this.#options.longestMs).unref();
+  }
+
+  #becomeDue(): void {
+    this.#isDue = true;
+    runOutside(this.#options.onDue);
+  }
+
+  #empty(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isDue = false;
+    this.#batch = this.#options.newBatch();
+    this.#admitted = -1;
+  }
+}
+
+const NOTHING = { admitted: -1, outcomes: undefined };

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
+import { Ramp } from "./ramp.ts";
+
+/** Which of so many calls are let through, counted from 1, when so much of a ramp of 1,000 is left. */
+function admitted(left: number, calls: number): number[] {
+  const ramp = new Ramp(1_000);
+  return Array.from({ length: calls }, (_, i) => i + 1).filter(() => ramp.admits(left));
+}
+
+describe("a ramp", () => {
+  test("lets one call in ten through when it begins, evenly spread", () => {
+    const through = admitted(1_000, 1_000);
+    expect(through).toHaveLength(100);
+    expect(new Set(through.slice(1).map((call, i) => call - (through[i] as number)))).toEqual(
+      new Set([10]),
+    );
+  });
+
+  test.each([
+    [900, 190],
+    [750, 325],
+    [500, 550],
+    [250, 775],
+    [100, 910],
+    [0, 1_000],
+  ])("lets the share through that its time says: of 1,000 with %i left, %i", (left, share) => {
+    expect(admitted(left, 1_000)).toHaveLength(share);
+    // Evenly: at no time more than one call from its share.
+    admitted(left, 1_000).forEach((call, i) => {
+      expect(Math.abs((call * share) / 1_000 - (i + 1))).toBeLessThanOrEqual(1);
+    });
+  });
+
+  test("lets as many through over its whole length as are due: 55 of a hundred", () => {
+    const ramp = new Ramp(60_000_000);
+    let through = 0;
+    for (let call = 0; call < 10_000; call += 1) {
+      if (ramp.admits(60_000_000 - call * 6_000)) through += 1;
+    }
+    expect(through).toBeGreaterThanOrEqual(5_499);
+    expect(through).toBeLessThanOrEqual(5_501);
+  });
+});
+
+/** A breaker that closed a moment ago, with a ramp of a minute. */
+async function justClosed() {
+  const { breaker, count, pass } = breakerOnClock({ ramp: "1m" });
+  await count(0, 4);
+  pass(30_000);
+  for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
+  return { breaker, pass };
+}
+
+describe("a breaker with a ramp, after it closed", () => {
+  test("refuses most calls at first, and says when to ask again: in a second at the latest", async () => {
+    const { breaker, pass } = await justClosed();
+    const permits = await Promise.all(Array.from({ length: 100 }, () => breaker.admit()));
+    const refused = permits.filter(({ allowed }) => !allowed);
+    expect(refused).toHaveLength(90);
+    for (const { state, retryAfterMs } of refused) {
+      expect([state, retryAfterMs]).toEqual(["closed", 1_000]);
+    }
+    pass(59_500);
+    let last = await breaker.admit();
+    for (let i = 0; i < 300 && last.allowed; i += 1) last = await breaker.admit();
+    expect(last).toMatchObject({ allowed: false, retryAfterMs: 500 });
+  });
+
+  test("answers refused calls with the fallback, and they are no outcomes", async () => {
+    const { breaker } = await justClosed();
+    const answers = new Map<string, number>();
+    for (let i = 0; i < 100; i += 1) {
+      const answer = await breaker.run(() => "real", { fallback: ({ because }) => because });
+      answers.set(answer, (answers.get(answer) ?? 0) + 1);
+    }
+    expect(Object.fromEntries(answers)).toEqual({ real: 10, open: 90 });
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 10, failures: 0 });
+  });
+
+  test("lets every call through when the time is over", async () => {
+    const { breaker, pass } = await justClosed();
+    pass(60_000);
+    for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);
+  });
+
+  test("opens again when what was let through fails", async () => {
+    const { breaker } = await justClosed();
+    let calls = 0;
+    for (let i = 0; i < 100 && calls < 4; i += 1) {
+      const permit = await breaker.admit();
+      if (!permit.allowed) continue;
+      calls += 1;
+      await permit.record("failure");
+    }
+    expect(await breaker.snapshot()).toMatchObject({ state: "open", opened: 1, failures: 4 });
+  });
+});
+
+test("without a ramp every call is let through at once", async () => {
+  const { breaker, count, pass } = breakerOnClock();
+  await count(0, 4);
+  pass(30_000);
+  for (let i = 0; i < 2; i += 1) await (await breaker.admit()).record("success");
+  for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);
+});
+
+test("a breaker closed by hand has no ramp", async () => {
+  const { breaker, count } = breakerOnClock({ ramp: "1m" });
+  await count(0, 4);
+  await breaker.reset();
+  for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(true);
+});

@@ -1,0 +1,268 @@
+import type { Store } from "@headgate/core/internal";
+import { codeOf, toMilliseconds, warn } from "@headgate/core/internal";
+import { publishStateChange } from "../channels.ts";
+import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "../machine/period.ts";
+import type { TargetKeys } from "../machine/target.ts";
+import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
+import type { LocalTarget } from "./local-target.ts";
+import { createLocalTarget } from "./local-target.ts";
+import { Outbox } from "./outbox.ts";
+import { Ramp } from "./ramp.ts";
+import type { StoreAccess } from "./store-access.ts";
+import type { Heard, Question, Report } from "./target-contacts.ts";
+import { TargetContacts } from "./target-contacts.ts";
+import type { View } from "./view.ts";
+import { causeOf, isNew, ratesOf, stateOf } from "./view.ts";
+
+/** Microseconds after which a target that is not closed is looked at again: somebody may have closed it by hand. */
+const LOOK_AGAIN = 1_000_000;
+
+/** What all links of a breaker share. */
+export interface LinkContext {
+  readonly breaker: string;
+  readonly access: StoreAccess;
+  /** Memory of this process; undefined where the store itself is. */
+  readonly local: Store | undefined;
+  /** Microseconds that outcomes are collected for; 0 sends each by itself, as it is where nothing is shared. */
+  readonly flushInterval: number;
+  /** For how many microseconds a view may be used. */
+  readonly freshFor: number;
+  /** Links that have something to send. */
+  readonly unsent: Set<TargetLink>;
+}
+
+const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
+
+/**
+ * What this process knows of a target, and what it has to report of it. Outcomes are collected and sent together, and each
+ * contact brings news; a call is let through by what is known, as long as that is fresh.
+ */
+export class TargetLink {
+  readonly name: string;
+  readonly #keys: TargetKeys;
+  readonly #context: LinkContext;
+  readonly #local: LocalTarget | undefined;
+  readonly #contacts: TargetContacts;
+  readonly #ramp: Ramp;
+  readonly #outbox: Outbox;
+  #view: View | undefined;
+  /** Increases with each change after which earlier calls say nothing of the present. */
+  #era = 0;
+  /** The report under way; there is one at most, where outcomes are collected. */
+  #sending: Promise<void> | undefined;
+  #asking: Promise<number> | undefined;
+  /** The last contact that reported outcomes. */
+  #reporting: Promise<number> | undefined;
+  /** The number of the contact by which the view was learned. */
+  #learned = 0;
+
+  constructor(name: string, keys: TargetKeys, context: LinkContext) {
+    this.name = name;
+    this.#keys = keys;
+    this.#context = context;
+    this.#local = context.local && createLocalTarget(context.local, keys);
+    const { breaker, access } = context;
+    this.#contacts = new TargetContacts({ breaker, name, keys, access, local: this.#local });
+    this.#ramp = new Ramp(keys.policy.ramp);
+    this.#outbox = new Outbox({
+      newBatch: () => this.#newBatch(),
+      longestMs: context.flushInterval / 1_000,
+      onDue: () => void this.flush(),
+    });
+  }
+
+  /** The last that was learned: something, once a call was answered. */
+  get view(): View {
+    return this.#view as View;
+  }
+
+  /** What calls that are let through now are to say of their time. */
+  get era(): number {
+    return this.#era;
+  }
+
+  /** The answer to a call by what is known: 0 no, -1 yes; undefined where the store is to be asked. */
+  answer(): number | undefined {
+    const view = this.#view;
+    if (view === undefined) return undefined;
+    if (view.kind === OPEN) return this.#answerOpen(view);
+    const { freshFor, access } = this.#context;
+    // Nothing changes without this process: no clock need be read.
+    if (
+      freshFor === Number.POSITIVE_INFINITY &&
+      view.kind === CLOSED &&
+      view.ends <= view.learned
+    ) {
+      return -1;
+    }
+    const now = access.now();
+    const longest = view.kind === CLOSED ? freshFor : Math.min(freshFor, LOOK_AGAIN);
+    const isFresh = now >= view.learned && now - view.learned < longest;
+    if (!isFresh) return undefined;
+    if (view.kind === HALF_OPEN) return now < view.ends ? 0 : undefined;
+    return this.#answerKnown(view, now);
+  }
+
+  /** Asks the store: 0 no, -1 yes, or the lease of a trial call. */
+  ask(): Promise<number> {
+    const view = this.#view;
+    const mayBeTrial = view?.kind === HALF_OPEN || view?.kind === OPEN;
+    if (mayBeTrial || this.#context.freshFor === 0) return this.#askStore();
+    if (this.#asking !== undefined) return this.#askWithOthers(this.#asking);
+    const asking = this.#askStore().finally(() => {
+      this.#asking = undefined;
+    });
+    this.#asking = asking;
+    return asking;
+  }
+
+  /** Notes the outcome of a call that was let through in an era, -1 for any; where each is sent, resolves when it is counted. */
+  note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
+    if (era !== -1 && era !== this.#era) return undefined;
+    // Periods of this process alone are unknown to the store.
+    const period = era === -1 || this.view.degraded ? -1 : this.view.period;
+    const { access, flushInterval, unsent } = this.#context;
+    if (access.isShared && flushInterval > 0) {
+      unsent.add(this);
+      this.#outbox.add(outcome, period);
+      return undefined;
+    }
+    const outcomes = this.#newBatch();
+    outcomes.add(outcome);
+    const heard = this.#contact({ admitted: period, outcomes }, NO_QUESTION);
+    return typeof heard === "number" ? undefined : heard;
+  }
+
+  /** Ends a trial call; -1 for one that says nothing of the target. */
+  async settle(lease: number, outcome: OutcomeCode | -1): Promise<void> {
+    await this.#contact(this.#takeAll(), { lease, outcome, asks: false });
+  }
+
+  /** Learns how the target is doing, and reports what there is to report. */
+  async look(): Promise<void> {
+    await this.#contact(this.#takeAll(), NO_QUESTION);
+  }
+
+  /** Sends what was collected, if anything, and learns how the target is doing; waits for the report under way, if there is one. */
+  flush(): Promise<void> {
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined;
+    });
+    return this.#sending;
+  }
+
+  /** Sends all there is. */
+  async drain(): Promise<void> {
+    await this.#sending;
+    if (!this.#outbox.isEmpty) await this.flush();
+  }
+
+  /** Sets the state by hand, for the whole fleet. Rejects as the store does: it is set for this process alone then. */
+  async order(kind: number, empties: boolean): Promise<void> {
+    // What happened before the order is reported before it: orders and contacts do not wait for each other on the way.
+    if (this.#reporting !== undefined) await this.#reporting.catch(() => {});
+    if (!this.#outbox.isEmpty) await this.look();
+    const { heard, failure } = await this.#contacts.order(kind, empties);
+    this.#learn(heard);
+    if (failure !== undefined) throw failure;
+    // A later contact was heard before it, and may have been at the store before it as well.
+    if (this.#learned !== heard.number) await this.look();
+  }
+
+  #answerOpen(view: View): number | undefined {
+    const now = this.#context.access.now();
+    if (now < view.learned || now >= view.ends) return undefined;
+    if (now - view.learned >= LOOK_AGAIN) void this.flush();
+    return 0;
+  }
+
+  async #askStore(): Promise<number> {
+    const permit = await this.#contact(this.#takeAll(), { ...NO_QUESTION, asks: true });
+    return permit === -1 ? this.#answerKnown(this.view, this.#context.access.now()) : permit;
+  }
+
+  /** Many calls that find the view too old ask once; if that made a trial call, the next ones may make the others. */
+  async #askWithOthers(asking: Promise<number>): Promise<number> {
+    await asking;
+    return this.#answerKnown(this.view, this.#context.access.now());
+  }
+
+  /** The answer where nothing more is asked. */
+  #answerKnown(view: View, now: number): number {
+    if (view.kind === OPEN || view.kind === FORCED_OPEN || view.kind === HALF_OPEN) return 0;
+    if (view.kind !== CLOSED || now >= view.ends) return -1;
+    return this.#ramp.admits(view.ends - now) ? -1 : 0;
+  }
+
+  async #send(): Promise<void> {
+    try {
+      // What came while a report was under way may be due after it.
+      do await this.look();
+      while (this.#outbox.isDue);
+    } catch (error) {
+      // Such as a clock that was given, and gives no time: calls say so too.
+      warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);
+    }
+  }
+
+  /** One contact; at once, where the store is memory. Returns the answer to a call that was asked for. */
+  #contact(report: Report, question: Question): number | Promise<number> {
+    const heard = this.#contacts.contact(report, question);
+    if (!(heard instanceof Promise)) return this.#learn(heard);
+    const learned = heard.then((later) => this.#learn(later));
+    if (report.outcomes !== undefined) this.#reporting = learned;
+    return learned;
+  }
+
+  /** All that waits to be reported. */
+  #takeAll(): Report {
+    this.#context.unsent.delete(this);
+    return this.#outbox.take();
+  }
+
+  #newBatch(): OutcomeBatch {
+    const { window, size } = this.#keys.policy;
+    return window.batch(size);
+  }
+
+  #learn({ view, permit, number }: Heard): number {
+    // An answer to an earlier contact that came later is no news.
+    if (number < this.#learned) return permit;
+    this.#learned = number;
+    const before = this.#view;
+    this.#view = view;
+    if (before !== undefined && isAnotherEra(before, view)) this.#beginEra(view);
+    this.#publish(before?.kind ?? CLOSED, view);
+    return permit;
+  }
+
+  #beginEra(view: View): void {
+    this.#era += 1;
+    this.#outbox.forgetAdmitted();
+    if (this.#outbox.isEmpty) this.#context.unsent.delete(this);
+    if (view.kind === CLOSED && !view.degraded) this.#local?.empty();
+  }
+
+  #publish(before: number, view: View): void {
+    if (before === view.kind) return;
+    const cause = causeOf(view);
+    publishStateChange({
+      breaker: this.#context.breaker,
+      target: this.name,
+      from: STATES[before] as (typeof STATES)[number],
+      to: stateOf(view),
+      here: isNew(view),
+      ...cause,
+      ...ratesOf(cause),
+      opened: view.opened,
+      openForMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
+      degraded: view.degraded,
+    });
+  }
+}
+
+/** Whether calls that were let through before say nothing of the present; of a change of who counts they do. */
+function isAnotherEra(before: View, view: View): boolean {
+  if (before.kind !== view.kind) return true;
+  return before.period !== view.period && before.degraded === view.degraded && view.period !== 0;
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { readView, retryAfterMs, toSnapshot } from "./view.ts";
+
+const NOW = 1_800_000_000_000_000;
+
+/** Open since the third time, for 1.0005 s more; 9 calls caused it, and 20 are in the window by now. */
+const OPEN = [NOW, 1, 77, 1_000_500, 3, 9, 8, 1, 20, 5, 10, 0, 1];
+const HALF_OPEN = OPEN.with(1, 2);
+
+describe("a reply", () => {
+  test("is read as a view of the target", () => {
+    expect(readView(OPEN, NOW, true)).toMatchObject({
+      kind: 1,
+      period: 77,
+      learned: NOW,
+      ends: NOW + 1_000_500,
+      opened: 3,
+      degraded: true,
+    });
+  });
+
+  test.each([[[]], [OPEN.slice(1)], [[...OPEN, 0]], [OPEN.with(1, 6)], [OPEN.with(1, -2)]])(
+    "that no script gives is refused: %j",
+    (reply) => {
+      expect(() => readView(reply, NOW, false)).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_BAD_REPLY",
+          message: `contact returned ${JSON.stringify(reply)}`,
+        }),
+      );
+    },
+  );
+});
+
+test("a snapshot reports the calls of the window, and how long it stays open, rounded up", () => {
+  expect(toSnapshot(readView(OPEN, NOW, true))).toEqual({
+    state: "open",
+    calls: 20,
+    successes: 15,
+    failures: 5,
+    slow: 10,
+    successRate: 0.75,
+    slowRate: 0.5,
+    opened: 3,
+    retryAfterMs: 1_001,
+    degraded: true,
+  });
+  expect(toSnapshot(readView(HALF_OPEN, NOW, false))).toMatchObject({
+    state: "half-open",
+    retryAfterMs: 0,
+    degraded: false,
+  });
+});
+
+describe("when to ask again", () => {
+  test("is told from the moment that is now, at least a millisecond", () => {
+    const view = readView(OPEN, NOW, false);
+    expect(retryAfterMs(view, NOW)).toBe(1_001);
+    expect(retryAfterMs(view, NOW + 500_000)).toBe(501);
+    expect(retryAfterMs(view, NOW + 1_000_499)).toBe(1);
+    expect(retryAfterMs(view, NOW + 9_000_000)).toBe(1);
+  });
+
+  test("is no later than when it was learned, though the clock stepped back", () => {
+    expect(retryAfterMs(readView(OPEN, NOW, false), NOW - 60_000_000)).toBe(1_001);
+  });
+
+  test("is within a second on a ramp, and never where it was opened by hand", () => {
+    expect(retryAfterMs(readView(OPEN.with(1, 0), NOW, false), NOW)).toBe(1_000);
+    expect(retryAfterMs(readView(OPEN.with(1, 3), NOW, false), NOW)).toBe(Number.POSITIVE_INFINITY);
+  });
+});

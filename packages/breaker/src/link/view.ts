@@ -1,0 +1,106 @@
+import { HeadgateError } from "@headgate/core";
+import { toMilliseconds } from "@headgate/core/internal";
+import type { Snapshot } from "../breaker.ts";
+import type { BreakerState } from "../machine/period.ts";
+import { FORCED_OPEN, OPEN, STATES } from "../machine/period.ts";
+import type { Counts } from "../machine/window.ts";
+
+/** What a contact reported of a target. Times are the store's microseconds, as this process reads them. */
+export interface View {
+  readonly kind: number;
+  /** The period's number; 0 for a target that has no record. */
+  readonly period: number;
+  /** When it was learned. */
+  readonly learned: number;
+  /** When the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
+  readonly ends: number;
+  readonly opened: number;
+  readonly degraded: boolean;
+  /** All that was reported. */
+  readonly reply: readonly number[];
+}
+
+/** Where the numbers of a reply of contact.lua are. */
+const CAUSE = 5;
+const COUNTS = 8;
+const PERMIT = 11;
+const IS_NEW = 12;
+const SIZE = 13;
+
+/** Reads a reply of contact.lua or order.lua. Throws `HEADGATE_BAD_REPLY`. */
+export function readView(reply: readonly number[], now: number, degraded: boolean): View {
+  if (reply.length !== SIZE || STATES[reply[1] as number] === undefined) {
+    throw new HeadgateError("HEADGATE_BAD_REPLY", `contact returned ${JSON.stringify(reply)}`);
+  }
+  return {
+    kind: reply[1] as number,
+    period: reply[2] as number,
+    learned: now,
+    ends: now + (reply[3] as number),
+    opened: reply[4] as number,
+    degraded,
+    reply,
+  };
+}
+
+/** The answer to what was asked: 0 no, -1 yes, or the lease of a trial call. */
+export function readPermit(reply: readonly number[]): number {
+  return reply[PERMIT] as number;
+}
+
+/** Whether the contact began the period. */
+export function isNew({ reply }: View): boolean {
+  return reply[IS_NEW] === 1;
+}
+
+/** The calls that caused the period. */
+export function causeOf({ reply }: View): Counts {
+  return countsAt(reply, CAUSE);
+}
+
+export function stateOf({ kind }: View): BreakerState {
+  return STATES[kind] as BreakerState;
+}
+
+/** Shares of calls, 0 to 1; null without calls. */
+export function ratesOf({ calls, failures, slow }: Counts): {
+  readonly successRate: number | null;
+  readonly slowRate: number | null;
+} {
+  if (calls === 0) return { successRate: null, slowRate: null };
+  return { successRate: (calls - failures) / calls, slowRate: slow / calls };
+}
+
+/** A ramp lets one call of ten through, and trial calls are mostly over long before their leases: who asks again need not wait longer. */
+const SOON_MS = 1_000;
+
+/** When to ask again a target that lets no call through: milliseconds, rounded up; Infinity where it was opened by hand. */
+export function retryAfterMs({ kind, ends, learned }: View, now: number): number {
+  if (kind === FORCED_OPEN) return Number.POSITIVE_INFINITY;
+  const left = Math.max(toMilliseconds(ends - Math.max(now, learned)), 1);
+  return kind === OPEN ? left : Math.min(left, SOON_MS);
+}
+
+export function toSnapshot(view: View): Snapshot {
+  const counts = countsAt(view.reply, COUNTS);
+  const { calls, failures, slow } = counts;
+  return {
+    state: stateOf(view),
+    calls,
+    successes: calls - failures,
+    failures,
+    slow,
+    ...ratesOf(counts),
+    opened: view.opened,
+    retryAfterMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
+    degraded: view.degraded,
+  };
+}
+
+function countsAt(reply: readonly number[], at: number): Counts {
+  return {
+    calls: reply[at] as number,
+    failures: reply[at + 1] as number,
+    slow: reply[at + 2] as number,
+  };
+}

@@ -1,0 +1,20 @@
+// What packages of Headgate that count something else build on; it changes with them, and is no interface for applications.
+export type { LuaSource } from "./algorithms/algorithm.ts";
+export { codeOf, formatKind, formatNumber, formatReceived } from "./errors.ts";
+export { escapePart, escapeSubject, fingerprint } from "./key.ts";
+export { onceAborted } from "./limiter/line/abort-listeners.ts";
+export type { NameClaim } from "./limiter/names.ts";
+export { claimName, requireName } from "./limiter/names.ts";
+export { readFailureOptions } from "./limiter/outage/failure-options.ts";
+export { warn } from "./limiter/outage/notices.ts";
+export type { StoreWatch } from "./limiter/outage/outage.ts";
+export { storeFailure } from "./limiter/outage/store-failure.ts";
+export { watchStore } from "./limiter/outage/store-watch.ts";
+export { rejectWrongType } from "./limiter/read-reply.ts";
+export { sharedBy } from "./limiter/shared.ts";
+export { formatOptions, rejectCloseOptions, rejectMore, rejectUnknownOptions } from "./options.ts";
+export type { MemoryTable } from "./store/memory-table.ts";
+export type { Moment, Remote, Step, Store } from "./store/store.ts";
+export { requireStore } from "./store/store.ts";
+export type { Duration } from "./time.ts";
+export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./time.ts";

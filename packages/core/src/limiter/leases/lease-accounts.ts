@@ -1,0 +1,211 @@
+import { LRUCache } from "lru-cache";
+import type { DecideCall } from "../../store/decide.ts";
+import { decide } from "../../store/decide.ts";
+import { nobody } from "../../store/nobody.ts";
+import { refund } from "../../store/refund.ts";
+import type { Store } from "../../store/store.ts";
+import { toMilliseconds } from "../../time.ts";
+import type { CountedPolicy } from "../counted-policy.ts";
+import type { SubjectCounter } from "../counters.ts";
+import type { DenyCache } from "../deny-cache.ts";
+import type { StoreReturns, StoreWatch } from "../outage/outage.ts";
+import { readReply } from "../read-reply.ts";
+import { sharedBy } from "../shared.ts";
+import {
+  closeAccount,
+  deny,
+  grant,
+  lose,
+  openAccount,
+  receiptFor,
+  takeEnded,
+} from "./lease-book.ts";
+import type { Reported } from "./lease-reply.ts";
+import { leaseOf, roomOf } from "./lease-reply.ts";
+import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
+
+/** So many subjects are kept, the least recently asked given up first. */
+const MAX_ACCOUNTS = 1_000;
+
+/** A longer subject is known by its key, so that no client chooses how much is kept. No such key is as short as this. */
+const MAX_SUBJECT = 48;
+
+/** It is looked for leases that are over so many times in the time of one at most, however many end at different times. */
+const LOOKS = 64;
+
+/** The leases of a subject, and what the store reported with the last one. */
+export interface SubjectAccount extends LeaseAccount {
+  readonly counter: SubjectCounter;
+  reported: Reported | undefined;
+}
+
+/** Where leases are asked for, and given back. */
+export interface LeaseStore {
+  readonly counted: CountedPolicy;
+  readonly watch: StoreWatch;
+  readonly returns: StoreReturns;
+  readonly denials: DenyCache;
+}
+
+/** The accounts of a limiter's subjects: what is asked of the store for them, and given back to it. */
+export class LeaseAccounts {
+  readonly #rule: LeaseRule;
+  readonly #place: LeaseStore;
+  /** The store, which gives back what it charged for a lease too late. */
+  readonly #asked: Store;
+  readonly #accounts = new LRUCache<string, SubjectAccount>({
+    max: MAX_ACCOUNTS,
+    dispose: (account) => this.#giveBack(closeAccount(account)),
+  });
+  readonly #underWay = new Set<Promise<unknown>>();
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer is to look. */
+  #next = Number.POSITIVE_INFINITY;
+
+  constructor(rule: LeaseRule, place: LeaseStore) {
+    this.#rule = rule;
+    this.#place = place;
+    const { store } = place.counted;
+    this.#asked = {
+      ...store,
+      run: async (step, call, waiter) => {
+        const reply = await store.run(step, call, waiter);
+        if (waiter?.isOver) this.#giveBackLate(call as DecideCall, reply);
+        return reply;
+      },
+    };
+    accountsOn(store.owner).add(this);
+  }
+
+  /** The account of a subject, unless only its key is known. */
+  findKnown(subject: string): SubjectAccount | undefined {
+    return subject.length > MAX_SUBJECT ? undefined : this.#accounts.get(subject);
+  }
+
+  find(counter: SubjectCounter): SubjectAccount | undefined {
+    return this.#accounts.get(nameOf(counter));
+  }
+
+  open(counter: SubjectCounter): SubjectAccount {
+    const name = nameOf(counter);
+    const kept = { ...counter, subject: name };
+    const account = { ...openAccount(this.#rule), counter: kept, reported: undefined };
+    this.#accounts.set(name, account);
+    return account;
+  }
+
+  /** Gives up the leases of those of the counters that are of this limiter. */
+  close(counters: readonly SubjectCounter[]): void {
+    for (const counter of counters) {
+      const name = nameOf(counter);
+      if (this.#accounts.peek(name)?.counter.key === counter.key) this.#accounts.delete(name);
+    }
+  }
+
+  /** Gives all leases up; resolves when what is under way has ended. */
+  async closeAll(): Promise<void> {
+    accountsOn(this.#place.counted.store.owner).delete(this);
+    this.#accounts.clear();
+    clearTimeout(this.#timer);
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  /** Asks the store for a lease. Nobody waits for it: what the store has to say of it, it says to those who ask for themselves. */
+  ask(account: SubjectAccount, units: number): void {
+    account.asking = units;
+    this.#follow(this.#ask(account, units).catch(() => lose(account)));
+  }
+
+  async #ask(account: SubjectAccount, cost: number): Promise<void> {
+    const { counted, watch, denials } = this.#place;
+    const { store } = counted;
+    const { counter } = account;
+    const counters = [counter];
+    const sent = store.now();
+    const call: DecideCall = { cost, mode: "charge", units: counters };
+    const reply = await watch.run(this.#asked, decide, call, counter.key);
+    const { allowed, receipt } = readReply(counted, counters, cost, reply);
+    const received = store.now();
+    account.reported = { reply, received };
+    const room = roomOf(counter.group, reply);
+    if (!allowed) {
+      deny(account, room);
+      return;
+    }
+    denials.forgetKnown(counters, received);
+    const lease = leaseOf(this.#rule, counter.group, receipt, reply, sent);
+    if (account.isClosed) {
+      this.#giveBack([lease]);
+      return;
+    }
+    grant(account, lease, room);
+    this.#lookAt(lease.until, received);
+  }
+
+  /** Gives back what is left of those leases of a subject that are over. */
+  giveBackEnded(account: SubjectAccount, now: number): void {
+    if (account.leases.length > 0) this.#giveBack(takeEnded(account, now));
+  }
+
+  #giveBackLate({ units, cost }: DecideCall, reply: readonly number[]): void {
+    const { counted, denials } = this.#place;
+    const { store } = counted;
+    const { allowed, receipt } = readReply(counted, units as SubjectCounter[], cost, reply);
+    if (!allowed) return;
+    // At once, on the way on which it came: the store that was late is known to be down.
+    // Nobody waits for it, as there is no time within which it is answered.
+    const given = store.run(refund, receipt).then(() => denials.forget(units, store.now()));
+    given.catch(() => {});
+  }
+
+  /** What cannot be given back comes back by itself, as all that was charged. */
+  #giveBack(leases: readonly Lease[]): void {
+    for (const lease of leases) {
+      if (lease.left > 0) this.#follow(this.#place.returns.refund([receiptFor(lease, lease.left)]));
+    }
+  }
+
+  #follow(task: Promise<unknown>): void {
+    const ended = Promise.allSettled([task]);
+    this.#underWay.add(ended);
+    void ended.then(() => this.#underWay.delete(ended));
+  }
+
+  #lookAt(until: number, now: number): void {
+    if (until >= this.#next) return;
+    this.#next = until;
+    clearTimeout(this.#timer);
+    const wait = toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now));
+    this.#timer = nobody.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
+  }
+
+  #look(): void {
+    this.#next = Number.POSITIVE_INFINITY;
+    let now: number;
+    try {
+      now = this.#place.counted.store.now();
+    } catch {
+      // A clock of the application's own, of which requests hear. What is over by then waits for the next look.
+      return;
+    }
+    let next = Number.POSITIVE_INFINITY;
+    for (const account of this.#accounts.values()) {
+      this.giveBackEnded(account, now);
+      for (const { until } of account.leases) next = Math.min(next, until);
+    }
+    this.#lookAt(next, now);
+  }
+}
+
+/** Gives up all leases of counters in this process, whichever limiters of a store's client hold them. */
+export function closeLeases(owner: object, counters: readonly SubjectCounter[]): void {
+  for (const accounts of accountsOn(owner)) accounts.close(counters);
+}
+
+function accountsOn(owner: object): Set<LeaseAccounts> {
+  return sharedBy(owner, "lease-accounts", () => new Set());
+}
+
+function nameOf({ subject, key }: SubjectCounter): string {
+  return subject.length > MAX_SUBJECT ? key : subject;
+}

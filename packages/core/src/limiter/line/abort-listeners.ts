@@ -1,0 +1,28 @@
+/** Who waits for a signal. */
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls back once when a signal aborts, until the function that is returned is called. However many wait for a signal, it
+ * has one listener of ours: a signal of the whole process may be that of thousands of calls, and Node warns of eleven.
+ */
+export function onceAborted(signal: AbortSignal, callback: () => void): () => void {
+  const callbacks = waiting.get(signal) ?? listenTo(signal);
+  callbacks.add(callback);
+  return () => {
+    // Leaving twice must not remove the listener of those who came later.
+    if (!callbacks.delete(callback) || callbacks.size > 0) return;
+    waiting.delete(signal);
+    signal.removeEventListener("abort", callAll);
+  };
+}
+
+function listenTo(signal: AbortSignal): Set<() => void> {
+  const callbacks = new Set<() => void>();
+  waiting.set(signal, callbacks);
+  signal.addEventListener("abort", callAll, { once: true });
+  return callbacks;
+}
+
+function callAll({ target }: Event): void {
+  for (const callback of waiting.get(target as AbortSignal) ?? []) callback();
+}

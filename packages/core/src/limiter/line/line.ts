@@ -1,0 +1,16 @@
+import type { Decision } from "../../decision.ts";
+import type { HeadgateError } from "../../errors.ts";
+
+/** Calls that wait for admission: first come, first served per line, one attempt at a time. */
+export interface WaitQueue {
+  /** Resolves with the first decision that allows. `line` is whom the call waits with. */
+  enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
+  /** Rejects everybody who waits. */
+  close(error: HeadgateError): void;
+}
+
+export interface WaitOptions {
+  /** Milliseconds after which the wait is given up. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}

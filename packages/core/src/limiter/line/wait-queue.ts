@@ -1,0 +1,149 @@
+import type { Decision } from "../../decision.ts";
+import { HeadgateError } from "../../errors.ts";
+import { onceAborted } from "./abort-listeners.ts";
+import type { WaitQueue } from "./line.ts";
+import type { Waiting } from "./waiting-list.ts";
+import { WaitingList } from "./waiting-list.ts";
+
+/** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+interface Waiter extends Waiting {
+  readonly attempt: () => Promise<Decision>;
+  /** Settles the call; what comes later is not heard. */
+  readonly resolve: (decision: Decision) => void;
+  readonly reject: (error: unknown) => void;
+  settled: boolean;
+}
+
+/** `giveBack` returns what was charged for a call that had gone when it was admitted. */
+export function createWaitQueue(
+  maxQueue: number,
+  giveBack: (decision: Decision) => Promise<unknown>,
+): WaitQueue {
+  const lines = new Map<string, Line>();
+  let waiting = 0;
+
+  class Line {
+    readonly #key: string;
+    readonly #waiters = new WaitingList<Waiter>();
+    #wake: (() => void) | undefined;
+
+    constructor(key: string) {
+      this.#key = key;
+    }
+
+    add(waiter: Waiter): void {
+      this.#waiters.add(waiter);
+      if (this.#waiters.size === 1) void this.#serve();
+    }
+
+    /** Whoever gave up must neither hold up the others, at the head, nor be kept, behind it. */
+    leave(waiter: Waiter): void {
+      if (this.#waiters.first === waiter) this.#wake?.();
+      else this.#waiters.delete(waiter);
+    }
+
+    rejectAll(error: HeadgateError): void {
+      for (const waiter of this.#waiters.all) waiter.reject(error);
+    }
+
+    async #serve(): Promise<void> {
+      for (let { first } = this.#waiters; first !== undefined; first = this.#waiters.first) {
+        if (!first.settled) await this.#try(first);
+        if (first.settled) this.#waiters.delete(first);
+      }
+      lines.delete(this.#key);
+    }
+
+    async #try(head: Waiter): Promise<void> {
+      try {
+        const decision = await head.attempt();
+        if (decision.allowed && !head.settled) head.resolve(decision);
+        else if (decision.allowed) await giveBack(decision);
+        else if (!head.settled) await this.#sleep(decision.retryAfterMs);
+      } catch (error) {
+        head.reject(error);
+      }
+    }
+
+    #sleep(ms: number): Promise<void> {
+      return new Promise((resolve) => {
+        const cancel = schedule(ms, resolve);
+        this.#wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+  }
+
+  function lineOf(key: string): Line {
+    const known = lines.get(key);
+    if (known !== undefined) return known;
+    const line = new Line(key);
+    lines.set(key, line);
+    return line;
+  }
+
+  return {
+    enter(key, attempt, { timeoutMs, signal }) {
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      if (waiting >= maxQueue) {
+        return Promise.reject(
+          new HeadgateError("HEADGATE_QUEUE_FULL", `${waiting} calls are waiting already`),
+        );
+      }
+      const line = lineOf(key);
+      waiting += 1;
+      return new Promise<Decision>((resolve, reject) => {
+        const settle = (): void => {
+          waiter.settled = true;
+          waiting -= 1;
+          cancelTimeout();
+          forgetSignal?.();
+          line.leave(waiter);
+        };
+        const waiter: Waiter = {
+          attempt,
+          settled: false,
+          before: undefined,
+          after: undefined,
+          resolve(decision) {
+            if (waiter.settled) return;
+            settle();
+            resolve(decision);
+          },
+          reject(error) {
+            if (waiter.settled) return;
+            settle();
+            reject(error);
+          },
+        };
+        const forgetSignal = signal && onceAborted(signal, () => waiter.reject(signal.reason));
+        const cancelTimeout = schedule(timeoutMs, () =>
+          waiter.reject(
+            new HeadgateError("HEADGATE_WAIT_TIMEOUT", `not admitted within ${timeoutMs} ms`),
+          ),
+        );
+        line.add(waiter);
+      });
+    },
+
+    close(error) {
+      for (const line of [...lines.values()]) line.rejectAll(error);
+    },
+  };
+}
+
+/** Calls back after a time of any length; never, when there is none. Returns how to cancel it. */
+function schedule(ms: number | undefined, callback: () => void): () => void {
+  if (ms === undefined) return () => {};
+  let timer: NodeJS.Timeout;
+  const arm = (left: number): void => {
+    const step = Math.min(left, LONGEST_TIMER_MS);
+    timer = setTimeout(() => (left > step ? arm(left - step) : callback()), step);
+  };
+  arm(ms);
+  return () => clearTimeout(timer);
+}

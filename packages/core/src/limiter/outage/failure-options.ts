@@ -1,0 +1,52 @@
+import { formatReceived, HeadgateError } from "../../errors.ts";
+import { parseDuration, toMilliseconds } from "../../time.ts";
+import { readLeaseOption } from "../leases/lease-options.ts";
+import type { FailureOptions, FailurePolicy } from "./outage.ts";
+
+/** The options' names. */
+export const FAILURE_OPTIONS = [
+  "storeTimeout",
+  "onUnavailable",
+  "localShare",
+  "denyCache",
+  "lease",
+] as const;
+
+/** These options out of more. */
+export function failureOptionsOf(options: FailureOptions): FailureOptions {
+  const { storeTimeout, onUnavailable, localShare, denyCache, lease } = options;
+  return { storeTimeout, onUnavailable, localShare, denyCache, lease };
+}
+
+/** `setTimeout` counts in milliseconds. */
+const SHORTEST = 1_000;
+const LONGEST = 60_000_000;
+
+/** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
+export function readFailureOptions(options: FailureOptions): FailurePolicy {
+  const { storeTimeout = 100, onUnavailable = "local", localShare = 1, denyCache = true } = options;
+  const timeout = parseDuration(storeTimeout, "storeTimeout", "HEADGATE_INVALID_OPTION");
+  requireThat(
+    timeout >= SHORTEST && timeout <= LONGEST,
+    "storeTimeout must be from 1 ms to 1 minute",
+    storeTimeout,
+  );
+  requireThat(
+    ["local", "allow", "deny"].includes(onUnavailable),
+    'onUnavailable must be "local", "allow" or "deny"',
+    onUnavailable,
+  );
+  requireThat(
+    typeof localShare === "number" && localShare > 0 && localShare <= 1,
+    "localShare must be above 0, up to 1",
+    localShare,
+  );
+  requireThat(typeof denyCache === "boolean", "denyCache must be true or false", denyCache);
+  const lease = readLeaseOption(options.lease);
+  return { timeoutMs: toMilliseconds(timeout), onUnavailable, localShare, denyCache, lease };
+}
+
+function requireThat(holds: boolean, rule: string, received: unknown): void {
+  if (holds) return;
+  throw new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
+}

@@ -1,0 +1,62 @@
+import type { Algorithm, CompiledLimit } from "../../algorithms/algorithm.ts";
+import { compileLimit } from "../../algorithms/compile-limit.ts";
+import type { Limit } from "../../policy.ts";
+import type { Group } from "../counted-policy.ts";
+import type { SubjectCounter } from "../counters.ts";
+
+/**
+ * Finds the counter in which a process counts its share of another counter's limits, above 0, up to 1; each rounded down, at
+ * least one unit. A cost that the limit has room for and the share has not counts as the whole share.
+ */
+export function shareLimits(
+  groups: readonly Group[],
+  share: number,
+): (counter: SubjectCounter) => SubjectCounter {
+  if (share === 1) return (counter) => counter;
+  const shared = new Map(groups.map((group) => [group, shareGroup(group, share)]));
+  return (counter) => {
+    const group = shared.get(counter.group) as Group;
+    const { limits, description } = group;
+    // Limiters that share a name may differ in their share: these are other counts.
+    return { group, subject: counter.subject, limits, description, key: `${counter.key}:${share}` };
+  };
+}
+
+function shareGroup(group: Group, share: number): Group {
+  return { ...group, limits: group.limits.map((limit) => shareLimit(limit, share)) };
+}
+
+function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
+  // A little more, for shares such as 1 / 49 that a double cannot hold.
+  const of = (quota: number): number => Math.max(1, Math.floor(quota * share * (1 + 2 ** -50)));
+  const compiled = compileLimit(shareOf(whole.source, of));
+  const algorithm = withinShare(compiled.algorithm, whole.limit, compiled.limit);
+  // A client keeps seeing the limit under the name it knows.
+  return { ...compiled, algorithm, name: whole.name, per: whole.per };
+}
+
+function shareOf(limit: Limit, of: (quota: number) => number): Limit {
+  switch (limit.algorithm) {
+    case "gcra":
+      return { ...limit, limit: of(limit.limit), burst: of(limit.burst ?? limit.limit) };
+    case "tokenBucket":
+      return { ...limit, capacity: of(limit.capacity), refill: of(limit.refill) };
+    default:
+      return { ...limit, limit: of(limit.limit) };
+  }
+}
+
+/** The same arithmetic for costs up to the whole limit, each counted as the share at most. */
+function withinShare(
+  algorithm: Algorithm<unknown, unknown>,
+  whole: number,
+  share: number,
+): Algorithm<unknown, unknown> {
+  const counted = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
+  return {
+    ...algorithm,
+    wait: (state, quota, cost) => algorithm.wait(state, quota, counted(cost)),
+    spend: (state, quota, cost) => algorithm.spend(state, quota, counted(cost)),
+    refund: (state, quota, cost, age) => algorithm.refund(state, quota, counted(cost), age),
+  };
+}

@@ -1,0 +1,63 @@
+import { inspect } from "node:util";
+import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
+import type { Log, Notices } from "./outage.ts";
+
+const TELL_AGAIN_MS = 3_600_000;
+
+/** These name a slot and a server, and are one trouble whichever those are. */
+const REDIRECTION = /^(?:MOVED|ASK) .*/s;
+
+/** Words of one code without end, each different, are no use to anybody. */
+const MANY_WORDS = 20;
+
+export function createNotices(): Notices {
+  const logs = new Set<Log>();
+  /** When words were logged, by code. */
+  const logged = new Map<HeadgateErrorCode, Map<string, number>>();
+
+  function log(code: HeadgateErrorCode, message: string, error?: Error): void {
+    if (logs.size === 0) warn(code, message);
+    for (const write of logs) {
+      try {
+        write(code, message, error);
+      } catch {
+        // A log that fails must not fail requests, nor hide what it was to hold.
+        warn(code, message);
+      }
+    }
+  }
+
+  return {
+    log,
+
+    logOnce(error) {
+      // What the server says, and not whose keys it is about.
+      const cause = error.cause instanceof Error ? error.cause.message : "";
+      const words = cause.replace(REDIRECTION, "");
+      const now = performance.now();
+      const before = logged.get(error.code) ?? new Map<string, number>();
+      logged.set(error.code, before);
+      for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
+      if (before.has(words) || before.size >= MANY_WORDS) return;
+      before.set(words, now);
+      const what = "limits are decided as onUnavailable says, and breakers go on by themselves";
+      log(error.code, `${explain(error)}; ${what}`, error);
+    },
+
+    addLog(write) {
+      logs.add(write);
+      return () => logs.delete(write);
+    },
+  };
+}
+
+/** An error with its cause's words, for the operator only. */
+export function explain({ message, cause }: HeadgateError): string {
+  if (cause === undefined) return message;
+  return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
+}
+
+/** Warns where there is no log. */
+export function warn(code: string, message: string): void {
+  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
+}

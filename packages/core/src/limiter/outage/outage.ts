@@ -1,0 +1,115 @@
+import type { Decision } from "../../decision.ts";
+import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
+import type { Counter } from "../../store/counter.ts";
+import type { Receipt } from "../../store/refund.ts";
+import type { Step, Store } from "../../store/store.ts";
+import type { Duration } from "../../time.ts";
+import type { SubjectCounter } from "../counters.ts";
+import type { LeaseOptions, LeaseRule } from "../leases/leases.ts";
+
+/** How a limiter spares its store, and what it does when that cannot answer. Over `memoryStore`, which always answers, it means nothing. */
+export interface FailureOptions {
+  /** The longest wait for the store, for each decision: 1 ms to 1 minute. Default 100 ms. */
+  readonly storeTimeout?: Duration | undefined;
+  /**
+   * Who decides when the store cannot: the same limits counted in this process (`"local"`, default), nobody, so that every
+   * request is admitted (`"allow"`), or nobody, so that every request is denied (`"deny"`; in HTTP status 503).
+   */
+  readonly onUnavailable?: OnUnavailable | undefined;
+  /**
+   * For `"local"`: the share of each limit that this process admits by itself, above 0, up to 1; rounded down, at least one
+   * unit. Default 1; with n processes, 1 / n keeps the limit that all of them share.
+   */
+  readonly localShare?: number | undefined;
+  /** Whether denials are remembered for up to a second, so that those who keep asking cost no call. Default true. */
+  readonly denyCache?: boolean | undefined;
+  /**
+   * Lets a process take several units of a subject that is asked for often at once, up to `max` for up to `ttl`, and spend
+   * them without a call. For limits of one dimension, in a limiter that extends no other. Default: off. See `docs/leases.md`.
+   */
+  readonly lease?: LeaseOptions | false | undefined;
+}
+
+export type OnUnavailable = "local" | "allow" | "deny";
+
+/** The options with their defaults. */
+export interface FailurePolicy {
+  readonly timeoutMs: number;
+  readonly onUnavailable: OnUnavailable;
+  readonly localShare: number;
+  readonly denyCache: boolean;
+  readonly lease: LeaseRule | undefined;
+}
+
+/** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
+export interface StoreWatch {
+  /** The longest wait for a decision. */
+  readonly timeoutMs: number;
+  /**
+   * Runs a call on a counter's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
+   * when there was no answer in time.
+   */
+  run<Call>(
+    store: Store,
+    step: Step<Call>,
+    call: Call,
+    counterKey: string,
+  ): Promise<readonly number[]>;
+  /** Why the server of a counter's key is known to be down; undefined when it is not. */
+  downReason(counterKey: string): HeadgateError | undefined;
+  /** What is logged about this client. */
+  readonly notices: Notices;
+  /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
+  use(): () => void;
+}
+
+/** Published on `headgate:store:down`. */
+export interface StoreDown {
+  /** The server on a cluster, as the client names it; empty where there is one only. */
+  readonly node: string;
+  /** Why: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, where there was one. */
+  readonly reason: HeadgateError;
+}
+
+/** Published on `headgate:store:up`. */
+export interface StoreUp {
+  readonly node: string;
+  /** How long it was down. */
+  readonly downMs: number;
+  /** How many calls were not sent meanwhile. */
+  readonly refused: number;
+}
+
+/** What is logged for the operator: as process warnings, or in the logs that were added. */
+export interface Notices {
+  readonly log: Log;
+  /** Logs an error that no waiting mends; the same words at most once an hour. */
+  logOnce(error: HeadgateError): void;
+  /** Writes to `log` in place of process warnings, until the function that is returned is called. */
+  addLog(log: Log): () => void;
+}
+
+/** Logs something for the operator. */
+export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
+
+/** Gives counters room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */
+export interface StoreReturns {
+  refund(receipts: readonly Receipt[]): Promise<boolean>;
+  forget(counters: readonly Counter[]): Promise<boolean>;
+}
+
+/** Decides what the store could not, as `onUnavailable` says. */
+export interface WithoutStore {
+  decide(counters: readonly SubjectCounter[], cost: number, charge: boolean): Promise<Decision>;
+  giveBack(receipts: readonly Receipt[]): Promise<boolean>;
+  forget(counters: readonly SubjectCounter[]): Promise<boolean>;
+}
+
+/** Published on `headgate:decision:degraded`. */
+export interface DegradedDecision {
+  /** The limiter's name. */
+  readonly limiter: string;
+  readonly decision: Decision;
+  /** Why the store did not decide, known by its `code`. */
+  readonly reason: HeadgateError;
+}

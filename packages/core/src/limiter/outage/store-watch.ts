@@ -1,0 +1,114 @@
+import { channel } from "node:diagnostics_channel";
+import { CHANNELS } from "../../channels.ts";
+import { codeOf, HeadgateError } from "../../errors.ts";
+import { probe, probeKeyFor } from "../../store/probe.ts";
+import type { Remote } from "../../store/store.ts";
+import { sharedBy } from "../shared.ts";
+import { NodeWatch } from "./node-watch.ts";
+import { createNotices, explain } from "./notices.ts";
+import type { StoreDown, StoreUp, StoreWatch } from "./outage.ts";
+
+const storeDown = channel(CHANNELS.storeDown);
+const storeUp = channel(CHANNELS.storeUp);
+
+/** So many servers are kept in mind before those that are fine are forgotten. */
+const MANY_NODES = 64;
+
+/** The watch of a client, for one time. */
+export function watchStore(client: object, remote: Remote, timeoutMs: number): StoreWatch {
+  const watches = sharedBy(client, "watches", () => new Map<number, StoreWatch>());
+  const known = watches.get(timeoutMs);
+  if (known !== undefined) return known;
+  const watch = createWatch(remote, timeoutMs, () => watches.delete(timeoutMs));
+  watches.set(timeoutMs, watch);
+  return watch;
+}
+
+/** Whether an error means that the store could not answer now, so that asking again later may help. */
+function isUnavailable(error: unknown): error is HeadgateError {
+  return codeOf(error) === "HEADGATE_STORE_UNAVAILABLE";
+}
+
+function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
+  const nodes = new Map<string, NodeWatch>();
+  const notices = createNotices();
+  let users = 0;
+
+  function late(): HeadgateError {
+    return new HeadgateError(
+      "HEADGATE_STORE_UNAVAILABLE",
+      `the store gave no answer within ${timeoutMs} ms`,
+      { cause: remote.lastError() },
+    );
+  }
+
+  function nodeWatchOf(node: string): NodeWatch {
+    const known = nodes.get(node);
+    if (known !== undefined) return known;
+    if (nodes.size >= MANY_NODES) forgetIdle();
+    const where = node === "" ? "the store" : `the store's server ${node}`;
+    const watch = new NodeWatch({
+      timeoutMs,
+      isUnavailable,
+      late,
+      onSilence: () => remote.refresh(downNodes()),
+      onProbeFailure(error) {
+        if (!isUnavailable(error)) notices.logOnce(error);
+      },
+      onDown(reason) {
+        storeDown.publish({ node, reason } satisfies StoreDown);
+        notices.log(
+          "HEADGATE_STORE_DOWN",
+          `${where} is down: ${explain(reason)}; until it answers, limits are decided as onUnavailable says, and breakers go on by themselves`,
+          reason,
+        );
+      },
+      onUp(downMs, refused) {
+        storeUp.publish({ node, downMs, refused } satisfies StoreUp);
+        notices.log(
+          "HEADGATE_STORE_UP",
+          `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,
+        );
+      },
+    });
+    nodes.set(node, watch);
+    return watch;
+  }
+
+  function downNodes(): ReadonlySet<string> {
+    const down = [...nodes].filter(([, watch]) => watch.downReason !== undefined);
+    return new Set(down.map(([node]) => node));
+  }
+
+  function forgetIdle(): void {
+    for (const [node, watch] of nodes) if (watch.isIdle) nodes.delete(node);
+  }
+
+  return {
+    timeoutMs,
+
+    run(store, step, call, counterKey) {
+      return nodeWatchOf(remote.nodeOf(counterKey)).run(
+        (waiter) => store.run(step, call, waiter),
+        () => store.run(probe, probeKeyFor(counterKey)),
+      );
+    },
+
+    downReason: (counterKey) => nodes.get(remote.nodeOf(counterKey))?.downReason,
+
+    notices,
+
+    use() {
+      users += 1;
+      let isReleased = false;
+      return () => {
+        if (isReleased) return;
+        isReleased = true;
+        users -= 1;
+        if (users > 0) return;
+        for (const watch of nodes.values()) watch.stop();
+        onUnused();
+      };
+    },
+  };
+}

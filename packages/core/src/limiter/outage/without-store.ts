@@ -1,0 +1,39 @@
+import { memoryStore } from "../../store/memory-store.ts";
+import { CountedDecision } from "../counted-decision.ts";
+import type { CountedPolicy } from "../counted-policy.ts";
+import { decideOn, forgetOn, giveBackOn } from "../memory-decider.ts";
+import { sharedBy } from "../shared.ts";
+import { shareLimits } from "./local-limits.ts";
+import type { FailurePolicy, WithoutStore } from "./outage.ts";
+
+/** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
+const DENY_RETRY_MS = 1_000;
+
+/**
+ * Prepares for the time when the store cannot decide. What is counted in this process meanwhile stays until it is as if
+ * unused, so that an outage which comes and goes gives nobody a new budget each time; nothing is written back.
+ */
+export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePolicy): WithoutStore {
+  const { onUnavailable } = failure;
+  // Limiters that share a budget on the store share it here.
+  const local = sharedBy(counted.store.owner, "local-counts", () => memoryStore());
+  const shareOf = shareLimits(counted.groups, failure.localShare);
+
+  return {
+    async decide(counters, cost, charge) {
+      if (onUnavailable === "local") {
+        return decideOn(local, counted, counters.map(shareOf), cost, charge, "local");
+      }
+      return new CountedDecision(counted, {
+        allowed: onUnavailable === "allow",
+        limits: [],
+        cost,
+        source: onUnavailable,
+        receipts: [],
+        retryAfterMs: DENY_RETRY_MS,
+      });
+    },
+    giveBack: (receipts) => giveBackOn(local, receipts),
+    forget: (counters) => forgetOn(local, counters.map(shareOf)),
+  };
+}

@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+import type { HeldStore } from "../../../../../test/support/held-store.ts";
+import {
+  answerOf,
+  carryOutAll,
+  holdStore,
+  letRun,
+} from "../../../../../test/support/held-store.ts";
+import { fixedWindow } from "../../algorithms/fixed-window.ts";
+import { gcra } from "../../algorithms/gcra.ts";
+import type { Decision } from "../../decision.ts";
+import type { Store } from "../../store/store.ts";
+import { createLimiter } from "../create-limiter.ts";
+import type { Limiter } from "../limiter.ts";
+
+/** Each dimension is a slot of its own. */
+const startCluster = (): HeldStore => holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
+
+const limits = [
+  fixedWindow({ limit: 2, window: "1h", name: "user" }),
+  fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant" }),
+];
+const subject = { default: "u", tenant: "t" };
+
+type Open = Limiter<"default" | "tenant">;
+
+function open(store: Store): Open {
+  return createLimiter({ name: "api", limits, store, storeTimeout: "1m", denyCache: false });
+}
+
+/** Every order in which the calls of some deciders can be carried out. `choices` says which of those held is next. */
+async function eachOrder(
+  run: (choose: (count: number) => number) => Promise<void>,
+): Promise<number> {
+  const path: number[] = [];
+  const counts: number[] = [];
+  for (let runs = 1; ; runs += 1) {
+    let at = 0;
+    await run((count) => {
+      if (at === path.length) path.push(0);
+      counts[at] = count;
+      const chosen = path[at] as number;
+      at += 1;
+      return chosen;
+    });
+    path.length = at;
+    while (path.length > 0 && (path.at(-1) as number) + 1 >= (counts[path.length - 1] as number)) {
+      path.pop();
+    }
+    if (path.length === 0) return runs;
+    path[path.length - 1] = (path.at(-1) as number) + 1;
+  }
+}
+
+describe("a decision over two slots", () => {
+  test("asks both, then charges both, and reports what is left of each", async () => {
+    const { store, held } = startCluster();
+    const limiter = open(store);
+    const asked = limiter.consume(subject);
+    await letRun();
+    expect(held).toHaveLength(2);
+    const decision = await answerOf(held, asked);
+    expect(decision).toMatchObject({ allowed: true, source: "store", degraded: false });
+    expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
+  });
+
+  test("that is denied is complete, and charged nowhere", async () => {
+    const { store, held } = startCluster();
+    const limiter = open(store);
+    await answerOf(held, limiter.consume(subject));
+    const denied = await answerOf(held, limiter.consume(subject));
+    expect(denied.allowed).toBe(false);
+    expect(denied.limits.map(({ name, allowed, remaining }) => [name, allowed, remaining])).toEqual(
+      [
+        ["user", true, 1],
+        ["tenant", false, 0],
+      ],
+    );
+    const peeked = await answerOf(held, limiter.peek({ default: "u", tenant: "other" }));
+    expect(peeked.limits.map(({ remaining }) => remaining)).toEqual([0, 0]);
+  });
+
+  test("is peeked at as it would be taken, and refunded and forgotten in both", async () => {
+    const { store, held } = startCluster();
+    const limiter = open(store);
+    const peeked = await answerOf(held, limiter.peek(subject));
+    const taken = await answerOf(held, limiter.consume(subject));
+    expect(taken.limits).toEqual(peeked.limits);
+    expect(await answerOf(held, limiter.refund(taken))).toBe(true);
+    expect(await answerOf(held, limiter.refund(taken))).toBe(false);
+    expect((await answerOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
+    await answerOf(held, limiter.consume(subject));
+    expect(await answerOf(held, limiter.reset(subject))).toBe(true);
+    expect((await answerOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
+  });
+
+  describe("that several ask at once, with room for one", () => {
+    const tight = [
+      fixedWindow({ limit: 1, window: "1h", name: "user" }),
+      fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant" }),
+    ];
+
+    /** Lets some deciders ask, their calls carried out in an order of the test's. Resolves with how many were admitted. */
+    async function race(deciders: number, choose: (count: number) => number): Promise<number> {
+      const { store, held } = startCluster();
+      const options = { name: "api", limits: tight, store, denyCache: false } as const;
+      const limiter = createLimiter({ ...options, storeTimeout: "1m" });
+      const asked = Array.from({ length: deciders }, () => limiter.consume(subject));
+      await letRun();
+      while (held.length > 0) await held.splice(choose(held.length), 1)[0]?.carryOut();
+      const decisions = await Promise.all(asked);
+      for (const { degraded, limits: reported } of decisions) {
+        expect(degraded).toBe(false);
+        expect(reported).toHaveLength(2);
+      }
+      const admitted = decisions.filter((decision: Decision) => decision.allowed).length;
+      expect(admitted).toBeLessThanOrEqual(1);
+      // What is left of each is what was not admitted: nothing of a denial.
+      for (const other of [
+        { default: "u", tenant: "other" },
+        { default: "other", tenant: "t" },
+      ]) {
+        const left = await answerOf(held, limiter.peek(other));
+        expect(left.allowed).toBe(admitted === 0);
+      }
+      await limiter.close();
+      return admitted;
+    }
+
+    test("admits one at most and leaves nothing of a denial, in every order of the calls of two", async () => {
+      const seen = new Set<number>();
+      const runs = await eachOrder(async (choose) => {
+        seen.add(await race(2, choose));
+      });
+      expect(runs).toBe(1_560);
+      // Each may have taken what the other one lacks: then both give back.
+      expect([...seen].sort()).toEqual([0, 1]);
+    }, 60_000);
+
+    test("and in three hundred orders of the calls of four", async () => {
+      let state = 20_261_120;
+      for (let run = 0; run < 300; run += 1) {
+        await race(4, (count) => {
+          // Numerical Recipes' linear congruential generator: its high bits will do.
+          state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+          return Math.floor((state / 2 ** 32) * count);
+        });
+      }
+    }, 30_000);
+  });
+
+  test("leaves no more than what drained while it held the units", async () => {
+    const { store, held, pass } = startCluster();
+    const drains = [
+      gcra({ limit: 60, window: "1m", name: "user" }),
+      fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant" }),
+    ];
+    const options = { limits: drains, store, storeTimeout: "1m", denyCache: false } as const;
+    const one = createLimiter({ ...options, name: "api" });
+    const two = createLimiter({ ...options, name: "api" });
+    const first = one.consume(subject, { cost: 1 });
+    const second = two.consume(subject, { cost: 1 });
+    await letRun();
+    // Both look; the second takes the tenant, then the first takes its user and is denied.
+    const looks = held.splice(0);
+    for (const look of looks) await look.carryOut();
+    const [firstUser, firstTenant, secondUser, secondTenant] = held.splice(0);
+    await secondUser?.carryOut();
+    await secondTenant?.carryOut();
+    await firstUser?.carryOut();
+    pass(500);
+    await firstTenant?.carryOut();
+    await carryOutAll(held);
+    expect((await second).allowed).toBe(true);
+    expect((await first).allowed).toBe(false);
+    const left = await answerOf(held, one.peek({ default: "u", tenant: "other" }));
+    // This look and the one admitted; half a unit has drained, which is what the denied one leaves.
+    expect(left.limits[0]).toMatchObject({ remaining: 58, resetAfterMs: 2_000 });
+  });
+});

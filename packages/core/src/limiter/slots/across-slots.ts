@@ -1,0 +1,116 @@
+import type { LimitState } from "../../decision.ts";
+import { HeadgateError } from "../../errors.ts";
+import type { DecideMode } from "../../store/decide.ts";
+import { decide } from "../../store/decide.ts";
+import type { SubjectCounter } from "../counters.ts";
+import type { LimitStates, ReadReply } from "../read-reply.ts";
+import { present, readReply } from "../read-reply.ts";
+import type { Answer, AskedStore, CountersReply } from "./slots.ts";
+
+/** What one slot answered. */
+type SlotReply = ReadReply & CountersReply;
+
+/**
+ * One decision whose counters are in several slots of a cluster, which no single call can reach.
+ *
+ * All slots are asked first, at once: a denial there is final, complete, and charged nowhere. Otherwise all are charged, at
+ * once; should one deny now, because somebody else was faster, what the others charged is given back by receipt before the
+ * answer. So no limit is ever exceeded, and a denied decision leaves no more than what drained while it held the units, or
+ * its cost where the give-back could not be delivered.
+ */
+export class AcrossSlots {
+  readonly #asked: AskedStore;
+  readonly #slots: readonly (readonly SubjectCounter[])[];
+  readonly #cost: number;
+  /** Set when the time for the decision is over: nothing more is charged, and what was is given back. */
+  #isOver = false;
+  /** What is known already, while something is still given back. */
+  #verdict: Answer | undefined;
+
+  constructor(asked: AskedStore, slots: readonly (readonly SubjectCounter[])[], cost: number) {
+    this.#asked = asked;
+    this.#slots = slots;
+    this.#cost = cost;
+  }
+
+  /**
+   * Takes no longer than `withinMs` for all calls together. Rejects with the store's error; then what was charged is being
+   * given back.
+   */
+  decide(mode: DecideMode, withinMs: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        this.#isOver = true;
+        if (this.#verdict !== undefined) resolve(this.#verdict);
+        else reject(lateOver(this.#asked.watch.timeoutMs));
+      };
+      // Late is only what is not there after all that arrived meanwhile was read.
+      const timer = setTimeout(() => setImmediate(giveUp), withinMs);
+      this.#decide(mode)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer));
+    });
+  }
+
+  async #decide(mode: DecideMode): Promise<Answer> {
+    const asked = await Promise.all(this.#slots.map((some) => this.#ask(some, "ask")));
+    if (asked.some(({ allowed }) => !allowed)) return denied(asked, asked);
+    // A cost of 0 only looks: the first round has the answer.
+    if (this.#cost === 0) return allowedBy(asked, []);
+    // When it is over, nobody hears the answer.
+    if (this.#isOver) return denied(asked, []);
+    const settled = await Promise.allSettled(this.#slots.map((some) => this.#ask(some, mode)));
+    const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const receipts =
+      mode === "charge"
+        ? replies.filter(({ allowed }) => allowed).map(({ receipt }) => receipt)
+        : [];
+    const failed = settled.find((one) => one.status === "rejected");
+    const late = replies.filter(({ allowed }) => !allowed);
+    // What was charged and is given back is as it was before. Others may be giving back as well: this denial may not last.
+    if (late.length > 0) this.#verdict = denied([...asked, ...late], []);
+    if (failed !== undefined || late.length > 0 || this.#isOver) await this.#giveBack(receipts);
+    if (this.#verdict !== undefined) return this.#verdict;
+    if (failed !== undefined) throw failed.reason;
+    return allowedBy(replies, receipts);
+  }
+
+  async #ask(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
+    const { counted, watch } = this.#asked;
+    const { key } = counters[0] as SubjectCounter;
+    const call = { cost: this.#cost, mode, units: counters };
+    const reply = await watch.run(counted.store, decide, call, key);
+    return { counters, reply, ...readReply(counted, counters, this.#cost, reply) };
+  }
+
+  /** What cannot be delivered stays charged. */
+  async #giveBack(receipts: ReadonlyArray<ReadReply["receipt"]>): Promise<void> {
+    await Promise.allSettled(receipts.map((receipt) => this.#asked.giveBack([receipt])));
+  }
+}
+
+function allowedBy(replies: readonly ReadReply[], receipts: Answer["receipts"]): Answer {
+  return { allowed: true, limits: present(merge(replies)), receipts, lasting: [] };
+}
+
+function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]): Answer {
+  return { allowed: false, limits: present(merge(replies)), receipts: [], lasting };
+}
+
+/** The limits of several replies; a later one's count. */
+function merge(replies: readonly ReadReply[]): LimitStates {
+  const merged: (LimitState | undefined)[] = [];
+  for (const { states } of replies) {
+    states.forEach((state, place) => {
+      if (state !== undefined) merged[place] = state;
+    });
+  }
+  return merged;
+}
+
+function lateOver(timeoutMs: number): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_STORE_UNAVAILABLE",
+    `the store gave no answer over several slots within ${timeoutMs} ms`,
+  );
+}

@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../../test/support/held-store.ts";
+import { fixedWindow } from "../../algorithms/fixed-window.ts";
+import { HeadgateError } from "../../errors.ts";
+import { createLimiter } from "../create-limiter.ts";
+
+const limits = [
+  fixedWindow({ limit: 2, window: "1h", name: "user" }),
+  fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant" }),
+];
+const subject = { default: "u", tenant: "t" };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const TIMEOUT_MS = 100;
+const REFUSED_MS = 60;
+
+/** A server in cluster mode, each dimension in a slot of its own; that is not known before a call is refused for it. */
+function start() {
+  let hasSlots = false;
+  const { store, held } = holdStore((key) => (hasSlots ? (key.includes(":tenant:") ? 1 : 2) : 0));
+  const options = { name: "api", limits, store, denyCache: false } as const;
+  const limiter = createLimiter({ ...options, storeTimeout: TIMEOUT_MS });
+  return {
+    limiter,
+    held,
+    findSlots() {
+      hasSlots = true;
+    },
+    /** Refuses the one call that is held, some time after it was made. */
+    async refuse() {
+      await letRun();
+      expect(held).toHaveLength(1);
+      await vi.advanceTimersByTimeAsync(REFUSED_MS);
+      hasSlots = true;
+      await held.shift()?.refuse(CROSS_SLOT);
+    },
+  };
+}
+
+/** When something is settled, in milliseconds from now. */
+async function timeOf(asked: Promise<unknown>): Promise<number> {
+  const since = performance.now();
+  const settled = asked.then(
+    () => performance.now() - since,
+    () => performance.now() - since,
+  );
+  await vi.advanceTimersByTimeAsync(10 * TIMEOUT_MS);
+  return settled;
+}
+
+test("a decision whose call is refused for its slots is asked again over them", async () => {
+  const { limiter, held, refuse } = start();
+  const asked = limiter.consume(subject);
+  await refuse();
+  expect(held.map(({ name }) => name)).toEqual(["decide", "decide"]);
+  const decision = await answerOf(held, asked);
+  expect(decision).toMatchObject({ allowed: true, source: "store" });
+  expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
+});
+
+test("no request waits longer than the store's time in total for that, nor is charged after it", async () => {
+  const { limiter, held, refuse } = start();
+  const asked = limiter.consume(subject);
+  await refuse();
+  expect(await timeOf(asked)).toBeCloseTo(TIMEOUT_MS - REFUSED_MS, -1);
+  expect(await asked).toMatchObject({ source: "local", degraded: true });
+  // Both slots were only looked at by then.
+  const looks = held.splice(0).filter(({ name }) => name === "decide");
+  expect(looks).toHaveLength(2);
+  for (const look of looks) await look.carryOut();
+  expect(held.map(({ name }) => name)).not.toContain("decide");
+});
+
+test("a reset that is refused for its slots is made in each of them", async () => {
+  const { limiter, held, refuse } = start();
+  await answerOf(held, limiter.consume(subject));
+  const reset = limiter.reset(subject);
+  await refuse();
+  expect(held.map(({ name }) => name)).toEqual(["forget", "forget"]);
+  expect(await answerOf(held, reset)).toBe(true);
+});
+
+test("no reset waits longer than the store's time in total for that", async () => {
+  const { limiter, refuse } = start();
+  const reset = limiter.reset(subject);
+  reset.catch(() => {});
+  await refuse();
+  expect(await timeOf(reset)).toBeCloseTo(TIMEOUT_MS - REFUSED_MS, -1);
+  await expect(reset).rejects.toMatchObject({ code: "HEADGATE_STORE_UNAVAILABLE" });
+});
+
+test.each(["before", "by"])(
+  "what was charged in one call is given back in each slot, when they are found out %s the refund",
+  async (when) => {
+    const { limiter, held, refuse, findSlots } = start();
+    // The user's counter is older than the tenant's.
+    await answerOf(held, limiter.consume({ ...subject, tenant: null }));
+    const decision = await answerOf(held, limiter.consume(subject));
+    if (when === "before") findSlots();
+    const refund = limiter.refund(decision);
+    if (when === "by") await refuse();
+    else await letRun();
+    expect(held.map(({ name }) => name)).toEqual(["refund", "refund"]);
+    expect(await answerOf(held, refund)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    const look = await answerOf(held, limiter.peek(subject));
+    expect(look.limits.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 0],
+      [true, 0],
+    ]);
+  },
+);
+
+test("a reset that was given up is not made again when the probe after it is refused", async () => {
+  const { limiter, held, findSlots } = start();
+  const reset = limiter.reset(subject);
+  reset.catch(() => {});
+  await vi.advanceTimersByTimeAsync(3 * TIMEOUT_MS);
+  await expect(reset).rejects.toMatchObject({ code: "HEADGATE_STORE_UNAVAILABLE" });
+  findSlots();
+  const [given, probe] = held.splice(0);
+  expect([given?.name, probe?.name]).toEqual(["forget", "probe"]);
+  await probe?.refuse(CROSS_SLOT);
+  expect(held).toEqual([]);
+  await limiter.close();
+});
+
+test("nothing is asked again after another error: something may have happened", async () => {
+  const { limiter, held, findSlots } = start();
+  const asked = limiter.consume(subject);
+  await letRun();
+  findSlots();
+  await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no"));
+  expect(held).toEqual([]);
+  expect(await asked).toMatchObject({ source: "local" });
+});

@@ -1,4 +1,0 @@
-import { describeFault } from "./describe-fault.ts";
-import { foreignKey } from "./faults/foreign-key.ts";
-
-describeFault(foreignKey);

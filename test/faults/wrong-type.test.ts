@@ -1,0 +1,4 @@
+import { describeFault } from "./describe-fault.ts";
+import { wrongType } from "./faults/wrong-type.ts";
+
+describeFault(wrongType);
