@@ -54,6 +54,8 @@ export const garbage: fc.Arbitrary<unknown> = fc.oneof(
         get limit() {
           return fail();
         },
+        // fast-check shows what a property failed with by reading it.
+        [fc.toStringMethod]: () => "{ get limit() }",
       },
     ],
   ),
@@ -76,6 +78,13 @@ export const garbage: fc.Arbitrary<unknown> = fc.oneof(
 
 function fail(): never {
   throw new Error("must not be asked");
+}
+
+/** Adds what was given to what is right, as a spread does, but reads nothing: some of it must not be asked. */
+export function addGarbage(right: object, given: unknown): object {
+  const properties = Object.entries(Object.getOwnPropertyDescriptors(Object(given)));
+  const enumerable = properties.filter(([, property]) => property.enumerable);
+  return Object.defineProperties(right, Object.fromEntries(enumerable));
 }
 
 /** Runs it; what it throws must be an error of Headgate's, whose code is documented. Undefined then. */

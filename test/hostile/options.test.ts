@@ -7,7 +7,7 @@ import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect } from "vitest";
-import { expectCode, garbage, orCode } from "./garbage.ts";
+import { addGarbage, expectCode, garbage, orCode } from "./garbage.ts";
 import { runs } from "./hostile-texts.ts";
 
 /** Whatever stands where an option should: it works, or the error says so and has a code. No name is kept by what failed. */
@@ -70,7 +70,7 @@ function expectRight(options: object = {}): void {
 
 test.prop([optionsOf(LIMITER_OPTIONS)], runs(400))("createLimiter", async (options) => {
   const store = memoryStore();
-  const own = { store, ...options };
+  const own = addGarbage({ store }, options);
   const limiter = orCode(() => createLimiter(own as never));
   if (limiter !== undefined) {
     expectRight(own);
@@ -171,7 +171,7 @@ test.prop([garbage, garbage], runs(400))(
       () => asked.refund(one as never),
       () => (asked.reset as Loose)("ann", one),
       () => (asked.refund as Loose)(one, other),
-      () => asked.wait("ann", { timeout: 1, ...(one as object) } as never),
+      () => asked.wait("ann", addGarbage({ timeout: 1 }, one) as never),
       () => asked.wait("ann", { timeout: 1, signal: one } as never),
       () => asked.wait("ann", { timeout: one, cost: 6 } as never),
     ]);
