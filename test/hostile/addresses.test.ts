@@ -1,3 +1,4 @@
+import { maxHeaderSize } from "node:http";
 import { fc, test } from "@fast-check/vitest";
 import { fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
@@ -21,6 +22,8 @@ const VICTIM = [
   "203.0.113.9:4711",
   "[::ffff:203.0.113.9]:80",
   "::ffff:203.0.113.9%eth0",
+  "64:ff9b::cb00:7109",
+  "::ffff:0:203.0.113.9",
 ];
 const VICTIM_TAG = "{203.0.113.9}";
 
@@ -36,7 +39,7 @@ const stranger: fc.Arbitrary<string> = fc.oneof(
       "fe80::1%",
       "::",
       "::2",
-      "64:ff9b::cb00:7109",
+      "64:ff9b:1::cb00:7109",
     ],
     ...[
       "[2001:db8::1]:443",
@@ -74,7 +77,7 @@ const stranger: fc.Arbitrary<string> = fc.oneof(
       "-",
     ],
     ...[
-      "x".repeat(7_000),
+      "x".repeat(2_000),
       ":".repeat(500),
       "[".repeat(500),
       "1.".repeat(500),
@@ -187,11 +190,13 @@ describeFrameworks(({ serve }) => {
           "True-Client-IP",
           "CF-Connecting-IP",
         ];
-        const answer = await ask(
+        const fields = [
           ...lines.map((name) => `${name}: ${before}${last}`),
           `Forwarded: for="${last}"`,
-        );
-        expect(answer.status).toBe(200);
+        ];
+        // More is refused by Node, with 431, and comes to nobody.
+        fc.pre(requestOf("/", ...fields).length < maxHeaderSize);
+        expect((await ask(...fields)).status).toBe(200);
       }),
       runs(40),
     );
