@@ -34,6 +34,9 @@ const RUNS = process.env["HEADGATE_LONG"] === "1" ? 5_000 : 100;
 const ANSWER_MS = 5_000;
 const MUDDLE_MS = 50;
 
+/** Node's pipelines add five listeners each to the response, and a scenario may have three of them; Node would warn at eleven. */
+const MAX_LISTENERS = 30;
+
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const late = after(ms, undefined, { ref: false }).then(() => {
     throw new Error(`no answer within ${ms} ms`);
@@ -75,6 +78,7 @@ async function onExpress(
     key: everybody,
     onDenied: (req, res) => {
       const scenario = scenarios.get(req.get("x-scenario") ?? "") as Scenario;
+      res.setMaxListeners(MAX_LISTENERS);
       return play(expressWays, scenario, { req, res });
     },
   });
@@ -125,6 +129,7 @@ async function onFastify(hasHooks: boolean): Promise<Denying<DeniedInFastify>> {
     key: everybody,
     onDenied: (request, reply) => {
       const scenario = scenarios.get(String(request.headers["x-scenario"])) as Scenario;
+      reply.raw.setMaxListeners(MAX_LISTENERS);
       return play(fastifyWays, scenario, { request, reply: reply as DeniedInFastify["reply"] });
     },
   });
