@@ -10,7 +10,7 @@ import { randomStart } from "../conformance/random-steps.ts";
 import { aim } from "../conformance/sender.ts";
 import { describeRedisWorld } from "../conformance/worlds.ts";
 
-const HISTORIES = 300;
+const HISTORIES = 150;
 const LENGTH = 120;
 const MAX = 50;
 
