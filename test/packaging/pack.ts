@@ -41,11 +41,10 @@ const DEPENDENCIES = {
 /** Packs the packages as they would be published, and installs them where nothing else of the workspace is in reach. */
 export default function setup(project: TestProject): () => void {
   const dir = mkdtempSync(join(tmpdir(), "headgate-consumer-"));
-  const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const pnpm = packageManager.split("+")[0];
+  const [command, ...pnpm] = pnpmCommand();
   execFileSync(
-    "npx",
-    ["-y", pnpm, "-r", "--filter", "./packages/*", "pack", "--pack-destination", dir],
+    command,
+    [...pnpm, "-r", "--filter", "./packages/*", "pack", "--pack-destination", dir],
     { cwd: root, stdio: ["ignore", "ignore", 2] },
   );
   const tarballs: Record<string, string> = {};
@@ -66,4 +65,12 @@ export default function setup(project: TestProject): () => void {
   project.provide("consumer", dir);
   project.provide("tarballs", tarballs);
   return () => rmSync(dir, { recursive: true });
+}
+
+/** The pnpm that runs this script, or else the workspace's, which npx looks for. */
+function pnpmCommand(): [command: string, ...args: string[]] {
+  const running = process.env["npm_execpath"];
+  if (running?.endsWith("pnpm.cjs")) return [process.execPath, running];
+  const { packageManager } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return ["npx", "-y", packageManager.split("+")[0]];
 }
