@@ -23,21 +23,45 @@ export async function runExample(path: string, environment: Environment = {}): P
   return output;
 }
 
+export interface RunningServer {
+  readonly url: string;
+  /** All lines it has printed so far. */
+  readonly printed: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Starts a server that an example is, on a free port. */
+export async function startServer(
+  path: string,
+  environment: Environment = {},
+): Promise<RunningServer> {
+  const example = spawnExample(path, { ...environment, PORT: "0" });
+  const exited = once(example, "exit");
+  const stop = async (): Promise<void> => {
+    example.kill();
+    await exited;
+  };
+  const printed: string[] = [];
+  const lines = createInterface(example.stdout).on("line", (line) => printed.push(line));
+  try {
+    return { url: await listeningUrl(lines, path), printed, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
 /** Runs a server that an example is, on a free port, as long as `use` takes, which gets all lines it has printed so far. */
 export async function withServer(
   path: string,
   use: (url: string, printed: readonly string[]) => Promise<void>,
   environment: Environment = {},
 ): Promise<void> {
-  const example = spawnExample(path, { ...environment, PORT: "0" });
-  const exited = once(example, "exit");
-  const printed: string[] = [];
+  const { url, printed, stop } = await startServer(path, environment);
   try {
-    const lines = createInterface(example.stdout).on("line", (line) => printed.push(line));
-    await use(await listeningUrl(lines, path), printed);
+    await use(url, printed);
   } finally {
-    example.kill();
-    await exited;
+    await stop();
   }
 }
 

@@ -1,31 +1,34 @@
-import { expect, inject, test } from "vitest";
-import { withServer } from "../run-example.ts";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import type { RunningServer } from "../run-example.ts";
+import { startServer } from "../run-example.ts";
 
 /** Logs in from an address; resolves with the status of the answer. */
 type Login = (from: string, email: string, password: string | undefined) => Promise<number>;
 
-/** Runs the login in memory, and on Redis. */
+/** One for all tests, each of which comes from addresses of its own. */
+const servers: Record<string, RunningServer> = {};
+
+beforeAll(async () => {
+  servers["in memory"] = await startServer("login/server.mjs");
+  servers["on Redis"] = await startServer("login/server.mjs", { REDIS_URL: inject("redisSocket") });
+});
+afterAll(async () => {
+  for (const server of Object.values(servers)) await server.stop();
+});
+
+/** Checks the login in memory, and on Redis. */
 function testLogin(name: string, check: (login: Login) => Promise<void>): void {
-  test.each([
-    ["in memory", () => ({})],
-    ["on Redis", () => ({ REDIS_URL: inject("redisSocket") })],
-  ])(`${name}, %s`, async (_, environment) => {
+  test.each(["in memory", "on Redis"])(`${name}, %s`, async (where) => {
     const run = Math.random().toString(36).slice(2);
-    await withServer(
-      "login/server.mjs",
-      async (url) => {
-        await check(async (from, email, password) => {
-          const response = await fetch(`${url}/login`, {
-            method: "POST",
-            headers: { "content-type": "application/json", "x-forwarded-for": from },
-            body: JSON.stringify({ email: email.replace("victim", `victim-${run}`), password }),
-          });
-          await response.arrayBuffer();
-          return response.status;
-        });
-      },
-      environment(),
-    );
+    await check(async (from, email, password) => {
+      const response = await fetch(`${servers[where]?.url}/login`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-forwarded-for": from },
+        body: JSON.stringify({ email: email.replace("victim", `victim-${run}`), password }),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    });
   });
 }
 
