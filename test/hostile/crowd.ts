@@ -1,7 +1,9 @@
 import { expect } from "vitest";
 
+export const IS_LONG: boolean = process.env["HEADGATE_LONG"] === "1";
+
 /** How many clients come: a million with `HEADGATE_LONG=1`, a tenth of it in the normal run. */
-export const CROWD: number = process.env["HEADGATE_LONG"] === "1" ? 1_000_000 : 100_000;
+export const CROWD: number = IS_LONG ? 1_000_000 : 100_000;
 
 /** What somebody who invents clients would invent: of the length of a token, so that a key holds all of it. */
 const clientName = (i: number): string => `client-${i.toString(36).padStart(12, "0")}`;

@@ -28,7 +28,7 @@ import type { Expected, Scenario, Ways } from "./scenario.ts";
 import { ERROR, expectedOf, lastsMs, play, scenariosOf } from "./scenario.ts";
 
 /** So many scenarios on each application. */
-const RUNS = process.env["HEADGATE_LONG"] === "1" ? 5_000 : 100;
+const RUNS = process.env["HEADGATE_LONG"] === "1" ? 5_000 : 60;
 
 /** Milliseconds in which an answer must be there, and those after which a muddle is left alone. */
 const ANSWER_MS = 5_000;
