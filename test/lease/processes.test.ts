@@ -149,10 +149,12 @@ describe("eight processes that lease units of one subject", () => {
     ["tokenBucket", tokenBucket({ capacity: limit, refill: 1, every: "1d" })],
     ["slidingLog", slidingLog({ limit, window: "366d" })],
   ])("spend what was charged, and give back the rest: %s", async (_, limits) => {
-    const sources = await strike({ limits }, 400);
+    const sources = await strike({ limits }, 600);
     expect(sources["lease"]).toBeGreaterThan(sources["store"] as number);
     expect(countAdmitted()).toBeLessThan(limit);
-    expect(await charged(limits)).toBe(countAdmitted());
+    const lost = (await charged(limits)) - countAdmitted();
+    // A bucket takes back a lease less what drained while it was held, and counts a part of a unit as one.
+    expect(lost === 0 || (lost === 1 && limits.algorithm === "tokenBucket"), `${lost}`).toBe(true);
   });
 
   test("are admitted the limit, and not one more", async () => {
