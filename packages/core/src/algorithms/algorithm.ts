@@ -6,9 +6,33 @@ export interface LuaSource {
   readonly source: string;
 }
 
+/** All of a limit but its numbers of units. */
+export interface LimitShape {
+  /** Equal exactly when two limits count in the same way: it goes into the key. */
+  readonly id: string;
+  /** The file of the Lua twin, beside the algorithm. */
+  readonly part: string;
+  /** The numbers that are kept, and how many bytes each takes. */
+  readonly state: ReadonlyArray<readonly [name: string, bytes: number]>;
+  /** A row of numbers that follows those of all limits, which the twin reads and writes itself. */
+  readonly tail?: { readonly count: number; readonly bytes: number };
+  /** The names of its numbers of units, in the order in which a call brings them. */
+  readonly numbers: readonly string[];
+  /** Other names of the same numbers. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** What stands for the names in capitals. */
+  readonly constants: Readonly<Record<string, string>>;
+  /** The other names that sections of the twin share. */
+  readonly locals?: readonly string[];
+  /** Names of what is reported beside the state. */
+  readonly reported?: readonly string[];
+  /** Whether its entries live in a key of their own. */
+  readonly hasLog?: boolean;
+}
+
 /** What is left of a limit, in whole units and microseconds. */
 export interface Report {
-  /** Whole units that could be spent now. */
+  /** Whole units that could be spent now; below 0 where more is used than the limit, which was higher once. */
   readonly remaining: number;
   /** Until the limit is as if unused. */
   readonly reset: number;
@@ -18,17 +42,18 @@ export interface Report {
 
 /**
  * Pure arithmetic on one limit's state: no clock, no I/O. Each implementation has a Lua twin
- * with the same arithmetic and the same local names, its functions put together as read-limits.lua says.
+ * with the same arithmetic and the same local names, which decides where counts are in Redis; what it answers is the state,
+ * from which this one tells the rest.
  *
  * A state is a working copy, changed in place. It is brought to the present first (`advance`), asked
- * (`wait`), charged only when every limit of the decision allows (`spend`), and told (`report`).
+ * (`wait`), charged only when every limit of the decision allows (`spend`), and reported (`report`).
  * Advancing twice is advancing once by the sum, so a state that was advanced and not charged is unchanged.
  */
 export interface Algorithm<State, Quota> {
-  /** The name the Lua twin goes by on the wire. */
-  readonly name: string;
   /** The state of a limit nobody has used. */
   fresh(quota: Quota): State;
+  /** The state that a script answered, from its numbers in the order of the shape; of a log, from what it reports. */
+  read(numbers: readonly number[], quota: Quota): State;
   /** A copy to spend from and to report, while the original does not change. */
   copy(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
@@ -50,12 +75,11 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly source: Limit;
   readonly algorithm: Algorithm<State, Quota>;
   readonly quota: Quota;
-  /** The quota as the Lua twin reads it, in order. */
-  readonly parameters: readonly number[];
+  readonly shape: LimitShape;
+  /** Its numbers of units, as the shape names them. */
+  readonly numbers: readonly number[];
   /** How many counters a decision reads. Default 1. */
   readonly counters?: number | undefined;
-  /** Whether its entries live in a key of their own. */
-  readonly hasLog: boolean;
-  /** Algorithm and parameters in canonical form: equal exactly when two limits count the same. */
+  /** Algorithm and parameters in canonical form: equal exactly when two limits are. */
   readonly canonical: string;
 }

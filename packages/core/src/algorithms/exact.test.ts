@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { greatestCommonDivisor, mulDiv, mulDivPart } from "./exact.ts";
+import { bytesBelow, mulDiv, mulDivPart } from "./exact.ts";
 
 /** The largest operand mulDiv takes. */
 const TOP = 2 ** 45 - 1;
@@ -64,18 +64,15 @@ describe("mulDiv", () => {
   });
 });
 
-describe("greatestCommonDivisor", () => {
-  test.prop([fc.integer({ min: 1, max: TOP }), fc.integer({ min: 1, max: TOP })])(
-    "divides both, and leaves nothing in common",
-    (a, b) => {
-      const divisor = greatestCommonDivisor(a, b);
-      expect([a % divisor, b % divisor]).toEqual([0, 0]);
-      expect(greatestCommonDivisor(a / divisor, b / divisor)).toBe(1);
-    },
-  );
-
-  test("of the same factor is that factor", () => {
-    expect(greatestCommonDivisor(60_000_000, 100)).toBe(100);
-    expect(greatestCommonDivisor(7 * 1_000_003, 11 * 1_000_003)).toBe(1_000_003);
-  });
+test.each([
+  [1, 1],
+  [2, 1],
+  [256, 1],
+  [257, 2],
+  [60_000_000, 4],
+  [2 ** 32, 4],
+  [2 ** 32 + 1, 5],
+  [366 * 86_400_000_000, 6],
+])("numbers below %i fit in %i bytes", (bound, bytes) => {
+  expect(bytesBelow(bound)).toBe(bytes);
 });

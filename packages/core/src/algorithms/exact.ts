@@ -1,5 +1,5 @@
 /*
- * Exact integer arithmetic on doubles. Twin of exact.lua.
+ * Exact integer arithmetic on doubles. The twin of mulDiv is long-division.lua.
  *
  * All times are integer microseconds. The longest window is below 2^45, counts are at most 10^9 < 2^30.
  */
@@ -43,7 +43,7 @@ export function mulDiv(a: number, b: number, n: number): number {
   return turned + whole;
 }
 
-/** The greatest common divisor of two positive whole numbers. */
-export function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+/** How many bytes a whole number below `bound` takes. */
+export function bytesBelow(bound: number): number {
+  return Math.max(1, Math.ceil(Math.log2(bound) / 8));
 }

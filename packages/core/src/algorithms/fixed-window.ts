@@ -2,7 +2,7 @@ import { formatReceived } from "../errors.ts";
 import type { FixedWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
-import { NEVER } from "./exact.ts";
+import { bytesBelow, NEVER } from "./exact.ts";
 import { readRate, readWindow, rejectLimit, requireShape } from "./read-limit.ts";
 
 /*
@@ -24,9 +24,9 @@ interface WindowQuota {
 }
 
 const fixed: Algorithm<Window, WindowQuota> = {
-  name: "fixed",
-
   fresh: () => ({ used: 0, age: 0 }),
+
+  read: ([used, age]) => ({ used, age }) as Window,
 
   copy: ({ used, age }) => ({ used, age }),
 
@@ -87,12 +87,21 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit<Windo
   return {
     algorithm: fixed,
     quota: { limit: count, window, aligned },
-    parameters: [count, window, aligned],
+    numbers: [count],
+    shape: {
+      id: `fixedWindow(${window},${align})`,
+      part: "fixed-window",
+      state: [
+        ["used", 4],
+        ["age", bytesBelow(window)],
+      ],
+      numbers: ["limit"],
+      constants: { PERIOD: String(window), ALIGNED: String(aligned) },
+    },
     name: limit.name ?? `${count}-per-${formatDuration(window)}`,
     per: limit.per ?? "default",
     limit: count,
     windowMs: toMilliseconds(window),
-    hasLog: false,
     source: limit,
     canonical: `fixedWindow(${count},${window},${align})`,
   };

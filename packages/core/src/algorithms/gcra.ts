@@ -2,7 +2,7 @@ import type { GcraLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration } from "../time.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
-import { compileBucket } from "./token-bucket.ts";
+import { bucketShape, compileBucket } from "./token-bucket.ts";
 
 /**
  * One request every `window / limit`, and `burst` (default `limit`) of them at once: the generic cell rate algorithm
@@ -24,8 +24,14 @@ export function compileGcra(limit: GcraLimit): CompiledLimit {
   const window = readWindow(limit, "window");
   const rate = readRate(limit, "limit", window, "window");
   const burst = limit.burst === undefined ? rate : readCount(limit, "burst");
+  const bucket = compileBucket(burst, rate, window);
+  const shape = bucketShape(`gcra(${window})`, window);
+  // Most limits have no burst of their own, and bring one number.
+  const isOne = burst === rate;
   return {
-    ...compileBucket(burst, rate, window),
+    ...bucket,
+    numbers: isOne ? [rate] : bucket.numbers,
+    shape: isOne ? { ...shape, numbers: ["capacity"], aliases: { refill: "capacity" } } : shape,
     name: limit.name ?? `${rate}-per-${formatDuration(window)}`,
     per: limit.per ?? "default",
     source: limit,

@@ -1,146 +1,150 @@
 --[[
-Sliding log: every admitted request in (now - window, now]. Twin of sliding-log.ts.
+Sliding log: every admitted request in (now - PERIOD, now]. Twin of sliding-log.ts.
 
-State  where the entries are: the slot of the oldest, how many there are, how many slots.
+State  where the entries are: first, the slot of the oldest; count, how many there are; size, how many slots.
        base: the running total before the oldest. total: the running total through the newest.
        clock: microseconds on the log's own clock, which starts with its first entry and never steps back.
-       entries, beside these numbers: one per admitted decision, oldest first, each the time it came and the running total of
-       units through it.
-Quota  limit. window: microseconds.
+Quota  limit.
+Shape  PERIOD: microseconds of the window.
 
-What is told is never negative, and a denial always waits: an entry that does not fit in its log must not pass for a pardon.
+The entries are in a string of their own, LOG, which is used as a ring of slots of 13 bytes: 7 of time, 6 of the running total
+through the entry. Single entries are read and written in place. The ring is rewritten as a whole only to change its size: when
+it is full it grows by a quarter, so that this costs each entry a constant share, and it shrinks when 7/8 of it are free.
+
+Reported are the units used, and the ages of three entries: `grows`, the first without which more would remain; the newest; and
+`frees`, the first without which a cost that is denied would fit.
 ]]
-local FIRST, COUNT, SIZE, BASE, TOTAL, CLOCK = 0, 1, 2, 3, 4, 5 -- places of a state's numbers
-local NEWER = 1000 -- a refund reads and rewrites at most so many entries
+local SLOT, NEWER = 13, 1000 -- a refund reads and rewrites at most so many entries
 
-if name == "log" then
-  keys = keys + 1
-  local limit, window, keyOffset = first + 0, second + 0, keys
-  format, numbers = "I4I4I4I6I6I7", 6
-  --- @include "../store/log-entries"
-
-  -- How many of the first `count` entries have at most such a time, or total; both only grow. O(log answer).
-  local function leading(entries, column, count, most)
-    local low, high = 0, 1
-    while high <= count and valueOf(entries, column, high) <= most do
-      low, high = high, high * 2
-    end
-    high = math.min(high, count + 1)
-    while high - low > 1 do
-      local middle = (low + high - (low + high) % 2) / 2
-      if valueOf(entries, column, middle) <= most then
-        low = middle
-      else
-        high = middle
-      end
-    end
-    return low
+--- @section reach
+length = redis.pcall("STRLEN", LOG)
+if type(length) == "table" then
+  if not string.find(length.err, "^WRONGTYPE") then
+    call("STRLEN", LOG) -- ends the script, in the server's own words
   end
+  isWrongType, length = true, 0
+end
 
-  -- Opens the entries of a state. Returns nil for garbage, false when their key holds something foreign.
-  local function openLog(state)
-    local key, count, size = KEYS[keyAt + keyOffset], state[at + COUNT], state[at + SIZE]
-    local used = state[at + TOTAL] - state[at + BASE]
-    if count > size or count > used or used > limit or state[at + FIRST] > size or size > limit then
-      return nil
-    end
-    local length = attempt("STRLEN", key)
-    if type(length) == "table" then
-      return not string.find(length.err, "^WRONGTYPE") and call("STRLEN", key)
-    end
-    if length < size * SLOT then
-      return nil
-    end
-    state[-at] = openEntries(key, state, at)
-    return state[-at]
+--- @section sound
+first <= size and count <= size and count <= total - base and length >= size * SLOT
+
+--- @section advance
+times, totals, ends = {}, {}, clock
+-- The time, or the total, of an entry; `column` is one of both lists, which are by slot.
+function entry(column, i)
+  local slot = (first + i - 1) % size
+  if not column[slot] then
+    local bytes = call("GETRANGE", LOG, slot * SLOT .. "", slot * SLOT + SLOT - 1 .. "")
+    local time, sum = struct.unpack(">I7I6", bytes)
+    -- No entry is newer than the log, and no total is outside, whatever is found in a slot.
+    times[slot] = time < ends and time or ends
+    totals[slot] = sum < base and base or sum > total and total or sum
   end
-
-  function wait(state, cost, elapsed)
-    local entries = state[-at]
-    if not entries then
-      entries = openLog(state)
-      if not entries then
-        return entries
-      end
-    end
-    local clock, count = state[at + CLOCK] + elapsed, entries.tail - entries.head
-    local expired = leading(entries, "times", count, clock - window)
-    if expired == count then
-      state[at + BASE], state[at + TOTAL], clock = 0, 0, 0
-    elseif expired > 0 then
-      state[at + BASE] = valueOf(entries, "totals", expired)
-    end
-    entries.head, count, state[at + CLOCK] = entries.head + expired, count - expired, clock
-    local base = state[at + BASE]
-    local excess = state[at + TOTAL] - base + cost - limit
-    if excess <= 0 then
-      return 0
-    end
-    if cost > limit then
-      return NEVER
-    end
-    local short = leading(entries, "totals", count - 1, base + excess - 1)
-    return math.max(1, valueOf(entries, "times", short + 1) + window - clock)
+  return column[slot]
+end
+-- How many of the first `most` entries have at most such a time, or total; both only grow. O(log answer).
+function leading(column, most, bound)
+  local low, high = 0, 1
+  while high <= most and entry(column, high) <= bound do
+    low, high = high, high * 2
   end
-
-  function report(state, cost)
-    local entries, clock, total = state[-at], state[at + CLOCK], state[at + TOTAL] + cost
-    if cost > 0 then
-      state[at + TOTAL] = total
-      entries.tail = entries.tail + 1
-      setEntry(entries, entries.tail - entries.head, clock, total)
+  high = math.min(high, most + 1)
+  while high - low > 1 do
+    local middle = (low + high - (low + high) % 2) / 2
+    if entry(column, middle) <= bound then
+      low = middle
+    else
+      high = middle
     end
-    local remaining, count, ahead = limit - total + state[at + BASE], entries.tail - entries.head, window - clock
-    if count == 0 then
-      return remaining, 0, 0
-    end
-    local reset, growth = valueOf(entries, "times", count) + ahead, valueOf(entries, "times", 1) + ahead
-    return remaining, math.max(0, reset), math.max(0, growth)
   end
+  return low
+end
+clock = clock + elapsed
+local expired = leading(times, count, clock - PERIOD)
+if expired == count then
+  first, count, base, total, clock = 0, 0, 0, 0, 0
+elseif expired > 0 then
+  base = entry(totals, expired)
+  first, count = (first + expired) % size, count - expired
+end
 
-  limits.logs = limits.logs or {}
-  limits.logs[#limits.logs + 1] = -at
-  limits[-at] = function(state, lifetime)
-    local entries = state[-at]
-    flushEntries(entries, limit, lifetime)
-    state[at + FIRST], state[at + COUNT], state[at + SIZE] = entries.first, entries.tail - entries.head, entries.size
+--- @section allows
+total - base + cost <= limit
+
+--- @section charge
+grows, newest, frees = count > 0 and clock - entry(times, 1) or 0, 0, 0
+total, count = total + cost, count + 1
+used = total - base
+at, tail = count, struct.pack(">I7I6", clock, total)
+
+--- @section report
+used, grows, newest, frees = total - base, 0, 0, 0
+if count > 0 then
+  grows = clock - entry(times, used > limit and 1 + leading(totals, count - 1, base + used - limit) or 1)
+  newest = clock - entry(times, count)
+  if used + cost > limit and cost <= limit then
+    frees = clock - entry(times, 1 + leading(totals, count - 1, base + used + cost - limit - 1))
   end
+end
 
-  if givesBack then
-    -- Units of one time are alike, so those that go are the newest of that time, whichever decision they were of.
-    function refund(state, cost, age)
-      local entries, time = state[-at], state[at + CLOCK] - age
-      local count = entries.tail - entries.head
-      local newest, oldest = count, math.max(1, count - NEWER)
-      while newest >= oldest and valueOf(entries, "times", newest) > time do
-        newest = newest - 1
-      end
-      if newest < oldest or valueOf(entries, "times", newest) ~= time then
-        return false
-      end
-      local function before(i)
-        return i > 1 and valueOf(entries, "totals", i - 1) or state[at + BASE]
-      end
-      -- The running total through that time without the units, and the entry that will be the last to count towards it.
-      local left, last = valueOf(entries, "totals", newest) - cost, newest
-      while before(last) > left do
-        last = last - 1
-        if last < oldest or valueOf(entries, "times", last) ~= time then
-          return false
-        end
-      end
-      if left > before(last) then
-        setEntry(entries, last, time, left)
-      else
-        last = last - 1
-      end
-      local gone = newest - last
-      for newer = newest + 1, count do
-        setEntry(entries, newer - gone, valueOf(entries, "times", newer), valueOf(entries, "totals", newer) - cost)
-      end
-      entries.tail = entries.tail - gone
-      state[at + TOTAL] = state[at + TOTAL] - cost
-      return true
+--- @section lasts
+if longest < PERIOD then
+  longest = PERIOD
+end
+isResized = tail and (count > size or size > 64 and count * 8 < size)
+mustSet = mustSet or isResized
+
+--- @section store
+if count == 0 then
+  call("DEL", LOG)
+  first, size = 0, 0
+elseif isResized then
+  local kept, last = "", (first + at - 2) % size
+  if at > 1 and first <= last then
+    kept = call("GETRANGE", LOG, first * SLOT .. "", last * SLOT + SLOT - 1 .. "")
+  elseif at > 1 then
+    kept = call("GETRANGE", LOG, first * SLOT .. "", size * SLOT - 1 .. "")
+      .. call("GETRANGE", LOG, "0", last * SLOT + SLOT - 1 .. "")
+  end
+  kept, first, size = kept .. tail, 0, count + math.max(2, math.ceil(count / 4))
+  call("SET", LOG, kept .. string.rep("\0", size * SLOT - #kept), "PX", life)
+else
+  if tail and tail ~= "" then
+    -- Up to the end of the ring, and the rest from its beginning.
+    local slot = (first + at - 1) % size
+    local room = (size - slot) * SLOT
+    call("SETRANGE", LOG, slot * SLOT .. "", string.sub(tail, 1, room))
+    if #tail > room then
+      call("SETRANGE", LOG, "0", string.sub(tail, room + 1))
     end
+  end
+  if life then
+    call("PEXPIRE", LOG, life)
+  end
+end
+
+--- @section refund
+-- Units of one time are alike, so those that go are the newest of that time, whichever decision they were of.
+local time, last, least = clock - since, count, math.max(1, count - NEWER)
+while last >= least and entry(times, last) > time do
+  last = last - 1
+end
+if last >= least and entry(times, last) == time then
+  -- The running total through that time without the units, and the entry that will be the last to count towards it.
+  local newer, left, isThere = last + 1, entry(totals, last) - given, true
+  while isThere and left < (last > 1 and entry(totals, last - 1) or base) do
+    last = last - 1
+    isThere = last >= least and entry(times, last) == time
+  end
+  if isThere then
+    isGiven, at = true, last
+    local packed, gone = {}, newer - last
+    if left > (last > 1 and entry(totals, last - 1) or base) then
+      packed[1], gone = struct.pack(">I7I6", time, left), gone - 1
+    end
+    for i = newer, count do
+      packed[#packed + 1] = struct.pack(">I7I6", entry(times, i), entry(totals, i) - given)
+    end
+    count, total, tail = count - gone, total - given, table.concat(packed)
   end
 end

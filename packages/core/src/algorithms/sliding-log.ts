@@ -14,7 +14,8 @@ import { readRate, readWindow, requireShape } from "./read-limit.ts";
  *        clock: microseconds on the log's own clock, which starts with its first entry and never steps back.
  * Quota  limit. window: microseconds.
  *
- * What is told is never negative, and a denial always waits: an entry that does not fit in its log must not pass for a pardon.
+ * Times that are reported are never negative, and a denial always waits: an entry that does not fit in its log must not pass
+ * for a pardon.
  */
 interface Log {
   readonly entries: LogEntries;
@@ -35,9 +36,16 @@ const MAX_LIMIT = 1_000_000;
 const NEWER = 1_000;
 
 const log: Algorithm<Log, LogQuota> = {
-  name: "log",
-
   fresh: () => ({ entries: createLogEntries(), base: 0, total: 0, clock: 0 }),
+
+  // What the script reports of a log: the units used, and the ages of three of its entries, which stand for all.
+  read([used, grows, newest, frees], quota) {
+    const total = used as number;
+    if (total === 0) return log.fresh(quota);
+    const times = [grows, frees, newest].map((age) => 0 - (age as number));
+    const entries = createLogEntries(times, [Math.max(0, total - quota.limit) + 1, total, total]);
+    return { entries, base: 0, total, clock: 0 };
+  },
 
   copy: (state) => ({ ...state, entries: state.entries.copy() }),
 
@@ -104,11 +112,13 @@ const log: Algorithm<Log, LogQuota> = {
     const remaining = quota.limit - (state.total - state.base);
     const count = entries.count();
     if (count === 0) return { remaining, reset: 0, growth: 0 };
+    const over = state.base + Math.max(0, 0 - remaining);
+    const first = 1 + leading(count - 1, (i) => entries.total(i) <= over);
     const ahead = quota.window - state.clock;
     return {
       remaining,
       reset: Math.max(0, entries.time(count) + ahead),
-      growth: Math.max(0, entries.time(1) + ahead),
+      growth: Math.max(0, entries.time(first) + ahead),
     };
   },
 
@@ -154,12 +164,28 @@ export function compileSlidingLog(limit: SlidingLogLimit): CompiledLimit<Log, Lo
   return {
     algorithm: log,
     quota: { limit: count, window },
-    parameters: [count, window, 0],
+    numbers: [count],
+    shape: {
+      id: `slidingLog(${window})`,
+      part: "sliding-log",
+      state: [
+        ["first", 4],
+        ["count", 4],
+        ["size", 4],
+        ["base", 6],
+        ["total", 6],
+        ["clock", 7],
+      ],
+      numbers: ["limit"],
+      locals: ["length", "times", "totals", "ends", "entry", "leading", "at", "tail", "isResized"],
+      reported: ["used", "grows", "newest", "frees"],
+      constants: { PERIOD: String(window) },
+      hasLog: true,
+    },
     name: limit.name ?? `${count}-per-${formatDuration(window)}`,
     per: limit.per ?? "default",
     limit: count,
     windowMs: toMilliseconds(window),
-    hasLog: true,
     source: limit,
     canonical: `slidingLog(${count},${window})`,
   };

@@ -1,21 +1,22 @@
 import type { TokenBucketLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
-import type { Algorithm, CompiledLimit } from "./algorithm.ts";
-import { greatestCommonDivisor, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
+import type { Algorithm, CompiledLimit, LimitShape } from "./algorithm.ts";
+import { bytesBelow, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 
 /*
- * Token bucket, counted as debt: what was spent and has not come back. Twin of token-bucket.lua. GCRA is the same
- * arithmetic told in other words, and uses it.
+ * Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.lua. GCRA is the same
+ * arithmetic in other words, and uses it.
  *
- * State  whole, part: the debt is whole + part / every units; it is never above capacity.
- * Quota  capacity: the most units at once. refill units come back every `every` microseconds, continuously;
- *        refill <= every, both reduced by their common divisor.
+ * State  whole, part: the debt is whole + part / every units. It is above capacity where that was larger when it was spent.
+ *        fastest: the largest refill at which it has drained, or will drain, since it began.
+ * Quota  capacity: the most units at once. refill units drain every `every` microseconds, continuously; refill <= every.
  * Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
  */
 interface Debt {
   whole: number;
   part: number;
+  fastest: number;
 }
 
 interface BucketQuota {
@@ -25,14 +26,16 @@ interface BucketQuota {
 }
 
 const bucket: Algorithm<Debt, BucketQuota> = {
-  name: "bucket",
+  fresh: () => ({ whole: 0, part: 0, fastest: 0 }),
 
-  fresh: () => ({ whole: 0, part: 0 }),
+  read: ([whole, part, fastest]) => ({ whole, part, fastest }) as Debt,
 
-  copy: ({ whole, part }) => ({ whole, part }),
+  copy: ({ whole, part, fastest }) => ({ whole, part, fastest }),
 
   advance(state, quota, elapsed) {
-    if (elapsed > 0 && (state.whole > 0 || state.part > 0)) drain(state, quota, elapsed);
+    if (elapsed === 0) return;
+    if (state.whole > 0 || state.part > 0) drain(state, quota, elapsed);
+    else state.fastest = 0;
   },
 
   wait(state, quota, cost) {
@@ -42,41 +45,38 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     return drainTime(quota, excess, state.part);
   },
 
-  spend(state, _, cost) {
+  spend(state, { refill }, cost) {
     state.whole += cost;
+    if (state.fastest < refill) state.fastest = refill;
   },
 
-  // What is left of a charge is at least its cost less all that drained since: giving back that much can never
-  // leave more room than if it had not been asked.
-  refund(state, quota, cost, age) {
-    const left = { whole: cost, part: 0 };
-    drain(left, quota, age);
-    if (left.whole === 0 && left.part === 0) return false;
-    state.whole -= left.whole;
-    state.part -= left.part;
-    if (state.part < 0) {
-      state.whole -= 1;
-      state.part += quota.every;
+  // What is left of a charge is at least its cost less all that can have drained since: to give back that much can never leave
+  // more room than if it had not been asked.
+  refund(state, { refill, every }, cost, age) {
+    if (state.fastest < refill) state.fastest = refill;
+    const drained = mulDiv(age, state.fastest, every);
+    if (drained >= cost) return false;
+    state.whole += drained - cost;
+    state.part += mulDivPart;
+    if (state.part >= every) {
+      state.whole += 1;
+      state.part -= every;
     }
     return true;
   },
 
-  report({ whole, part }, quota) {
-    if (part > 0) {
-      return {
-        remaining: quota.capacity - whole - 1,
-        reset: drainTime(quota, whole, part),
-        growth: drainTime(quota, 0, part),
-      };
-    }
-    if (whole > 0) {
-      return {
-        remaining: quota.capacity - whole,
-        reset: drainTime(quota, whole, 0),
-        growth: drainTime(quota, 1, 0),
-      };
-    }
-    return { remaining: quota.capacity, reset: 0, growth: 0 };
+  report(state, quota) {
+    const { whole, part } = state;
+    if (whole === 0 && part === 0) return { remaining: quota.capacity, reset: 0, growth: 0 };
+    const remaining = quota.capacity - whole - (part > 0 ? 1 : 0);
+    // Above capacity, several units have to drain before one is left.
+    const [units, rest] =
+      remaining < 0 ? [1 - quota.capacity + whole, part] : part > 0 ? [0, part] : [1, 0];
+    return {
+      remaining,
+      reset: drainTime(quota, whole, part),
+      growth: drainTime(quota, units, rest),
+    };
   },
 };
 
@@ -108,6 +108,7 @@ function drain(debt: Debt, quota: BucketQuota, elapsed: number): void {
   if (whole < 0) {
     whole = 0;
     part = 0;
+    debt.fastest = 0;
   }
   debt.whole = whole;
   debt.part = part;
@@ -120,17 +121,30 @@ export function compileBucket(
   every: number,
 ): Pick<
   CompiledLimit<Debt, BucketQuota>,
-  "algorithm" | "quota" | "parameters" | "limit" | "windowMs" | "hasLog"
+  "algorithm" | "quota" | "numbers" | "limit" | "windowMs"
 > {
-  const divisor = greatestCommonDivisor(refill, every);
-  const quota = { capacity, refill: refill / divisor, every: every / divisor };
+  const quota = { capacity, refill, every };
   return {
     algorithm: bucket,
     quota,
-    parameters: [quota.capacity, quota.refill, quota.every],
+    numbers: [capacity, refill],
     limit: capacity,
     windowMs: toMilliseconds(drainTime(quota, capacity, 0)),
-    hasLog: false,
+  };
+}
+
+/** The shape of buckets that fill in the same time, which `id` names. */
+export function bucketShape(id: string, every: number): LimitShape {
+  return {
+    id,
+    part: "token-bucket",
+    state: [
+      ["whole", 4],
+      ["part", bytesBelow(every)],
+      ["fastest", 4],
+    ],
+    numbers: ["capacity", "refill"],
+    constants: { PERIOD: String(every) },
   };
 }
 
@@ -156,6 +170,7 @@ export function compileTokenBucket(limit: TokenBucketLimit): CompiledLimit<Debt,
   const refill = readRate(limit, "refill", every, "every");
   return {
     ...compileBucket(capacity, refill, every),
+    shape: bucketShape(`tokenBucket(${every})`, every),
     name: limit.name ?? `${refill}-per-${formatDuration(every)}`,
     per: limit.per ?? "default",
     source: limit,

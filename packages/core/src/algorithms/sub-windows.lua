@@ -1,0 +1,55 @@
+--[[
+Sliding window over counters of sub-windows, of which the oldest, partly covered, counts whole. Twin of sub-windows.ts.
+
+State  age: microseconds since the current sub-window began. counts: units spent in each, the current one first, LAST of them.
+Quota  limit.
+Shape  PERIOD: microseconds of a sub-window. LAST: how many are kept, one more than make up the window. COUNTS: how the counts
+       are packed. ZEROS: as many zeros.
+]]
+
+--- @section open
+counts = { struct.unpack(COUNTS, bytes, TAIL_AT) }
+
+--- @section fresh
+age, used, counts = now % PERIOD, 0, { ZEROS }
+
+--- @section pack
+struct.pack(COUNTS, unpack(counts))
+
+--- @section sound
+age < PERIOD
+
+--- @section advance
+age, used = age + elapsed, 0
+if age >= PERIOD then
+  local past = age % PERIOD
+  local shift = (age - past) / PERIOD
+  age = past
+  for i = LAST, 1, -1 do
+    counts[i] = counts[i - shift] or 0
+  end
+end
+for i = 1, LAST do
+  used = used + counts[i]
+end
+if used == 0 then
+  age = now % PERIOD -- nothing is counted, so the sub-windows can be aligned
+end
+
+--- @section allows
+used + cost <= limit
+
+--- @section charge
+counts[1] = counts[1] + cost
+
+--- @section lasts
+if longest < LAST * PERIOD - age then
+  longest = LAST * PERIOD - age
+end
+
+--- @section refund
+-- Only into the sub-window that was charged, while it counts.
+local index = since > age and 1 + math.ceil((since - age) / PERIOD) or 1
+if index <= LAST and counts[index] > 0 then
+  isGiven, counts[index] = true, math.max(0, counts[index] - given)
+end

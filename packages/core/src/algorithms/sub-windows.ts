@@ -1,0 +1,116 @@
+import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import { bytesBelow, NEVER } from "./exact.ts";
+
+/*
+ * Sliding window over counters of sub-windows, of which the oldest, partly covered, counts whole. Twin of sub-windows.lua.
+ *
+ * State  age: microseconds since the current sub-window began. counts: units spent in each, the current one first.
+ * Quota  limit. size: microseconds of a sub-window. last: how many are kept, one more than make up the window.
+ */
+interface Windows {
+  age: number;
+  readonly counts: number[];
+}
+
+interface WindowsQuota {
+  readonly limit: number;
+  readonly size: number;
+  readonly last: number;
+}
+
+const windows: Algorithm<Windows, WindowsQuota> = {
+  fresh: ({ last }) => ({ age: 0, counts: new Array(last).fill(0) }),
+
+  read: ([age, ...counts]) => ({ age: age as number, counts }),
+
+  copy: ({ age, counts }) => ({ age, counts: counts.slice() }),
+
+  advance(state, quota, elapsed, now) {
+    const { counts } = state;
+    const age = state.age + elapsed;
+    const shift = Math.floor(age / quota.size);
+    if (shift > 0) {
+      for (let i = quota.last - 1; i >= 0; i -= 1) counts[i] = counts[i - shift] ?? 0;
+    }
+    // Where nothing is counted, the sub-windows can be aligned.
+    state.age = (sum(counts) === 0 ? now : age) % quota.size;
+  },
+
+  wait(state, quota, cost) {
+    if (cost > quota.limit) return NEVER;
+    const room = quota.limit - cost;
+    const { age, counts } = state;
+    let used = sum(counts);
+    let wait = 0;
+    // The oldest sub-window leaves first, the others one after another.
+    for (let oldest = quota.last - 1; used > room; oldest -= 1) {
+      used -= counts[oldest] as number;
+      wait = (quota.last - oldest) * quota.size - age;
+    }
+    return wait;
+  },
+
+  spend({ counts }, _, cost) {
+    counts[0] = (counts[0] as number) + cost;
+  },
+
+  // Only into the sub-window that was charged, while it counts.
+  refund({ age: current, counts }, { size }, cost, age) {
+    const index = age > current ? Math.ceil((age - current) / size) : 0;
+    const count = counts[index] ?? 0;
+    if (count === 0) return false;
+    counts[index] = Math.max(0, count - cost);
+    return true;
+  },
+
+  report(state, quota) {
+    const { age, counts } = state;
+    const newest = counts.findIndex((count) => count > 0);
+    const reset = newest < 0 ? 0 : (quota.last - newest) * quota.size - age;
+    const remaining = quota.limit - sum(counts);
+    const more = Math.max(0, remaining) + 1;
+    return { remaining, reset, growth: more > quota.limit ? 0 : windows.wait(state, quota, more) };
+  },
+};
+
+function sum(counts: readonly number[]): number {
+  let total = 0;
+  for (let i = 0; i < counts.length; i += 1) total += counts[i] as number;
+  return total;
+}
+
+/** At most `limit` units in a window that slides over so many sub-windows. `id` names the shape. */
+export function subWindows(
+  id: string,
+  limit: number,
+  window: number,
+  buckets: number,
+): Pick<
+  CompiledLimit<Windows, WindowsQuota>,
+  "algorithm" | "quota" | "numbers" | "shape" | "counters"
+> {
+  // Rounded up, so that the sub-windows together never cover less than the window.
+  const size = Math.ceil(window / buckets);
+  const last = buckets + 1;
+  return {
+    algorithm: windows,
+    quota: { limit, size, last },
+    numbers: [limit],
+    // Of eight sub-windows as much as of one counter elsewhere.
+    counters: 1 + Math.floor(buckets / 8),
+    shape: {
+      id,
+      part: "sub-windows",
+      state: [["age", bytesBelow(size)]],
+      tail: { count: last, bytes: 4 },
+      numbers: ["limit"],
+      locals: ["counts", "used"],
+      constants: {
+        PERIOD: String(size),
+        LAST: String(last),
+        COUNTS: `">${"I4".repeat(last)}"`,
+        ZEROS: new Array(last).fill(0).join(", "),
+      },
+    },
+  };
+}

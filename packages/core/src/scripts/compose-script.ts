@@ -1,0 +1,301 @@
+import { createHash } from "node:crypto";
+import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { CounterShape } from "./counter-shape.ts";
+import { HEADER } from "./counter-shape.ts";
+import { COUNT_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
+import { parts } from "./lua.generated.ts";
+import type { NamedCounter, Names } from "./script-names.ts";
+import { areFields, nameCounters, OF_COUNTER, ownNames } from "./script-names.ts";
+
+/** The scripts that are put together, by the files beside this one in which they begin. */
+export type ScriptName = "decide-lone" | "decide-batch" | "look" | "refund";
+
+type Field = readonly [name: string, digits: number];
+
+/** What the argument of a call brings behind the numbers of its limits; `charged` for each counter. */
+const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
+  "decide-lone": [
+    ["generation", NUMBER_DIGITS],
+    ["cost", LONG_DIGITS],
+  ],
+  "decide-batch": [
+    ["requests", COUNT_DIGITS],
+    ["cost", LONG_DIGITS],
+    ["generation", NUMBER_DIGITS],
+  ],
+  look: [
+    ["requests", COUNT_DIGITS],
+    ["cost", LONG_DIGITS],
+  ],
+  refund: [
+    ["requests", COUNT_DIGITS],
+    ["given", LONG_DIGITS],
+    ["moment", LONG_DIGITS],
+    ["charged", NUMBER_DIGITS],
+  ],
+};
+
+/** Few calls need these: they are read where they are used. */
+const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
+  "decide-lone": ["generation", "cost"],
+  "decide-batch": ["generation"],
+};
+
+/** So many numbers are read or written by one call, which takes up to 8 places each: Lua has room for 250. */
+const MOST_AT_ONCE = 12;
+
+/**
+ * Puts a script together for the counters of a call. What a part asks for once for each counter, or limit, is put in with
+ * names of its own where there are several. docs/scripts.md follows a script from its parts.
+ */
+export function composeScript(script: ScriptName, shapes: readonly CounterShape[]): LuaSource {
+  const source = new Composition(script, shapes).compose();
+  return { source, sha1: createHash("sha1").update(source).digest("hex") };
+}
+
+class Composition {
+  readonly #script: ScriptName;
+  readonly #isLone: boolean;
+  /** Whether names are fields of tables. */
+  readonly #inTables: boolean;
+  /** Whether keys are written at the end; a log, which is read in parts, cannot wait for that. */
+  readonly #isWrittenLate: boolean;
+  readonly #counters: readonly NamedCounter[];
+  /** What the argument brings, in order. */
+  readonly #fields: readonly Field[];
+  #keyCount = 0;
+
+  constructor(script: ScriptName, shapes: readonly CounterShape[]) {
+    const limits = shapes.flatMap((shape) => shape.limits);
+    this.#script = script;
+    this.#isLone = script === "decide-lone";
+    this.#inTables = areFields(shapes);
+    this.#isWrittenLate = script === "decide-batch" && !limits.some(({ hasLog }) => hasLog);
+    this.#counters = nameCounters(shapes, () => this.#nextKey());
+    this.#fields = this.#layOutArgument();
+  }
+
+  compose(): string {
+    const values = this.#counters.flatMap(reportedBy);
+    const names = new Map([
+      ["CLOCK", this.#isLone ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
+      ["DIGITS", this.#isLone ? "ARGV[1]" : "ARGV[run]"],
+      ["COST_AT", String(this.#placeOf("cost"))],
+      ["KEY_COUNT", String(this.#keyCount)],
+      ["CHARGED", values.length === 1 ? String(values) : `{ ${values.join(", ")} }`],
+      ["REPORTED", values.join(", ")],
+    ]);
+    return rename(this.#expand(this.#script), names).replace(/^\s+/gm, "").trim();
+  }
+
+  #nextKey(): string {
+    this.#keyCount += 1;
+    return this.#isLone ? `KEYS[${this.#keyCount}]` : `KEYS[keyAt + ${this.#keyCount}]`;
+  }
+
+  #layOutArgument(): Field[] {
+    const numbers = this.#counters.flatMap(({ limits }) =>
+      limits.flatMap(({ shape, names }) =>
+        shape.numbers.map((number): Field => [nameOf(names, number), NUMBER_DIGITS]),
+      ),
+    );
+    const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
+      if (name !== "charged") return [[name, digits]];
+      return this.#counters.map(({ names }) => [nameOf(names, name), digits]);
+    });
+    return [...numbers, ...others];
+  }
+
+  /** How many digits are before a field. */
+  #placeOf(field: string): number {
+    const index = this.#fields.findIndex(([name]) => name === field);
+    return this.#fields.slice(0, index).reduce((sum, [, digits]) => sum + digits, 0);
+  }
+
+  /** A part with all that it asks for; of a counter, where one is given. */
+  #expand(part: string, counter?: NamedCounter): string {
+    return this.#fillIn(sectionOf(part), counter);
+  }
+
+  #fillIn(text: string, counter?: NamedCounter): string {
+    const filled = text
+      .replace(/^ *--- @(\w+) ?"?([\w-]*)"?\n/gm, (_, directive, operand) =>
+        this.#follow(directive, operand, counter),
+      )
+      .replace(/\bALL\("(\w+)"\)/g, (_, section) =>
+        this.#sections(section, counter)
+          .map((text) => text.trim())
+          .join(" and "),
+      )
+      .replace(/\bPACKED\b/g, () => packValue(counter as NamedCounter));
+    return counter === undefined ? filled : rename(filled, counter.names);
+  }
+
+  /** What stands for a directive, which is a line of its own. */
+  #follow(directive: string, operand: string, counter: NamedCounter | undefined): string {
+    switch (directive) {
+      case "include":
+        return this.#expand(operand, counter);
+      case "counters":
+        return this.#counters.map((each) => enclose(this.#expand(operand, each))).join("");
+      case "limits":
+        return this.#sections(operand, counter).map(enclose).join("");
+      case "read":
+        return this.#expand(this.#isWrittenLate ? "get-once" : "get", counter);
+      case "write":
+        return this.#expand(this.#isWrittenLate ? "put-later" : "put", counter);
+      case "numbers":
+        return this.#readArgument();
+      case "digits":
+        return this.#readDigits(this.#fields.filter(([name]) => name === operand));
+      case "declare":
+        return this.#declareCounters();
+      case "unpack":
+        return unpackValue(counter as NamedCounter);
+      case "zero":
+        return zeroLimits(counter as NamedCounter);
+      default:
+        throw new Error(`no directive @${directive}`);
+    }
+  }
+
+  /** A section of each limit that has it: of a counter's, where one is given. */
+  #sections(section: string, counter: NamedCounter | undefined): string[] {
+    const counters = counter === undefined ? this.#counters : [counter];
+    return counters.flatMap((each) =>
+      each.limits.flatMap(({ shape, names }) => {
+        const text = sectionOf(shape.part, section);
+        return text === "" ? [] : [rename(rename(this.#fillIn(text), names), each.names)];
+      }),
+    );
+  }
+
+  /** Reads what the argument brings, but what few calls need. */
+  #readArgument(): string {
+    const later = READ_LATER[this.#script] ?? [];
+    const fields = this.#fields.filter(([name]) => !later.includes(name));
+    const read = chunksOf(fields).map((some) => this.#readDigits(some));
+    const tables = this.#inTables ? "local numbers = {}\n" : "";
+    return tables + declare(fields.map(([name]) => name)) + read.join("");
+  }
+
+  /** Reads fields that follow each other. */
+  #readDigits(fields: readonly Field[]): string {
+    const from = this.#placeOf(fields[0]?.[0] as string) + 1;
+    let count = 0;
+    const assignments = fields.map(([name, digits]) => {
+      const letters = Array.from({ length: digits }, (_, i) => `d${count + i + 1}`);
+      count += digits;
+      return `${name} = ${letters.reduce((high, low) => `(${high}) * 128 + ${low}`)}\n`;
+    });
+    const letters = Array.from({ length: count }, (_, i) => `d${i + 1}`).join(", ");
+    const bytes = `string.byte(DIGITS, ${from}, ${from + count - 1})`;
+    return enclose(`local ${letters} = ${bytes}\n${assignments.join("")}`);
+  }
+
+  #declareCounters(): string {
+    const names = this.#counters.flatMap((counter) => [
+      ...OF_COUNTER.map((name) => nameOf(counter.names, name)),
+      ...counter.limits.flatMap(({ shape, names }) =>
+        ownNames(shape).map((name) => nameOf(names, name)),
+      ),
+    ]);
+    const keys = this.#counters.map(
+      ({ names }) => `${nameOf(names, "key")} = ${nameOf(names, "KEY")}\n`,
+    );
+    const tables = this.#inTables ? "local own = {}\n" : "";
+    return tables + declare(names) + keys.join("");
+  }
+}
+
+/** Local names; those that are fields of a table need no declaration. */
+function declare(names: readonly string[]): string {
+  const locals = names.filter((name) => !name.includes("."));
+  return locals.length === 0 ? "" : `local ${locals.join(", ")}\n`;
+}
+
+/** Statements that take the bytes of a counter apart. */
+function unpackValue(counter: NamedCounter): string {
+  let at = 1;
+  const statements = chunksOf(valueFields(counter)).map((fields) => {
+    const names = fields.map(([name]) => name).join(", ");
+    const from = at === 1 ? "" : `, ${at}`;
+    at += fields.reduce((sum, [, bytes]) => sum + bytes, 0);
+    return `${names} = struct.unpack(${formatOf(fields)}, bytes${from})\n`;
+  });
+  return statements.join("");
+}
+
+/** The expression that puts a counter together, as of now. */
+function packValue(counter: NamedCounter): string {
+  const stamp = nameOf(counter.names, "stamp");
+  const numbers = chunksOf(valueFields(counter)).map((fields) => {
+    const names = fields.map(([name]) => (name === stamp ? "now" : name)).join(", ");
+    return `struct.pack(${formatOf(fields)}, ${names})`;
+  });
+  const tails = counter.limits.flatMap(({ shape, names }) => {
+    const pack = sectionOf(shape.part, "pack");
+    return pack === "" ? [] : [rename(pack.trim(), names)];
+  });
+  return [...numbers, ...tails].join(" .. ");
+}
+
+/** Statements that make a counter as if unused. */
+function zeroLimits(counter: NamedCounter): string {
+  const statements = chunksOf(stateFields(counter)).map((fields) => {
+    const names = fields.map(([name]) => name).join(", ");
+    return `${names} = ${fields.map(() => "0").join(", ")}\n`;
+  });
+  return statements.join("");
+}
+
+/** The numbers of a counter's value, and how many bytes each takes. */
+function valueFields(counter: NamedCounter): Field[] {
+  const header = HEADER.map(([name, bytes]): Field => [nameOf(counter.names, name), bytes]);
+  return [...header, ...stateFields(counter)];
+}
+
+function stateFields({ limits }: NamedCounter): Field[] {
+  return limits.flatMap(({ shape, names }) =>
+    shape.state.map(([name, bytes]): Field => [nameOf(names, name), bytes]),
+  );
+}
+
+function formatOf(fields: readonly Field[]): string {
+  return `">${fields.map(([, bytes]) => `I${bytes}`).join("")}"`;
+}
+
+/** What is reported of a counter: its value, and what only the script can see of its limits. */
+function reportedBy({ names, limits }: NamedCounter): string[] {
+  const more = limits.flatMap(({ shape, names }) =>
+    (shape.reported ?? []).map((name) => nameOf(names, name)),
+  );
+  return [nameOf(names, "value"), ...more];
+}
+
+/** Statements that declare names keep them to themselves. */
+function enclose(statements: string): string {
+  return /^local /m.test(statements) ? `do\n${statements}end\n` : statements;
+}
+
+function chunksOf(fields: readonly Field[]): Field[][] {
+  const chunks: Field[][] = [];
+  for (const field of fields) {
+    const last = chunks.at(-1);
+    if (last === undefined || last.length === MOST_AT_ONCE) chunks.push([field]);
+    else last.push(field);
+  }
+  return chunks;
+}
+
+function rename(text: string, names: Names): string {
+  return text.replace(/(?<![.\w"])[A-Za-z]\w*(?![\w"])/g, (name) => names.get(name) ?? name);
+}
+
+function nameOf(names: Names, name: string): string {
+  return names.get(name) as string;
+}
+
+function sectionOf(part: string, section = ""): string {
+  return parts[part]?.[section] ?? "";
+}

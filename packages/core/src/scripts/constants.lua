@@ -1,0 +1,6 @@
+-- Numbers that stand in the scripts in place of their names.
+local SAFE = 9007199254740991 -- 2^53 - 1: integers up to here are exact
+local LONGEST = 9007199254740000 -- microseconds, 285 years: the longest time that is kept or reported
+local DAY = 86400000 -- milliseconds
+local LAST_SECOND = 4294967295 -- 2^32 - 1
+local BLOCK = 16 -- bytes behind a counter that is blocked

@@ -1,0 +1,56 @@
+import type { LimitShape } from "../algorithms/algorithm.ts";
+
+/** Bytes of the numbers that the value of every counter begins with: see read-counter.lua. */
+export const STAMP_BYTES = 7;
+export const GENERATION_BYTES = 4;
+export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
+  ["stamp", STAMP_BYTES],
+  ["generation", GENERATION_BYTES],
+  ["lives", 4],
+];
+
+/** Where a value has a number: its first byte, from 0, and how many there are. */
+export type Place = readonly [at: number, bytes: number];
+
+/** The limits of a counter, in canonical order, and where its value has them: the numbers of all, then their tails. */
+export interface CounterShape {
+  readonly limits: readonly LimitShape[];
+  /** Where the numbers of each limit are, with those of its tail. */
+  readonly places: ReadonlyArray<readonly Place[]>;
+  /** Where the tail of each limit begins. */
+  readonly tailAt: readonly number[];
+  /** The length of a value. */
+  readonly width: number;
+}
+
+/** Those that were asked for. Their number is that of the shapes an application has, not of its limits. */
+const shapes = new Map<string, CounterShape>();
+
+/** The shape of such limits; the same object for equal ones. */
+export function shapeOf(limits: readonly LimitShape[]): CounterShape {
+  const id = limits.map(({ id, numbers }) => `${id}:${numbers}`).join(";");
+  const known = shapes.get(id);
+  if (known !== undefined) return known;
+  const shape = layOut(limits);
+  shapes.set(id, shape);
+  return shape;
+}
+
+function layOut(limits: readonly LimitShape[]): CounterShape {
+  let width = HEADER.reduce((size, [, bytes]) => size + bytes, 0);
+  const take = (bytes: number): Place => {
+    width += bytes;
+    return [width - bytes, bytes];
+  };
+  const numbers = limits.map(({ state }) => state.map(([, bytes]) => take(bytes)));
+  const tails = limits.map(({ tail }) => ({
+    at: width,
+    places: Array.from({ length: tail?.count ?? 0 }, () => take(tail?.bytes ?? 0)),
+  }));
+  return {
+    limits,
+    places: numbers.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
+    tailAt: tails.map(({ at }) => at),
+    width,
+  };
+}

@@ -1,0 +1,30 @@
+/*
+ * Numbers as the scripts take them: digits of 7 bits, the highest first, each a character below 128. One argument of them costs
+ * the server far less than an argument for each number.
+ */
+
+/** Digits of a limit's number of units, which is below 2^35; and of the generation of a counter. */
+export const NUMBER_DIGITS = 5;
+
+/** Digits of a cost, or of a time. */
+export const LONG_DIGITS = 8;
+
+/** Digits of how many calls are alike. */
+export const COUNT_DIGITS = 2;
+
+/** Writes a whole number below 128^count. */
+export function digitsOf(number: number, count: number): string {
+  let text = "";
+  let rest = number;
+  for (let i = 0; i < count; i += 1) {
+    const digit = rest % 128;
+    text = String.fromCharCode(digit) + text;
+    rest = (rest - digit) / 128;
+  }
+  return text;
+}
+
+/** A number that tells a new generation of a counter from those before. */
+export function newGeneration(): string {
+  return digitsOf(Math.floor(Math.random() * 2 ** 32), NUMBER_DIGITS);
+}

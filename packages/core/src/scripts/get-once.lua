@@ -1,0 +1,4 @@
+bytes = values[key]
+if bytes == nil then
+  bytes = redis.pcall("GET", key)
+end

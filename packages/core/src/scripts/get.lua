@@ -1,0 +1,1 @@
+bytes = redis.pcall("GET", key)

@@ -1,0 +1,4 @@
+for key, value in pairs(values) do
+  local life = lifetimes[key]
+  --- @include "put"
+end

@@ -1,0 +1,4 @@
+values[key] = value
+if life then
+  lifetimes[key] = life
+end

@@ -1,0 +1,27 @@
+--[[
+Gives back what is left of charges, each only into the generation of the counter that was charged.
+
+KEYS  for each refund, of each counter: its own, then that of each sliding log in it
+ARGV  [1] the clock, or nothing; then for each run of refunds that are alike, as digits: the numbers of the limits, how many
+      refunds they are, the units, the clock at which they were charged, the generation of each counter then
+Returns for each refund 1 when something was given back, 0 when nothing was left, -1 when a key holds something else
+]]
+local call = redis.call
+--- @include "moment"
+local reply, done, keyAt = {}, 0, 0
+for run = 2, #ARGV do
+  --- @numbers
+  for _ = 1, requests do
+    local isWrongType = false
+    --- @declare
+    --- @counters "read-counter"
+    local answer = -1
+    if not isWrongType then
+      answer = 0
+      --- @counters "refund-counter"
+    end
+    done, keyAt = done + 1, keyAt + KEY_COUNT
+    reply[done] = answer
+  end
+end
+return reply

@@ -1,0 +1,80 @@
+import type { LimitShape } from "../algorithms/algorithm.ts";
+import type { CounterShape } from "./counter-shape.ts";
+import { HEADER } from "./counter-shape.ts";
+
+/** What stands in a script for the names in a part. */
+export type Names = ReadonlyMap<string, string>;
+
+/** A limit in a script. */
+export interface NamedLimit {
+  readonly shape: LimitShape;
+  readonly names: Names;
+}
+
+/** A counter in a script. */
+export interface NamedCounter {
+  readonly shape: CounterShape;
+  readonly limits: readonly NamedLimit[];
+  readonly names: Names;
+}
+
+/** What each counter has for itself in a call. */
+export const OF_COUNTER: readonly string[] = [
+  "key",
+  "bytes",
+  "isKnown",
+  "isAhead",
+  "elapsed",
+  "value",
+  ...HEADER.map(([name]) => name),
+];
+
+/** Lua has room for 200 local names: where there are more of ours than this, they are fields of tables. */
+const MOST_LOCALS = 150;
+
+/** Whether names are fields: of `numbers`, what calls share which are alike; of `own`, what is of one call. */
+export function areFields(shapes: readonly CounterShape[]): boolean {
+  const names = shapes.flatMap(({ limits }) => [
+    ...OF_COUNTER,
+    ...limits.flatMap((limit) => [...ownNames(limit), ...limit.numbers]),
+  ]);
+  return names.length > MOST_LOCALS;
+}
+
+/** What a limit has for itself in a call. */
+export function ownNames({ state, locals = [], reported = [] }: LimitShape): string[] {
+  return [...state.map(([name]) => name), ...locals, ...reported];
+}
+
+/** Gives counters and limits their names in a script: with a number behind them where there are several. */
+export function nameCounters(
+  shapes: readonly CounterShape[],
+  nextKey: () => string,
+): readonly NamedCounter[] {
+  const [ofRun, ofCall] = areFields(shapes) ? ["numbers.", "own."] : ["", ""];
+  const isOneLimit = shapes.flatMap(({ limits }) => limits).length === 1;
+  let limitCount = 0;
+
+  function nameLimit(shape: LimitShape, tailAt: number): NamedLimit {
+    limitCount += 1;
+    const suffix = isOneLimit ? "" : String(limitCount);
+    const names = new Map(Object.entries(shape.constants));
+    names.set("TAIL_AT", String(tailAt + 1));
+    for (const name of ownNames(shape)) names.set(name, `${ofCall}${name}${suffix}`);
+    for (const name of shape.numbers) names.set(name, `${ofRun}${name}${suffix}`);
+    for (const [name, same] of Object.entries(shape.aliases ?? {}))
+      names.set(name, `${ofRun}${same}${suffix}`);
+    if (shape.hasLog) names.set("LOG", nextKey());
+    return { shape, names };
+  }
+
+  return shapes.map((shape, c) => {
+    const suffix = shapes.length === 1 ? "" : String(c + 1);
+    const names = new Map(OF_COUNTER.map((name) => [name, `${ofCall}${name}${suffix}`]));
+    names.set("charged", `${ofRun}charged${suffix}`);
+    names.set("KEY", nextKey());
+    names.set("WIDTH", String(shape.width));
+    const limits = shape.limits.map((limit, i) => nameLimit(limit, shape.tailAt[i] as number));
+    return { shape, names, limits };
+  });
+}
