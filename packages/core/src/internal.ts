@@ -13,6 +13,7 @@ export { watchStore } from "./limiter/outage/store-watch.ts";
 export { rejectWrongType } from "./limiter/read-reply.ts";
 export { sharedBy } from "./limiter/shared.ts";
 export { formatOptions, rejectCloseOptions, rejectMore, rejectUnknownOptions } from "./options.ts";
+export { runList } from "./store/list-script.ts";
 export type { MemoryTable } from "./store/memory-table.ts";
 export type { Moment, Remote, Step, Store } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";

@@ -1,4 +1,5 @@
 import type { Step } from "@headgate/core/internal";
+import { runList } from "@headgate/core/internal";
 import { contactLua } from "./lua.generated.ts";
 import { ask, isCounted, judge, settle } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
@@ -21,21 +22,21 @@ export interface Contact {
 
 /** Contacts a target: reports how calls ended, asks for one more, and learns how it is doing. contact.lua documents the reply. */
 export const contact: Step<Contact> = {
-  name: "contact",
-  script: contactLua,
+  ...runList<Contact>("contact", {
+    source: contactLua,
+    parameters: ({ target, admitted, outcomes, lease, outcome, asks }) => [
+      target.policy.description,
+      admitted,
+      String(outcomes ?? ""),
+      lease,
+      outcome,
+      asks ? 1 : 0,
+    ],
+    replySize: () => NUMBERS,
+  }),
   keys: ({ target }) => [target.periodKey, target.windowKey],
 
-  replySize: () => NUMBERS,
   weight: () => WEIGHT,
-
-  parameters: ({ target, admitted, outcomes, lease, outcome, asks }) => [
-    target.policy.description,
-    admitted,
-    String(outcomes ?? ""),
-    lease,
-    outcome,
-    asks ? 1 : 0,
-  ],
 
   twin({ target, admitted, outcomes, lease, outcome, asks }, memory, moment) {
     const { policy } = target;

@@ -1,4 +1,5 @@
 import type { Step } from "@headgate/core/internal";
+import { runList } from "@headgate/core/internal";
 import { orderLua } from "./lua.generated.ts";
 import {
   beginByHand,
@@ -26,20 +27,20 @@ export interface Order {
 
 /** Sets how a target is doing, by hand. The reply is that of a contact. */
 export const order: Step<Order> = {
-  name: "order",
-  script: orderLua,
+  ...runList<Order>("order", {
+    source: orderLua,
+    parameters: ({ target, kind, lasts, opened, empties }) => [
+      target.policy.description,
+      kind,
+      lasts,
+      opened,
+      empties ? 1 : 0,
+    ],
+    replySize: () => NUMBERS,
+  }),
   keys: ({ target }) => [target.periodKey, target.windowKey],
 
-  replySize: () => NUMBERS,
   weight: () => WEIGHT,
-
-  parameters: ({ target, kind, lasts, opened, empties }) => [
-    target.policy.description,
-    kind,
-    lasts,
-    opened,
-    empties ? 1 : 0,
-  ],
 
   twin({ target, kind, lasts, opened, empties }, memory, moment) {
     const { policy } = target;

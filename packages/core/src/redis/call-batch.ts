@@ -1,12 +1,11 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
-import type { Waiter } from "../store/store.ts";
+import type { Step, Waiter } from "../store/store.ts";
 
 /** A call of a step that waits for its reply. */
-export interface PendingCall {
+export interface PendingCall<Call = never> {
+  readonly step: Step<Call>;
+  readonly call: Call;
   readonly keys: readonly string[];
-  readonly parameters: readonly (string | number)[];
-  /** How many integers the script returns for it. */
-  readonly replySize: number;
   /** How much work it is for the server: 1 for a decision on one counter. */
   readonly weight: number;
   /** The clock that was given to the store, read when the call was made; empty for the server's own. */
@@ -25,56 +24,18 @@ export function joinKeys(calls: readonly PendingCall[]): readonly string[] {
   return keys;
 }
 
-/**
- * The arguments of calls that go together, as call.lua reads them: those that follow each other with equal arguments come as
- * their number and their arguments once, because each argument costs the server about as much as a decision's arithmetic.
- */
-export function joinArguments(calls: readonly PendingCall[]): string[] {
-  const [first] = calls;
-  const birth = Math.floor(Math.random() * 2 ** 48);
-  const args = [first?.clock ?? "", String(birth)];
-  for (let from = 0; from < calls.length; ) {
-    const { parameters } = calls[from] as PendingCall;
-    let to = from + 1;
-    while (to < calls.length && isEqual((calls[to] as PendingCall).parameters, parameters)) to += 1;
-    args.push(String(to - from));
-    for (const parameter of parameters) args.push(String(parameter));
-    from = to;
+/** Hands each call of a step its part of the script's reply. Rejects with `HEADGATE_BAD_REPLY` those for which there is none that it returns. */
+export function settleCalls(pending: readonly PendingCall[], reply: unknown): void {
+  const { step } = pending[0] as PendingCall;
+  const replies = step.read(
+    pending.map(({ call }) => call),
+    reply,
+  );
+  for (const [i, call] of pending.entries()) {
+    const own = replies[i];
+    if (own === undefined) call.reject(badReply(step.name, reply));
+    else call.resolve(own);
   }
-  return args;
-}
-
-/**
- * Hands each call its part of the script's reply, behind the clock. Rejects with `HEADGATE_BAD_REPLY` whose part holds
- * something that is no integer, and all when there are not as many as there should be.
- */
-export function settleCalls(name: string, calls: readonly PendingCall[], reply: unknown): void {
-  const values: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  const expected = calls.reduce((sum, { replySize }) => sum + replySize, 1);
-  if (values.length !== expected) {
-    const error = badReply(name, reply);
-    for (const call of calls) call.reject(error);
-    return;
-  }
-  let from = 0;
-  for (const call of calls) {
-    // One more in front, which the clock takes.
-    const part = values.slice(from, from + call.replySize + 1);
-    part[0] = values[0];
-    from += call.replySize;
-    const own = areIntegers(part) ? part : part.map(readInteger);
-    if (areIntegers(own)) call.resolve(own);
-    else call.reject(badReply(name, part));
-  }
-}
-
-function areIntegers(values: readonly unknown[]): values is readonly number[] {
-  return values.every(Number.isSafeInteger);
-}
-
-/** A client may be set to hand numbers over as strings. */
-function readInteger(value: unknown): number {
-  return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;
 }
 
 function badReply(name: string, reply: unknown): HeadgateError {
@@ -82,11 +43,4 @@ function badReply(name: string, reply: unknown): HeadgateError {
     "HEADGATE_BAD_REPLY",
     `the script ${name} returned ${formatReceived(reply)}`,
   );
-}
-
-function isEqual(a: PendingCall["parameters"], b: PendingCall["parameters"]): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
-  return true;
 }

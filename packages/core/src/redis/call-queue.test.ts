@@ -2,6 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { probe } from "../store/probe.ts";
+import type { Step } from "../store/store.ts";
 import type { PendingCall } from "./call-batch.ts";
 import { CallQueue, ENOUGH, MAX_TOGETHER } from "./call-queue.ts";
 
@@ -47,9 +49,9 @@ function startQueue() {
 
 function call(name: string, more: Partial<PendingCall> = {}): PendingCall {
   return {
+    step: probe as Step<never>,
+    call: name as never,
     keys: [name],
-    parameters: [],
-    replySize: 1,
     weight: 1,
     clock: "",
     waiter: undefined,

@@ -123,14 +123,14 @@ export class CallQueue {
     const waiting = this.#waiting;
     const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(this.#length / 2)));
     const calls: PendingCall[] = [];
-    const clock = waiting[this.#next]?.clock;
+    const { clock, step } = (waiting[this.#next] ?? {}) as Partial<PendingCall>;
     let weight = 0;
     for (; this.#next < waiting.length; this.#next += 1) {
       const call = waiting[this.#next] as PendingCall;
       if (call.waiter?.isOver) continue;
       weight += call.weight;
       const isFull = calls.length >= most || (weight > MAX_WEIGHT && calls.length > 0);
-      if (isFull || call.clock !== clock) break;
+      if (isFull || call.clock !== clock || call.step !== step) break;
       calls.push(call);
     }
     if (this.#next * 2 >= waiting.length) {

@@ -1,6 +1,6 @@
 import { formatKind, HeadgateError } from "../errors.ts";
 
-/** All that Headgate asks of a Redis client: to run a script, by its digest or by its text. */
+/** All that Headgate asks of a Redis client: to run a script, by its digest or by its text. Strings in the reply are Buffers. */
 export interface ClientPort {
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
@@ -8,10 +8,19 @@ export interface ClientPort {
 
 /** The shape of ioredis (5, 6; `Redis` and `Cluster`) and of iovalkey. */
 export interface IoredisLike {
+  /** Not called, but in place of it `evalshaBuffer`, which the types of the clients leave out; so with `eval`. */
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   /** Not called. node-redis 3 and REST clients have the other two, with other arguments, and not this one. */
   defineCommand(...args: never[]): unknown;
+}
+
+/** The type of a reply that is a string of bytes, "$" in RESP2 and RESP3, as node-redis numbers it. */
+const BLOB_STRING = 36;
+
+interface BufferCommands {
+  evalshaBuffer: IoredisLike["evalsha"];
+  evalBuffer: IoredisLike["eval"];
 }
 
 interface ScriptArguments {
@@ -23,8 +32,8 @@ interface ScriptArguments {
 export interface NodeRedisLike {
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
   eval(source: string, options: ScriptArguments): Promise<unknown>;
-  /** Not called. Legacy clients, which return no promises, do not have it, nor do those of node-redis 4. */
-  withTypeMapping(...args: never[]): unknown;
+  /** Legacy clients, which return no promises, do not have it, nor do those of node-redis 4. */
+  withTypeMapping(types: { readonly [BLOB_STRING]: typeof Buffer }): unknown;
 }
 
 /** A Redis client that Headgate can use, recognised by its methods. */
@@ -33,17 +42,18 @@ export type RedisClient = IoredisLike | NodeRedisLike;
 /** Sees a client through the port. Throws `HEADGATE_UNKNOWN_CLIENT`. */
 export function fromClient(client: RedisClient): ClientPort {
   if (isNodeRedis(client)) {
+    const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer }) as NodeRedisLike;
     return {
       evalsha: (sha1, keys, args) =>
-        client.evalSha(sha1, { keys: keys as string[], arguments: args as string[] }),
+        bytes.evalSha(sha1, { keys: keys as string[], arguments: args as string[] }),
       eval: (source, keys, args) =>
-        client.eval(source, { keys: keys as string[], arguments: args as string[] }),
+        bytes.eval(source, { keys: keys as string[], arguments: args as string[] }),
     };
   }
   if (isIoredis(client)) {
     return {
-      evalsha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
-      eval: (source, keys, args) => client.eval(source, keys.length, ...keys, ...args),
+      evalsha: (sha1, keys, args) => client.evalshaBuffer(sha1, keys.length, ...keys, ...args),
+      eval: (source, keys, args) => client.evalBuffer(source, keys.length, ...keys, ...args),
     };
   }
   throw new HeadgateError(
@@ -56,8 +66,8 @@ function isNodeRedis(client: unknown): client is NodeRedisLike {
   return hasMethods(client, "evalSha", "eval", "withTypeMapping");
 }
 
-function isIoredis(client: unknown): client is IoredisLike {
-  return hasMethods(client, "evalsha", "eval", "defineCommand") && !isPipeline(client);
+function isIoredis(client: unknown): client is IoredisLike & BufferCommands {
+  return hasMethods(client, "evalshaBuffer", "evalBuffer", "defineCommand") && !isPipeline(client);
 }
 
 /** A pipeline or a transaction of ioredis and iovalkey has all methods of a client. Each returns the pipeline and sends nothing. */

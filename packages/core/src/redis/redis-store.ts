@@ -3,11 +3,13 @@ import { rejectUnknownOptions } from "../options.ts";
 import type { Clock } from "../store/clock.ts";
 import { readClock, requireClock } from "../store/clock.ts";
 import type { Step, Store } from "../store/store.ts";
+import type { PendingCall } from "./call-batch.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
 import type { ScriptQueues } from "./script-queues.ts";
 import { createScriptQueues } from "./script-queues.ts";
+import { createScriptRunner } from "./script-runner.ts";
 import { isCrossSlot } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
@@ -35,25 +37,30 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     );
   }
   requireClock("redisStore", clock);
-  const port = fromClient(client);
+  const runner = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
-  const scripts = new Map<Step<never>, ScriptQueues>();
-  let last: ScriptQueues | undefined;
+  /** By the kind of step, and by line. */
+  const kinds = new Map<string, Map<object, ScriptQueues>>();
+  let last: Map<object, ScriptQueues> | undefined;
 
-  function queuesOf(step: Step<never>): ScriptQueues {
-    const known = scripts.get(step);
-    if (known !== undefined) return known;
-    const queues = createScriptQueues(port, topology, step);
-    scripts.set(step, queues);
-    return queues;
+  /** The lines of a kind. What waits in those of another one was asked for before, and goes before. */
+  function linesOf(kind: string): Map<object, ScriptQueues> {
+    const known = kinds.get(kind);
+    const lines = known ?? new Map<object, ScriptQueues>();
+    if (known === undefined) kinds.set(kind, lines);
+    if (last !== lines) for (const queues of last?.values() ?? []) queues.hasten();
+    last = lines;
+    return lines;
   }
 
-  /** The queues of a step. What waits in those of another one was asked for before, and goes before. */
-  function queuesFor(step: Step<never>): ScriptQueues {
-    const queues = queuesOf(step);
-    if (last !== queues) last?.hasten();
-    last = queues;
+  function queuesFor<Call>(step: Step<Call>, call: Call): ScriptQueues {
+    const lines = linesOf(step.kind);
+    const line = step.line(call);
+    const known = lines.get(line);
+    if (known !== undefined) return known;
+    const queues = createScriptQueues(runner, topology);
+    lines.set(line, queues);
     return queues;
   }
 
@@ -68,16 +75,17 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     now: clock === undefined ? monotonicClock : () => readClock(clock),
     run(step, call, waiter) {
       return new Promise((resolve, reject) => {
-        queuesFor(step).add({
+        const pending: PendingCall<typeof call> = {
+          step,
+          call,
           keys: step.keys(call),
-          parameters: step.parameters(call),
-          replySize: step.replySize(call),
           weight: step.weight(call),
           clock: clock === undefined ? "" : String(readClock(clock)),
           waiter,
           resolve,
           reject,
-        });
+        };
+        queuesFor(step, call).add(pending as unknown as PendingCall);
       });
     },
   };

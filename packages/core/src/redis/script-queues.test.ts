@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { probe } from "../store/probe.ts";
+import type { Step } from "../store/store.ts";
 import { createScriptQueues } from "./script-queues.ts";
+import type { ScriptRunner } from "./script-runner.ts";
 import { topologyOf } from "./topology.ts";
 
 const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
@@ -8,17 +10,19 @@ const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
 /** A server that answers each script as it is told, and the queues of a plain client of it. */
 function start(answer: (keys: readonly string[]) => Promise<unknown>) {
   const sent: (readonly string[])[] = [];
-  const run = (_: string, keys: readonly string[]): Promise<unknown> => {
-    sent.push(keys);
-    return answer(keys);
+  const runner: ScriptRunner = {
+    run(_, __, keys) {
+      sent.push(keys);
+      return answer(keys);
+    },
   };
-  const { add } = createScriptQueues({ evalsha: run, eval: run }, topologyOf({}), probe);
+  const { add } = createScriptQueues(runner, topologyOf({}));
   const ask = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
+        step: probe as Step<never>,
+        call: keys as never,
         keys,
-        parameters: [],
-        replySize: 1,
         weight: 1,
         clock: "",
         waiter: undefined,

@@ -1,13 +1,11 @@
-import type { Step } from "../store/store.ts";
 import type { PendingCall } from "./call-batch.ts";
-import { joinArguments, joinKeys, settleCalls } from "./call-batch.ts";
+import { joinKeys, settleCalls } from "./call-batch.ts";
 import { CallQueue } from "./call-queue.ts";
-import type { ClientPort } from "./client-port.ts";
-import { createScriptRunner } from "./script-runner.ts";
+import type { ScriptRunner } from "./script-runner.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
-/** The calls of one step, which go together in one script where they can. */
+/** The calls of one line, which go together where they can. */
 export interface ScriptQueues {
   add(call: PendingCall): void;
   /** Sends all that waits, so that what is sent elsewhere after this comes after it. */
@@ -15,11 +13,9 @@ export interface ScriptQueues {
 }
 
 export function createScriptQueues(
-  port: ClientPort,
+  runner: ScriptRunner,
   { slotOf, scriptOf, nodeOf, followsCluster, noteRefused }: Topology,
-  step: Step<never>,
 ): ScriptQueues {
-  const runner = createScriptRunner(port, step.script);
   /** The one of a server; of a cluster's, those in which something waits or is under way. */
   const queues = new Map<string, CallQueue>();
 
@@ -51,8 +47,12 @@ export function createScriptQueues(
       return;
     }
     try {
-      const reply = await runner.run(nodeOf(first), keys, joinArguments(calls));
-      settleCalls(step.name, calls, reply);
+      const { step, clock } = calls[0] as PendingCall;
+      const { script, args } = step.prepare(
+        calls.map(({ call }) => call),
+        clock,
+      );
+      settleCalls(calls, await runner.run(script, nodeOf(first), keys, args));
     } catch (error) {
       failTogether(calls, error);
     }

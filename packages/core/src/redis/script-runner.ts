@@ -2,10 +2,15 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { ClientPort } from "./client-port.ts";
 import { isServerError } from "./store-error.ts";
 
-/** Runs one script on one client. */
+/** Runs scripts on one client. */
 export interface ScriptRunner {
   /** `node` is the server that the keys are on, as far as it is known. */
-  run(node: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  run(
+    script: LuaSource,
+    node: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown>;
 }
 
 /**
@@ -15,36 +20,42 @@ export interface ScriptRunner {
 const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
 
 /**
- * Runs a script by its digest, and by its text where the server does not know it.
+ * Runs scripts by their digest, and by their text where the server does not know it.
  *
  * Only NOSCRIPT and TRYAGAIN are answered by another call here, because they say for certain that nothing happened. (So does
- * CROSSSLOT, after which script-queues.ts makes the calls in other scripts.) After NOSCRIPT it is the same call as EVAL: routed
+ * CROSSSLOT, after which script-queues.ts makes the calls apart.) After NOSCRIPT it is the same call as EVAL: routed
  * by its key and atomic, it also loads the script on the node that lacked it, where SCRIPT LOAD on a cluster would reach
- * another. While one EVAL of a node is under way the others wait for it and ask by digest again.
+ * another. While one EVAL of a script is under way on a node, the others wait for it and ask by digest again.
  */
-export function createScriptRunner(port: ClientPort, script: LuaSource): ScriptRunner {
-  /** By node: settles when the EVAL under way there, and those that wait for it, have. */
+export function createScriptRunner(port: ClientPort): ScriptRunner {
+  /** By node and digest: settles when the EVAL under way there, and those that wait for it, have. */
   const loading = new Map<string, Promise<unknown>>();
 
   /** Runs the text when nobody else does. */
-  function load(node: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const before = loading.get(node) ?? Promise.resolve();
+  function load(
+    script: LuaSource,
+    place: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    const before = loading.get(place) ?? Promise.resolve();
     const reply = before.then(() => port.eval(script.source, keys, args));
     const settled = reply.then(noop, noop);
-    loading.set(node, settled);
+    loading.set(place, settled);
     void settled.then(() => {
-      if (loading.get(node) === settled) loading.delete(node);
+      if (loading.get(place) === settled) loading.delete(place);
     });
     return reply;
   }
 
   /** Resolves with undefined when the server does not know the script. */
   async function runByDigest(
+    { sha1 }: LuaSource,
     keys: readonly string[],
     args: readonly string[],
   ): Promise<{ readonly reply: unknown } | undefined> {
     try {
-      return { reply: await port.evalsha(script.sha1, keys, args) };
+      return { reply: await port.evalsha(sha1, keys, args) };
     } catch (error) {
       if (isServerError(error, "NOSCRIPT")) return undefined;
       throw error;
@@ -52,31 +63,33 @@ export function createScriptRunner(port: ClientPort, script: LuaSource): ScriptR
   }
 
   async function runOnce(
+    script: LuaSource,
     node: string,
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown> {
-    const first = await runByDigest(keys, args);
+    const first = await runByDigest(script, keys, args);
     if (first !== undefined) return first.reply;
-    const loaded = loading.get(node);
-    if (loaded === undefined) return load(node, keys, args);
+    const place = `${node} ${script.sha1}`;
+    const loaded = loading.get(place);
+    if (loaded === undefined) return load(script, place, keys, args);
     await loaded;
     // Gone again: no more than one round each, whatever the server forgets.
-    const second = await runByDigest(keys, args);
-    return second === undefined ? load(node, keys, args) : second.reply;
+    const second = await runByDigest(script, keys, args);
+    return second === undefined ? load(script, place, keys, args) : second.reply;
   }
 
   return {
-    async run(node, keys, args) {
+    async run(script, node, keys, args) {
       for (const ms of TRY_AGAIN_MS) {
         try {
-          return await runOnce(node, keys, args);
+          return await runOnce(script, node, keys, args);
         } catch (error) {
           if (!isServerError(error, "TRYAGAIN")) throw error;
           await new Promise((resolve) => setTimeout(resolve, ms));
         }
       }
-      return runOnce(node, keys, args);
+      return runOnce(script, node, keys, args);
     },
   };
 }

@@ -1,17 +1,38 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { CounterShape } from "../scripts/counter-shape.ts";
+import { shapeOf } from "../scripts/counter-shape.ts";
+import { digitsOf, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import type { Moment } from "./store.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface CounterLimits {
   readonly limits: readonly CompiledLimit[];
-  /** As the Lua twin takes them: each one's algorithm and parameters, separated by spaces. */
-  readonly description: string;
+  readonly shape: CounterShape;
+  /** The numbers of units of all limits, as the scripts take them. */
+  readonly numbers: string;
+}
+
+/** Makes limits in canonical order ready to be counted. */
+export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
+  const numbers = limits.flatMap((limit) => limit.numbers);
+  return {
+    limits,
+    shape: shapeOf(limits.map(({ shape }) => shape)),
+    numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
+  };
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
+}
+
+/** The numbers of all counters of a call. */
+export function numbersOf(counters: readonly Counter[]): string {
+  const [first] = counters;
+  if (counters.length === 1 && first !== undefined) return first.numbers;
+  return counters.map(({ numbers }) => numbers).join("");
 }
 
 /** The keys of counters: each one's own, then one for each sliding log in it. */
@@ -20,7 +41,7 @@ export function keysOf(counters: readonly Counter[]): string[] {
   for (const { key, limits } of counters) {
     keys.push(key);
     for (let i = 0; i < limits.length; i += 1) {
-      if (limits[i]?.hasLog) keys.push(`${key}:log${i}`);
+      if (limits[i]?.shape.hasLog) keys.push(`${key}:log${i}`);
     }
   }
   return keys;
@@ -31,14 +52,14 @@ export function weightOf(counters: readonly Counter[], log: number): number {
   let weight = 0;
   for (const { limits } of counters) {
     for (let i = 0; i < limits.length; i += 1) {
-      const { hasLog, counters = 1 } = limits[i] as CompiledLimit;
-      weight += hasLog ? log : counters;
+      const { shape, counters = 1 } = limits[i] as CompiledLimit;
+      weight += shape.hasLog ? log : counters;
     }
   }
   return weight;
 }
 
-/** A counter as this process keeps it. Twin of the packed state in unit.lua. */
+/** A counter as this process keeps it: what its value is in Redis, see read-counter.lua. */
 export interface OpenCounter {
   stamp: number;
   generation: number;
@@ -88,8 +109,8 @@ export function keepReported(
 ): void {
   let entries = 0;
   for (let i = 0; i < limits.length; i += 1) {
-    const { algorithm, hasLog } = limits[i] as CompiledLimit;
-    if (hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
+    const { algorithm, shape } = limits[i] as CompiledLimit;
+    if (shape.hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
   }
   memory.set(key, open, { share, expires: open.stamp + reset, entries }, open.stamp);
 }

@@ -1,81 +1,133 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
+import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, openCounter, weightOf } from "./counter.ts";
-import { decideLua } from "./lua.generated.ts";
-import type { Step } from "./store.ts";
+import { keepReported, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import type { DecideCall, DecideMode } from "./decide-call.ts";
+import type { MemoryTable } from "./memory-table.ts";
+import { readDecision } from "./read-decision.ts";
+import type { Moment, Prepared, Replies, Step } from "./store.ts";
 
-export type DecideMode = "charge" | "peek" | "ask";
-
-/** One request to decide. */
-export interface DecideCall {
-  /** Units; 0 only looks, and reports the limits as they are. */
-  readonly cost: number;
-  /**
-   * What an allowed request does: it is charged; it is only looked at (`"peek"`), told as if it had been charged; or it is
-   * asked for (`"ask"`), and the limits are told as they are.
-   */
-  readonly mode: DecideMode;
-  readonly units: readonly Counter[];
+/** What there is to be done about a request. */
+export function stepFor(mode: DecideMode): Step<DecideCall> {
+  return mode === "charge" ? decide : look;
 }
 
-/** Decides requests: all limits of a decision allow, or nothing of it is charged. decide.lua documents the reply. */
+/**
+ * Decides requests: all limits of a decision allow, or nothing of it is charged.
+ *
+ * A reply is the clock; then for each counter its generation, and for each of its limits: microseconds to wait (0 allowed, -1
+ * never), units that remain, microseconds until it is as if unused, microseconds until more remain.
+ */
 export const decide: Step<DecideCall> = {
   name: "decide",
-  script: decideLua,
+  kind: "decide",
 
-  keys: ({ units }) => keysOf(units),
+  line: ({ counters }) => scriptsFor(counters),
 
-  parameters: ({ cost, mode, units }) => [
-    mode === "charge" ? cost : -cost,
-    mode === "ask" ? -units.length : units.length,
-    ...units.map(({ description }) => description),
-  ],
-
-  replySize: ({ units }) =>
-    units.length + 4 * units.reduce((n, { limits }) => n + limits.length, 0),
-
-  weight: ({ units }) => weightOf(units, 4),
-
-  twin({ cost, mode, units }, memory, moment) {
-    const opened: OpenCounter[] = [];
-    const reply = [moment.now];
-    let allowed = true;
-    for (let u = 0; u < units.length; u += 1) {
-      const unit = units[u] as Counter;
-      const open = openCounter(unit, memory, moment);
-      opened.push(open);
-      reply.push(open.generation);
-      for (let i = 0; i < unit.limits.length; i += 1) {
-        const { algorithm, quota } = unit.limits[i] as CompiledLimit;
-        const wait = algorithm.wait(open.states[i], quota, cost);
-        allowed &&= wait === 0;
-        reply.push(wait, 0, 0, 0);
-      }
-    }
-    // Spending 0 would append an entry to a log.
-    const spends = allowed && mode !== "ask" && cost > 0;
-    const charges = allowed && mode === "charge";
-    let at = 1;
-    for (let u = 0; u < units.length; u += 1) {
-      const unit = units[u] as Counter;
-      const open = opened[u] as OpenCounter;
-      let share = 0;
-      let longest = 0;
-      at += 1;
-      for (let i = 0; i < unit.limits.length; i += 1) {
-        const { algorithm, quota, limit } = unit.limits[i] as CompiledLimit;
-        const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-        if (spends) algorithm.spend(state, quota, cost);
-        const { remaining, reset, growth } = algorithm.report(state, quota);
-        reply[at + 1] = remaining;
-        reply[at + 2] = reset;
-        reply[at + 3] = growth;
-        at += 4;
-        share = Math.max(share, 1 - remaining / limit);
-        longest = Math.max(longest, reset);
-      }
-      if (charges) keepReported(unit, open, share, longest, memory);
-    }
-    return reply;
+  prepare(calls, clock) {
+    const [first] = calls as [DecideCall];
+    if (calls.length === 1) return prepareLone(first, clock);
+    const runs = runsOf(calls).map((run) => run + newGeneration());
+    const script = scriptsFor(first.counters).get("decide-batch");
+    return { script, args: [clock, ...runs] };
   },
+
+  read: (calls, reply) => readAll(calls, calls.length === 1 ? [reply] : reply),
+
+  keys: ({ counters }) => keysOf(counters),
+
+  weight: ({ counters }) => weightOf(counters, 4),
+
+  twin: decideHere,
 };
+
+/** Looks at limits, and changes nothing. The reply is that of `decide`. */
+export const look: Step<DecideCall> = {
+  ...decide,
+  name: "look",
+  prepare: (calls, clock) => ({
+    script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
+    args: [clock, ...runsOf(calls)],
+  }),
+  read: readAll,
+};
+
+function prepareLone({ cost, counters }: DecideCall, clock: string): Prepared {
+  const argument = numbersOf(counters) + newGeneration();
+  const script = scriptsFor(counters).get("decide-lone");
+  const digits = cost === 1 ? argument : argument + digitsOf(cost, LONG_DIGITS);
+  return { script, args: clock === "" ? [digits] : [digits, clock] };
+}
+
+/** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
+function runsOf(calls: readonly DecideCall[]): string[] {
+  const runs: string[] = [];
+  for (let from = 0; from < calls.length; ) {
+    const { cost, counters } = calls[from] as DecideCall;
+    const numbers = numbersOf(counters);
+    let to = from + 1;
+    while (isLike(calls[to], cost, numbers)) to += 1;
+    runs.push(numbers + digitsOf(to - from, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS));
+    from = to;
+  }
+  return runs;
+}
+
+function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
+  const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  return calls.map((call, i) => readDecision(call, answers[i]));
+}
+
+/** Whether a call costs as much, by the same numbers. */
+function isLike(call: DecideCall | undefined, cost: number, numbers: string): boolean {
+  return call !== undefined && call.cost === cost && numbersOf(call.counters) === numbers;
+}
+
+/** The twin of the scripts. */
+function decideHere(
+  { cost, mode, counters }: DecideCall,
+  memory: MemoryTable,
+  moment: Moment,
+): readonly number[] {
+  const opened: OpenCounter[] = [];
+  const reply = [moment.now];
+  let allowed = true;
+  for (let u = 0; u < counters.length; u += 1) {
+    const counter = counters[u] as Counter;
+    const open = openCounter(counter, memory, moment);
+    opened.push(open);
+    reply.push(open.generation);
+    for (let i = 0; i < counter.limits.length; i += 1) {
+      const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+      const wait = algorithm.wait(open.states[i], quota, cost);
+      allowed &&= wait === 0;
+      reply.push(wait, 0, 0, 0);
+    }
+  }
+  // Spending 0 would append an entry to a log.
+  const spends = allowed && mode !== "ask" && cost > 0;
+  const charges = allowed && mode === "charge";
+  let at = 1;
+  for (let u = 0; u < counters.length; u += 1) {
+    const counter = counters[u] as Counter;
+    const open = opened[u] as OpenCounter;
+    let share = 0;
+    let longest = 0;
+    at += 1;
+    for (let i = 0; i < counter.limits.length; i += 1) {
+      const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
+      const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
+      if (spends) algorithm.spend(state, quota, cost);
+      const { remaining, reset, growth } = algorithm.report(state, quota);
+      reply[at + 1] = remaining;
+      reply[at + 2] = reset;
+      reply[at + 3] = growth;
+      at += 4;
+      share = Math.max(share, 1 - remaining / limit);
+      longest = Math.max(longest, reset);
+    }
+    if (charges) keepReported(counter, open, share, longest, memory);
+  }
+  return reply;
+}

@@ -1,18 +1,20 @@
 import type { Counter } from "./counter.ts";
 import { keysOf } from "./counter.ts";
+import { runList } from "./list-script.ts";
 import { forgetLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
 
-/** Forgets units. The reply tells 1 when there was anything to forget. */
+/** Forgets counters. The reply says 1 when there was anything to forget. */
 export const forget: Step<readonly Counter[]> = {
-  name: "forget",
-  script: forgetLua,
+  ...runList("forget", {
+    source: forgetLua,
+    parameters: (counters: readonly Counter[]) => [keysOf(counters).length],
+    replySize: () => 1,
+  }),
   keys: keysOf,
-  parameters: (units) => [keysOf(units).length],
-  replySize: () => 1,
-  weight: (units) => units.length,
-  twin: (units, memory, { now }) => [
+  weight: (counters) => counters.length,
+  twin: (counters, memory, { now }) => [
     now,
-    Math.max(...units.map(({ key }) => (memory.delete(key) ? 1 : 0))),
+    Math.max(...counters.map(({ key }) => (memory.delete(key) ? 1 : 0))),
   ],
 };

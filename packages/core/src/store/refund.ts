@@ -1,7 +1,9 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { COUNT_DIGITS, digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, keysOf, openCounter, weightOf } from "./counter.ts";
-import { refundLua } from "./lua.generated.ts";
+import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import { readInteger } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
 /** What a decision charged, so that it can be given back. */
@@ -9,43 +11,59 @@ export interface Receipt {
   readonly cost: number;
   /** The store's clock when it was charged, in microseconds. */
   readonly charged: number;
-  readonly units: readonly Counter[];
-  /** The birth of each unit's life that was charged. */
-  readonly births: readonly number[];
+  readonly counters: readonly Counter[];
+  /** The generation of each counter that was charged. */
+  readonly generations: readonly number[];
 }
 
-/** Gives back what is left of a charge, only into the life of the unit that was charged. The reply tells 1 when something was. */
+/** Gives back what is left of a charge, only into the generation of the counter that was charged. The reply says 1 when something was. */
 export const refund: Step<Receipt> = {
   name: "refund",
-  script: refundLua,
+  kind: "decide",
 
-  keys: ({ units }) => keysOf(units),
+  line: ({ counters }) => scriptsFor(counters),
 
-  parameters: ({ cost, charged, units, births }) => [
-    cost,
-    charged,
-    units.length,
-    ...units.flatMap(({ description }, u) => [births[u] as number, description]),
-  ],
+  prepare: (calls, clock) => ({
+    script: scriptsFor((calls[0] as Receipt).counters).get("refund"),
+    args: [clock, ...calls.map(argumentOf)],
+  }),
 
-  replySize: () => 1,
+  read(calls, reply) {
+    const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    return calls.map((_, i) => {
+      const given = readInteger(answers[i]);
+      return Number.isSafeInteger(given) ? [0, given] : undefined;
+    });
+  },
+
+  keys: ({ counters }) => keysOf(counters),
 
   // In a log the charge has to be looked for.
-  weight: ({ units }) => weightOf(units, 64),
+  weight: ({ counters }) => weightOf(counters, 64),
 
-  twin({ cost, charged, units, births }, memory, moment) {
+  twin({ cost, charged, counters, generations }, memory, moment) {
     let given = false;
-    units.forEach((unit, u) => {
-      const open = openCounter(unit, memory, moment);
-      if (open.generation !== births[u] || charged > moment.now) return;
+    counters.forEach((counter, u) => {
+      const open = openCounter(counter, memory, moment);
+      if (open.generation !== generations[u] || charged > moment.now) return;
       let changed = false;
-      unit.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
+      counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
         const age = moment.now - charged;
         changed = algorithm.refund(open.states[i], quota, cost, age) || changed;
       });
-      if (changed) keepCounter(unit, open, memory);
+      if (changed) keepCounter(counter, open, memory);
       given ||= changed;
     });
     return [moment.now, given ? 1 : 0];
   },
 };
+
+function argumentOf({ cost, charged, counters, generations }: Receipt): string {
+  return (
+    numbersOf(counters) +
+    digitsOf(1, COUNT_DIGITS) +
+    digitsOf(cost, LONG_DIGITS) +
+    digitsOf(charged, LONG_DIGITS) +
+    generations.map((generation) => digitsOf(generation, NUMBER_DIGITS)).join("")
+  );
+}

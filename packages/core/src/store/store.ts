@@ -10,22 +10,32 @@ export interface Moment {
   readonly generation: number;
 }
 
+/** The replies to calls that went together: integers each, or undefined where a script returned what it never does. */
+export type Replies = ReadonlyArray<readonly number[] | undefined>;
+
+/** A script and its arguments. */
+export interface Prepared {
+  readonly script: LuaSource;
+  readonly args: readonly string[];
+}
+
 /**
- * Something a store can do to its keys: a Lua script and its TypeScript twin.
+ * Something a store can do to its keys: Lua scripts and their TypeScript twin.
  *
- * The script takes several calls at once, as call.lua says. A call's reply begins with the clock that it was taken at, in
- * microseconds, followed by the integers that the script returns for it; the first of those is -1 when one of its keys holds
- * a value of a wrong type, and nothing was done.
+ * A call's reply begins with the clock that it was taken at, in microseconds, or 0 where that says nothing. The first of the
+ * integers behind it is -1 when one of the call's keys holds a value of a wrong type, and nothing was done.
  */
 export interface Step<Call> {
   readonly name: string;
-  readonly script: LuaSource;
+  /** Steps of one kind keep no order but in a line; what waits of another kind was asked for before, and goes before. */
+  readonly kind: string;
+  /** The line in which a call waits. Those of a line keep their order; those of one step in it that follow each other go together. */
+  line(call: Call): object;
+  /** What is run for calls that go together, all of one line. `clock` is empty for the server's own. */
+  prepare(calls: readonly Call[], clock: string): Prepared;
+  read(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one cluster slot. */
   keys(call: Call): readonly string[];
-  /** The arguments of a call, as many as the script will read. */
-  parameters(call: Call): readonly (string | number)[];
-  /** How many integers the script returns for a call. */
-  replySize(call: Call): number;
   /** How much work a call is for the server, at most: 1 for a decision on one counter, about 3 µs. */
   weight(call: Call): number;
   /** The same step in this process: the reply of a call. */

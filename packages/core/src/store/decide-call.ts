@@ -1,0 +1,15 @@
+import type { Counter } from "./counter.ts";
+
+export type DecideMode = "charge" | "peek" | "ask";
+
+/** One request to decide. */
+export interface DecideCall {
+  /** Units; 0 only looks, and reports the limits as they are. */
+  readonly cost: number;
+  /**
+   * What an allowed request does: it is charged; it is only looked at (`"peek"`), reported as if it had been charged; or it is
+   * asked for (`"ask"`), and the limits are reported as they are.
+   */
+  readonly mode: DecideMode;
+  readonly counters: readonly Counter[];
+}

@@ -1,0 +1,70 @@
+import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { Replies, Step } from "./store.ts";
+
+/** What a script that is written as a whole takes and returns for a call. */
+export interface ListScript<Call> {
+  readonly source: LuaSource;
+  /** The arguments of a call, as many as the script will read. */
+  parameters(call: Call): readonly (string | number)[];
+  /** How many integers the script returns for a call. */
+  replySize(call: Call): number;
+}
+
+/** The part of a step, of this name, that runs a script as call.lua says, which takes calls in a list and returns one list of integers. */
+export function runList<Call>(
+  name: string,
+  { source, parameters, replySize }: ListScript<Call>,
+): Pick<Step<Call>, "name" | "kind" | "line" | "prepare" | "read"> {
+  return {
+    name,
+    kind: name,
+    line: () => source,
+    prepare: (calls, clock) => ({
+      script: source,
+      args: joinArguments(calls.map(parameters), clock),
+    }),
+    read: (calls, reply) => splitReply(calls.map(replySize), reply),
+  };
+}
+
+type Parameters = readonly (string | number)[];
+
+/**
+ * Calls that follow each other with equal arguments come as their number and their arguments once, because each argument costs
+ * the server about as much as a decision's arithmetic.
+ */
+function joinArguments(calls: readonly Parameters[], clock: string): string[] {
+  const args = [clock, String(Math.floor(Math.random() * 2 ** 48))];
+  for (let from = 0; from < calls.length; ) {
+    const parameters = calls[from] as Parameters;
+    let to = from + 1;
+    while (to < calls.length && isEqual(calls[to] as Parameters, parameters)) to += 1;
+    args.push(String(to - from));
+    for (const parameter of parameters) args.push(String(parameter));
+    from = to;
+  }
+  return args;
+}
+
+/** Each call's part of the reply, behind the clock; none where there are not as many integers as there should be. */
+function splitReply(sizes: readonly number[], reply: unknown): Replies {
+  const values: readonly unknown[] = Array.isArray(reply) ? reply.map(readInteger) : [];
+  if (values.length !== sizes.reduce((sum, size) => sum + size, 1))
+    return sizes.map(() => undefined);
+  let from = 1;
+  return sizes.map((size) => {
+    const part = [values[0], ...values.slice(from, from + size)];
+    from += size;
+    return part.every(Number.isSafeInteger) ? (part as readonly number[]) : undefined;
+  });
+}
+
+function isEqual(a: Parameters, b: Parameters): boolean {
+  return a === b || (a.length === b.length && a.every((parameter, i) => parameter === b[i]));
+}
+
+/** A client may be set to hand numbers over as strings. */
+export function readInteger(value: unknown): number {
+  if (typeof value === "number") return value;
+  return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;
+}
