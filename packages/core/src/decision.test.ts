@@ -11,6 +11,7 @@ function stateOf(name: string, state: Partial<LimitState>): LimitState {
     windowMs: 1_000,
     allowed: true,
     remaining: 10,
+    overdrawn: 0,
     retryAfterMs: 0,
     resetAfterMs: 0,
     growsAfterMs: 0,

@@ -6,6 +6,8 @@ export interface LimitState extends LimitDescription {
   readonly allowed: boolean;
   /** Whole units left, never negative. */
   readonly remaining: number;
+  /** Units used beyond the limit, which was higher when they were: they have to drain, or expire, before any remain. Mostly 0. */
+  readonly overdrawn: number;
   /** Milliseconds until this limit would allow the same cost, rounded up; 0 when it allows, `Infinity` when it never will. */
   readonly retryAfterMs: number;
   /** Milliseconds until this limit is as if unused, rounded up. */

@@ -47,6 +47,7 @@ const limitState: fc.Arbitrary<LimitState> = fc.record({
   windowMs: milliseconds,
   allowed: fc.boolean(),
   remaining: fc.nat(1_000_000_000),
+  overdrawn: fc.constant(0),
   retryAfterMs: milliseconds,
   resetAfterMs: milliseconds,
   growsAfterMs: milliseconds,
@@ -136,7 +137,14 @@ describe("RateLimit-Policy", () => {
 
 describe("RateLimit", () => {
   test("is written as the draft's examples are", () => {
-    const state = { per: "ip", limit: 100, windowMs: 60_000, allowed: true, retryAfterMs: 0 };
+    const state = {
+      per: "ip",
+      limit: 100,
+      windowMs: 60_000,
+      allowed: true,
+      overdrawn: 0,
+      retryAfterMs: 0,
+    };
     const limits = [
       { ...state, name: "default", remaining: 50, resetAfterMs: 60_000, growsAfterMs: 30_000 },
       { ...state, name: "unused", remaining: 100, resetAfterMs: 0, growsAfterMs: 0 },

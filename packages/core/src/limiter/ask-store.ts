@@ -1,5 +1,5 @@
-import type { DecideMode } from "../store/decide.ts";
-import { decide } from "../store/decide.ts";
+import { stepFor } from "../store/decide.ts";
+import type { DecideMode } from "../store/decide-call.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { present, readReply } from "./read-reply.ts";
 import { AcrossSlots } from "./slots/across-slots.ts";
@@ -39,7 +39,7 @@ function askOneSlot(
   mode: DecideMode,
 ): Promise<Answer> {
   const { key } = counters[0] as SubjectCounter;
-  return watch.run(counted.store, decide, { cost, mode, units: counters }, key).then((reply) => {
+  return watch.run(counted.store, stepFor(mode), { cost, mode, counters }, key).then((reply) => {
     const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
     return {
       allowed,

@@ -1,9 +1,10 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { compilePolicy } from "../algorithms/compile-policy.ts";
-import { HeadgateError } from "../errors.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
 import { escapePart, fingerprint } from "../key.ts";
 import type { Policy } from "../policy.ts";
 import type { CounterLimits } from "../store/counter.ts";
+import { counterLimits } from "../store/counter.ts";
 import type { Store } from "../store/store.ts";
 
 /** The limits of a policy that count by one dimension. */
@@ -27,29 +28,63 @@ export interface CountedPolicy {
   readonly keyspace: string;
 }
 
+/** A limit, and where it stands in the policy as it was written. */
+interface Placed {
+  readonly limit: CompiledLimit;
+  readonly position: number;
+}
+
+/** Goes into every key: counters of another format are others. */
+const FORMAT = 2;
+
 /** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`. */
 export function compileCountedPolicy(name: string, policy: Policy, store: Store): CountedPolicy {
   const limits = compilePolicy(policy);
-  // The order in which limits were written must not matter to what is counted where.
-  const order = limits
-    .map((limit, position) => ({ limit, position, id: `${limit.per}=${limit.canonical}` }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-  const canonical = order.map(({ id }) => id).join(";");
+  const placed = limits.map((limit, position) => ({ limit, position }));
   const dimensions = [...new Set(limits.map(({ per }) => per))];
+  const canonical: string[] = [];
   const groups = dimensions.map((dimension) => {
-    const members = order.filter(({ limit }) => limit.per === dimension);
+    const members = inOrder(placed.filter(({ limit }) => limit.per === dimension));
+    for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
+    const shape = `${FORMAT};${members.map(({ id }) => id).join(";")}`;
     return {
+      ...counterLimits(members.map(({ limit }) => limit)),
       dimension,
-      limits: members.map(({ limit }) => limit),
       positions: members.map(({ position }) => position),
-      description: members
-        .flatMap(({ limit }) => [limit.algorithm.name, ...limit.parameters])
-        .join(" "),
-      keySuffix: `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(canonical)}`,
+      keySuffix: `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`,
     };
   });
-  const keyspace = `${store.prefix}:${escapePart(name)}:${canonical}`;
-  return { store, groups, limits, canonical, keyspace };
+  return {
+    store,
+    groups,
+    limits,
+    canonical: canonical.sort().join(";"),
+    keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
+  };
+}
+
+/**
+ * The limits of a dimension in an order of their own, which must not matter to what is counted where: by their shapes, and those
+ * of one shape by their names, which are part of what they are known by then.
+ */
+function inOrder(limits: readonly Placed[]): ReadonlyArray<Placed & { readonly id: string }> {
+  const shapes = limits.map(({ limit }) => limit.shape.id);
+  return limits
+    .map(({ limit, position }) => {
+      const { shape, name, source } = limit;
+      if (shapes.filter((id) => id === shape.id).length === 1)
+        return { limit, position, id: shape.id };
+      if (source.name === undefined) throw unnamed(limit);
+      return { limit, position, id: `${shape.id}=${escapePart(name)}` };
+    })
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function unnamed({ source, per }: CompiledLimit): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `${source.algorithm}: two limits per ${formatReceived(per)} differ in their numbers only, which may change while they count: give each a name`,
+  );
 }
 
 /** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores. */
@@ -65,7 +100,7 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
   if (first.keyspace === second.keyspace) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      "extends: a limiter cannot extend one of its own name and policy",
+      "extends: a limiter cannot extend one of its own name that counts in the same way",
     );
   }
   const moved = second.groups.map((group) => ({

@@ -41,7 +41,7 @@ export function countersOf(
 }
 
 /**
- * The counters of the dimensions that are named: everybody, only by name. Throws as `unitsOf`.
+ * The counters of the dimensions that are named: everybody, only by name. Throws as `countersOf`.
  */
 export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): SubjectCounter[] {
   rejectUnknownDimensions(counted, subjects);
@@ -69,7 +69,8 @@ function counterOf(counted: CountedPolicy, group: Group, subject: string): Subje
     group,
     subject,
     limits: group.limits,
-    description: group.description,
+    shape: group.shape,
+    numbers: group.numbers,
     key: `${counted.store.prefix}:{${escapeSubject(subject)}${group.keySuffix}`,
   };
 }

@@ -111,9 +111,34 @@ describe("createLimiter refuses", () => {
     ).not.toThrow();
     expect(() =>
       createLimiter({
-        limits: [gcra({ limit: 1, window: "1s" }), gcra({ limit: 1, window: "1s", name: "again" })],
+        limits: [gcra({ limit: 1, window: "1s" }), gcra({ limit: 1, window: "2s", name: "again" })],
       }),
     ).not.toThrow();
+  });
+
+  test("two limits of one dimension that differ in their numbers only, unless both have names", () => {
+    const first = gcra({ limit: 1, window: "1s" });
+    const second = gcra({ limit: 2, window: "1s" });
+    for (const others of [
+      [first, second],
+      [{ ...first, name: "a" }, second],
+    ]) {
+      expect(() => createLimiter({ limits: others })).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_LIMIT",
+          message: expect.stringContaining("give each a name"),
+        }),
+      );
+    }
+    expect(() =>
+      createLimiter({
+        limits: [
+          { ...first, name: "a" },
+          { ...second, name: "b" },
+        ],
+      }),
+    ).not.toThrow();
+    expect(() => createLimiter({ limits: [first, { ...second, per: "ip" }] })).not.toThrow();
   });
 
   const anything = fc.anything({ withBigInt: true, withNullPrototype: true });
@@ -628,7 +653,7 @@ describe("a limiter that extends another", () => {
     expect(() => createLimiter({ name: "test", limits, extends: limiter })).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
-        message: "extends: a limiter cannot extend one of its own name and policy",
+        message: "extends: a limiter cannot extend one of its own name that counts in the same way",
       }),
     );
   });
@@ -744,12 +769,15 @@ test("a refund works across two copies of Headgate, and only for the same limite
   expect((await limiter.consume("u")).allowed).toBe(true);
 });
 
-test("a policy of more limits than one is forgotten as a whole when it changes", async () => {
-  const { limiter, store } = start(gcra({ limit: 1, window: "1m" }));
-  await limiter.consume("u");
+test("another window is another counter, and another number is the same one", async () => {
+  const { limiter, store } = start(gcra({ limit: 3, window: "1m" }));
+  await limiter.consume("u", { cost: 3 });
   await limiter.close();
-  const changed = createLimiter({ name: "test", limits: gcra({ limit: 2, window: "1m" }), store });
-  expect((await changed.consume("u", { cost: 2 })).allowed).toBe(true);
+  const more = createLimiter({ name: "test", limits: gcra({ limit: 5, window: "1m" }), store });
+  expect(await more.consume("u", { cost: 3 })).toMatchObject({ allowed: false, remaining: 2 });
+  await more.close();
+  const longer = createLimiter({ name: "test", limits: gcra({ limit: 3, window: "2m" }), store });
+  expect((await longer.consume("u", { cost: 3 })).allowed).toBe(true);
 });
 
 describe("a closed limiter", () => {

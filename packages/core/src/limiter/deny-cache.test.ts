@@ -17,7 +17,7 @@ async function startDenied() {
   const admitted = limiter.consume("u");
   await (await sent())?.carryOut();
   expect((await admitted).allowed).toBe(true);
-  return { limiter, sent, pass };
+  return { limiter, store, sent, pass };
 }
 
 test("a denial is remembered, and answers without the store", async () => {
@@ -74,4 +74,17 @@ test("nor is one that was decided while a reset was on its way, once it has come
   const next = limiter.consume("u");
   await (await sent())?.carryOut();
   expect((await next).allowed).toBe(true);
+});
+
+test("a raised limit is denied for what the lower one was", async () => {
+  const { limiter, store, sent } = await startDenied();
+  const denied = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await denied).allowed).toBe(false);
+  await limiter.close();
+  const limits = fixedWindow({ limit: 5, window: "1h" });
+  const raised = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
+  const next = raised.consume("u");
+  await (await sent())?.carryOut();
+  expect(await next).toMatchObject({ allowed: true, source: "store", remaining: 3 });
 });

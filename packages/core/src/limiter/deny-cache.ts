@@ -22,12 +22,14 @@ type States = readonly LimitState[];
 interface Denial {
   /** The key of the counter that denied. */
   readonly of: string;
+  /** The numbers of its limits: when they have been changed, it may allow. */
+  readonly numbers: string;
   /** When the asking call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
   readonly sent: number;
   /** When its answer had come. */
   readonly received: number;
   readonly until: number;
-  /** What was said of every counter of the decision, by its key: four numbers for each limit, as decide.lua returns them. */
+  /** What was said of every counter of the decision, by its key: four numbers for each limit, as the reply has them. */
   readonly reported: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -50,8 +52,8 @@ export class DenyCache {
    */
   find(counters: readonly SubjectCounter[], cost: number, now: number): States | undefined {
     const known: Denial[] = [];
-    for (const { key } of counters) {
-      const denial = this.#denial(key, cost, now);
+    for (const counter of counters) {
+      const denial = this.#denial(counter, cost, now);
       if (denial !== undefined) known.push(denial);
     }
     if (known.length === 0) return undefined;
@@ -71,21 +73,22 @@ export class DenyCache {
     return present(states);
   }
 
-  /** Remembers a denial by the counters that denied. The replies are of decide.lua, all of one decision. */
+  /** Remembers a denial by the counters that denied. The replies are all to one decision. */
   remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
     const reported = new Map(replies.flatMap(numbersByCounter));
-    for (const [key, numbers] of reported) {
-      const wait = longestWait(numbers);
+    for (const { key, numbers } of replies.flatMap(({ counters }) => counters)) {
+      const wait = longestWait(reported.get(key) as readonly number[]);
       const until = sent + Math.min(wait, LONGEST);
-      if (wait > 0) this.#keep(cost, { of: key, sent, received, until, reported });
+      if (wait > 0) this.#keep(cost, { of: key, numbers, sent, received, until, reported });
     }
   }
 
   /** A denial that holds now. */
-  #denial(key: string, cost: number, now: number): Denial | undefined {
+  #denial({ key, numbers }: SubjectCounter, cost: number, now: number): Denial | undefined {
     const denial = this.#known.get(key)?.denials.get(cost);
     // A clock of the application's own may step back.
-    return denial !== undefined && now < denial.until && now >= denial.sent ? denial : undefined;
+    const holds = denial !== undefined && now < denial.until && now >= denial.sent;
+    return holds && denial.numbers === numbers ? denial : undefined;
   }
 
   /** Forgets what is known of counters to which something is given back at this moment. */

@@ -1,7 +1,7 @@
 import type { Decision, DecisionSource } from "../decision.ts";
 import type { Counter } from "../store/counter.ts";
-import type { DecideCall } from "../store/decide.ts";
-import { decide } from "../store/decide.ts";
+import { stepFor } from "../store/decide.ts";
+import type { DecideCall } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { refund } from "../store/refund.ts";
@@ -41,13 +41,13 @@ export function decideOn(
   charge: boolean,
   source: DecisionSource,
 ): Promise<Decision> {
-  const call: DecideCall = { cost, mode: charge ? "charge" : "peek", units: counters };
+  const call: DecideCall = { cost, mode: charge ? "charge" : "peek", counters };
   if (store.runNow === undefined) {
     return store
-      .run(decide, call)
+      .run(stepFor(call.mode), call)
       .then((reply) => readDecision(counted, counters, cost, charge, source, reply));
   }
-  const reply = store.runNow(decide, call);
+  const reply = store.runNow(stepFor(call.mode), call);
   return Promise.resolve(readDecision(counted, counters, cost, charge, source, reply));
 }
 
@@ -75,7 +75,7 @@ export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Pr
   let isGiven = false;
   for (const receipt of receipts) {
     const reply = await store.run(refund, receipt);
-    rejectWrongType(reply, receipt.units);
+    rejectWrongType(reply, receipt.counters);
     isGiven ||= reply[1] === 1;
   }
   return isGiven;

@@ -54,6 +54,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
           ...limiter.limits[0],
           allowed: true,
           remaining: 10,
+          overdrawn: 0,
           retryAfterMs: 0,
           resetAfterMs: 0,
           growsAfterMs: 0,

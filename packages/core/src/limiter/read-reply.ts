@@ -7,12 +7,12 @@ import { toMilliseconds } from "../time.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 
-/** Numbers in a reply of decide.lua: in front of the counters, in front of a counter's limits, and for each limit. */
+/** Numbers in the reply to a decision: in front of the counters, in front of a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
 export const COUNTER_HEAD = 1;
 export const LIMIT_NUMBERS = 4;
 
-/** One reply of decide.lua, read. */
+/** The reply to a decision, read. */
 export interface ReadReply {
   readonly allowed: boolean;
   /** What was charged, if it was charged. */
@@ -29,7 +29,7 @@ export function present(states: LimitStates): readonly LimitState[] {
   return states.filter((state) => state !== undefined);
 }
 
-/** Reads a reply of decide.lua. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
+/** Reads the reply to a decision. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
 export function readReply(
   counted: CountedPolicy,
   counters: readonly SubjectCounter[],
@@ -64,11 +64,11 @@ export function readReply(
       `decide returned ${reply.length} numbers, not ${at}`,
     );
   }
-  const receipt = { cost, charged: reply[0] as number, units: counters, births: generations };
+  const receipt = { cost, charged: reply[0] as number, counters, generations };
   return { allowed, receipt, states };
 }
 
-/** One limit's four numbers: the wait, remaining units, until unused, until `remaining` grows; times in microseconds. */
+/** One limit's four numbers: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
 export function readState(
   limit: CompiledLimit,
   wait: number,
@@ -82,7 +82,8 @@ export function readState(
     limit: limit.limit,
     windowMs: limit.windowMs,
     allowed: wait === 0,
-    remaining,
+    remaining: Math.max(0, remaining),
+    overdrawn: Math.max(0, 0 - remaining),
     retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : toMilliseconds(wait),
     resetAfterMs: toMilliseconds(reset),
     growsAfterMs: toMilliseconds(growth),

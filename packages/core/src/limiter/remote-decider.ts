@@ -91,7 +91,7 @@ export function createRemoteDecider(
       const receipts = takeReceipts(decision, counted);
       if (decision.source === "local") return withoutStore.giveBack(receipts);
       const down = receipts
-        .flatMap((receipt) => receipt.units)
+        .flatMap((receipt) => receipt.counters)
         .map(({ key }) => watch.downReason(key))
         .find((reason) => reason !== undefined);
       if (down !== undefined) {

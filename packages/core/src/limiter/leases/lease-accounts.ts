@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { DecideCall } from "../../store/decide.ts";
 import { decide } from "../../store/decide.ts";
+import type { DecideCall } from "../../store/decide-call.ts";
 import { nobody } from "../../store/nobody.ts";
 import { refund } from "../../store/refund.ts";
 import type { Store } from "../../store/store.ts";
@@ -122,7 +122,7 @@ export class LeaseAccounts {
     const { counter } = account;
     const counters = [counter];
     const sent = store.now();
-    const call: DecideCall = { cost, mode: "charge", units: counters };
+    const call: DecideCall = { cost, mode: "charge", counters };
     const reply = await watch.run(this.#asked, decide, call, counter.key);
     const { allowed, receipt } = readReply(counted, counters, cost, reply);
     const received = store.now();
@@ -147,14 +147,14 @@ export class LeaseAccounts {
     if (account.leases.length > 0) this.#giveBack(takeEnded(account, now));
   }
 
-  #giveBackLate({ units, cost }: DecideCall, reply: readonly number[]): void {
+  #giveBackLate({ counters, cost }: DecideCall, reply: readonly number[]): void {
     const { counted, denials } = this.#place;
     const { store } = counted;
-    const { allowed, receipt } = readReply(counted, units as SubjectCounter[], cost, reply);
+    const { allowed, receipt } = readReply(counted, counters as SubjectCounter[], cost, reply);
     if (!allowed) return;
     // At once, on the way on which it came: the store that was late is known to be down.
     // Nobody waits for it, as there is no time within which it is answered.
-    const given = store.run(refund, receipt).then(() => denials.forget(units, store.now()));
+    const given = store.run(refund, receipt).then(() => denials.forget(counters, store.now()));
     given.catch(() => {});
   }
 

@@ -29,7 +29,7 @@ function hotAccount(room = 1_000_000): LeaseAccount {
 
 function leaseOf(units: number, sent = 0, until = sent + rule.ttl): Lease {
   return {
-    receipt: { cost: units, charged: 7, units: [], births: [1] },
+    receipt: { cost: units, charged: 7, counters: [], generations: [1] },
     sent,
     until,
     left: units,
@@ -159,7 +159,7 @@ describe("what is held", () => {
     spend(account, findLease(account, 3, 0) as Lease, 3);
     expect(takeEnded(account, 999)).toEqual([]);
     const [ended] = takeEnded(account, 1_000) as [Lease];
-    expect(receiptFor(ended, ended.left)).toMatchObject({ cost: 5, charged: 7, births: [1] });
+    expect(receiptFor(ended, ended.left)).toMatchObject({ cost: 5, charged: 7, generations: [1] });
     expect(takeEnded(account, 1_000)).toEqual([]);
     expect(unitsLeft(account)).toBe(0);
   });

@@ -132,6 +132,6 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 }
 
 function receiptOf(account: SubjectAccount, lease: Lease, cost: number): LeaseReceipt {
-  const { charged, units, births } = lease.receipt;
-  return { cost, charged, units, births, account, lease };
+  const { charged, counters, generations } = lease.receipt;
+  return { cost, charged, counters, generations, account, lease };
 }

@@ -8,7 +8,7 @@ import type { Lease, LeaseRule } from "./leases.ts";
 
 /** What the store reported of a subject's limits, with the last lease it was asked for. */
 export interface Reported {
-  /** A reply of decide.lua, of one counter. */
+  /** The reply to a decision on one counter. */
   readonly reply: readonly number[];
   /** When it had come, in microseconds: times that count from here are reported too long, never too short. */
   readonly received: number;

@@ -16,9 +16,8 @@ export function shareLimits(
   const shared = new Map(groups.map((group) => [group, shareGroup(group, share)]));
   return (counter) => {
     const group = shared.get(counter.group) as Group;
-    const { limits, description } = group;
     // Limiters that share a name may differ in their share: these are other counts.
-    return { group, subject: counter.subject, limits, description, key: `${counter.key}:${share}` };
+    return { ...counter, group, limits: group.limits, key: `${counter.key}:${share}` };
   };
 }
 

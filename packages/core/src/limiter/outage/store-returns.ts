@@ -61,7 +61,7 @@ export function createStoreReturns(
       runInSlots(
         receipts.map((receipt) => ({
           step: refund,
-          counters: receipt.units,
+          counters: receipt.counters,
           callOf: (counters) => partOf(receipt, counters),
         })),
       ),
@@ -71,9 +71,10 @@ export function createStoreReturns(
 
 /** What a receipt says of some of its counters. */
 function partOf(receipt: Receipt, counters: readonly Counter[]): Receipt {
-  if (counters.length === receipt.units.length) return receipt;
-  const births = counters.map((one) => receipt.births[receipt.units.indexOf(one)] as number);
-  return { ...receipt, units: counters, births };
+  if (counters.length === receipt.counters.length) return receipt;
+  const { generations } = receipt;
+  const own = counters.map((one) => generations[receipt.counters.indexOf(one)] as number);
+  return { ...receipt, counters, generations: own };
 }
 
 /** One reply of several: -1 when one of them was refused its key, 1 when one of them did something. */

@@ -1,7 +1,7 @@
 import type { LimitState } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
-import type { DecideMode } from "../../store/decide.ts";
-import { decide } from "../../store/decide.ts";
+import { stepFor } from "../../store/decide.ts";
+import type { DecideMode } from "../../store/decide-call.ts";
 import type { SubjectCounter } from "../counters.ts";
 import type { LimitStates, ReadReply } from "../read-reply.ts";
 import { present, readReply } from "../read-reply.ts";
@@ -78,8 +78,8 @@ export class AcrossSlots {
   async #ask(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
     const { counted, watch } = this.#asked;
     const { key } = counters[0] as SubjectCounter;
-    const call = { cost: this.#cost, mode, units: counters };
-    const reply = await watch.run(counted.store, decide, call, key);
+    const call = { cost: this.#cost, mode, counters };
+    const reply = await watch.run(counted.store, stepFor(mode), call, key);
     return { counters, reply, ...readReply(counted, counters, this.#cost, reply) };
   }
 

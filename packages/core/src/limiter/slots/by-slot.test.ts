@@ -58,7 +58,7 @@ test("a decision whose call is refused for its slots is asked again over them", 
   const { limiter, held, refuse } = start();
   const asked = limiter.consume(subject);
   await refuse();
-  expect(held.map(({ name }) => name)).toEqual(["decide", "decide"]);
+  expect(held.map(({ name }) => name)).toEqual(["look", "look"]);
   const decision = await answerOf(held, asked);
   expect(decision).toMatchObject({ allowed: true, source: "store" });
   expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
@@ -71,7 +71,7 @@ test("no request waits longer than the store's time in total for that, nor is ch
   expect(await timeOf(asked)).toBeCloseTo(TIMEOUT_MS - REFUSED_MS, -1);
   expect(await asked).toMatchObject({ source: "local", degraded: true });
   // Both slots were only looked at by then.
-  const looks = held.splice(0).filter(({ name }) => name === "decide");
+  const looks = held.splice(0).filter(({ name }) => name === "look");
   expect(looks).toHaveLength(2);
   for (const look of looks) await look.carryOut();
   expect(held.map(({ name }) => name)).not.toContain("decide");

@@ -23,7 +23,7 @@ export interface Answer {
   readonly lasting: readonly CountersReply[];
 }
 
-/** A reply of decide.lua, and the counters it is of. */
+/** The reply to a decision, and the counters it is of. */
 export interface CountersReply {
   readonly counters: readonly SubjectCounter[];
   readonly reply: readonly number[];
