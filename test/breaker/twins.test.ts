@@ -10,6 +10,7 @@ import { contact } from "../../packages/breaker/src/machine/contact.ts";
 import { order } from "../../packages/breaker/src/machine/order.ts";
 import { OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
+import { NUMBERS } from "../../packages/breaker/src/machine/target.ts";
 import { timeWindow } from "../../packages/breaker/src/machine/time-window.ts";
 import type { OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
@@ -123,8 +124,13 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
     const now = 1_800_000_000_000_000;
     const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
     const keys = order.keys(call);
-    const args = [...keys, `${now}`, generation, 1, ...order.parameters(call)];
-    const reported = (await redis.eval(order.script.source, keys.length, ...args)) as number[];
+    const [, , ...run] = order.prepare([call], "").args;
+    const args = [...keys, `${now}`, generation, ...run];
+    const reported = (await redis.eval(
+      order.prepare([call], "").script.source,
+      keys.length,
+      ...args,
+    )) as number[];
     const twin = order.twin(call, tableOfCopies(), { now, generation });
     const kept = await redisStore(redis, { clock: () => now / 1_000 }).run(contact, {
       ...{ target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: false },
@@ -254,10 +260,10 @@ async function reportAll(calls: readonly Drawn[], place: 0 | 1): Promise<Reporte
   const reported: ReportedCall[] = [];
   const collect: Run = async (step, call) => {
     reported.push({
-      script: step.script.source,
+      script: step.prepare([call], "").script.source,
       keys: step.keys(call),
-      parameters: step.parameters(call),
-      replySize: step.replySize(call),
+      parameters: step.prepare([call], "").args.slice(3),
+      replySize: NUMBERS,
       runAlone: (store) => store.run(step, call),
     });
     return [];

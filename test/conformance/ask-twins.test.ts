@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
 import { countersOf } from "../../packages/core/src/limiter/counters.ts";
-import type { DecideMode } from "../../packages/core/src/store/decide.ts";
-import { decide } from "../../packages/core/src/store/decide.ts";
+import { decide, look, stepFor } from "../../packages/core/src/store/decide.ts";
+import type { DecideMode } from "../../packages/core/src/store/decide-call.ts";
 import { claim } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -61,13 +61,13 @@ test("to ask makes no key, and touches none", async () => {
   const counted = compileCountedPolicy("untouched", limits, store);
   const counters = countersOf(counted, "u");
   const keys = () => redis.keys("asked:*");
-  await store.run(decide, { cost: 1, mode: "ask", units: counters });
+  await store.run(look, { cost: 1, mode: "ask", counters });
   expect(await keys()).toEqual([]);
-  await store.run(decide, { cost: 1, mode: "charge", units: counters });
+  await store.run(decide, { cost: 1, mode: "charge", counters });
   const dumps = async () => Promise.all((await keys()).toSorted().map((key) => redis.dump(key)));
   const before = await dumps();
   time.advance(1_000_000n);
-  await store.run(decide, { cost: 1, mode: "ask", units: counters });
+  await store.run(look, { cost: 1, mode: "ask", counters });
   expect(before).toHaveLength(2);
   expect(await dumps()).toEqual(before);
 });
@@ -79,7 +79,7 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   const counted = compileCountedPolicy(name, limits, memory);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) =>
-    Promise.all(stores.map((store) => store.run(decide, { cost, mode, units: counters })));
+    Promise.all(stores.map((store) => store.run(stepFor(mode), { cost, mode, counters })));
   for (let step = 0; step < LENGTH; step += 1) {
     const subjects = randomSubjects(random, dimensions);
     const counters = countersOf(counted, subjects as never);

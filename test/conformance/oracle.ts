@@ -79,6 +79,7 @@ export class Oracle {
       windowMs,
       allowed: wait === 0n,
       remaining: Number(account.remaining(now)),
+      overdrawn: 0,
       retryAfterMs: wait === undefined ? Number.POSITIVE_INFINITY : inMilliseconds(wait),
       resetAfterMs: inMilliseconds(reset),
       growsAfterMs: inMilliseconds(growth),

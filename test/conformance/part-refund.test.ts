@@ -4,8 +4,8 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
 import { countersOf } from "../../packages/core/src/limiter/counters.ts";
-import type { DecideMode } from "../../packages/core/src/store/decide.ts";
-import { decide } from "../../packages/core/src/store/decide.ts";
+import { stepFor } from "../../packages/core/src/store/decide.ts";
+import type { DecideMode } from "../../packages/core/src/store/decide-call.ts";
 import type { Receipt } from "../../packages/core/src/store/refund.ts";
 import { refund } from "../../packages/core/src/store/refund.ts";
 import { claim } from "./claim.ts";
@@ -52,7 +52,7 @@ async function compare(
   /** The numbers of a decision without its generations, which are the same in both stores. */
   async function ask(mode: DecideMode, cost: number) {
     const replies = await Promise.all(
-      stores.map((store) => store.run(decide, { cost, mode, units: counters })),
+      stores.map((store) => store.run(stepFor(mode), { cost, mode, counters })),
     );
     const reported = replies.map((reply) => reply.slice(2).join());
     claim(
@@ -68,9 +68,9 @@ async function compare(
     if (allowed) {
       const receipts = replies.map((reply) => ({
         cost,
-        units: counters,
+        counters,
         charged: reply[0] as number,
-        births: [reply[1] as number],
+        generations: [reply[1] as number],
       }));
       open.push({ left: cost, receipts });
     }

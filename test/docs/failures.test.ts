@@ -1,10 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { DegradedDecision } from "@headgate/core";
 import { CHANNELS, createLimiter } from "@headgate/core";
-import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { gcra } from "@headgate/fastify";
 import { describe, expect, test } from "vitest";
+import { likeIoredis } from "../support/like-ioredis.ts";
 import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
 const PAGE = page("docs/when-redis-fails.md");
@@ -84,8 +84,7 @@ async function codeOf(words: string): Promise<string | undefined> {
   const refuse = async (): Promise<never> => {
     throw new Error(message);
   };
-  const client = { evalsha: refuse, eval: refuse, defineCommand() {} } satisfies RedisClient;
-  const store = redisStore(client);
+  const store = redisStore(likeIoredis(refuse));
   const limiter = createLimiter({ name: words, limits, store, storeTimeout: "10s" });
   let code: string | undefined;
   const listen = (published: unknown): void => {

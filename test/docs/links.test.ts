@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ERROR_CODES } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { anchorsOf, linksOf, PAGES, page, ROOT } from "./markdown.ts";
+import { anchorsOf, linksOf, PAGES, page, ROOT, section } from "./markdown.ts";
 
 describe.each(PAGES)("$path", (it) => {
   test("leads nowhere that does not exist", () => {
@@ -19,4 +19,12 @@ describe.each(PAGES)("$path", (it) => {
       expect(Object.keys(ERROR_CODES)).toContain(code);
     }
   });
+});
+
+test("a stranger walks in twelve steps, and meets no file twice", () => {
+  const path = "CONTRIBUTING.md";
+  const text = section(page(path), "A stranger's walk");
+  expect(text.match(/^\d+\. /gm)).toHaveLength(12);
+  const files = linksOf({ path, text, blocks: [] }).map(({ target }) => target);
+  expect(files).toEqual([...new Set(files)]);
 });

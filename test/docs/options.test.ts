@@ -5,6 +5,7 @@ import { gcra, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import Fastify from "fastify";
 import { describe, expect, test } from "vitest";
+import { likeIoredis } from "../support/like-ioredis.ts";
 import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
 const limits = gcra({ limit: 1, window: "1s" });
@@ -53,7 +54,10 @@ describe("the tables of options list all there are, and no others", () => {
       name: "redisStore",
       at: 2,
       make: (options: object) =>
-        redisStore({ evalsha() {}, eval() {}, defineCommand() {} } as never, options),
+        redisStore(
+          likeIoredis(async () => []),
+          options,
+        ),
     },
   ])("those of $name", async ({ name, at, make }) => {
     const path = "packages/core/README.md";

@@ -7,6 +7,7 @@ import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect } from "vitest";
+import { likeIoredis } from "../support/like-ioredis.ts";
 import { addGarbage, expectCode, garbage, orCode } from "./garbage.ts";
 import { runs } from "./hostile-texts.ts";
 
@@ -94,7 +95,7 @@ test.prop([garbage, optionsOf({ prefix: ["hg", "a.b"], clock: [Date.now] })], ru
   "redisStore",
   (client, options) => {
     orCode(() => redisStore(client as never));
-    const known = { evalsha: async () => [[1]], eval: async () => [[1]], defineCommand() {} };
+    const known = likeIoredis(async () => [[1]]);
     const store = orCode(() => redisStore(known, options as never)) as Store | undefined;
     if (store !== undefined) expect(store.prefix).toMatch(/^[\w.-]{1,32}$/);
   },

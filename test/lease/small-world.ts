@@ -318,7 +318,7 @@ function admit({ monitor }: Setting, world: World, units: number, ends: number):
 function charge({ counted, counter, hasWindows }: Setting, world: World, cost: number) {
   let reply: readonly number[] = [];
   withStore(world, counter, (memory) => {
-    const call = { cost, mode: "charge", units: [counter] } as const;
+    const call = { cost, mode: "charge", counters: [counter] } as const;
     reply = decide.twin(call, memory, { now: world.now, generation: world.generations + 1 });
   });
   const read = readReply(counted, [counter], cost, reply);
@@ -378,8 +378,8 @@ export function findMiscount({ counter, hasWindows }: Setting, world: World): st
 /** Equal for worlds of which the same can become: processes are alike, and so are messages on their way. */
 export function keyOf(world: World): string {
   const { now, kept, processes, returns, lost, watched, crashes } = world;
-  const chargeKey = ({ cost, charged, births }: Receipt): string =>
-    `${cost}@${charged / TICK}${births[0] === kept?.counter.generation ? "" : "!"}`;
+  const chargeKey = ({ cost, charged, generations }: Receipt): string =>
+    `${cost}@${charged / TICK}${generations[0] === kept?.counter.generation ? "" : "!"}`;
   const leaseKey = ({ receipt, until, left }: Lease): string =>
     `${left}<${until / TICK} ${chargeKey(receipt)}`;
   const processKeys = processes.map(({ account, asks }) => {

@@ -69,7 +69,7 @@ async function charge(
     const [, , wait] = await store.run(decide, {
       cost: 1,
       mode: "charge" as const,
-      units: [{ ...limits, key }],
+      counters: [{ ...limits, key }],
     });
     if (wait !== 0) throw new Error(`${key} was denied`);
   };
@@ -128,7 +128,7 @@ describe("a subject takes", () => {
     const call = (cost: number) => ({
       cost,
       mode: "charge" as const,
-      units: [{ ...limits, key: "a key of 19 bytes.." }],
+      counters: [{ ...limits, key: "a key of 19 bytes.." }],
     });
     await store.run(decide, call(1));
     const before = await redis.memory("USAGE", "a key of 19 bytes..:log0");

@@ -17,6 +17,7 @@ import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
+import { likeIoredis } from "../support/like-ioredis.ts";
 import type { Connection } from "./clients.ts";
 import { clientNames, connect } from "./clients.ts";
 import { reasonOf } from "./degraded-decisions.ts";
@@ -190,7 +191,7 @@ describe("a client that is not connected is recognised by its methods", () => {
 });
 
 describe("redisStore refuses", () => {
-  const client: RedisClient = { evalsha: async () => [], eval: async () => [], defineCommand() {} };
+  const client = likeIoredis(async () => []);
 
   test.each<[received: string, client: unknown]>([
     ["undefined", undefined],
@@ -202,7 +203,7 @@ describe("redisStore refuses", () => {
     ["an object", { evalsha: () => {} }],
     ["an object", { evalSha: () => {} }],
     ["an object", { evalsha: 1, eval: 2 }],
-    ["one that looks like", { evalsha() {}, eval() {}, defineCommand: 3 }],
+    ["one that looks like", { evalsha() {}, eval() {}, defineCommand() {} }],
     ["one that looks like", { evalSha() {}, eval() {}, withTypeMapping: null }],
     ["a function", Redis],
   ])("a client that is %s", (received, unknown) => {
@@ -253,8 +254,7 @@ describe("redisStore refuses", () => {
     [[[1, 2, 0]]],
     [[[1, 2, 3, 0, 9, 1_000, 1_000, 7]]],
   ])("a reply that its script never gives: %j", async (reply) => {
-    const run = async () => reply;
-    const strange: RedisClient = { evalsha: run, eval: run, defineCommand() {} };
+    const strange = likeIoredis(async () => reply);
     const warnings = watchWarnings();
     const limiter = createLimiter({
       name: "strange",

@@ -82,6 +82,7 @@ describe("a decision is one EVALSHA", () => {
       store: redisStore(redis, { clock: () => now }),
       storeTimeout: "1m",
     });
+    await limiter.peek("u");
     await limiter.consume("u", { cost: 50 });
     const denied = await limiter.consume("u");
     expect(denied).toMatchObject({ allowed: false, source: "store" });
@@ -133,10 +134,10 @@ describe("a decision is one EVALSHA", () => {
       await child.reset(subject);
     };
     const seen = await commandsDuring(ask);
-    // refund and reset come for the first time here, and are not known to the server yet.
+    // peek, refund and reset come for the first time here, and are not known to the server yet.
     expect(seen.filter((command) => command === "evalsha")).toHaveLength(4);
-    expect(seen.filter((command) => command === "eval")).toHaveLength(2);
-    expect(seen).toHaveLength(6);
+    expect(seen.filter((command) => command === "eval")).toHaveLength(3);
+    expect(seen).toHaveLength(7);
     expect(await commandsDuring(ask)).toEqual(new Array(4).fill("evalsha"));
   });
 

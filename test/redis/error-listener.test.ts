@@ -5,11 +5,11 @@ import { EventEmitter, once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { CHANNELS, createLimiter, gcra } from "@headgate/core";
-import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { createClient } from "redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
+import { likeIoredis } from "../support/like-ioredis.ts";
 import { startRedis } from "../support/redis-process.ts";
 
 const script = fileURLToPath(new URL("lonely-client.mjs", import.meta.url));
@@ -92,11 +92,10 @@ describe("redisStore listens for errors", () => {
   });
 
   test("and reports the first one, with a code, as a warning of the process", async () => {
-    const client = Object.assign(new EventEmitter(), {
-      evalsha: async () => [],
-      eval: async () => [],
-      defineCommand() {},
-    }) satisfies RedisClient;
+    const client = Object.assign(
+      new EventEmitter(),
+      likeIoredis(async () => []),
+    );
     redisStore(client);
     const warnings = watchWarnings();
     client.emit("error", new Error("ECONNREFUSED 127.0.0.1:6379"));
@@ -109,8 +108,7 @@ describe("redisStore listens for errors", () => {
   });
 
   test("not on a client that is no emitter: that is no error", () => {
-    const run = async () => [];
-    const port: RedisClient = { evalsha: run, eval: run, defineCommand() {} };
+    const port = likeIoredis(async () => []);
     expect(redisStore(port).owner).toBe(port);
   });
 });

@@ -5,6 +5,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
+import { likeIoredis } from "../support/like-ioredis.ts";
 import { reasonOf } from "./degraded-decisions.ts";
 
 /** More than the different words that are kept in mind. */
@@ -72,15 +73,13 @@ test("replies that are no replies are one line, however different they are", asy
   const client = connect();
   let asked = 0;
   // A proxy that answers something of its own.
-  const limiter = start({
-    evalsha: async () => {
+  const limiter = start(
+    likeIoredis(async () => {
       asked += 1;
       await client.ping();
       return asked % 2 === 0 ? `reply ${asked}` : [Array.from({ length: asked + 1 }, () => asked)];
-    },
-    eval: () => client.ping(),
-    defineCommand() {},
-  });
+    }),
+  );
   for (let i = 0; i < MANY; i += 1) {
     const reason = await reasonOf(() => limiter.consume("u"));
     expect(reason.code).toBe("HEADGATE_BAD_REPLY");

@@ -4,6 +4,7 @@ import type { IoredisLike, RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { likeIoredis } from "../support/like-ioredis.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { clientNames, connect } from "./clients.ts";
@@ -49,23 +50,30 @@ function limiterOn(client: RedisClient, limit = 100_000): Limiter {
 function watchEvals(client: RedisClient): { client: RedisClient; most: () => number } {
   let underWay = 0;
   let most = 0;
-  const evaluate = async (...call: unknown[]) => {
+
+  async function count(call: () => unknown): Promise<unknown> {
     underWay += 1;
     most = Math.max(most, underWay);
     try {
-      return await Reflect.apply(client.eval, client, call);
+      return await call();
     } finally {
       underWay -= 1;
     }
-  };
-  const watched = new Proxy(client, {
-    get(target, name) {
-      if (name === "eval") return evaluate;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return { client: watched, most: () => most };
+  }
+
+  function watch<Client extends object>(watched: Client): Client {
+    return new Proxy(watched, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name === "withTypeMapping") return (types: object) => watch(value.call(target, types));
+        if (name !== "eval" && name !== "evalBuffer") return value.bind(target);
+        return (...args: unknown[]) => count(() => value.apply(target, args));
+      },
+    });
+  }
+
+  return { client: watch(client), most: () => most };
 }
 
 describe.each(clientNames)("%s on a server that does not know the script", (name) => {
@@ -84,7 +92,7 @@ describe.each(clientNames)("%s on a server that does not know the script", (name
     else expect(calls).toBe(1);
 
     await resetCommandStats(redis);
-    await limiter.consume("u");
+    await Promise.all([limiter.consume("u"), limiter.consume("u")]);
     expect((await readCommandStats(redis, "eval")).calls).toBe(0);
     await close();
   });
@@ -199,32 +207,30 @@ describe("only NOSCRIPT is answered by a second call", () => {
     "noscript in lower case is another server's",
   ])("%j is not", async (message) => {
     let calls = 0;
-    const failing: RedisClient = {
-      evalsha: async () => {
+    const failing = likeIoredis(
+      async () => {
         calls += 1;
         throw new Error(message);
       },
-      eval: async () => {
+      async () => {
         throw new Error("was called again");
       },
-      defineCommand() {},
-    };
+    );
     expect((await failureOf(failing)).message).toBe(message);
     expect(calls).toBe(1);
   });
 
   test("a failing EVAL fails the request that made it, and the next one tries again", async () => {
     let evals = 0;
-    const failing: RedisClient = {
-      evalsha: async () => {
+    const failing = likeIoredis(
+      async () => {
         throw new Error("NOSCRIPT No matching script.");
       },
-      eval: async () => {
+      async () => {
         evals += 1;
         throw new Error("ERR out of luck");
       },
-      defineCommand() {},
-    };
+    );
     const limiter = limiterOn(failing);
     const degraded = await degradedDuring(async () => {
       for (let i = 0; i < 3; i += 1) await limiter.consume("u");
@@ -235,13 +241,10 @@ describe("only NOSCRIPT is answered by a second call", () => {
   });
 
   test("words after the code do not matter, nor where the server runs", async () => {
-    const other: IoredisLike = {
-      evalsha: async () => {
-        throw new Error("NOSCRIPT Kein solches Skript.");
-      },
-      eval: (...call) => redis.eval(...call),
-      defineCommand() {},
-    };
+    const { evalBuffer } = redis as unknown as { evalBuffer: IoredisLike["eval"] };
+    const other = likeIoredis(async () => {
+      throw new Error("NOSCRIPT Kein solches Skript.");
+    }, evalBuffer.bind(redis));
     expect(await limiterOn(other).consume("u")).toMatchObject({ allowed: true, source: "store" });
   });
 });

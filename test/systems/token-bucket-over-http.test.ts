@@ -155,12 +155,13 @@ describeFrameworks(({ serve }) => {
     if (where === "memory") return;
     test("requests are an EVALSHA each at most, whatever they meet", async () => {
       await operator.flushall();
-      const both = [tokenBucket({ capacity: 50, refill: 1, every: "1h" }), limits];
+      const both = [tokenBucket({ capacity: 50, refill: 2, every: "2h" }), limits];
       const { ask, port } = await serve({
         limits: { ...STORE_ALONE, name: "api", limits: both, store: await open() },
       });
-      // The first one may have to bring the script along.
+      // The first ones may have to bring their script along: one that is alone, and some that wait together.
       await ask();
+      await storm(port, 100);
       await operator.config("RESETSTAT");
       await storm(port, 100);
       const { evalsha, ...others } = await scriptCalls();

@@ -23,7 +23,7 @@ describe("outcomes", () => {
     expect(held).toEqual([]);
     await pass(1);
     const report = take();
-    expect(report).toMatchObject({ step: "contact", words: [-1, "3 1 2", 0, 0, 0] });
+    expect(report).toMatchObject({ step: "contact", words: ["-1", "3 1 2", "0", "0", "0"] });
     await report.carryOut();
     const snapshot = breaker.snapshot();
     await letRun();
@@ -111,13 +111,13 @@ describe("outcomes", () => {
     const permit = breaker.admit();
     await letRun();
     const asking = take();
-    expect(asking.words).toEqual([-1, "1 1 0", 0, 0, 1]);
+    expect(asking.words).toEqual(["-1", "1 1 0", "0", "0", "1"]);
     await asking.carryOut();
     await (await permit).record("success");
     const snapshot = breaker.snapshot();
     await letRun();
     const looking = take();
-    expect(looking.words).toEqual([0, "1 0 0", 0, 0, 0]);
+    expect(looking.words).toEqual(["0", "1 0 0", "0", "0", "0"]);
     await looking.carryOut();
     expect(await snapshot).toMatchObject({ calls: 2, failures: 1 });
     await pass(349);

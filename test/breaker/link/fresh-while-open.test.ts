@@ -33,7 +33,7 @@ describe("while open", () => {
     for (let i = 0; i < 100; i += 1) expect((await breaker.admit()).allowed).toBe(false);
     await letRun();
     const look = take();
-    expect(look.words).toEqual([-1, "", 0, 0, 0]);
+    expect(look.words).toEqual(["-1", "", "0", "0", "0"]);
     // However long that takes.
     await pass(5_000);
     expect((await breaker.admit()).allowed).toBe(false);
@@ -75,7 +75,7 @@ describe("while open", () => {
     await pass(1);
     const asking = Promise.all(Array.from({ length: 5 }, () => breaker.admit()));
     await letRun();
-    expect(held.map(({ words }) => words)).toEqual(new Array(5).fill([-1, "", 0, 0, 1]));
+    expect(held.map(({ words }) => words)).toEqual(new Array(5).fill(["-1", "", "0", "0", "1"]));
     for (const call of held.splice(0)) await call.carryOut();
     expect((await asking).map(({ allowed }) => allowed)).toEqual([true, true, false, false, false]);
   });

@@ -10,7 +10,7 @@ export interface HeldCall {
   readonly step: string;
   readonly key: string;
   /** What it says, in the words of contact.lua: the period, the outcomes, a lease and its outcome, whether a call is asked for. */
-  readonly words: readonly (string | number)[];
+  readonly words: readonly string[];
   /** Does what was asked; nobody hears of it before `deliver`. */
   execute(): Promise<void>;
   deliver(): Promise<void>;
@@ -96,7 +96,7 @@ function holdCall<Call>(
   return {
     step: step.name,
     key: step.keys(call)[0] as string,
-    words: step.parameters(call).slice(1),
+    words: step.prepare([call], "").args.slice(4),
     execute,
     deliver,
     async carryOut() {

@@ -32,7 +32,7 @@ test("a place for a trial call that was granted too late is given back at once",
   await ask.deliver();
   // Whether or not the store is known by now to answer again.
   const giveBack = take();
-  expect(giveBack.words.slice(3)).toEqual([-1, 0]);
+  expect(giveBack.words.slice(3)).toEqual(["-1", "0"]);
   await giveBack.carryOut();
   // The peer remembers for a second that no place was free.
   await pass(1_000);
@@ -56,7 +56,7 @@ test("and also where only this answer was late", async () => {
   await pass(15);
   expect(await asking).toMatchObject({ degraded: true });
   await ask.carryOut();
-  expect(held.map(({ words }) => words.slice(3))).toEqual([[-1, 0]]);
+  expect(held.map(({ words }) => words.slice(3))).toEqual([["-1", "0"]]);
   await held.shift()?.carryOut();
   expect((await peer.admit()).allowed).toBe(true);
 });

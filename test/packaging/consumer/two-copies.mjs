@@ -140,7 +140,8 @@ for (const makers of [
   [esm, cjs],
   [cjs, esm],
 ]) {
-  const away = { evalsha: reject, eval: reject, defineCommand() {} };
+  const commands = { evalsha: reject, eval: reject, evalshaBuffer: reject, evalBuffer: reject };
+  const away = { ...commands, defineCommand() {} };
   const limiters = makers.map((maker, i) => {
     const { redisStore } = maker === esm ? esmRedis : cjsRedis;
     return maker.createLimiter({

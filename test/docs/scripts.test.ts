@@ -1,0 +1,223 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Policy, Store } from "@headgate/core";
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { compilePolicy } from "../../packages/core/src/algorithms/compile-policy.ts";
+import type { ScriptName } from "../../packages/core/src/scripts/compose-script.ts";
+import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
+import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";
+import { HEADER } from "../../packages/core/src/scripts/counter-shape.ts";
+import { digitsOf, NUMBER_DIGITS } from "../../packages/core/src/scripts/digits.ts";
+import type { CounterLimits } from "../../packages/core/src/store/counter.ts";
+import { counterLimits } from "../../packages/core/src/store/counter.ts";
+import { decide } from "../../packages/core/src/store/decide.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { codeIn, page, ROOT, section, tablesOf } from "./markdown.ts";
+
+const it = page("docs/scripts.md");
+
+const limit = 100;
+const window = "1m";
+
+/** The limits that the tables of the page name, on the windows of a minute that it speaks of. */
+const LIMITS: Readonly<Record<string, Policy>> = {
+  gcra: gcra({ limit, window }),
+  tokenBucket: tokenBucket({ capacity: limit, refill: 10, every: window }),
+  fixedWindow: fixedWindow({ limit, window }),
+  slidingWindow: slidingWindow({ limit, window }),
+  "slidingWindow with 10 buckets": slidingWindow({ limit, window, buckets: 10 }),
+  slidingLog: slidingLog({ limit, window }),
+  "gcra and fixedWindow": [gcra({ limit, window }), fixedWindow({ limit: 50, window })],
+  "gcra, fixedWindow and slidingWindow": [
+    gcra({ limit, window }),
+    fixedWindow({ limit: 50, window }),
+    slidingWindow({ limit: 20, window }),
+  ],
+};
+
+function countedBy(policy: Policy): CounterLimits {
+  const limits = [...compilePolicy(policy)];
+  return counterLimits(limits.sort((a, b) => (a.shape.id < b.shape.id ? -1 : 1)));
+}
+
+function shapeFor(what = ""): CounterShape {
+  const policy = LIMITS[what.replaceAll("`", "")];
+  if (policy === undefined) throw new Error(`no limits for ${what}`);
+  return countedBy(policy).shape;
+}
+
+function tableUnder(heading: string, at = 0): readonly (readonly string[])[] {
+  return tablesOf(section(it, heading))[at]?.rows ?? [];
+}
+
+function luaUnder(heading: string): string[] {
+  const blocks = section(it, heading).matchAll(/^```lua\n([\s\S]*?)^```$/gm);
+  return [...blocks].map((match) => match[1] as string);
+}
+
+/** The files of the parts, without their comments, by the folder of each. */
+function partsIn(folder: string): string[] {
+  const dir = join(ROOT, "packages/core/src", folder);
+  return readdirSync(dir)
+    .filter((file) => file.endsWith(".lua"))
+    .map((file) => readFileSync(join(dir, file), "utf8"));
+}
+
+const without = (text: string, pattern: RegExp) => text.replace(pattern, "");
+
+test("the script that is printed is the one that is made", () => {
+  const { source } = composeScript("decide-lone", [shapeFor("gcra")]);
+  const printed = without(luaUnder("The script").join(""), /^ +/gm);
+  expect(printed.trimEnd()).toBe(source);
+});
+
+test("the file in which it begins is the one that is shown", () => {
+  const file = readFileSync(join(ROOT, "packages/core/src/scripts/decide-lone.lua"), "utf8");
+  expect(luaUnder("The parts").join("")).toBe(without(file, /^--\[\[[\s\S]*?\]\]\n/));
+});
+
+test("the tables have all directives, and all sections", () => {
+  const used = (pattern: RegExp, parts: readonly string[]) =>
+    [
+      ...new Set(parts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name))),
+    ].sort();
+  const parts = partsIn("scripts");
+  const algorithms = partsIn("algorithms");
+  const directives = tableUnder("The parts").map(([name = ""]) => /@(\w+)/.exec(name)?.[1]);
+  expect(directives.sort()).toEqual(used(/^ *--- @(\w+)/gm, parts));
+  const sections = tableUnder("The parts", 1).flatMap(([name = ""]) => codeIn(name));
+  expect(sections.sort()).toEqual(used(/^--- @section (\w+)/gm, algorithms));
+});
+
+test("the argument is laid out as the table has it", () => {
+  const { limits, shape, numbers } = countedBy(gcra({ limit, window }));
+  const argumentFor = (cost: number) => {
+    const counter = { key: "", limits, shape, numbers };
+    const [digits = ""] = decide.prepare([{ cost, mode: "charge", counters: [counter] }], "").args;
+    return Buffer.from(digits);
+  };
+  const [capacity, generation, cost] = tableUnder("The argument");
+  const to = lastOf(capacity?.[0]);
+  expect(codeIn(capacity?.[2] ?? "")).toEqual([hex(argumentFor(1).subarray(0, to))]);
+  expect(argumentFor(1)).toHaveLength(lastOf(generation?.[0]));
+  expect(argumentFor(2)).toHaveLength(lastOf(cost?.[0]));
+  expect(section(it, "The argument")).toContain(
+    `\`${hex(Buffer.from(digitsOf(1_000, NUMBER_DIGITS)))}\``,
+  );
+});
+
+test("a value is laid out as the table has it", () => {
+  const { limits, width } = shapeFor("gcra");
+  let at = 0;
+  const laidOut = [...HEADER, ...(limits[0]?.state ?? [])].map(([name, bytes]) => {
+    at += bytes;
+    return [`${at - bytes + 1} to ${at}`, `\`${name}\``];
+  });
+  expect(tableUnder("The value").map(([bytes, name]) => [bytes, name])).toEqual(laidOut);
+  expect(section(it, "The value")).toContain(`it is ${width} bytes`);
+});
+
+test("values are as long as the table says", () => {
+  const rows = tableUnder("The value", 1).flatMap(([what = "", bytes]) => {
+    const [limits = ""] = what.split(", and ");
+    const names = what.startsWith("`gcra`, `tokenBucket`") ? codeIn(what) : [limits];
+    return names.map((name) => [name, Number(bytes)]);
+  });
+  expect(rows.length).toBeGreaterThan(6);
+  expect(rows).toEqual(rows.map(([name]) => [name, shapeFor(String(name)).width]));
+});
+
+test("scripts are as long as the table says", () => {
+  const [table] = tablesOf(section(it, "What a server keeps"));
+  const scripts = table?.head.flatMap(codeIn) as ScriptName[];
+  expect(scripts).toHaveLength(4);
+  const made = table?.rows.map(([what = ""]) => {
+    const sources = scripts.map((script) => composeScript(script, [shapeFor(what)]).source);
+    return [what, ...sources.map((source) => Buffer.byteLength(source).toLocaleString("en"))];
+  });
+  expect(table?.rows).toEqual(made);
+});
+
+describe("on a server", () => {
+  let server: RedisProcess;
+  let redis: Redis;
+  let store: Store;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    redis = new Redis(server.socket);
+    store = redisStore(redis);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  async function numberIn(part: string, name: string): Promise<number> {
+    const [, number] =
+      new RegExp(`${name}[:=](?:calls=|count=)?(\\d+)`).exec(await redis.info(part)) ?? [];
+    return Number(number ?? 0);
+  }
+
+  function limiterOf(name: string, most: number) {
+    const limits = gcra({ limit: most, window });
+    return createLimiter({ name, limits, store, storeTimeout: "10s" });
+  }
+
+  test("300 routes of one shape leave as many scripts as the page says", async () => {
+    const routes = Array.from({ length: 300 }, (_, i) => limiterOf(`GET /${i}`, i + 1));
+    await Promise.all(routes.map((route) => route.consume("ada")));
+    for (const route of routes) await route.consume("grace");
+    expect(await numberIn("memory", "number_of_cached_scripts")).toBe(2);
+    expect(section(it, "What a server keeps")).toContain("leave two scripts in the server");
+  });
+
+  test("a script that the server has forgotten is sent once more", async () => {
+    const limiter = limiterOf("forgotten", 5);
+    await limiter.consume("ada");
+    await redis.script("FLUSH");
+    await redis.config("RESETSTAT");
+    const decision = await limiter.consume("ada");
+    expect(decision).toMatchObject({ allowed: true, remaining: 3, degraded: false });
+    expect(await numberIn("commandstats", "cmdstat_eval")).toBe(1);
+    expect(await numberIn("errorstats", "errorstat_NOSCRIPT")).toBe(1);
+  });
+
+  test("a script takes as much memory as the page says", async ({ skip }) => {
+    skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
+    const [, said = ""] = /takes ([\d,]+) bytes of memory/.exec(it.text) ?? [];
+    const inScripts = async () =>
+      (await numberIn("memory", "used_memory_vm_eval")) +
+      (await numberIn("memory", "used_memory_scripts_eval"));
+    const before = await inScripts();
+    const COUNT = 200;
+    for (let i = 0; i < COUNT; i += 1) {
+      const { shape } = countedBy(gcra({ limit, window: 60_001 + i }));
+      await redis.script("LOAD", composeScript("decide-lone", [shape]).source);
+    }
+    const bytes = ((await inScripts()) - before) / COUNT;
+    expect(bytes / Number(said.replaceAll(",", ""))).toBeGreaterThan(0.85);
+    expect(bytes / Number(said.replaceAll(",", ""))).toBeLessThan(1.15);
+  });
+});
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+}
+
+/** The last of the bytes of a row. */
+function lastOf(bytes = ""): number {
+  return Number(bytes.split(" to ")[1]);
+}
