@@ -9,13 +9,20 @@ const SECOND = 1_000_000;
 /** A multiple of every window below. */
 const EPOCH = 1_800_000_000 * SECOND;
 
-/** A window on a clock of its own that starts at `now` microseconds. */
-function open(options: Omit<SlidingWindowLimit, "algorithm">, now = EPOCH) {
+type State = Parameters<ReturnType<typeof compileSlidingWindow>["algorithm"]["report"]>[0];
+
+/** A window on a clock of its own that starts at `now` microseconds; with the state of another one, that window by other numbers. */
+function open(
+  options: Omit<SlidingWindowLimit, "algorithm">,
+  now = EPOCH,
+  earlier?: { readonly state: State },
+) {
   const { algorithm, quota } = compileSlidingWindow(slidingWindow(options));
-  const state = algorithm.fresh(quota);
+  const state = earlier?.state ?? algorithm.fresh(quota);
   let clock = now;
   algorithm.advance(state, quota, 0, clock);
   return {
+    state,
     pass(elapsed: number) {
       clock += elapsed;
       algorithm.advance(state, quota, elapsed, clock);
@@ -137,6 +144,36 @@ describe("slidingWindow of sub-windows", () => {
     expect(window.refund(4, 15 * SECOND)).toBe(false);
     expect(window.refund(4, 90 * SECOND)).toBe(false);
     expect(window.report().remaining).toBe(4);
+  });
+});
+
+describe.each([1, 6])("slidingWindow with a limit below what is used, buckets: %i", (buckets) => {
+  const large = open({ limit: 500, window: "1m", buckets });
+  large.ask(500);
+  const last = buckets === 1 ? 120 : 70;
+
+  test("says what is used above it, and no time that is negative", () => {
+    const { remaining, reset, growth } = open(
+      { limit: 10, window: "1m", buckets },
+      EPOCH,
+      large,
+    ).report();
+    expect(remaining).toBe(-490);
+    expect(reset).toBe(last * SECOND);
+    // Of two windows a fiftieth has to be left of the second one, less a unit that may be spent.
+    expect(growth).toBe(buckets === 1 ? 118.92 * SECOND : last * SECOND);
+  });
+
+  test("admits when less is used than it, and not a microsecond before", () => {
+    const small = open({ limit: 10, window: "1m", buckets }, EPOCH, large);
+    const { growth } = small.report();
+    expect(small.ask()).toBe(growth);
+    small.pass(growth - 1);
+    expect(small.report()).toMatchObject({ growth: 1 });
+    expect(small.report().remaining).toBeLessThanOrEqual(0);
+    small.pass(1);
+    expect(small.report().remaining).toBeGreaterThan(0);
+    expect(small.ask()).toBe(0);
   });
 });
 

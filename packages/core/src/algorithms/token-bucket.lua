@@ -2,7 +2,8 @@
 Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.ts. GCRA is the same arithmetic.
 
 State  whole, part: the debt is whole + part / PERIOD units. It is above capacity where that was larger when it was spent.
-       fastest: the largest refill at which it has drained, or will drain, since it began.
+       fastest: the largest refill by which time has passed in this generation of the counter. It outlasts the debt: what was
+       charged before may still be given back, and must not be taken for a part of what was charged since.
 Quota  capacity: the most units at once. refill: units that drain every PERIOD microseconds, continuously; refill <= PERIOD.
 Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
 ]]
@@ -11,6 +12,9 @@ Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus deb
 part < PERIOD
 
 --- @section advance
+if fastest < refill then
+  fastest = refill
+end
 local product = elapsed * refill
 if product <= SAFE then
   local rest = product % PERIOD
@@ -26,7 +30,7 @@ if part < 0 then
   whole, part = whole - 1, part + PERIOD
 end
 if whole < 0 then
-  whole, part, fastest = 0, 0, 0
+  whole, part = 0, 0
 end
 
 --- @section allows
@@ -34,9 +38,6 @@ end
 
 --- @section charge
 whole = whole + cost
-if fastest < refill then
-  fastest = refill
-end
 
 --- @section lasts
 local reset = (whole * PERIOD + part) / refill
@@ -47,9 +48,6 @@ end
 --- @section refund
 -- What is left of a charge is at least its cost less all that can have drained since: to give back that much can never leave more
 -- room than if it had not been asked.
-if fastest < refill then
-  fastest = refill
-end
 local span, factor, units, rest = since, fastest, given, 0
 if span * factor < (given + 1) * PERIOD then
   --- @include "long-division"

@@ -5,10 +5,12 @@ import { compileTokenBucket, tokenBucket } from "./token-bucket.ts";
 
 const SECOND = 1_000_000;
 
-/** A bucket on a clock of its own. */
-function open(options: Omit<TokenBucketLimit, "algorithm">) {
+type Debt = Parameters<ReturnType<typeof compileTokenBucket>["algorithm"]["report"]>[0];
+
+/** A bucket on a clock of its own; with the debt of another one, that bucket by other numbers. */
+function open(options: Omit<TokenBucketLimit, "algorithm">, earlier?: { readonly debt: Debt }) {
   const { algorithm, quota } = compileTokenBucket({ algorithm: "tokenBucket", ...options });
-  const debt = algorithm.fresh(quota);
+  const debt = earlier?.debt ?? algorithm.fresh(quota);
   return {
     debt,
     pass: (elapsed: number) => algorithm.advance(debt, quota, elapsed, elapsed),
@@ -100,6 +102,44 @@ describe("tokenBucket", () => {
     expect(bucket.report().remaining).toBe(5);
     expect(bucket.refund(5, 5 * SECOND)).toBe(false);
     expect(bucket.report()).toEqual({ remaining: 5, reset: 0, growth: 0 });
+  });
+
+  test("a debt goes on by other numbers, and is forgiven by none", () => {
+    const large = open({ capacity: 500, refill: 10, every: "1s" });
+    large.ask(500);
+    const small = open({ capacity: 10, refill: 1, every: "1s" }, large);
+    expect(small.report()).toEqual({
+      remaining: -490,
+      reset: 500 * SECOND,
+      growth: 491 * SECOND,
+    });
+    expect(small.ask()).toBe(491 * SECOND);
+    small.pass(491 * SECOND - 1);
+    expect(small.ask()).toBe(1);
+    small.pass(1);
+    expect(small.ask()).toBe(0);
+  });
+
+  test("what drained at another refill is not given back", () => {
+    const slow = open({ capacity: 10, refill: 1, every: "1s" });
+    slow.ask(10);
+    const fast = open({ capacity: 10, refill: 5, every: "1s" }, slow);
+    // Only looked at by the faster numbers, which has drained five.
+    fast.pass(SECOND);
+    expect(slow.refund(10, SECOND)).toBe(true);
+    expect(slow.report().remaining).toBe(10);
+  });
+
+  test("what was charged before a debt had drained is not given back of what was charged since", () => {
+    const slow = open({ capacity: 10, refill: 1, every: "1s" });
+    slow.ask(10);
+    const fast = open({ capacity: 10, refill: 100, every: "1s" }, slow);
+    fast.pass(SECOND / 10);
+    fast.ask(1);
+    slow.pass(2 * SECOND);
+    slow.ask(5);
+    expect(slow.refund(10, 2.1 * SECOND)).toBe(false);
+    expect(slow.report().remaining).toBe(5);
   });
 
   test("a denial takes nothing", () => {

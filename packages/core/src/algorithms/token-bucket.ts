@@ -9,7 +9,8 @@ import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
  * arithmetic in other words, and uses it.
  *
  * State  whole, part: the debt is whole + part / every units. It is above capacity where that was larger when it was spent.
- *        fastest: the largest refill at which it has drained, or will drain, since it began.
+ *        fastest: the largest refill by which time has passed in this generation of the counter. It outlasts the debt: what was
+ *        charged before may still be given back, and must not be taken for a part of what was charged since.
  * Quota  capacity: the most units at once. refill units drain every `every` microseconds, continuously; refill <= every.
  * Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
  */
@@ -33,9 +34,8 @@ const bucket: Algorithm<Debt, BucketQuota> = {
   copy: ({ whole, part, fastest }) => ({ whole, part, fastest }),
 
   advance(state, quota, elapsed) {
-    if (elapsed === 0) return;
-    if (state.whole > 0 || state.part > 0) drain(state, quota, elapsed);
-    else state.fastest = 0;
+    if (state.fastest < quota.refill) state.fastest = quota.refill;
+    if (elapsed > 0 && (state.whole > 0 || state.part > 0)) drain(state, quota, elapsed);
   },
 
   wait(state, quota, cost) {
@@ -45,15 +45,13 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     return drainTime(quota, excess, state.part);
   },
 
-  spend(state, { refill }, cost) {
+  spend(state, _, cost) {
     state.whole += cost;
-    if (state.fastest < refill) state.fastest = refill;
   },
 
   // What is left of a charge is at least its cost less all that can have drained since: to give back that much can never leave
   // more room than if it had not been asked.
-  refund(state, { refill, every }, cost, age) {
-    if (state.fastest < refill) state.fastest = refill;
+  refund(state, { every }, cost, age) {
     const drained = mulDiv(age, state.fastest, every);
     if (drained >= cost) return false;
     state.whole += drained - cost;
@@ -108,7 +106,6 @@ function drain(debt: Debt, quota: BucketQuota, elapsed: number): void {
   if (whole < 0) {
     whole = 0;
     part = 0;
-    debt.fastest = 0;
   }
   debt.whole = whole;
   debt.part = part;
