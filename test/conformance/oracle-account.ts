@@ -5,13 +5,17 @@
 export interface Account {
   /** Microseconds until `cost`, which is at most the capacity, fits; 0 when it fits now. */
   untilFits(cost: bigint, now: bigint): bigint;
-  /** Whole units left. */
+  /** Whole units left; below 0 where more is used than the capacity, which was larger once. */
   remaining(now: bigint): bigint;
   /** Microseconds until `remaining` grows; 0 when unused. */
   untilGrowth(now: bigint): bigint;
   /** Microseconds until everything that was charged has stopped to count. */
   untilUnused(now: bigint): bigint;
   charge(cost: bigint, now: bigint): void;
+  /** Takes back what is left of a charge; false when nothing is. */
+  refund(cost: bigint, charged: bigint, now: bigint): boolean;
+  /** Lets time pass by the present numbers, whichever will be asked next. */
+  pass(now: bigint): void;
   copy(): Account;
 }
 
@@ -22,6 +26,18 @@ export interface Definition {
   /** Microseconds in which the capacity comes back in full, rounded up. */
   readonly window: bigint;
   open(): Account;
+  /** A copy of an account of this shape that goes on by these numbers. */
+  adopt(account: Account): Account;
+}
+
+/** The greatest whole number not above `numerator / denominator`, which is positive. */
+export function floorDivide(numerator: bigint, denominator: bigint): bigint {
+  return numerator < 0n ? -((denominator - 1n - numerator) / denominator) : numerator / denominator;
+}
+
+/** The units that are left of those that are granted, as far as growth goes: who is overdrawn has none. */
+export function atLeastNone(units: bigint): bigint {
+  return units > 0n ? units : 0n;
 }
 
 /** The least whole number not below `numerator / denominator`; both positive, or the numerator zero or less. */

@@ -13,6 +13,7 @@ export function defineFixedWindow(windows: Windows): Definition {
     capacity: windows.limit,
     window: windows.window,
     open: () => new FixedWindowAccount(windows),
+    adopt: (account) => (account as FixedWindowAccount).copyBy(windows),
   };
 }
 
@@ -50,8 +51,20 @@ class FixedWindowAccount implements Account {
     this.#used += cost;
   }
 
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    if (this.#usedAt(now) === 0n || charged < this.#end - this.#windows.window) return false;
+    this.#used = this.#used > cost ? this.#used - cost : 0n;
+    return true;
+  }
+
+  pass(): void {}
+
   copy(): Account {
-    const copy = new FixedWindowAccount(this.#windows);
+    return this.copyBy(this.#windows);
+  }
+
+  copyBy(windows: Windows): FixedWindowAccount {
+    const copy = new FixedWindowAccount(windows);
     copy.#used = this.#used;
     copy.#end = this.#end;
     return copy;

@@ -1,5 +1,5 @@
 import type { Account, Definition } from "./oracle-account.ts";
-import { ceilDivide } from "./oracle-account.ts";
+import { atLeastNone, ceilDivide, floorDivide } from "./oracle-account.ts";
 
 interface Rates {
   readonly capacity: bigint;
@@ -10,7 +10,8 @@ interface Rates {
 
 /**
  * `gcra` and `tokenBucket`: a debt that drains at refill/every units a microsecond and may reach the capacity.
- * Kept as the numerator over `every`, so that a microsecond drains exactly `refill`.
+ * Kept as the numerator over `every`, so that a microsecond drains exactly `refill`. A refund takes it that everything drained
+ * at the fastest refill there was.
  */
 export function defineLevel(rates: Rates): Definition {
   const { capacity, refill, every } = rates;
@@ -18,6 +19,7 @@ export function defineLevel(rates: Rates): Definition {
     capacity,
     window: ceilDivide(capacity * every, refill),
     open: () => new LevelAccount(rates),
+    adopt: (account) => (account as LevelAccount).copyBy(rates),
   };
 }
 
@@ -25,6 +27,7 @@ class LevelAccount implements Account {
   readonly #rates: Rates;
   #debt = 0n;
   #at = 0n;
+  #fastest = 0n;
 
   constructor(rates: Rates) {
     this.#rates = rates;
@@ -37,13 +40,13 @@ class LevelAccount implements Account {
 
   remaining(now: bigint): bigint {
     const { capacity, every } = this.#rates;
-    return (capacity * every - this.#debtAt(now)) / every;
+    return floorDivide(capacity * every - this.#debtAt(now), every);
   }
 
   untilGrowth(now: bigint): bigint {
     if (this.#debtAt(now) === 0n) return 0n;
     const { capacity, every } = this.#rates;
-    return this.#untilDebt((capacity - this.remaining(now) - 1n) * every, now);
+    return this.#untilDebt((capacity - atLeastNone(this.remaining(now)) - 1n) * every, now);
   }
 
   untilUnused(now: bigint): bigint {
@@ -51,14 +54,35 @@ class LevelAccount implements Account {
   }
 
   charge(cost: bigint, now: bigint): void {
-    this.#debt = this.#debtAt(now) + cost * this.#rates.every;
+    this.pass(now);
+    this.#debt += cost * this.#rates.every;
+  }
+
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    this.pass(now);
+    const given = cost * this.#rates.every - (now - charged) * this.#fastest;
+    if (given <= 0n) return false;
+    if (given > this.#debt) throw new RangeError("more is given back than there is");
+    this.#debt -= given;
+    return true;
+  }
+
+  pass(now: bigint): void {
+    const { refill } = this.#rates;
+    this.#debt = this.#debtAt(now);
     this.#at = now;
+    if (this.#fastest < refill) this.#fastest = refill;
   }
 
   copy(): Account {
-    const copy = new LevelAccount(this.#rates);
+    return this.copyBy(this.#rates);
+  }
+
+  copyBy(rates: Rates): LevelAccount {
+    const copy = new LevelAccount(rates);
     copy.#debt = this.#debt;
     copy.#at = this.#at;
+    copy.#fastest = this.#fastest;
     return copy;
   }
 

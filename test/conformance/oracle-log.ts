@@ -6,6 +6,7 @@ export function defineLog(limit: bigint, window: bigint): Definition {
     capacity: limit,
     window,
     open: () => new LogAccount(limit, window),
+    adopt: (account) => (account as LogAccount).copyBy(limit),
   };
 }
 
@@ -45,8 +46,11 @@ class LogAccount implements Account {
 
   untilGrowth(now: bigint): bigint {
     this.#expire(now);
-    const oldest = this.#entries[this.#left];
-    return oldest === undefined ? 0n : oldest.time + this.#window - now;
+    const used = this.#total - this.#totalLeft;
+    if (used === 0n) return 0n;
+    // The first entry after whose departure less than the limit is used, and less than now.
+    const most = least(used, this.#limit);
+    return this.#firstWithTotal(this.#total - most + 1n).time + this.#window - now;
   }
 
   untilUnused(now: bigint): bigint {
@@ -63,8 +67,38 @@ class LogAccount implements Account {
     this.#entries.push({ time: now, total: this.#total });
   }
 
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    this.#expire(now);
+    const before = (i: number) => this.#entries[i - 1]?.total ?? 0n;
+    const { length } = this.#entries;
+    let end = length;
+    while (end > this.#left && (this.#entries[end - 1] as Entry).time > charged) end -= 1;
+    let start = end;
+    while (start > this.#left && (this.#entries[start - 1] as Entry).time === charged) start -= 1;
+    const base = start > this.#left ? before(start) : this.#totalLeft;
+    const left = before(end) - cost;
+    if (start === end || left < base) return false;
+    // Units of one time are alike, so the newest of them go.
+    const same = this.#entries
+      .slice(start, end)
+      .filter((_, i) => (i > 0 ? before(start + i) : base) < left)
+      .map(({ time, total }) => ({ time, total: least(total, left) }));
+    const newer = this.#entries
+      .slice(end)
+      .map(({ time, total }) => ({ time, total: total - cost }));
+    this.#entries = [...this.#entries.slice(0, start), ...same, ...newer];
+    this.#total -= cost;
+    return true;
+  }
+
+  pass(): void {}
+
   copy(): Account {
-    const copy = new LogAccount(this.#limit, this.#window);
+    return this.copyBy(this.#limit);
+  }
+
+  copyBy(limit: bigint): LogAccount {
+    const copy = new LogAccount(limit, this.#window);
     copy.#entries = this.#entries.slice(this.#left);
     copy.#total = this.#total;
     copy.#totalLeft = this.#totalLeft;
@@ -94,4 +128,9 @@ class LogAccount implements Account {
     }
     return this.#entries[low] as Entry;
   }
+}
+
+function least(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
 }

@@ -1,5 +1,5 @@
 import type { Account, Definition } from "./oracle-account.ts";
-import { ceilDivide } from "./oracle-account.ts";
+import { atLeastNone, ceilDivide } from "./oracle-account.ts";
 
 interface SubWindows {
   readonly limit: bigint;
@@ -20,6 +20,7 @@ export function defineSubWindows(limit: bigint, window: bigint, buckets: bigint)
     capacity: limit,
     window,
     open: () => new SubWindowsAccount(subWindows, []),
+    adopt: (account) => (account as SubWindowsAccount).copyBy(subWindows),
   };
 }
 
@@ -49,8 +50,8 @@ class SubWindowsAccount implements Account {
   }
 
   untilGrowth(now: bigint): bigint {
-    const oldest = this.#counting(now)[0];
-    return oldest === undefined ? 0n : this.#leaves(oldest) - now;
+    if (this.#counting(now).length === 0) return 0n;
+    return this.untilFits(atLeastNone(this.remaining(now)) + 1n, now);
   }
 
   untilUnused(now: bigint): bigint {
@@ -68,8 +69,24 @@ class SubWindowsAccount implements Account {
         : [...counting, { index, count: cost }];
   }
 
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    const index = charged / this.#subWindows.size;
+    const counting = this.#counting(now);
+    if (!counting.some((each) => each.index === index)) return false;
+    this.#charged = counting
+      .map((each) => (each.index === index ? { index, count: each.count - cost } : each))
+      .filter(({ count }) => count > 0n);
+    return true;
+  }
+
+  pass(): void {}
+
   copy(): Account {
-    return new SubWindowsAccount(this.#subWindows, this.#charged);
+    return this.copyBy(this.#subWindows);
+  }
+
+  copyBy(subWindows: SubWindows): SubWindowsAccount {
+    return new SubWindowsAccount(subWindows, this.#charged);
   }
 
   #counting(now: bigint): readonly Charged[] {

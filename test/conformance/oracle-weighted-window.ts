@@ -1,5 +1,5 @@
 import type { Account, Definition } from "./oracle-account.ts";
-import { ceilDivide } from "./oracle-account.ts";
+import { atLeastNone, ceilDivide, floorDivide } from "./oracle-account.ts";
 
 /**
  * `slidingWindow` with one bucket: the current window's count and the previous one's, weighted by the share of it
@@ -10,6 +10,7 @@ export function defineWeightedWindow(limit: bigint, window: bigint): Definition 
     capacity: limit,
     window,
     open: () => new WeightedWindowAccount(limit, window),
+    adopt: (account) => (account as WeightedWindowAccount).copyBy(limit),
   };
 }
 
@@ -31,12 +32,12 @@ class WeightedWindowAccount implements Account {
   }
 
   remaining(now: bigint): bigint {
-    return (this.#limit * this.#window - this.#estimate(now)) / this.#window;
+    return floorDivide(this.#limit * this.#window - this.#estimate(now), this.#window);
   }
 
   untilGrowth(now: bigint): bigint {
     if (this.#estimate(now) === 0n) return 0n;
-    return this.#untilEstimate(this.#limit - this.remaining(now) - 1n, now);
+    return this.#untilEstimate(this.#limit - atLeastNone(this.remaining(now)) - 1n, now);
   }
 
   untilUnused(now: bigint): bigint {
@@ -52,8 +53,26 @@ class WeightedWindowAccount implements Account {
     this.#before = previous;
   }
 
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    const { current, previous } = this.#at(now);
+    const passed = now / this.#window - charged / this.#window;
+    const count = passed === 0n ? current : passed === 1n ? previous : 0n;
+    if (count === 0n) return false;
+    const left = atLeastNone(count - cost);
+    this.#index = now / this.#window;
+    this.#count = passed === 0n ? left : current;
+    this.#before = passed === 0n ? previous : left;
+    return true;
+  }
+
+  pass(): void {}
+
   copy(): Account {
-    const copy = new WeightedWindowAccount(this.#limit, this.#window);
+    return this.copyBy(this.#limit);
+  }
+
+  copyBy(limit: bigint): WeightedWindowAccount {
+    const copy = new WeightedWindowAccount(limit, this.#window);
     copy.#index = this.#index;
     copy.#count = this.#count;
     copy.#before = this.#before;

@@ -10,17 +10,30 @@ export type SubjectOf = Readonly<Record<string, string>>;
 
 /** A limiter by the book: exact, unbounded, slow. Times are integer microseconds and never step back. */
 export class Oracle {
-  readonly #rules: readonly Rule[];
+  readonly #keepsDrained: boolean;
+  #rules: readonly Rule[];
+  readonly #charges = new WeakMap<Decision, Charge>();
   /** The exact microseconds behind the last answer, where the state of something changes. */
   moments: bigint[] = [];
 
-  constructor(limits: readonly Limit[]) {
+  /** `keepsDrained` as a world says; it matters only to whom `change` happens. */
+  constructor(limits: readonly Limit[], keepsDrained = false) {
     this.#rules = limits.map((limit) => ruleOf(limit));
+    this.#keepsDrained = keepsDrained;
+  }
+
+  /** Goes on by other numbers: limits of the same shapes in the same order. */
+  change(limits: readonly Limit[]): void {
+    this.#rules = limits.map((limit, i) => ({
+      ...ruleOf(limit),
+      accounts: (this.#rules[i] as Rule).accounts,
+    }));
   }
 
   /** Decides, and charges unless `charge` is false or a limit denies. */
   decide(subjects: SubjectOf, cost: number, now: bigint, charge = true): Decision {
     const units = BigInt(cost);
+    if (this.#keepsDrained) this.#pass(this.#rules, subjects, now);
     const accounts = this.#rules.map((rule) => accountOf(rule, subjects));
     const waits = this.#rules.map((rule, i) => untilFits(rule, accounts[i] as Account, cost, now));
     const allowed = waits.every((wait) => wait === 0n);
@@ -28,7 +41,7 @@ export class Oracle {
       this.#rules.forEach((rule, i) => {
         if (!charge) accounts[i] = (accounts[i] as Account).copy();
         (accounts[i] as Account).charge(units, now);
-        if (charge) rule.accounts.set(subjects[rule.per] ?? "", accounts[i] as Account);
+        if (charge) keepAccount(rule, subjects, accounts[i] as Account);
       });
     }
     this.moments = [];
@@ -37,7 +50,7 @@ export class Oracle {
     );
     const binding = bindingOf(limits, allowed);
     const { limit, remaining, retryAfterMs, resetAfterMs } = binding;
-    return {
+    const decision: Decision = {
       allowed,
       limit,
       remaining,
@@ -48,6 +61,33 @@ export class Oracle {
       source: "store",
       degraded: false,
     };
+    if (allowed && charge) this.#charges.set(decision, { rules: this.#rules, subjects, at: now });
+    return decision;
+  }
+
+  /** Gives back what is left of a decision, by the numbers that it was made by; false when nothing is. */
+  refund(decision: Decision, now: bigint): boolean {
+    const { rules, subjects, at } = this.#charges.get(decision) as Charge;
+    this.#charges.delete(decision);
+    let isGiven = false;
+    for (const dimension of new Set(rules.map(({ per }) => per))) {
+      // The limits of a dimension are written together.
+      const written = rules.filter(({ per }) => per === dimension);
+      const accounts = written.map((rule) => accountOf(rule, subjects).copy());
+      const given = accounts.map((account) => {
+        account.pass(now);
+        return account.refund(BigInt(decision.cost), at, now);
+      });
+      if (given.includes(true)) {
+        written.forEach((rule, i) => {
+          keepAccount(rule, subjects, accounts[i] as Account);
+        });
+        isGiven = true;
+      } else if (this.#keepsDrained) {
+        this.#pass(written, subjects, now);
+      }
+    }
+    return isGiven;
   }
 
   /** Microseconds until a cost is admitted; undefined when it never is. */
@@ -66,10 +106,20 @@ export class Oracle {
     for (const { per, accounts } of this.#rules) accounts.delete(subjects[per] ?? "");
   }
 
+  #pass(rules: readonly Rule[], subjects: SubjectOf, now: bigint): void {
+    for (const rule of rules) {
+      if (!rule.accounts.has(subjects[rule.per] ?? "")) continue;
+      const account = accountOf(rule, subjects);
+      account.pass(now);
+      keepAccount(rule, subjects, account);
+    }
+  }
+
   #stateOf(rule: Rule, account: Account, wait: bigint | undefined, now: bigint): LimitState {
     const { name, per, limit, windowMs } = rule;
     const reset = account.untilUnused(now);
     const growth = account.untilGrowth(now);
+    const left = Number(account.remaining(now));
     this.moments.push(reset, growth);
     if (wait !== undefined) this.moments.push(wait);
     return {
@@ -78,8 +128,8 @@ export class Oracle {
       limit,
       windowMs,
       allowed: wait === 0n,
-      remaining: Number(account.remaining(now)),
-      overdrawn: 0,
+      remaining: Math.max(0, left),
+      overdrawn: Math.max(0, 0 - left),
       retryAfterMs: wait === undefined ? Number.POSITIVE_INFINITY : inMilliseconds(wait),
       resetAfterMs: inMilliseconds(reset),
       growsAfterMs: inMilliseconds(growth),
@@ -93,7 +143,21 @@ interface Rule {
   readonly per: string;
   readonly limit: number;
   readonly windowMs: number;
-  readonly accounts: Map<string, Account>;
+  /** The accounts of all numbers that were in force, each by those by which it was written last. */
+  readonly accounts: Map<string, KeptAccount>;
+}
+
+interface KeptAccount {
+  readonly definition: Definition;
+  readonly account: Account;
+}
+
+/** What a decision charged. */
+interface Charge {
+  readonly rules: readonly Rule[];
+  readonly subjects: SubjectOf;
+  /** Microseconds. */
+  readonly at: bigint;
 }
 
 function ruleOf(limit: Limit): Rule {
@@ -109,7 +173,17 @@ function ruleOf(limit: Limit): Rule {
 }
 
 function accountOf({ definition, per, accounts }: Rule, subjects: SubjectOf): Account {
-  return accounts.get(subjects[per] ?? "") ?? definition.open();
+  const kept = accounts.get(subjects[per] ?? "");
+  if (kept === undefined) return definition.open();
+  return kept.definition === definition ? kept.account : definition.adopt(kept.account);
+}
+
+function keepAccount(
+  { definition, per, accounts }: Rule,
+  subjects: SubjectOf,
+  account: Account,
+): void {
+  accounts.set(subjects[per] ?? "", { definition, account });
 }
 
 /** Undefined when a cost never fits. */

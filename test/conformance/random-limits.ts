@@ -1,4 +1,5 @@
 import type { Limit } from "@headgate/core";
+import { definitionOf, microsecondsOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
 
 /** Every behaviour that has a definition of its own. */
@@ -60,6 +61,54 @@ export function randomLimit(
     case "slidingLog":
       return { algorithm: "slidingLog", limit, window, ...common };
   }
+}
+
+/** The same limit with other numbers of units: much more, much less, or a little beside. */
+export function withOtherNumbers(random: Random, limit: Limit): Limit {
+  const most = limit.algorithm === "slidingLog" ? MAX_LOG : MAX_LIMIT;
+  const other = (units: number, bound: number): number =>
+    Math.min(
+      bound,
+      Math.max(1, random.pick([...besides(random, units), randomUnits(random, bound)])),
+    );
+  if (limit.algorithm === "tokenBucket") {
+    return {
+      ...limit,
+      capacity: other(limit.capacity, most),
+      refill: other(limit.refill, mostIn(limit.every, most)),
+    };
+  }
+  const changed = { ...limit, limit: other(limit.limit, mostIn(limit.window, most)) };
+  if (changed.algorithm !== "gcra") return changed;
+  const { burst = changed.limit, ...withoutBurst } = changed;
+  return random.chance(0.5) ? withoutBurst : { ...withoutBurst, burst: other(burst, most) };
+}
+
+/** The limit whose every number is the largest among limits of one shape. */
+export function largestOf(limits: readonly [Limit, ...Limit[]]): Limit {
+  const [first] = limits;
+  const capacity = Math.max(...limits.map((limit) => Number(definitionOf(limit).capacity)));
+  const rate = Math.max(
+    ...limits.map((limit) => (limit.algorithm === "tokenBucket" ? limit.refill : limit.limit)),
+  );
+  switch (first.algorithm) {
+    case "tokenBucket":
+      return { ...first, capacity, refill: rate };
+    case "gcra":
+      return { ...first, limit: rate, burst: capacity };
+    default:
+      return { ...first, limit: rate };
+  }
+}
+
+function besides(random: Random, units: number): number[] {
+  const factor = random.magnitude(2, 100);
+  return [units, units - 1, units + 1, units * factor, Math.ceil(units / factor)];
+}
+
+/** The most units in a window. */
+function mostIn(window: number | string, most: number): number {
+  return Math.min(most, Number(microsecondsOf(window)));
 }
 
 /** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */

@@ -18,6 +18,7 @@ const STATE = [
   "windowMs",
   "allowed",
   "remaining",
+  "overdrawn",
   "retryAfterMs",
   "resetAfterMs",
   "growsAfterMs",

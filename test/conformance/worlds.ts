@@ -10,6 +10,11 @@ import type { Random } from "./random.ts";
 export interface World {
   /** An empty store on a clock. */
   open(clock: Clock): Store;
+  /**
+   * Whether what drained until a denial, a look or a refund in vain stays drained at the numbers of that moment: in this process,
+   * where one set of numbers is in force at a time. Redis keeps nothing of them, and who writes next says how all of it drained.
+   */
+  readonly keepsDrained: boolean;
   /** Runs about `count` histories on random numbers of their own; fewer on Redis, several at once. */
   run(count: number, history: (random: Random) => Promise<void>): Promise<void>;
 }
@@ -19,6 +24,7 @@ export function describeWorlds(database: number, declare: (world: World) => void
   describe("in memory", () => {
     declare({
       open: (clock) => memoryStore({ clock }),
+      keepsDrained: true,
       run: (count, history) => runHistories(count * SCALE, history),
     });
   });
@@ -37,6 +43,7 @@ export function describeRedisWorld(database: number, declare: (world: World) => 
     });
     declare({
       open: (clock) => redisStore(redis, { clock, prefix: `world-${++opened}` }),
+      keepsDrained: false,
       // Each history waits for its own replies only, so that the server gets its requests in batches.
       run: (count, history) => runHistories(Math.ceil(count / 4) * SCALE, history, 64),
     });
