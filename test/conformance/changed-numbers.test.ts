@@ -1,0 +1,188 @@
+import type { Decision, Limit, LimitState } from "@headgate/core";
+import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import { claim } from "./claim.ts";
+import { Deployed } from "./deployed.ts";
+import { MicroClock } from "./micro-clock.ts";
+import { KINDS, randomLimit, withOtherNumbers } from "./random-limits.ts";
+import { randomStart } from "./random-steps.ts";
+import { describeWorlds } from "./worlds.ts";
+
+const MINUTE = 60_000_000n;
+const HOUR = 60n * MINUTE;
+
+/** Where an hour by the clock begins. */
+const START = 500_000n * HOUR;
+
+const SUBJECT = "customer";
+
+/** So many units in an hour, by each algorithm. */
+const ALGORITHMS: Record<string, (limit: number) => Limit> = {
+  gcra: (limit) => gcra({ limit, window: "1h" }),
+  tokenBucket: (limit) => tokenBucket({ capacity: limit, refill: limit, every: "1h" }),
+  fixedWindow: (limit) => fixedWindow({ limit, window: "1h" }),
+  "fixedWindow by the clock": (limit) => fixedWindow({ limit, window: "1h", align: "clock" }),
+  slidingWindow: (limit) => slidingWindow({ limit, window: "1h" }),
+  "slidingWindow in buckets": (limit) => slidingWindow({ limit, window: "1h", buckets: 6 }),
+  slidingLog: (limit) => slidingLog({ limit, window: "1h" }),
+};
+
+/** When 500 used at once have stopped to count: of ten, the first is free, and all are. */
+const ENDS: Record<string, readonly [first: bigint, all: bigint]> = {
+  // 491 of ten an hour, and 500.
+  gcra: [(491n * HOUR) / 10n, 50n * HOUR],
+  tokenBucket: [(491n * HOUR) / 10n, 50n * HOUR],
+  fixedWindow: [HOUR, HOUR],
+  "fixedWindow by the clock": [HOUR, HOUR],
+  // Nine of 500 still count when 9/500 of the second hour are left.
+  slidingWindow: [2n * HOUR - (9n * HOUR) / 500n, 2n * HOUR],
+  "slidingWindow in buckets": [70n * MINUTE, 70n * MINUTE],
+  slidingLog: [HOUR, HOUR],
+};
+
+describeWorlds(18, (world) => {
+  function open(limit: Limit): { time: MicroClock; deployed: Deployed } {
+    const time = new MicroClock(START);
+    return { time, deployed: new Deployed(world.open(time.clock), [limit]) };
+  }
+
+  describe.each(Object.entries(ALGORITHMS))("%s", (name, per) => {
+    const [first, all] = ENDS[name] as readonly [bigint, bigint];
+
+    test("30 used of 30, raised to 1,000, leave 970", async () => {
+      const { deployed } = open(per(30));
+      await deployed.consume(SUBJECT, 30);
+      expect(await deployed.consume(SUBJECT)).toMatchObject({ allowed: false, remaining: 0 });
+      await deployed.deploy([per(1_000)]);
+      expect(stateOf(await deployed.peek(SUBJECT, 0))).toMatchObject({
+        limit: 1_000,
+        remaining: 970,
+        overdrawn: 0,
+      });
+      expect(await deployed.consume(SUBJECT, 971)).toMatchObject({ allowed: false });
+      expect(await deployed.consume(SUBJECT, 970)).toMatchObject({ allowed: true, remaining: 0 });
+      expect(await deployed.consume(SUBJECT)).toMatchObject({ allowed: false });
+    });
+
+    test("500 used of 500, lowered to 10, are overdrawn by 490, and not forgiven", async () => {
+      const { deployed } = open(per(500));
+      await deployed.consume(SUBJECT, 500);
+      await deployed.deploy([per(10)]);
+      const lowered = await deployed.consume(SUBJECT);
+      expect(lowered).toMatchObject({ allowed: false, limit: 10, remaining: 0 });
+      expect(stateOf(lowered)).toMatchObject({
+        remaining: 0,
+        overdrawn: 490,
+        retryAfterMs: Number(first / 1_000n),
+        growsAfterMs: Number(first / 1_000n),
+        resetAfterMs: Number(all / 1_000n),
+      });
+      expect(stateOf(await deployed.consume(SUBJECT, 11)).retryAfterMs).toBe(
+        Number.POSITIVE_INFINITY,
+      );
+      // Back again, it is all there.
+      await deployed.deploy([per(500)]);
+      expect(stateOf(await deployed.peek(SUBJECT, 0))).toMatchObject({
+        remaining: 0,
+        overdrawn: 0,
+      });
+    });
+
+    test("a lowered limit admits when it says, and not a microsecond before", async () => {
+      const { time, deployed } = open(per(500));
+      await deployed.consume(SUBJECT, 500);
+      await deployed.deploy([per(10)]);
+      const told = stateOf(await deployed.consume(SUBJECT));
+
+      // Of one unit, the wait and what has to pass until one is left are the same.
+      expect(told.growsAfterMs).toBe(told.retryAfterMs);
+      time.now = START + BigInt(told.retryAfterMs) * 1_000n - 1n;
+      expect(await deployed.consume(SUBJECT)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+      expect(await deployed.peek(SUBJECT, 0)).toMatchObject({ remaining: 0 });
+      time.advance(1n);
+      expect(await deployed.peek(SUBJECT)).toMatchObject({ allowed: true });
+      const { remaining } = await deployed.peek(SUBJECT, 0);
+      expect(remaining).toBeGreaterThan(0);
+    });
+
+    test("a lowered limit is as if unused when it says, and not a microsecond before", async () => {
+      const { time, deployed } = open(per(500));
+      await deployed.consume(SUBJECT, 500);
+      await deployed.deploy([per(10)]);
+      const told = stateOf(await deployed.consume(SUBJECT));
+      time.now = START + BigInt(told.resetAfterMs) * 1_000n - 1n;
+      expect(stateOf(await deployed.peek(SUBJECT, 0)).resetAfterMs).toBe(1);
+      time.advance(1n);
+      expect(stateOf(await deployed.peek(SUBJECT, 0))).toMatchObject({
+        remaining: 10,
+        overdrawn: 0,
+        resetAfterMs: 0,
+        growsAfterMs: 0,
+      });
+    });
+  });
+
+  test.each(["gcra", "tokenBucket"])("%s drains by the number in force", async (name) => {
+    const per = ALGORITHMS[name] as (limit: number) => Limit;
+    const { time, deployed } = open(per(500));
+    await deployed.consume(SUBJECT, 500);
+    await deployed.deploy([per(10)]);
+    for (const overdrawn of [490, 480, 470]) {
+      expect(stateOf(await deployed.consume(SUBJECT))).toMatchObject({ overdrawn, remaining: 0 });
+      time.advance(HOUR);
+    }
+  });
+
+  test("slidingLog lets go of what is overdrawn as its entries age", async () => {
+    const { time, deployed } = open(slidingLog({ limit: 500, window: "1h" }));
+    for (let minute = 0; minute < 5; minute += 1) {
+      await deployed.consume(SUBJECT, 100);
+      time.advance(MINUTE);
+    }
+    await deployed.deploy([slidingLog({ limit: 250, window: "1h" })]);
+    time.now = START + 60n * MINUTE - 1n;
+    const states: LimitState[] = [];
+    for (let minute = 0; minute < 6; minute += 1) {
+      states.push(stateOf(await deployed.peek(SUBJECT, 0)));
+      time.advance(MINUTE);
+    }
+    expect(states.map(({ overdrawn, remaining }) => [overdrawn, remaining])).toEqual([
+      [250, 0],
+      [150, 0],
+      [50, 0],
+      [0, 50],
+      [0, 150],
+      [0, 250],
+    ]);
+    expect(states.map(({ growsAfterMs }) => growsAfterMs)).toEqual([120_001, 60_001, 1, 1, 1, 0]);
+  });
+
+  test.each(KINDS.filter((kind) => kind.includes("Window")))(
+    "%s denies for at most two windows, however far it was lowered",
+    async (kind) => {
+      await world.run(60, async (random) => {
+        const limit = randomLimit(random, kind, "wide");
+        const time = new MicroClock(randomStart(random));
+        const deployed = new Deployed(world.open(time.clock), [limit]);
+        let last = await deployed.consume(SUBJECT);
+        for (let step = 0; step < 4; step += 1) {
+          const { windowMs } = stateOf(last);
+          time.advance(BigInt(random.whole(0, windowMs * 1_000)));
+          last = await deployed.consume(SUBJECT, Math.max(1, last.remaining));
+        }
+        const lowered = withOtherNumbers(random, limit);
+        await deployed.deploy([lowered]);
+        const { retryAfterMs, windowMs, limit: most } = stateOf(await deployed.consume(SUBJECT, 1));
+        const context = () => `${retryAfterMs} ms of ${JSON.stringify([limit, lowered])}`;
+        claim(retryAfterMs <= windowMs * 2, context);
+        if (!time.advance(BigInt(windowMs) * 2_000n)) return;
+        const { remaining, allowed } = await deployed.peek(SUBJECT, 0);
+        claim(allowed && remaining === most, context);
+      });
+    },
+  );
+});
+
+function stateOf({ limits }: Decision): LimitState {
+  return limits[0] as LimitState;
+}
