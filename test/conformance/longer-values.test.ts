@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import type { Limit } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { STORE_ALONE } from "../redis/store-alone.ts";
+import { MicroClock } from "./micro-clock.ts";
+
+/*
+ * A later version writes 16 bytes more behind a counter that is blocked. This one decides by what it knows, and keeps them; a
+ * value of any other length is garbage.
+ */
+
+const MORE = 16;
+const SUBJECT = "somebody";
+
+const POLICIES: Record<string, Limit | Limit[]> = {
+  gcra: gcra({ limit: 10, window: "1h" }),
+  fixedWindow: fixedWindow({ limit: 10, window: "1h" }),
+  slidingWindow: slidingWindow({ limit: 10, window: "1h" }),
+  "slidingWindow in buckets": slidingWindow({ limit: 10, window: "1h", buckets: 6 }),
+  slidingLog: slidingLog({ limit: 10, window: "1h" }),
+  "several limits": [
+    gcra({ limit: 10, window: "1h" }),
+    slidingWindow({ limit: 10, window: "1h", buckets: 6, name: "buckets" }),
+    fixedWindow({ limit: 10, window: "1d" }),
+  ],
+};
+
+let redis: Redis;
+let prefixes = 0;
+beforeAll(() => {
+  redis = new Redis(inject("redisSocket"), { db: 20 });
+});
+afterAll(async () => {
+  await redis.flushdb();
+  await redis.quit();
+});
+
+describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
+  async function open(isClockGiven = true) {
+    prefixes += 1;
+    const prefix = `longer-${prefixes}`;
+    const time = new MicroClock(1_800_000_000_000_000n);
+    const limiter = createLimiter({
+      ...STORE_ALONE,
+      name: "longer",
+      limits,
+      store: redisStore(redis, { prefix, ...(isClockGiven && { clock: time.clock }) }),
+    });
+    const first = await limiter.consume(SUBJECT, { cost: 4 });
+    const [key = ""] = (await redis.keys(`${prefix}:*`)).filter((each) => !each.includes(":log"));
+    const value = () => redis.getBuffer(key) as Promise<Buffer>;
+    const { length } = await value();
+    return { limiter, time, first, key, value, length };
+  }
+
+  test("16 bytes more are kept by whoever writes, and change nothing", async () => {
+    const { limiter, time, first, key, value, length } = await open();
+    const more = randomBytes(MORE);
+    await redis.append(key, more);
+    /** That they are there, behind a value as long as before. */
+    const expectKept = async () => {
+      const bytes = await value();
+      expect(bytes.subarray(length)).toEqual(more);
+    };
+    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 6 });
+    expect(await limiter.consume(SUBJECT, { cost: 2 })).toMatchObject({ remaining: 4 });
+    await expectKept();
+    expect(await limiter.consume(SUBJECT, { cost: 5 })).toMatchObject({ allowed: false });
+    await expectKept();
+    expect(await limiter.refund(first)).toBe(true);
+    await expectKept();
+    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 8 });
+    // Several at once, which one script decides.
+    const batch = await Promise.all([1, 1, 2].map((cost) => limiter.consume(SUBJECT, { cost })));
+    expect(batch.map(({ remaining }) => remaining)).toEqual([7, 6, 4]);
+    await expectKept();
+    // A clock that stepped back begins another generation of the counter.
+    time.now -= 60_000_000n;
+    expect(await limiter.consume(SUBJECT)).toMatchObject({ remaining: 3 });
+    await expectKept();
+    // The key is written as a whole where it has to live longer, or was about to be forgotten.
+    time.now += 59n * 60_000_000n;
+    await limiter.consume(SUBJECT);
+    await expectKept();
+    // Where all of it has drained, or ended.
+    time.now += 3n * 86_400_000_000n;
+    expect(await limiter.consume(SUBJECT)).toMatchObject({ remaining: 9 });
+    await expectKept();
+    expect(await limiter.reset(SUBJECT)).toBe(true);
+    expect(await redis.exists(key)).toBe(0);
+  });
+
+  test("16 bytes more are kept where a key is written in place", async () => {
+    const { limiter, first, key, value, length } = await open(false);
+    const more = randomBytes(MORE);
+    await redis.append(key, more);
+    // In place, or anew where there is no life left.
+    for (const hasLife of [true, true, false]) {
+      if (!hasLife) await redis.setrange(key, 11, Buffer.alloc(4));
+      expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: true });
+      const bytes = await value();
+      expect(bytes.subarray(length)).toEqual(more);
+    }
+    expect(await limiter.refund(first)).toBe(true);
+    const bytes = await value();
+    expect(bytes.subarray(length)).toEqual(more);
+    expect(await redis.pttl(key)).toBeGreaterThan(0);
+  });
+
+  test.each([-1, 1, 15, 17, 32])("a value longer by %i bytes is garbage", async (by) => {
+    const { limiter, first, key, value, length } = await open();
+    const bytes = Buffer.concat([await value(), randomBytes(40)]).subarray(0, length + by);
+    await redis.set(key, bytes);
+    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 10 });
+    expect(await limiter.refund(first)).toBe(false);
+    expect(await value()).toEqual(bytes);
+    expect(await limiter.consume(SUBJECT, { cost: 3 })).toMatchObject({ remaining: 7 });
+    expect(await value()).toHaveLength(length);
+    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 7 });
+  });
+});
