@@ -3,8 +3,20 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Limit } from "@headgate/core";
-import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
+import {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { findExcess } from "../conformance/admissions.ts";
+import { largestOf } from "../conformance/random-limits.ts";
+import { STORE_ALONE } from "./store-alone.ts";
 
 const PROCESSES = 8;
 
@@ -54,10 +66,12 @@ async function messageOf({ child, gone }: Hammer): Promise<unknown> {
   return message;
 }
 
-/** Lets every process do the same at the same time. */
-async function strike(task: Task): Promise<Answer[]> {
+/** Lets every process do a task at the same time: all the same, or each its own. */
+async function strike(task: Task | ((process: number) => Task)): Promise<Answer[]> {
   const answers = hammers.map(messageOf);
-  for (const { child } of hammers) child.send(task);
+  hammers.forEach(({ child }, i) => {
+    child.send(typeof task === "function" ? task(i) : task);
+  });
   return (await Promise.all(answers)) as Answer[];
 }
 
@@ -121,4 +135,67 @@ describe("eight processes that hammer one key", () => {
     expect(times.length).toBeGreaterThanOrEqual(40 * 4);
     expect(answers.filter(({ admissions }) => admissions.length > 0).length).toBeGreaterThan(1);
   });
+});
+
+/*
+ * A rolling deploy: they share one count, and together get no more than a limit with the largest of each number grants.
+ */
+describe("eight processes, half of which have the new number", () => {
+  /** So many units in a window, by each algorithm. */
+  const algorithms: Record<string, (limit: number, window: number) => Limit> = {
+    gcra: (limit, window) => gcra({ limit, window }),
+    tokenBucket: (limit, every) => tokenBucket({ capacity: limit, refill: limit, every }),
+    fixedWindow: (limit, window) => fixedWindow({ limit, window }),
+    "fixedWindow by the clock": (limit, window) => fixedWindow({ limit, window, align: "clock" }),
+    slidingWindow: (limit, window) => slidingWindow({ limit, window }),
+    "slidingWindow of buckets": (limit, window) => slidingWindow({ limit, window, buckets: 10 }),
+    slidingLog: (limit, window) => slidingLog({ limit, window }),
+  };
+
+  /** So long that nothing comes back meanwhile, in milliseconds. */
+  const long = 366 * 86_400_000;
+
+  let redis: Redis;
+  beforeAll(() => {
+    redis = new Redis(inject("redisSocket"));
+  });
+  afterAll(() => redis.quit());
+
+  /** Lets half of the processes ask by the one limit and half by the other. Returns when they were admitted. */
+  async function roll(
+    limits: readonly [Limit, Limit],
+    task: Omit<Task, "limits" | "subject">,
+  ): Promise<number[]> {
+    const answers = await strike((process) => ({
+      ...task,
+      subject: "fleet",
+      limits: limits[process % 2] as Limit,
+    }));
+    return answers.flatMap(({ admissions }) => admissions).sort((a, b) => a - b);
+  }
+
+  test.each(Object.entries(algorithms))("keep one count: %s", async (algorithm, per) => {
+    const name = `fleet ${algorithm}`;
+    // Those with the larger number ask for more than it, so all of it is spent, and none of it twice.
+    const times = await roll([per(300, long), per(500, long)], { name, count: 150 });
+    expect(times).toHaveLength(500);
+    const store = redisStore(redis);
+    const limiter = createLimiter({ ...STORE_ALONE, name, limits: per(300, long), store });
+    const { limits } = await limiter.consume("fleet");
+    expect(limits[0]).toMatchObject({ allowed: false, remaining: 0, overdrawn: 200 });
+    await limiter.close();
+  });
+
+  test.each(Object.entries(algorithms))(
+    "are granted no more than the largest number in any time: %s",
+    async (algorithm, per) => {
+      const limits = [per(15, 100), per(40, 100)] as const;
+      const task = { name: `fleet ${algorithm} in turn`, atOnce: 4, milliseconds: 400 };
+      const times = await roll(limits, task);
+      const admissions = times.map((at) => ({ at: BigInt(at), cost: 1 }));
+      expect(findExcess(largestOf(limits), admissions)).toBeUndefined();
+      // Nor are they kept out.
+      expect(times.length).toBeGreaterThan(40);
+    },
+  );
 });
