@@ -88,6 +88,17 @@ describeWorlds(18, (world) => {
       });
     });
 
+    test("what the lower number gives back forgives nothing of the rest", async () => {
+      const { deployed } = open(per(10));
+      const charged = await deployed.consume(SUBJECT, 5);
+      await deployed.deploy([per(500)]);
+      await deployed.consume(SUBJECT, 495);
+      expect(await deployed.refund(charged)).toBe(true);
+      expect(stateOf(await deployed.peek(SUBJECT, 0))).toMatchObject({ remaining: 5 });
+      await deployed.deploy([per(10)]);
+      expect(stateOf(await deployed.consume(SUBJECT))).toMatchObject({ overdrawn: 485 });
+    });
+
     test("a lowered limit admits when it says, and not a microsecond before", async () => {
       const { time, deployed } = open(per(500));
       await deployed.consume(SUBJECT, 500);
