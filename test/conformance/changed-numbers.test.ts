@@ -1,6 +1,15 @@
 import type { Decision, Limit, LimitState } from "@headgate/core";
-import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
-import { describe, expect, test } from "vitest";
+import {
+  fixedWindow,
+  gcra,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { describe, expect, inject, test } from "vitest";
 import { claim } from "./claim.ts";
 import { Deployed } from "./deployed.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -192,6 +201,43 @@ describeWorlds(18, (world) => {
       });
     },
   );
+});
+
+describe("what was spent by a faster number", () => {
+  const fast = gcra({ limit: 500, window: "1s" });
+  const slow = gcra({ limit: 1, window: "1s", burst: 10 });
+
+  test("is not forgotten in memory when it would have drained by that", async () => {
+    const time = new MicroClock(START);
+    const store = memoryStore({ clock: time.clock });
+    const deployed = new Deployed(store, [fast]);
+    await deployed.consume(SUBJECT, 500);
+    await deployed.deploy([slow]);
+    await deployed.consume(SUBJECT);
+    time.advance(30_000_000n);
+    // Others come, for whom what has expired is swept.
+    for (let other = 0; other < 10; other += 1) await deployed.consume(`other ${other}`);
+    expect(stateOf(await deployed.consume(SUBJECT))).toMatchObject({ overdrawn: 460 });
+  });
+
+  test("is not forgotten on Redis when it would have drained by that", async () => {
+    const redis = new Redis(inject("redisSocket"));
+    const prefix = "faster";
+    const deployed = new Deployed(redisStore(redis, { prefix }), [fast]);
+    await deployed.consume(SUBJECT, 500);
+    const [key = ""] = await redis.keys(`${prefix}:*`);
+    expect(await redis.pttl(key)).toBeLessThan(4_000);
+    await deployed.deploy([slow]);
+    const { retryAfterMs } = await deployed.consume(SUBJECT);
+    expect(retryAfterMs).toBeGreaterThan(400_000);
+    expect(await redis.pttl(key)).toBeGreaterThan(retryAfterMs);
+    // Once is enough: a denial writes nothing where the key lives.
+    const before = await redis.dumpBuffer(key);
+    expect(await deployed.consume(SUBJECT)).toMatchObject({ allowed: false });
+    expect(await redis.dumpBuffer(key)).toEqual(before);
+    await redis.del(key);
+    await redis.quit();
+  });
 });
 
 function stateOf({ limits }: Decision): LimitState {

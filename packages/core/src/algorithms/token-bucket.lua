@@ -45,6 +45,9 @@ if longest < reset then
   longest = reset
 end
 
+--- @section outlives
+lives < LAST_SECOND and (whole * PERIOD + part) / refill > lives * 1000000 - now
+
 --- @section refund
 -- What is left of a charge is at least its cost less all that can have drained since: to give back that much can never leave more
 -- room than if it had not been asked.

@@ -122,10 +122,10 @@ class Composition {
       .replace(/^ *--- @(\w+) ?"?([\w-]*)"?\n/gm, (_, directive, operand) =>
         this.#follow(directive, operand, counter),
       )
-      .replace(/\bALL\("(\w+)"\)/g, (_, section) =>
-        this.#sections(section, counter)
-          .map((text) => text.trim())
-          .join(" and "),
+      .replace(/\bALL\("(\w+)"\)/g, (_, section) => this.#conditions(section, counter, " and "))
+      .replace(
+        /\bANY\("(\w+)"\)/g,
+        (_, section) => this.#conditions(section, counter, " or ") || "false",
       )
       .replace(/\bPACKED\b/g, () => packValue(counter as NamedCounter));
     return counter === undefined ? filled : rename(filled, counter.names);
@@ -157,6 +157,12 @@ class Composition {
       default:
         throw new Error(`no directive @${directive}`);
     }
+  }
+
+  #conditions(section: string, counter: NamedCounter | undefined, joint: string): string {
+    return this.#sections(section, counter)
+      .map((text) => text.trim())
+      .join(joint);
   }
 
   /** A section of each limit that has it: of a counter's, where one is given. */

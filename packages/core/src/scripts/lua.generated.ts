@@ -49,7 +49,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "": "local call = redis.call\n--- @include \"moment\"\nlocal reply, done, keyAt = {}, 0, 0\nfor run = 2, #ARGV do\n  --- @numbers\n  for _ = 1, requests do\n    local isWrongType = false\n    --- @declare\n    --- @counters \"read-counter\"\n    local answer = -1\n    if not isWrongType then\n      answer = 0\n      --- @counters \"refund-counter\"\n    end\n    done, keyAt = done + 1, keyAt + KEY_COUNT\n    reply[done] = answer\n  end\nend\nreturn reply\n"
   },
   "settle-counter": {
-    "": "value = isKnown and bytes or false\nif isAllowed or isAhead then\n  if not isKnown or isAhead then\n    --- @digits generation\n  end\n  --- @include \"keep-counter\"\nend\n"
+    "": "value = isKnown and bytes or false\nif isAllowed or isAhead or isKnown and (ANY(\"outlives\")) then\n  if not isKnown or isAhead then\n    --- @digits generation\n  end\n  --- @include \"keep-counter\"\nend\n"
   },
   "fixed-window": {
     "sound": "age < PERIOD\n",
@@ -91,6 +91,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "allows": "(whole + cost < capacity or whole + cost == capacity and part == 0)\n",
     "charge": "whole = whole + cost\n",
     "lasts": "local reset = (whole * PERIOD + part) / refill\nif longest < reset then\n  longest = reset\nend\n",
+    "outlives": "lives < 4294967295 and (whole * PERIOD + part) / refill > lives * 1000000 - now\n",
     "refund": "local span, factor, units, rest = since, fastest, given, 0\nif span * factor < (given + 1) * PERIOD then\n  --- @include \"long-division\"\nend\nif units < given then\n  isGiven, whole, part = true, whole - given + units, part + rest\n  if part >= PERIOD then\n    whole, part = whole + 1, part - PERIOD\n  end\nend\n"
   },
   "weighted-window": {

@@ -1,5 +1,6 @@
 value = isKnown and bytes or false
-if isAllowed or isAhead then
+-- A debt that takes longer to drain than the key lives, since its refill was larger when it was spent, is kept by a denial too.
+if isAllowed or isAhead or isKnown and (ANY("outlives")) then
   if not isKnown or isAhead then
     --- @digits generation
   end

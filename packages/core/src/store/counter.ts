@@ -63,6 +63,8 @@ export function weightOf(counters: readonly Counter[], log: number): number {
 export interface OpenCounter {
   stamp: number;
   generation: number;
+  /** When it was as if unused, by the numbers by which it was kept last; microseconds since the epoch. */
+  expires: number;
   readonly states: unknown[];
 }
 
@@ -83,7 +85,12 @@ export function openCounter(counter: Counter, memory: MemoryTable, moment: Momen
 
 function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCounter {
   const states = limits.map(({ algorithm, quota }) => algorithm.fresh(quota));
-  return { stamp: moment.now, generation: moment.generation, states };
+  return {
+    stamp: moment.now,
+    generation: moment.generation,
+    expires: Number.POSITIVE_INFINITY,
+    states,
+  };
 }
 
 /** Keeps a counter that was given back to. */
@@ -112,5 +119,6 @@ export function keepReported(
     const { algorithm, shape } = limits[i] as CompiledLimit;
     if (shape.hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
   }
-  memory.set(key, open, { share, expires: open.stamp + reset, entries }, open.stamp);
+  open.expires = open.stamp + reset;
+  memory.set(key, open, { share, expires: open.expires, entries }, open.stamp);
 }

@@ -127,7 +127,9 @@ function decideHere(
       share = Math.max(share, 1 - remaining / limit);
       longest = Math.max(longest, reset);
     }
-    if (charges) keepReported(counter, open, share, longest, memory);
+    // A denial keeps what takes longer to drain than by the numbers by which it was spent.
+    const outlives = mode === "charge" && open.stamp + longest > open.expires;
+    if (charges || outlives) keepReported(counter, open, share, longest, memory);
   }
   return reply;
 }
