@@ -6,6 +6,7 @@ import type { Policy } from "../policy.ts";
 import type { CounterLimits } from "../store/counter.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { Store } from "../store/store.ts";
+import { SubjectKeys } from "./subject-keys.ts";
 
 /** The limits of a policy that count by one dimension. */
 export interface Group extends CounterLimits {
@@ -14,6 +15,7 @@ export interface Group extends CounterLimits {
   readonly positions: readonly number[];
   /** What follows the subject in the key. */
   readonly keySuffix: string;
+  readonly keys: SubjectKeys;
 }
 
 /** A policy made ready to be counted on a store. */
@@ -47,11 +49,13 @@ export function compileCountedPolicy(name: string, policy: Policy, store: Store)
     const members = inOrder(placed.filter(({ limit }) => limit.per === dimension));
     for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
     const shape = `${FORMAT};${members.map(({ id }) => id).join(";")}`;
+    const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
     return {
       ...counterLimits(members.map(({ limit }) => limit)),
       dimension,
       positions: members.map(({ position }) => position),
-      keySuffix: `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`,
+      keySuffix,
+      keys: new SubjectKeys(`${store.prefix}:{`, keySuffix),
     };
   });
   return {

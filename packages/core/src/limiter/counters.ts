@@ -1,5 +1,4 @@
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import { escapeSubject } from "../key.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { Counter } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
@@ -28,13 +27,13 @@ export function countersOf(
   if (counted.groups.length === 1 && group !== undefined && typeof subjects === "string") {
     const isGlobal = group.dimension === GLOBAL_DIMENSION;
     const subject = isGlobal ? EVERYBODY : checkSubject(group.dimension, subjects);
-    return [counterOf(counted, group, subject)];
+    return [counterOf(group, subject)];
   }
   rejectUnknownDimensions(counted, subjects);
   const counters: SubjectCounter[] = [];
   for (const group of groups) {
     const subject = subjectIn(counted, group.dimension, subjects);
-    if (subject !== null) counters.push(counterOf(counted, group, subject));
+    if (subject !== null) counters.push(counterOf(group, subject));
   }
   if (counters.length === 0) throw emptyKey("every dimension", null);
   return counters;
@@ -52,7 +51,7 @@ export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): Sub
       ? Object.hasOwn(subjects, dimension)
       : dimension !== GLOBAL_DIMENSION;
     const subject = isNamed ? subjectIn(counted, dimension, subjects) : null;
-    if (subject !== null) counters.push(counterOf(counted, group, subject));
+    if (subject !== null) counters.push(counterOf(group, subject));
   }
   if (counters.length === 0) throw emptyKey("every dimension", subjects);
   return counters;
@@ -64,14 +63,14 @@ function isRecord(
   return typeof subjects === "object" && subjects !== null;
 }
 
-function counterOf(counted: CountedPolicy, group: Group, subject: string): SubjectCounter {
+function counterOf(group: Group, subject: string): SubjectCounter {
   return {
     group,
     subject,
     limits: group.limits,
     shape: group.shape,
     numbers: group.numbers,
-    key: `${counted.store.prefix}:{${escapeSubject(subject)}${group.keySuffix}`,
+    key: group.keys.of(subject),
   };
 }
 

@@ -51,17 +51,17 @@ export class DenyCache {
    * decision which was denied then are not known.
    */
   find(counters: readonly SubjectCounter[], cost: number, now: number): States | undefined {
-    const known: Denial[] = [];
+    let known: Denial[] | undefined;
     for (const counter of counters) {
       const denial = this.#denial(counter, cost, now);
-      if (denial !== undefined) known.push(denial);
+      if (denial === undefined) continue;
+      known ??= [];
+      known.push(denial);
     }
-    if (known.length === 0) return undefined;
+    if (known === undefined) return undefined;
     const states: LimitState[] = [];
     for (const counter of counters) {
-      const denial =
-        known.find(({ of }) => of === counter.key) ??
-        known.find((beside) => this.#wouldAllow(counter.key, beside));
+      const denial = this.#denialFor(counter.key, known);
       const numbers = denial?.reported.get(counter.key);
       if (denial === undefined || numbers === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
@@ -81,6 +81,12 @@ export class DenyCache {
       const until = sent + Math.min(wait, LONGEST);
       if (wait > 0) this.#keep(cost, { of: key, numbers, sent, received, until, reported });
     }
+  }
+
+  /** What is known of a counter: its own denial, or what one of those beside it says. */
+  #denialFor(key: string, known: readonly Denial[]): Denial | undefined {
+    for (const denial of known) if (denial.of === key) return denial;
+    return known.find((beside) => this.#wouldAllow(key, beside));
   }
 
   /** A denial that holds now. */

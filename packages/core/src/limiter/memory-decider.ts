@@ -32,6 +32,10 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
   };
 }
 
+interface SubjectCall extends DecideCall {
+  readonly counters: readonly SubjectCounter[];
+}
+
 /** Asks a store of this process; at once where it can. */
 export function decideOn(
   store: Store,
@@ -41,26 +45,30 @@ export function decideOn(
   charge: boolean,
   source: DecisionSource,
 ): Promise<Decision> {
-  const call: DecideCall = { cost, mode: charge ? "charge" : "peek", counters };
-  if (store.runNow === undefined) {
-    return store
-      .run(stepFor(call.mode), call)
-      .then((reply) => readDecision(counted, counters, cost, charge, source, reply));
-  }
-  const reply = store.runNow(stepFor(call.mode), call);
-  return Promise.resolve(readDecision(counted, counters, cost, charge, source, reply));
+  const mode = charge ? "charge" : "peek";
+  const call = { cost, mode, counters } as const;
+  if (store.runNow === undefined) return decideLater(store, counted, call, source);
+  const reply = store.runNow(stepFor(mode), call);
+  return Promise.resolve(readDecision(counted, call, source, reply));
+}
+
+async function decideLater(
+  store: Store,
+  counted: CountedPolicy,
+  call: SubjectCall,
+  source: DecisionSource,
+): Promise<Decision> {
+  return readDecision(counted, call, source, await store.run(stepFor(call.mode), call));
 }
 
 function readDecision(
   counted: CountedPolicy,
-  counters: readonly SubjectCounter[],
-  cost: number,
-  charge: boolean,
+  { counters, cost, mode }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
   const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
-  const receipts = allowed && charge ? [receipt] : NOTHING;
+  const receipts = allowed && mode === "charge" ? [receipt] : NOTHING;
   return new CountedDecision(counted, {
     allowed,
     limits: present(states),

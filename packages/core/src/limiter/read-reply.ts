@@ -38,11 +38,12 @@ export function readReply(
 ): ReadReply {
   rejectWrongType(reply, counters);
   const states: (LimitState | undefined)[] = new Array(counted.limits.length);
-  const generations: number[] = [];
+  const generations: number[] = new Array(counters.length);
   let at = REPLY_HEAD;
   let allowed = true;
-  for (const { group } of counters) {
-    generations.push(reply[at] as number);
+  for (let u = 0; u < counters.length; u += 1) {
+    const { group } = counters[u] as SubjectCounter;
+    generations[u] = reply[at] as number;
     at += COUNTER_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
       const limit = group.limits[i] as CompiledLimit;

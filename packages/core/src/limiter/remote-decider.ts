@@ -17,6 +17,8 @@ import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
 import type { Answer } from "./slots/slots.ts";
 
+const NOTHING: Answer["receipts"] = [];
+
 const degradedDecisions = channel(CHANNELS.degraded);
 
 /**
@@ -71,7 +73,25 @@ export function createRemoteDecider(
 
   function deniedFromCache(limits: readonly LimitState[], cost: number): Decision {
     const source = "deny-cache";
-    return new CountedDecision(counted, { allowed: false, limits, cost, source, receipts: [] });
+    return new CountedDecision(counted, {
+      allowed: false,
+      limits,
+      cost,
+      source,
+      receipts: NOTHING,
+    });
+  }
+
+  function ask(
+    counters: readonly SubjectCounter[],
+    cost: number,
+    charge: boolean,
+    sent: number,
+  ): Promise<Decision> {
+    return askStore(asked, counters, cost, charge).then(
+      (answer) => remember(answer, counters, cost, charge, sent),
+      (error: unknown) => decideWithout(error, counters, cost, charge),
+    );
   }
 
   const decider: Decider = {
@@ -80,11 +100,9 @@ export function createRemoteDecider(
     decide(counters, cost, charge) {
       const sent = store.now();
       const known = charge && failure.denyCache ? denials.find(counters, cost, sent) : undefined;
-      if (known !== undefined) return Promise.resolve(deniedFromCache(known, cost));
-      return askStore(asked, counters, cost, charge).then(
-        (answer) => remember(answer, counters, cost, charge, sent),
-        (error: unknown) => decideWithout(error, counters, cost, charge),
-      );
+      return known === undefined
+        ? ask(counters, cost, charge, sent)
+        : Promise.resolve(deniedFromCache(known, cost));
     },
 
     async giveBack(decision) {

@@ -90,25 +90,29 @@ function decideHere(
   memory: MemoryTable,
   moment: Moment,
 ): readonly number[] {
-  const opened: OpenCounter[] = [];
-  const reply = [moment.now];
+  const opened: OpenCounter[] = new Array(counters.length);
+  const reply: number[] = new Array(lengthOfReply(counters));
+  reply[0] = moment.now;
+  let at = 1;
   let allowed = true;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = openCounter(counter, memory, moment);
-    opened.push(open);
-    reply.push(open.generation);
+    opened[u] = open;
+    reply[at] = open.generation;
+    at += 1;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
       const wait = algorithm.wait(open.states[i], quota, cost);
       allowed &&= wait === 0;
-      reply.push(wait, 0, 0, 0);
+      reply[at] = wait;
+      at += 4;
     }
   }
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "ask" && cost > 0;
   const charges = allowed && mode === "charge";
-  let at = 1;
+  at = 1;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = opened[u] as OpenCounter;
@@ -132,4 +136,12 @@ function decideHere(
     if (charges || outlives) keepReported(counter, open, share, longest, memory);
   }
   return reply;
+}
+
+function lengthOfReply(counters: readonly Counter[]): number {
+  let length = 1;
+  for (let u = 0; u < counters.length; u += 1) {
+    length += 1 + 4 * (counters[u] as Counter).limits.length;
+  }
+  return length;
 }
