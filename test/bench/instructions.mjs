@@ -4,12 +4,16 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { startRedis } from "./start-redis.mjs";
 
+/** Whether instructions can be counted here. */
+export function hasValgrind() {
+  return spawnSync("valgrind", ["--version"]).status === 0;
+}
+
 /**
- * Counts what Redis executes, which no other process disturbs: `use` gets a client of a server under callgrind, and
- * `count(calls, ask)`, which resolves with the instructions of one call. Resolves with false where valgrind is missing.
+ * Starts a server under callgrind, which counts what it executes, and no other process disturbs. `count(calls, ask)` resolves
+ * with the instructions of one call; what `ask` needs has to be there: a script that is loaded, a subject that is known.
  */
-export async function countInstructions(use) {
-  if (spawnSync("valgrind", ["--version"]).status !== 0) return false;
+export async function startCounting() {
   const redis = await startRedis({
     under: ["valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out"],
     // Its clock ticks seldom: what it does then is no part of a decision.
@@ -18,8 +22,6 @@ export async function countInstructions(use) {
   const client = new Redis(redis.port, "127.0.0.1");
 
   async function count(calls, ask) {
-    // Everybody is known by then.
-    await ask(calls);
     const once = await countOf(() => ask(calls));
     const twice = await countOf(() => ask(2 * calls));
     // What does not grow with the calls cancels.
@@ -40,13 +42,12 @@ export async function countInstructions(use) {
     return added.map((name) => join(redis.dir, name));
   }
 
-  try {
-    await use(client, count);
-  } finally {
+  async function close() {
     client.disconnect();
     await redis.close();
   }
-  return true;
+
+  return { client, count, close };
 }
 
 function readTotal(files) {

@@ -14,7 +14,8 @@ export async function startRedis({ args = [], under = [] } = {}) {
   const dir = mkdtempSync(join(tmpdir(), "bench-"));
   const socket = join(dir, "redis.sock");
   const port = await freePort();
-  const [program, ...rest] = [...under, "redis-server"];
+  const binary = process.env["HEADGATE_REDIS_SERVER"] || "redis-server";
+  const [program, ...rest] = [...under, binary];
   const server = spawn(
     program,
     // biome-ignore format: one option, one line

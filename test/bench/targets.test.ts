@@ -46,16 +46,32 @@ test("the best of the others is what counts, round by round, and floors are none
   expect(judgementOf(claim, rows)).toMatchObject({ measured: 1.6, isReached: false });
 });
 
-test("latency is compared with an empty script's and Redis's own time for ours", () => {
+test("a lone decision is compared with rate-limit-redis, in decisions and in Redis's time", () => {
   const setting = { ...BASE, inFlight: 1, library: "redis" };
+  const redis = { suite: "redis", mode: "alone", limits: 1 };
   const rows = [
-    { ...setting, name: "EVALSHA, empty script", latencyMicroseconds: [90] },
-    { ...setting, name: "Headgate", latencyMicroseconds: [120], redisMicroseconds: [10] },
+    { ...setting, name: "rate-limit-redis", perSecond: [100, 10] },
+    { ...setting, name: "Headgate", perSecond: [90, 9] },
+    { ...redis, name: "rate-limit-redis", microseconds: [10, 20] },
+    { ...redis, name: "gcra", microseconds: [13, 26], instructionsFirst: 54_001 },
   ];
-  expect(judgementOf("one in flight, node-redis 6", rows)).toMatchObject({
-    measured: 1.2,
-    isReached: false,
-  });
+  const lone = judgementOf("one in flight, node-redis 6", rows);
+  expect(lone).toMatchObject({ measured: 0.9, isReached: false });
+  const time = judgementOf("Redis time of one decision a call", rows);
+  expect(time).toMatchObject({ measured: 1.3, isReached: true });
+  const first = judgementOf("instructions of Redis, alone, 1 × gcra, a first visit", rows);
+  expect(first).toMatchObject({ measured: 54_001, isReached: false });
+});
+
+test("each adapter is compared with its peer on the same store", () => {
+  const setting = { suite: "http", framework: "fastify", outcome: "denied" };
+  const rows = [
+    { ...setting, name: "@fastify/rate-limit, Redis", perSecond: [100] },
+    { ...setting, name: "@fastify/rate-limit, memory", perSecond: [1_000] },
+    { ...setting, name: "Headgate, Redis", perSecond: [190] },
+  ];
+  const claim = "HTTP, Fastify, Redis, denied";
+  expect(judgementOf(claim, rows)).toMatchObject({ measured: 1.9, isReached: true });
 });
 
 test("the log's largest limit is compared with a hundred", () => {

@@ -3,11 +3,13 @@ import { growHotSubject } from "../growth/hot-subject.mjs";
 import { growKeys } from "../growth/keys.mjs";
 import { growLogLimits } from "../growth/log-limits.mjs";
 import { growProcesses } from "../growth/processes.mjs";
+import { growRoutes } from "../growth/routes.mjs";
 
 const GROWTHS = {
   keys: growKeys,
   "limit of slidingLog": growLogLimits,
   processes: growProcesses,
+  routes: growRoutes,
   servers: growCluster,
   "one subject for all": growHotSubject,
 };

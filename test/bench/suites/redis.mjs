@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openClient } from "../clients.mjs";
-import { countInstructions } from "../instructions.mjs";
+import { hasValgrind, startCounting } from "../instructions.mjs";
 import { keepAsking } from "../keep-asking.mjs";
 import { makeLimiter } from "../limiters/catalogue.mjs";
 import { makeEvalsha } from "../limiters/floor.mjs";
@@ -10,7 +10,8 @@ import { scriptTime, startRedis } from "../start-redis.mjs";
 
 const FLOOR = "EVALSHA, empty script";
 const PEERS = ["rate-limit-redis", "@fastify/rate-limit", "rate-limiter-flexible"];
-const HOUR = 3_600_000;
+/** No key ends between two calls, not even of a server that is counted. */
+const DAY = 24 * 3_600_000;
 const LIMIT = 1_000_000;
 const SUBJECTS = 1_000;
 /** One decision a call, and as many waiting as fill every batch. */
@@ -21,14 +22,16 @@ const MODES = {
 const QUICK_SHARE = 0.25;
 /** Under valgrind a server is fifty times slower; instructions do not vary as time does. */
 const COUNTED = { alone: 300, batches: 4_000 };
+/** Those who come again and again while instructions are counted. */
+const RETURNING = 50;
 
 /** Each algorithm with one limit and with several, and what it is compared with. */
 function contestants(client) {
-  const place = (prefix, limits = 1) => ({
+  const place = (prefix, limits = 1, limit = LIMIT) => ({
     library: "ioredis",
     client,
-    prefix: prefix.replaceAll(/\W+/g, "-"),
-    quotas: Array.from({ length: limits }, (_, i) => ({ limit: LIMIT, windowMs: (i + 1) * HOUR })),
+    prefix: `${prefix}${limit === LIMIT ? "" : " full"}`.replaceAll(/\W+/g, "-"),
+    quotas: Array.from({ length: limits }, (_, i) => ({ limit, windowMs: (i + 1) * DAY })),
   });
   return [
     { name: FLOOR, limits: 0, make: () => makeEvalsha(place("empty")) },
@@ -36,10 +39,18 @@ function contestants(client) {
       [1, 3, 5].map((limits) => ({
         name: algorithm,
         limits,
-        make: () => makeHeadgate(place(`${algorithm} ${limits}`, limits), { algorithm }),
+        make: ({ limit } = {}) =>
+          makeHeadgate(place(`${algorithm} ${limits}`, limits, limit), {
+            algorithm,
+            denyCache: false,
+          }),
       })),
     ),
-    ...PEERS.map((name) => ({ name, limits: 1, make: () => makeLimiter(name, place(name)) })),
+    ...PEERS.map((name) => ({
+      name,
+      limits: 1,
+      make: ({ limit } = {}) => makeLimiter(name, place(name, 1, limit)),
+    })),
   ];
 }
 
@@ -97,22 +108,53 @@ async function bytesPerSubject({ control }, limiter) {
 
 /** Instructions for a decision, where valgrind can count them; the rows have none otherwise. */
 async function addInstructions(rows, isQuick, log) {
+  if (!hasValgrind()) return log("no valgrind: instructions are not counted");
+  const { client, count, close } = await startCounting();
   const wanted = ({ name, limits }) =>
-    isQuick ? [FLOOR, "gcra"].includes(name) && limits < 5 : limits <= 1 || name === "gcra";
-  const counted = await countInstructions(async (client, count) => {
-    for (const { name, limits, make } of contestants(client).filter(wanted)) {
-      const limiter = await make();
-      for (const [mode, { inFlight }] of Object.entries(MODES)) {
-        const instructions = await count(COUNTED[mode], (calls) =>
-          keepAsking(limiter, { calls, inFlight, subjects: SUBJECTS }),
-        );
-        const row = rows.find(
-          (one) => one.name === name && one.limits === limits && one.mode === mode,
-        );
-        row.instructions = Math.round(instructions);
-      }
-      await limiter.limiter?.close();
-    }
+    isQuick
+      ? [FLOOR, "gcra", ...PEERS].includes(name) && limits < 5
+      : limits <= 1 || name === "gcra";
+  for (const { name, limits, make } of contestants(client).filter(wanted)) {
+    const rowOf = (mode) =>
+      rows.find((one) => one.name === name && one.limits === limits && one.mode === mode);
+    // The scripts of those before, and what their interpreter keeps, are no part of this.
+    await client.flushall();
+    await client.script("FLUSH");
+    const limiter = await make();
+    const ask = (inFlight, subjects) => (calls) =>
+      keepAsking(limiter, { calls, inFlight, subjects });
+    const often = ask(1, RETURNING);
+    await often(RETURNING);
+    const returns = await count(COUNTED.alone, often);
+    let from = RETURNING;
+    const first = await count(COUNTED.alone, async (calls) => {
+      await keepAsking(limiter, { calls, inFlight: 1, subjects: Number.MAX_SAFE_INTEGER, from });
+      from += calls;
+    });
+    const together = ask(MODES.batches.inFlight, SUBJECTS);
+    await together(SUBJECTS);
+    rowOf("batches").instructions = Math.round(await count(COUNTED.batches, together));
+    await limiter.limiter?.close();
+    const denied = limits === 0 ? Number.NaN : await countDenied(client, count, make);
+    Object.assign(rowOf("alone"), {
+      instructions: Math.round(returns),
+      instructionsFirst: Math.round(first),
+      instructionsDenied: Math.round(denied),
+    });
+  }
+  await close();
+}
+
+async function countDenied(client, count, make) {
+  await client.flushall();
+  const limiter = await make({ limit: 1 });
+  const ask = (calls) => keepAsking(limiter, { calls, inFlight: 1, subjects: RETURNING });
+  assert.equal(await ask(RETURNING), RETURNING);
+  let allowed = 0;
+  const denied = await count(COUNTED.alone, async (calls) => {
+    allowed += await ask(calls);
   });
-  if (!counted) log("no valgrind: instructions are not counted");
+  assert.equal(allowed, 0);
+  await limiter.limiter?.close();
+  return denied;
 }

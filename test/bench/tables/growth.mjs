@@ -13,6 +13,7 @@ const COLUMNS = {
   nodeMicroseconds: () => ["Node µs", formatMedian],
   decisionsPerCall: () => ["decisions a call", formatMedian],
   bytes: () => ["bytes", formatNumber],
+  scripts: () => ["scripts on the server", formatNumber],
 };
 
 /** A table for each thing that grows. */

@@ -21,7 +21,7 @@ export function tables(rows) {
         "µs a decision",
         "× the empty script",
         "decisions a call",
-        "instructions",
+        ...(mode === "alone" ? ["instructions", "at the first visit", "denied"] : ["instructions"]),
         "bytes after 1",
         "after 100",
       ],
@@ -32,6 +32,9 @@ export function tables(rows) {
         median(ratiosOf(row.microseconds, floor.microseconds)).toFixed(2),
         formatNumber(median(row.decisionsPerCall)),
         formatNumber(row.instructions),
+        ...(mode === "alone" ? [row.instructionsFirst, row.instructionsDenied] : []).map(
+          formatNumber,
+        ),
         ...row.bytes.map(formatNumber),
       ]),
     };

@@ -1,0 +1,152 @@
+import type { Limit, Limiter } from "@headgate/core";
+import { createLimiter, gcra, slidingLog, slidingWindow } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import type { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { STORE_ALONE } from "./store-alone.ts";
+
+/*
+ * What a decision costs Redis, in instructions: they do not depend on what else the machine does. Counted as the difference of
+ * two runs, the second one twice as long, so that what does not grow with the calls drops out.
+ */
+
+interface Counting {
+  readonly client: Redis;
+  count(calls: number, ask: (calls: number) => Promise<void>): Promise<number>;
+  close(): Promise<void>;
+}
+
+// A module without types.
+const path: string = "../bench/instructions.mjs";
+const { hasValgrind, startCounting } = (await import(path)) as {
+  hasValgrind(): boolean;
+  startCounting(): Promise<Counting>;
+};
+
+const isLong = process.env["HEADGATE_LONG"] === "1";
+const ALONE = isLong ? 600 : 300;
+/** All at once, so that nearly all go in batches of 64: enough of those, for the interpreter collects its garbage now and then. */
+const TOGETHER = 4_096;
+const KNOWN = 50;
+const ROOM = 50_000;
+
+/** Between two sizes of the server's table, which it changes step by step, so that those who come first do not pay for that. */
+const OTHERS = 6_000;
+
+/** The server is fifty times slower here: of windows so long, nothing that was charged has drained meanwhile. */
+const DAY = 24 * 3_600_000;
+const one = (limit: number) => [gcra({ limit, window: DAY })];
+const three = (limit: number) => [1, 2, 3].map((days) => gcra({ limit, window: days * DAY }));
+
+const AT_ONCE = [
+  { what: "one limit", limits: one, subjects: 1_000, most: 26_500 },
+  ...(isLong ? [{ what: "three limits", limits: three, subjects: 1_000, most: 32_000 }] : []),
+  { what: "one subject", limits: one, subjects: 1, most: 15_500 },
+];
+
+const missing = hasValgrind() ? undefined : "valgrind is not installed";
+if (missing !== undefined) console.log(`instructions are not counted: ${missing}`);
+
+describe.skipIf(missing !== undefined)("a decision costs Redis", () => {
+  let counting: Counting;
+  let version: string | undefined;
+  const made: Limiter[] = [];
+
+  beforeAll(async () => {
+    counting = await startCounting();
+    version = /^redis_version:(\d+\.\d+)/m.exec(await counting.client.info("server"))?.[1];
+  });
+  afterAll(async () => {
+    for (const limiter of made) await limiter.close();
+    await counting.close();
+  });
+
+  /** On a server that knows no scripts, whose interpreter is new. */
+  async function limiterOf(limits: Limit[]): Promise<Limiter> {
+    await counting.client.flushall();
+    await counting.client.script("FLUSH");
+    const limiter = createLimiter({
+      name: `budget-${made.length}`,
+      limits,
+      store: redisStore(counting.client),
+      ...STORE_ALONE,
+    });
+    made.push(limiter);
+    return limiter;
+  }
+
+  /** Instructions of one call, each made when the one before was answered. */
+  function countAlone(limiter: Limiter, allowed: boolean, nameOf: (i: number) => string) {
+    let asked = 0;
+    return counting.count(ALONE, async (calls) => {
+      for (let i = 0; i < calls; i += 1) {
+        asked += 1;
+        const decision = await limiter.consume(nameOf(asked));
+        expect(decision).toMatchObject({ allowed, source: "store" });
+      }
+    });
+  }
+
+  async function addOthers(): Promise<void> {
+    const pipeline = counting.client.pipeline();
+    for (let i = 0; i < OTHERS; i += 1) pipeline.set(`other-${i}`, "", "PX", DAY);
+    await pipeline.exec();
+  }
+
+  /** Asks everybody who returns so often. */
+  async function introduce(limiter: Limiter, times = 1): Promise<void> {
+    for (let i = 0; i < KNOWN * times; i += 1) await limiter.consume(known(i));
+  }
+
+  function requireAtMost(what: string, instructions: number, most: number): void {
+    console.log(`${what}: ${Math.round(instructions)} instructions, at most ${most}`);
+    expect(instructions).toBeGreaterThan(5_000);
+    // Other versions have another floor.
+    if (version === "7.0") expect(instructions).toBeLessThanOrEqual(most);
+  }
+
+  test.each([
+    { what: "one limit", limits: one, returns: 47_000, first: 54_000, denied: 45_000 },
+    { what: "three limits", limits: three, returns: 54_000, first: 60_000, denied: 50_000 },
+  ])("little, of $what", async ({ what, limits, returns, first, denied }) => {
+    const limiter = await limiterOf(limits(ROOM));
+    await introduce(limiter);
+    requireAtMost(`${what}, returns`, await countAlone(limiter, true, known), returns);
+    await addOthers();
+    requireAtMost(`${what}, first`, await countAlone(limiter, true, (i) => `new-${i}`), first);
+    const full = await limiterOf(limits(1));
+    await introduce(full);
+    requireAtMost(`${what}, denied`, await countAlone(full, false, known), denied);
+  });
+
+  test.each(AT_ONCE)(
+    "less in batches of 64, of $what",
+    async ({ what, limits, subjects, most }) => {
+      const limiter = await limiterOf(limits(ROOM));
+      const ask = async (calls: number) => {
+        const asked = Array.from({ length: calls }, (_, i) =>
+          limiter.consume(`user-${i % subjects}`),
+        );
+        for (const { allowed } of await Promise.all(asked)) expect(allowed).toBe(true);
+      };
+      await ask(1_000);
+      requireAtMost(`batches, ${what}`, await counting.count(TOGETHER, ask), most);
+    },
+  );
+
+  test.runIf(isLong)("as little, of a sliding window", async () => {
+    const limiter = await limiterOf([slidingWindow({ limit: ROOM, window: DAY })]);
+    await introduce(limiter);
+    requireAtMost("slidingWindow", await countAlone(limiter, true, known), 56_000);
+  });
+
+  test.runIf(isLong)("as much as it takes, of a log that is full", async () => {
+    const limiter = await limiterOf([slidingLog({ limit: 100, window: DAY })]);
+    await introduce(limiter, 100);
+    requireAtMost("slidingLog, full", await countAlone(limiter, false, known), 94_000);
+  });
+});
+
+function known(i: number): string {
+  return `user-${i % KNOWN}`;
+}
