@@ -61,7 +61,8 @@ async function compare(
     limits.map((limit) => (random.chance(0.2) ? limit : withOtherNumbers(random, limit))),
   );
   const deploys = [limits, ...others];
-  const deployed = new Deployed(world.open(time.clock), limits);
+  const store = world.open(time.clock);
+  const deployed = new Deployed(store, limits);
   const oracle = new Oracle(limits, world.keepsDrained);
   const subjects = Object.fromEntries(limits.map(({ per = "default" }) => [per, "customer"]));
   const admitted: [Decision, Decision][] = [];
@@ -88,12 +89,23 @@ async function compare(
     }
     const cost = randomCost(random, last);
     const charge = act < 0.85;
+    const before = charge ? await world.valuesIn(store) : undefined;
     const expected = oracle.decide(subjects, cost, time.now, charge);
     const decision = await (charge
       ? deployed.consume(subjects, cost)
       : deployed.peek(subjects, cost));
     claimSame(decision, expected, context);
     if (charge && decision.allowed) admitted.push([decision, expected]);
+    // What takes longer to drain than its key lives is written by a denial.
+    if (before !== undefined && !decision.allowed) {
+      const after = [...(await world.valuesIn(store))];
+      const written = after.filter(([dimension, value]) => value !== before.get(dimension));
+      oracle.pass(
+        written.map(([dimension]) => dimension),
+        subjects,
+        time.now,
+      );
+    }
     if (decision.limits.some(({ overdrawn }) => overdrawn > 0)) seen.overdrawn += 1;
     last = decision;
   }

@@ -101,6 +101,12 @@ export class Oracle {
     return longest;
   }
 
+  /** Lets time pass by the present numbers in some dimensions, whichever will be asked next. */
+  pass(dimensions: readonly string[], subjects: SubjectOf, now: bigint): void {
+    const passed = this.#rules.filter(({ per }) => dimensions.includes(per));
+    this.#pass(passed, subjects, now);
+  }
+
   /** Forgets the subject of each dimension named. */
   reset(subjects: SubjectOf): void {
     for (const { per, accounts } of this.#rules) accounts.delete(subjects[per] ?? "");

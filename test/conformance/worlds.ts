@@ -15,6 +15,8 @@ export interface World {
    * where one set of numbers is in force at a time. Redis keeps nothing of them, and who writes next says how all of it drained.
    */
   readonly keepsDrained: boolean;
+  /** What a store keeps for each counter, by dimension, where a denial may write it so that it is kept for longer. */
+  valuesIn(store: Store): Promise<ReadonlyMap<string, string>>;
   /** Runs about `count` histories on random numbers of their own; fewer on Redis, several at once. */
   run(count: number, history: (random: Random) => Promise<void>): Promise<void>;
 }
@@ -25,6 +27,7 @@ export function describeWorlds(database: number, declare: (world: World) => void
     declare({
       open: (clock) => memoryStore({ clock }),
       keepsDrained: true,
+      valuesIn: async () => new Map(),
       run: (count, history) => runHistories(count * SCALE, history),
     });
   });
@@ -36,6 +39,7 @@ export function describeRedisWorld(database: number, declare: (world: World) => 
   describe("on Redis", () => {
     const redis = new Redis(inject("redisSocket"), { db: database });
     let opened = 0;
+    const keys = new Map<string, readonly string[]>();
     beforeAll(() => redis.flushdb());
     afterAll(async () => {
       await redis.flushdb();
@@ -44,6 +48,16 @@ export function describeRedisWorld(database: number, declare: (world: World) => 
     declare({
       open: (clock) => redisStore(redis, { clock, prefix: `world-${++opened}` }),
       keepsDrained: false,
+      async valuesIn({ prefix }) {
+        const known = keys.get(prefix) ?? (await redis.keys(`${prefix}:*`));
+        // All of them are there as soon as one is.
+        if (known.length > 0) keys.set(prefix, known);
+        const counters = known.filter((key) => !key.includes(":log"));
+        const values = await Promise.all(counters.map((key) => redis.getBuffer(key)));
+        return new Map(
+          counters.map((key, i) => [key.split(":").at(-2) ?? "", `${values[i]?.toString("hex")}`]),
+        );
+      },
       // Each history waits for its own replies only, so that the server gets its requests in batches.
       run: (count, history) => runHistories(Math.ceil(count / 4) * SCALE, history, 64),
     });
