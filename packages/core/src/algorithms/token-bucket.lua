@@ -11,6 +11,9 @@ Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus deb
 --- @section sound
 part < PERIOD
 
+--- @section fresh
+fastest = refill
+
 --- @section advance
 if fastest < refill then
   fastest = refill

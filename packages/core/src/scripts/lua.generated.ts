@@ -87,6 +87,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   "token-bucket": {
     "sound": "part < PERIOD\n",
+    "fresh": "fastest = refill\n",
     "advance": "if fastest < refill then\n  fastest = refill\nend\nlocal product = elapsed * refill\nif product <= 9007199254740991 then\n  local rest = product % PERIOD\n  whole, part = whole - (product - rest) / PERIOD, part - rest\nelseif product > (whole + 2) * PERIOD then\n  whole = -1\nelse\n  local span, factor, units, rest = elapsed, refill, nil, nil\n  --- @include \"long-division\"\n  whole, part = whole - units, part - rest\nend\nif part < 0 then\n  whole, part = whole - 1, part + PERIOD\nend\nif whole < 0 then\n  whole, part = 0, 0\nend\n",
     "allows": "(whole + cost < capacity or whole + cost == capacity and part == 0)\n",
     "charge": "whole = whole + cost\n",
