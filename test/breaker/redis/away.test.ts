@@ -155,8 +155,7 @@ test.concurrent.each(LIBRARIES)(
     });
     const upstream = { isWell: true };
     const callers = startCallers([[breaker, upstream]], 5);
-    await delay(500);
-    expect(callers.called.length).toBeGreaterThan(1);
+    await waitUntil("calls are answered", 5_000, () => callers.called.length > 1 || undefined);
     expect(callers.called.filter(({ degraded, ended }) => !degraded || ended !== "fine")).toEqual(
       [],
     );
