@@ -22,8 +22,8 @@ const REPORTED = 4;
 export function readDecision(call: DecideCall, answer: unknown): readonly number[] | undefined {
   const values: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
   const [first] = values;
-  if (values.length === 1 && readInteger(first) === -1) return [0, -1];
   const isCharged = call.mode === "charge" && Buffer.isBuffer(first);
+  if (!isCharged && values.length === 1 && readInteger(first) === -1) return [0, -1];
   const reader = new AnswerReader(call, values, isCharged);
   return reader.read() && reader.reply.every(Number.isSafeInteger) ? reader.reply : undefined;
 }
