@@ -1,6 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
+import { inRuns } from "./alike.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 import { keepReported, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
@@ -62,16 +63,10 @@ function prepareLone({ cost, counters }: DecideCall, clock: string): Prepared {
 
 /** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
 function runsOf(calls: readonly DecideCall[]): string[] {
-  const runs: string[] = [];
-  for (let from = 0; from < calls.length; ) {
-    const { cost, counters } = calls[from] as DecideCall;
-    const numbers = numbersOf(counters);
-    let to = from + 1;
-    while (isLike(calls[to], cost, numbers)) to += 1;
-    runs.push(numbers + digitsOf(to - from, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS));
-    from = to;
-  }
-  return runs;
+  return inRuns(calls, costsAsMuch).map(
+    ({ first: { cost, counters }, count }) =>
+      numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
+  );
 }
 
 function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
@@ -79,9 +74,12 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
   return calls.map((call, i) => readDecision(call, answers[i]));
 }
 
-/** Whether a call costs as much, by the same numbers. */
-function isLike(call: DecideCall | undefined, cost: number, numbers: string): boolean {
-  return call !== undefined && call.cost === cost && numbersOf(call.counters) === numbers;
+/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers. */
+function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
+  return (
+    one.cost === other.cost &&
+    one.counters.every(({ numbers }, i) => numbers === other.counters[i]?.numbers)
+  );
 }
 
 /** The twin of the scripts. */

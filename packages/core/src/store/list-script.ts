@@ -1,4 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
+import { inRuns } from "./alike.ts";
 import type { Replies, Step } from "./store.ts";
 
 /** What a script that is written as a whole takes and returns for a call. */
@@ -34,16 +35,9 @@ type Parameters = readonly (string | number)[];
  * the server about as much as a decision's arithmetic.
  */
 function joinArguments(calls: readonly Parameters[], clock: string): string[] {
-  const args = [clock, String(Math.floor(Math.random() * 2 ** 48))];
-  for (let from = 0; from < calls.length; ) {
-    const parameters = calls[from] as Parameters;
-    let to = from + 1;
-    while (to < calls.length && isEqual(calls[to] as Parameters, parameters)) to += 1;
-    args.push(String(to - from));
-    for (const parameter of parameters) args.push(String(parameter));
-    from = to;
-  }
-  return args;
+  const runs = inRuns(calls, isEqual);
+  const args = runs.flatMap(({ first, count }) => [String(count), ...first.map(String)]);
+  return [clock, String(Math.floor(Math.random() * 2 ** 48)), ...args];
 }
 
 /** Each call's part of the reply, behind the clock; none where there are not as many integers as there should be. */
