@@ -15,6 +15,8 @@ const STORE_TIMEOUT_MS = 400;
 /** What a busy machine adds to a timer. */
 const NOISE_MS = 50;
 const AWAY_MS = 1_500;
+/** It is seen after a report, every 250 ms, and the store's timeout, where the machine lets this process run. */
+const SEEN_MS = 5_000;
 /** Clients come back in their own time: ioredis after up to 2 s. */
 const BACK_MS = 10_000;
 
@@ -87,6 +89,11 @@ test.concurrent.each(outages)(
     await FAULTS[fault](server);
     upstream.isWell = false;
     await delay(AWAY_MS);
+    await waitUntil("both are seen from here alone", SEEN_MS, () => {
+      const isAlone = since(lostAt, "well").at(-1)?.degraded === true;
+      const isRefused = since(lostAt, "failing").at(-1)?.ended === "refused";
+      return (isAlone && isRefused) || undefined;
+    });
     expect(await well.snapshot()).toMatchObject({ state: "closed", degraded: true, failures: 0 });
     const opened = await failing.snapshot();
     expect(opened).toMatchObject({ state: "open", degraded: true });
