@@ -35,6 +35,14 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   ],
 };
 
+/** The part that finds the answer to a call. */
+const ANSWERS: Readonly<Record<ScriptName, string>> = {
+  "decide-lone": "decide",
+  "decide-batch": "decide",
+  look: "look-counters",
+  refund: "refund-counters",
+};
+
 /** Few calls need these: they are read where they are used. */
 const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
   "decide-lone": ["generation", "cost"],
@@ -136,6 +144,8 @@ class Composition {
     switch (directive) {
       case "include":
         return this.#expand(operand, counter);
+      case "answer":
+        return this.#expand(ANSWERS[this.#script]);
       case "counters":
         return this.#counters.map((each) => enclose(this.#expand(operand, each))).join("");
       case "limits":

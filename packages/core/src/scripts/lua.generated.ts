@@ -3,14 +3,20 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "advance-counter": {
     "": "if isKnown then\n  elapsed = now - stamp\n  if elapsed < 0 then\n    elapsed, isAhead = 0, true\n  end\n  --- @limits advance\nelse\n  lives = 0\n  --- @zero\n  --- @limits fresh\nend\n"
   },
+  "answer": {
+    "": "local isWrongType = false\n--- @declare\n--- @counters \"read-counter\"\nlocal answer = -1\nif not isWrongType then\n  --- @answer\nend\n"
+  },
+  "calls": {
+    "": "local reply, done, keyAt = {}, 0, 0\nfor run = 2, #ARGV do\n  --- @numbers\n  for _ = 1, requests do\n    --- @include \"answer\"\n    done, keyAt = done + 1, keyAt + KEY_COUNT\n    reply[done] = answer\n  end\nend\n"
+  },
   "decide-batch": {
-    "": "local call = redis.call\n--- @include \"moment\"\nlocal values, lifetimes, reply, done, keyAt = {}, {}, {}, 0, 0\nfor run = 2, #ARGV do\n  --- @numbers\n  for _ = 1, requests do\n    local isWrongType = false\n    --- @declare\n    --- @include \"decide\"\n    done, keyAt = done + 1, keyAt + KEY_COUNT\n    reply[done] = answer\n  end\nend\n--- @include \"put-all\"\nreturn reply\n"
+    "": "local call = redis.call\n--- @include \"moment\"\nlocal values, lifetimes = {}, {}\n--- @include \"calls\"\n--- @include \"put-all\"\nreturn reply\n"
   },
   "decide-lone": {
-    "": "local call = redis.call\n--- @include \"moment\"\n--- @numbers\nlocal cost = 1\nif #DIGITS > COST_AT then\n  --- @digits cost\nend\nlocal isWrongType = false\n--- @declare\n--- @include \"decide\"\nreturn answer\n"
+    "": "local call = redis.call\n--- @include \"moment\"\n--- @numbers\nlocal cost = 1\nif #DIGITS > COST_AT then\n  --- @digits cost\nend\n--- @include \"answer\"\nreturn answer\n"
   },
   "decide": {
-    "": "--- @counters \"read-counter\"\nlocal answer = -1\nif not isWrongType then\n  --- @counters \"advance-counter\"\n  local isAllowed = ALL(\"allows\")\n  if isAllowed then\n    --- @limits charge\n  else\n    --- @limits report\n  end\n  --- @counters \"settle-counter\"\n  answer = isAllowed and CHARGED or { now, REPORTED }\nend\n"
+    "": "--- @counters \"advance-counter\"\nlocal isAllowed = ALL(\"allows\")\nif isAllowed then\n  --- @limits charge\nelse\n  --- @limits report\nend\n--- @counters \"settle-counter\"\nanswer = isAllowed and CHARGED or { now, REPORTED }\n"
   },
   "get-once": {
     "": "bytes = values[key]\nif bytes == nil then\n  bytes = redis.pcall(\"GET\", key)\nend\n"
@@ -24,8 +30,11 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "look-counter": {
     "": "--- @include \"advance-counter\"\n--- @limits report\nvalue = isKnown and bytes or false\n"
   },
+  "look-counters": {
+    "": "--- @counters \"look-counter\"\nanswer = { now, REPORTED }\n"
+  },
   "look": {
-    "": "local call = redis.call\n--- @include \"moment\"\nlocal reply, done, keyAt = {}, 0, 0\nfor run = 2, #ARGV do\n  --- @numbers\n  for _ = 1, requests do\n    local isWrongType = false\n    --- @declare\n    --- @counters \"read-counter\"\n    local answer = -1\n    if not isWrongType then\n      --- @counters \"look-counter\"\n      answer = { now, REPORTED }\n    end\n    done, keyAt = done + 1, keyAt + KEY_COUNT\n    reply[done] = answer\n  end\nend\nreturn reply\n"
+    "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
   },
   "moment": {
     "": "local givenClock, now = CLOCK, nil\nif givenClock then\n  now = givenClock + 0\nelse\n  local time = call(\"TIME\")\n  now = time[1] * 1000000 + time[2]\nend\n"
@@ -45,8 +54,11 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "refund-counter": {
     "": "if isKnown and generation == charged and stamp >= moment and stamp <= now then\n  local since, isGiven = now - moment, false\n  elapsed = now - stamp\n  --- @limits advance\n  --- @limits refund\n  if isGiven then\n    answer = 1\n    --- @include \"keep-counter\"\n  end\nend\n"
   },
+  "refund-counters": {
+    "": "answer = 0\n--- @counters \"refund-counter\"\n"
+  },
   "refund": {
-    "": "local call = redis.call\n--- @include \"moment\"\nlocal reply, done, keyAt = {}, 0, 0\nfor run = 2, #ARGV do\n  --- @numbers\n  for _ = 1, requests do\n    local isWrongType = false\n    --- @declare\n    --- @counters \"read-counter\"\n    local answer = -1\n    if not isWrongType then\n      answer = 0\n      --- @counters \"refund-counter\"\n    end\n    done, keyAt = done + 1, keyAt + KEY_COUNT\n    reply[done] = answer\n  end\nend\nreturn reply\n"
+    "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
   },
   "settle-counter": {
     "": "value = isKnown and bytes or false\nif isAllowed or isAhead or isKnown and (ANY(\"outlives\")) then\n  if not isKnown or isAhead then\n    --- @digits generation\n  end\n  --- @include \"keep-counter\"\nend\n"

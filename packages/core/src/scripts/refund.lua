@@ -8,20 +8,5 @@ Returns for each refund 1 when something was given back, 0 when nothing was left
 ]]
 local call = redis.call
 --- @include "moment"
-local reply, done, keyAt = {}, 0, 0
-for run = 2, #ARGV do
-  --- @numbers
-  for _ = 1, requests do
-    local isWrongType = false
-    --- @declare
-    --- @counters "read-counter"
-    local answer = -1
-    if not isWrongType then
-      answer = 0
-      --- @counters "refund-counter"
-    end
-    done, keyAt = done + 1, keyAt + KEY_COUNT
-    reply[done] = answer
-  end
-end
+--- @include "calls"
 return reply

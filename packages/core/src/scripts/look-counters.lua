@@ -1,0 +1,2 @@
+--- @counters "look-counter"
+answer = { now, REPORTED }
