@@ -120,7 +120,7 @@ const CALLS_WINDOW = { window: { calls: 3 } };
 test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
   "what begins with a call that has the random number %i is told apart by 6 bytes that are not zero",
   async (generation) => {
-    const target = targetOf(`birth-${generation}`, TIME_WINDOW);
+    const target = targetOf(`begins-${generation}`, TIME_WINDOW);
     const now = 1_800_000_000_000_000;
     const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
     const keys = order.keys(call);

@@ -1,5 +1,5 @@
 --[[
-Contacts targets: tells how calls ended, asks for one more, and learns how the target is doing, all at once.
+Contacts targets: reports how calls ended, asks for one more, and learns how the target is doing, all at once.
 
 KEYS  for each contact: the key of the target's period, the key of its window
 ARGV  as in call.lua; the arguments of a contact: the policy; the period in which the calls were admitted, -1 for any; how
@@ -9,13 +9,13 @@ Returns as in call.lua; for each contact twelve integers:
       the kind of the period (see period.lua); its number; microseconds until it changes by time alone; how often it opened
       in a row; calls, failures, slow calls that caused it; calls, failures, slow calls in the window; the answer: 0 no, -1
       yes, or the lease of a trial call; 1 when this contact began the period
-      The first is -1, and the others are 0, when a key holds something foreign: nothing of that contact is done
+      The first is -1, and the others are 0, when a key holds a value of a wrong type: nothing of that contact is done
 ]]
 --- @include "target"
 
 local function contact(target, admitted, outcomes, lease, outcome, asks)
   if not target then
-    return tellForeign(NUMBERS)
+    return addWrongType(NUMBERS)
   end
   local period, policy = target.period, target.policy
   if outcomes ~= "" and isCounted(period, admitted) then

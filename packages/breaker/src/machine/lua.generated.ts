@@ -2,9 +2,9 @@
 import type { LuaSource } from "@headgate/core/internal";
 
 export const contactLua: LuaSource = {
-  sha1: "0cd3b41c05cabc3d9b1c9613009aa9640746f7a2",
+  sha1: "2611855fc9271d858c42bbb283a9dcdfde908506",
   source: `local KEYS, ARGV = KEYS, ARGV
-local birth = ARGV[2]
+local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
@@ -12,15 +12,15 @@ now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local reply, told = { now }, 1
-local function tell(integer)
-told = told + 1
-reply[told] = integer
+local reply, length = { now }, 1
+local function add(integer)
+length = length + 1
+reply[length] = integer
 end
-local function tellForeign(count)
-tell(-1)
+local function addWrongType(count)
+add(-1)
 for _ = 2, count do
-tell(0)
+add(0)
 end
 end
 local function takeCalls(take)
@@ -369,8 +369,8 @@ policies[description] = policy
 return policy
 end
 local function readKey(key)
-local bytes, isForeign = readString("GET", key)
-return bytes or nil, isForeign
+local bytes, isWrongType = readString("GET", key)
+return bytes or nil, isWrongType
 end
 local function emptyWindow(target)
 target.window = target.policy.window.fresh(now, target.policy.size)
@@ -394,11 +394,11 @@ local target = {
 policy = policy,
 periodKey = KEYS[keyAt - 1],
 windowKey = KEYS[keyAt],
-id = (birth + calls) % (2 ^ 48 - 1) + 1,
+id = (generation + calls) % (2 ^ 48 - 1) + 1,
 }
-local periodBytes, isForeign = readKey(target.periodKey)
-local windowBytes, isForeignToo = readKey(target.windowKey)
-if isForeign or isForeignToo then
+local periodBytes, isWrongType = readKey(target.periodKey)
+local windowBytes, isWrongTypeToo = readKey(target.windowKey)
+if isWrongType or isWrongTypeToo then
 return nil
 end
 local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
@@ -421,12 +421,12 @@ period.calls, period.failures, period.slow,
 window.calls, window.failures, window.slow,
 permit, period.changed and 1 or 0,
 }) do
-tell(integer)
+add(integer)
 end
 end
 local function contact(target, admitted, outcomes, lease, outcome, asks)
 if not target then
-return tellForeign(12)
+return addWrongType(12)
 end
 local period, policy = target.period, target.policy
 if outcomes ~= "" and isCounted(period, admitted) then
@@ -449,9 +449,9 @@ end)`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "fbe755be15c753e5ce9a3914d345a7667d394516",
+  sha1: "cab28afb0686c7f4dffddd356561e905f8c6d9de",
   source: `local KEYS, ARGV = KEYS, ARGV
-local birth = ARGV[2]
+local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
@@ -459,15 +459,15 @@ now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local reply, told = { now }, 1
-local function tell(integer)
-told = told + 1
-reply[told] = integer
+local reply, length = { now }, 1
+local function add(integer)
+length = length + 1
+reply[length] = integer
 end
-local function tellForeign(count)
-tell(-1)
+local function addWrongType(count)
+add(-1)
 for _ = 2, count do
-tell(0)
+add(0)
 end
 end
 local function takeCalls(take)
@@ -816,8 +816,8 @@ policies[description] = policy
 return policy
 end
 local function readKey(key)
-local bytes, isForeign = readString("GET", key)
-return bytes or nil, isForeign
+local bytes, isWrongType = readString("GET", key)
+return bytes or nil, isWrongType
 end
 local function emptyWindow(target)
 target.window = target.policy.window.fresh(now, target.policy.size)
@@ -841,11 +841,11 @@ local target = {
 policy = policy,
 periodKey = KEYS[keyAt - 1],
 windowKey = KEYS[keyAt],
-id = (birth + calls) % (2 ^ 48 - 1) + 1,
+id = (generation + calls) % (2 ^ 48 - 1) + 1,
 }
-local periodBytes, isForeign = readKey(target.periodKey)
-local windowBytes, isForeignToo = readKey(target.windowKey)
-if isForeign or isForeignToo then
+local periodBytes, isWrongType = readKey(target.periodKey)
+local windowBytes, isWrongTypeToo = readKey(target.windowKey)
+if isWrongType or isWrongTypeToo then
 return nil
 end
 local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
@@ -868,12 +868,12 @@ period.calls, period.failures, period.slow,
 window.calls, window.failures, window.slow,
 permit, period.changed and 1 or 0,
 }) do
-tell(integer)
+add(integer)
 end
 end
 local function order(target, kind, lasts, opened, empties)
 if not target then
-return tellForeign(12)
+return addWrongType(12)
 end
 local period, policy, id, counts = target.period, target.policy, target.id, target.window
 if kind == 0 then

@@ -10,7 +10,7 @@ Returns as in call.lua; for each order the integers that contact.lua returns, wi
 
 local function order(target, kind, lasts, opened, empties)
   if not target then
-    return tellForeign(NUMBERS)
+    return addWrongType(NUMBERS)
   end
   local period, policy, id, counts = target.period, target.policy, target.id, target.window
   if kind == CLOSED then

@@ -40,10 +40,10 @@ local function policyOf(description)
   return policy
 end
 
--- What a key holds: its bytes, or nil; then whether it holds something foreign.
+-- What a key holds: its bytes, or nil; then whether it holds a value of a wrong type.
 local function readKey(key)
-  local bytes, isForeign = readString("GET", key)
-  return bytes or nil, isForeign
+  local bytes, isWrongType = readString("GET", key)
+  return bytes or nil, isWrongType
 end
 
 local function emptyWindow(target)
@@ -64,7 +64,7 @@ local function openWindow(target, bytes)
   target.window = window
 end
 
--- The target that the next two keys and the next argument name, brought to the present; nil when a key of it is foreign.
+-- The target that the next two keys and the next argument name, brought to the present; nil when a key of it holds a value of a wrong type.
 local function nextTarget()
   keyAt, argumentAt, calls = keyAt + 2, argumentAt + 1, calls + 1
   local policy = policyOf(ARGV[argumentAt])
@@ -72,11 +72,11 @@ local function nextTarget()
     policy = policy,
     periodKey = KEYS[keyAt - 1],
     windowKey = KEYS[keyAt],
-    id = (birth + calls) % (2 ^ 48 - 1) + 1, -- of what begins with this call
+    id = (generation + calls) % (2 ^ 48 - 1) + 1, -- of what begins with this call
   }
-  local periodBytes, isForeign = readKey(target.periodKey)
-  local windowBytes, isForeignToo = readKey(target.windowKey)
-  if isForeign or isForeignToo then
+  local periodBytes, isWrongType = readKey(target.periodKey)
+  local windowBytes, isWrongTypeToo = readKey(target.windowKey)
+  if isWrongType or isWrongTypeToo then
     return nil
   end
   local period = periodBytes and unpackPeriod(periodBytes) or absentPeriod()
@@ -85,7 +85,7 @@ local function nextTarget()
   return target
 end
 
--- Writes what has changed, and tells how the target is doing, with the answer to what was asked.
+-- Writes what has changed, and reports how the target is doing, with the answer to what was asked.
 local function writeTarget(target, permit)
   local period, window, policy = target.period, target.window, target.policy
   if period.dirty then
@@ -101,6 +101,6 @@ local function writeTarget(target, permit)
     window.calls, window.failures, window.slow,
     permit, period.changed and 1 or 0,
   }) do
-    tell(integer)
+    add(integer)
   end
 end

@@ -28,6 +28,10 @@ const LOST_MS = 1_000;
 /** A call waits for company at most so long. */
 const LONGEST_WAIT_MS = 1;
 
+interface SentScript {
+  readonly sent: number;
+}
+
 /**
  * Sends calls to one place. A lone call goes at the end of the tick in which it was made. Where calls have company, those that
  * are made in one turn of the event loop go together; while several scripts are under way they gather, until one is
@@ -40,7 +44,7 @@ export class CallQueue {
   #waiting: PendingCall[] = [];
   #next = 0;
   /** When each script under way was sent, the oldest first. */
-  readonly #underWay = new Set<{ readonly sent: number }>();
+  readonly #underWay = new Set<SentScript>();
   #isScheduled = false;
   /** Whether the last script had more than one call. */
   #hadCompany = false;
@@ -103,19 +107,19 @@ export class CallQueue {
 
   #sendNext(): void {
     const calls = this.#take();
-    if (calls.length > 0) void this.#sendTogether(calls);
-  }
-
-  async #sendTogether(calls: readonly PendingCall[]): Promise<void> {
+    if (calls.length === 0) return;
     this.#hadCompany = calls.length > 1;
     const script = { sent: performance.now() };
     this.#underWay.add(script);
-    try {
-      await this.#send(calls);
-    } finally {
-      this.#underWay.delete(script);
-      nobody.runInAsyncScope(() => this.#schedule());
-    }
+    const end = (): void => this.#end(script);
+    void this.#send(calls).then(end, end);
+  }
+
+  /** What waits is not part of what was answered. */
+  #end(script: SentScript): void {
+    this.#underWay.delete(script);
+    if (this.#length > 0) nobody.runInAsyncScope(this.#schedule, this);
+    else if (this.#underWay.size === 0) this.#onIdle();
   }
 
   /** The calls that go next. Those whom nobody waits for any more are not sent at all: nothing is charged for them. */

@@ -48,35 +48,33 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
     return reply;
   }
 
-  /** Resolves with undefined when the server does not know the script. */
-  async function runByDigest(
+  /** Runs a script by its digest; where the server does not know it, what there is `otherwise`. */
+  function runByDigest(
     { sha1 }: LuaSource,
     keys: readonly string[],
     args: readonly string[],
-  ): Promise<{ readonly reply: unknown } | undefined> {
-    try {
-      return { reply: await port.evalsha(sha1, keys, args) };
-    } catch (error) {
-      if (isServerError(error, "NOSCRIPT")) return undefined;
+    otherwise: () => Promise<unknown>,
+  ): Promise<unknown> {
+    return port.evalsha(sha1, keys, args).catch((error: unknown) => {
+      if (isServerError(error, "NOSCRIPT")) return otherwise();
       throw error;
-    }
+    });
   }
 
-  async function runOnce(
+  function runOnce(
     script: LuaSource,
     node: string,
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown> {
-    const first = await runByDigest(script, keys, args);
-    if (first !== undefined) return first.reply;
-    const place = `${node} ${script.sha1}`;
-    const loaded = loading.get(place);
-    if (loaded === undefined) return load(script, place, keys, args);
-    await loaded;
-    // Gone again: no more than one round each, whatever the server forgets.
-    const second = await runByDigest(script, keys, args);
-    return second === undefined ? load(script, place, keys, args) : second.reply;
+    return runByDigest(script, keys, args, async () => {
+      const place = `${node} ${script.sha1}`;
+      const loaded = loading.get(place);
+      if (loaded === undefined) return load(script, place, keys, args);
+      await loaded;
+      // Gone again: no more than one round each, whatever the server forgets.
+      return runByDigest(script, keys, args, () => load(script, place, keys, args));
+    });
   }
 
   return {

@@ -2,25 +2,25 @@
 How a step reads and keeps strings, and how its calls are taken.
 
 ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
-      [2] a random number below 2^48: the birth of what is created now
+      [2] a random number below 2^48: the generation of what is created now
       then for each run of calls that follow each other with equal arguments: how many they are, and the arguments of one
 The script returns one array of integers: the clock, then those of each call, in order
 ]]
 --- @include "moment"
-local reply, told = { now }, 1 -- how many integers of the reply are there
+local reply, length = { now }, 1
 local DAY = 86400000 -- in milliseconds
 
 -- Adds an integer to the reply.
-local function tell(integer)
-  told = told + 1
-  reply[told] = integer
+local function add(integer)
+  length = length + 1
+  reply[length] = integer
 end
 
--- The integers of a call that was not done, because one of its keys holds something foreign.
-local function tellForeign(count)
-  tell(-1)
+-- Adds the integers of a call that was not done, because one of its keys holds a value of a wrong type.
+local function addWrongType(count)
+  add(-1)
   for _ = 2, count do
-    tell(0)
+    add(0)
   end
 end
 

@@ -1,7 +1,7 @@
 --[[
-Forgets units.
+Forgets counters.
 
-KEYS  the keys of the units and of their logs
+KEYS  the keys of the counters and of their logs
 ARGV  as in call.lua; the argument of each call: the number of its keys
 Returns as in call.lua; for each call one integer: 1 when there was anything to forget, 0 when not
 ]]
@@ -14,5 +14,5 @@ return takeCalls(function()
     keyAt = keyAt + 1
     deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt]))
   end
-  tell(deleted)
+  add(deleted)
 end)

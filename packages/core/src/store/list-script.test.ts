@@ -31,14 +31,14 @@ describe("a script that takes calls in a list", () => {
   });
 
   test("is brought one clock, and a whole number below 2^48 for what it creates", () => {
-    const births = Array.from({ length: 200 }, () => {
-      const [clock, birth] = prepare([call([]), call([])], "1800000000000123").args;
+    const generations = Array.from({ length: 200 }, () => {
+      const [clock, generation] = prepare([call([]), call([])], "1800000000000123").args;
       expect(clock).toBe("1800000000000123");
-      expect(birth).toMatch(/^\d{1,15}$/);
-      return Number(birth);
+      expect(generation).toMatch(/^\d{1,15}$/);
+      return Number(generation);
     });
-    expect(Math.max(...births)).toBeLessThan(2 ** 48);
-    expect(new Set(births).size).toBe(200);
+    expect(Math.max(...generations)).toBeLessThan(2 ** 48);
+    expect(new Set(generations).size).toBe(200);
   });
 });
 

@@ -2,9 +2,9 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const forgetLua: LuaSource = {
-  sha1: "1d536634c4c35655f45e101b7ce267b306187f25",
+  sha1: "ef727ee07504649867cfebfbbe221b3197128d15",
   source: `local KEYS, ARGV = KEYS, ARGV
-local birth = ARGV[2]
+local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
@@ -12,15 +12,15 @@ now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local reply, told = { now }, 1
-local function tell(integer)
-told = told + 1
-reply[told] = integer
+local reply, length = { now }, 1
+local function add(integer)
+length = length + 1
+reply[length] = integer
 end
-local function tellForeign(count)
-tell(-1)
+local function addWrongType(count)
+add(-1)
 for _ = 2, count do
-tell(0)
+add(0)
 end
 end
 local function takeCalls(take)
@@ -57,14 +57,14 @@ for _ = 1, tonumber(ARGV[argumentAt]) do
 keyAt = keyAt + 1
 deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt]))
 end
-tell(deleted)
+add(deleted)
 end)`,
 };
 
 export const probeLua: LuaSource = {
-  sha1: "d6031ee1aa340267a2bbd039c2d1982b4a3411dd",
+  sha1: "0854ebededc4eb2b205e388dd5c6042370c5aa12",
   source: `local KEYS, ARGV = KEYS, ARGV
-local birth = ARGV[2]
+local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
 if ARGV[1] == "" then
 local time = redis.call("TIME")
@@ -72,15 +72,15 @@ now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local reply, told = { now }, 1
-local function tell(integer)
-told = told + 1
-reply[told] = integer
+local reply, length = { now }, 1
+local function add(integer)
+length = length + 1
+reply[length] = integer
 end
-local function tellForeign(count)
-tell(-1)
+local function addWrongType(count)
+add(-1)
 for _ = 2, count do
-tell(0)
+add(0)
 end
 end
 local function takeCalls(take)
@@ -113,6 +113,6 @@ end
 return takeCalls(function()
 keyAt = keyAt + 1
 redis.call("SET", KEYS[keyAt], "", "PX", 1000)
-tell(1)
+add(1)
 end)`,
 };

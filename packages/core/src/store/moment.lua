@@ -5,7 +5,7 @@ most of the time is to make its functions.
 ARGV  as in call.lua
 ]]
 local KEYS, ARGV = KEYS, ARGV
-local birth = ARGV[2] -- text until it is needed: most calls create nothing
+local generation = ARGV[2] -- text until it is needed: most calls create nothing
 local argumentAt, keyAt, now = 2, 0 -- what was read last, and the clock in microseconds
 
 if ARGV[1] == "" then

@@ -10,5 +10,5 @@ Returns as in call.lua; for each probe the integer 1
 return takeCalls(function()
   keyAt = keyAt + 1
   redis.call("SET", KEYS[keyAt], "", "PX", 1000)
-  tell(1)
+  add(1)
 end)
