@@ -33,7 +33,7 @@ const STATES = ["closed", "open", "half-open", "forced-open", "disabled", "metri
 describe("random commands do what the model says", () => {
   test("in memory", async () => {
     const seen = new Map<string, number>();
-    await runHistories(400 * SCALE, async (random, history) => {
+    await runHistories(200 * SCALE, async (random, history) => {
       const time = new MicroClock(START);
       const store = memoryStore({ clock: time.clock });
       await follow(random, `memory-${history}`, [store], time, seen);

@@ -11,7 +11,7 @@ import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
 
-const HISTORIES = 1_000 * SCALE;
+const HISTORIES = 600 * SCALE;
 const LENGTH = 20;
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */

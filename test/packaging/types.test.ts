@@ -46,17 +46,16 @@ const compilers = [
   {
     compiler: "TypeScript 5.9",
     tsc: "typescript5/bin/tsc",
-    modes: [commonjs, nodenext, preserve, ...seldom(node16)],
+    modes: [commonjs, nodenext, ...seldom(node16, preserve)],
   },
   {
     compiler: "TypeScript 7",
     tsc: "typescript/bin/tsc",
     modes: [
-      commonjs,
       declarations("commonjs"),
       declarations("module"),
       preserve,
-      ...seldom(node16, nodenext),
+      ...seldom(commonjs, node16, nodenext),
     ],
   },
 ];

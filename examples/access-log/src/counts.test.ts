@@ -131,8 +131,10 @@ describe("the sample log", () => {
 describe("ten thousand lines of a real log, half of them out of order", () => {
   const why = existsSync(SHARED) ? "" : `there is no ${SHARED}`;
 
-  // The other two ways are those of the sample log.
-  test.for([WAYS[0], WAYS[3]])("in %s, behind %s", async (way, { skip }) => {
+  // The other ways are those of the sample log. Through Redis, ten thousand requests one after the other take a while.
+  const ways = process.env["HEADGATE_LONG"] === "1" ? [WAYS[0], WAYS[3]] : [WAYS[0]];
+
+  test.for(ways)("in %s, behind %s", async (way, { skip }) => {
     skip(why !== "", why);
     expect(await countsOf("--log", SHARED, ...argumentsOf(way))).toEqual(expectedCounts(SHARED));
   });
