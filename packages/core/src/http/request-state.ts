@@ -120,7 +120,11 @@ export function forgetAsked(request: object, part: AskedPart): void {
 
 /** Every decision of a request so far. */
 export function decisionsOf(request: object): readonly ReportedDecision[] {
-  return stateOf(request).asked.flatMap(({ reported }) => reported ?? []);
+  const decisions: ReportedDecision[] = [];
+  for (const { reported } of stateOf(request).asked) {
+    if (reported !== undefined) decisions.push(reported);
+  }
+  return decisions;
 }
 
 /** What a request asked of limiters, or of those that count together with them. */

@@ -126,7 +126,7 @@ function emptyKey(dimension: string, subject: unknown): HeadgateError {
 function rejectUnknownDimensions(counted: CountedPolicy, subjects: Subjects): void {
   if (!isRecord(subjects)) return;
   for (const dimension of Object.keys(subjects)) {
-    if (dimensionsOf(counted).includes(dimension)) continue;
+    if (counted.groups.some((group) => group.dimension === dimension)) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensionsOf(counted).join(", ")}`,
