@@ -2,7 +2,7 @@
 // With --write, puts each table between its markers on that page. With --since, prints only what is newer than a moment
 // in milliseconds since the epoch.
 //
-//   HEADGATE_FAULT_ROUNDS=20 npx vitest run --project integration test/faults
+//   HEADGATE_FAULT_ROUNDS=20 npx vitest run test/faults
 //   node scripts/fault-table.mjs --write
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
