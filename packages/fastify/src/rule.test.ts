@@ -69,7 +69,7 @@ describe("the plugin's rule", () => {
     ["timeWindow", { timeWindow: 60_000 }],
     ["extend", { limits, extend: true }],
     ["rateLimit", { rateLimit: { limits } }],
-    ["allowList", { limits, allowList: ["127.0.0.1"] }],
+    ["whitelist", { limits, whitelist: ["127.0.0.1"] }],
   ])("refuses %s", (option, options) => {
     const error = errorOf(() => ruleOf(options as never));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
