@@ -83,7 +83,6 @@ describeFrameworks(({ serve }) => {
   test("limits, or a limiter in their place, are required, and not both", async () => {
     const limiter = createLimiter({ limits });
     const wrong: object[] = [
-      {},
       { limits: undefined },
       { limiter, limits },
       { limiter, name: "api" },

@@ -43,7 +43,7 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["addHeadersOnExceeding", "headers"],
   ["enableDraftSpec", "headers: { standard }"],
   ["groupId", "name"],
-  ["global", "rateLimit: false"],
+  ["global", "register without limits"],
   ["whitelist", "allowList"],
   ["cache", "memoryStore({ maxKeys })"],
   ["continueExceeding", "nothing, always"],

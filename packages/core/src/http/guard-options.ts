@@ -113,8 +113,7 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   isWhiteListed: "allowList: (request, address) => ...",
   blackList: "blockList",
   isBlackListed: "blockList: (request, address) => ...",
-  global:
-    "config: { rateLimit: false } on routes without a limit, or to register in the scope of the others",
+  global: "to register without limits: then only routes with limits of their own are limited",
   delayAfter: "limiter.wait(subject), in the route",
   delayMs: "limiter.wait(subject), in the route",
   ban: "a longer window: it has no blocks yet",

@@ -14,7 +14,7 @@ export { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
 export type { Guard } from "./guard.ts";
 export { createGuard } from "./guard.ts";
 export type { GuardLimiters } from "./guard-limiters.ts";
-export { makeGuardLimiters } from "./guard-limiters.ts";
+export { makeGuardLimiters, readStore } from "./guard-limiters.ts";
 export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
 export { validateGuardOptions } from "./guard-options.ts";
 export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";
