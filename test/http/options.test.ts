@@ -34,11 +34,13 @@ const peers = [
   ["requestPropertyName", "rateLimit"],
   ["passOnStoreError", "onUnavailable"],
   ["skipOnError", "onUnavailable"],
+  ["whitelist", "allowList"],
+  ["isBlackListed", "blockList"],
   ["insuranceLimiter", "onUnavailable"],
 ] as const;
 
 /** Protections that do not exist yet, by names people will try: taken silently, they would protect nobody. */
-const unbuilt = ["allowList", "blockList", "count", "shadow"] as const;
+const unbuilt = ["count", "shadow"] as const;
 
 /** Options whose effect elsewhere somebody may rely on, with no counterpart here yet. */
 const withoutCounterpart = [
@@ -81,7 +83,6 @@ describeFrameworks(({ serve }) => {
   test("limits, or a limiter in their place, are required, and not both", async () => {
     const limiter = createLimiter({ limits });
     const wrong: object[] = [
-      {},
       { limits: undefined },
       { limiter, limits },
       { limiter, name: "api" },

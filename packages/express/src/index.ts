@@ -15,6 +15,7 @@ export {
 } from "@headgate/core";
 export type {
   AddressOption,
+  ClientList,
   HeaderOptions,
   KeyFunction,
   MissingKey,

@@ -1,13 +1,16 @@
 import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
-import type { OwnDecision } from "@headgate/core/http";
+import type { GuardLimiters, OwnDecision } from "@headgate/core/http";
 import type { FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import type { Rule } from "./rule.ts";
 
 /** The rate limiter of a scope, as `app.headgate`. */
 export interface Headgate {
-  /** The plugin's limiter, for `reset`, `refund`, `peek`. Throws `HEADGATE_INVALID_OPTION` when its limits are `byTier`. */
+  /**
+   * The plugin's limiter, for `reset`, `refund`, `peek`. Throws `HEADGATE_INVALID_OPTION` when its limits are `byTier`. Undefined
+   * when the plugin has no limits, which its type does not say: applications know whether they gave any.
+   */
   readonly limiter: Limiter;
   /** The limiter of each tier, when the plugin's limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
@@ -25,20 +28,21 @@ export interface RateLimitHook {
   of(request: object): OwnDecision | undefined;
 }
 
-/** `ruleOf` finds the rule of a request; undefined for one that is not limited. */
+/** `limiters` are the plugin's, if it has limits. `ruleOf` finds the rule of a request; undefined for one that is not limited. */
 export function createHeadgate(
-  { limiters }: Rule,
+  limiters: GuardLimiters | undefined,
   ruleOf: (request: FastifyRequest) => Rule | undefined,
 ): Headgate {
   return {
     get limiter() {
+      if (limiters === undefined) return undefined as never;
       if (limiters.only !== undefined) return limiters.only;
       throw new HeadgateError(
         "HEADGATE_INVALID_OPTION",
         "the limits of this plugin depend on the tier: use app.headgate.tiers",
       );
     },
-    tiers: limiters.tiers,
+    tiers: limiters?.tiers ?? new Map(),
     of: (request) => ruleOf(request as FastifyRequest)?.guard.of(request),
   };
 }

@@ -19,6 +19,7 @@ export {
 } from "@headgate/core";
 export type {
   AddressOption,
+  ClientList,
   HeaderOptions,
   KeyFunction,
   MissingKey,

@@ -13,7 +13,7 @@ interface FastifyGuardOptions<Dimension extends string>
   readonly onDenied?: OnDenied | "error" | undefined;
 }
 
-/** Options of the plugin. See the README for each. */
+/** Options of the plugin. See the README for each. Without `limits` and `limiter` it limits only the routes that have their own. */
 export interface HeadgateOptions<Dimension extends string = string>
   extends FastifyGuardOptions<Dimension> {
   /** When a request is decided. Default `"onRequest"`; a key that an authentication hook sets needs a later one. */

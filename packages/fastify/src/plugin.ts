@@ -1,7 +1,7 @@
 import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
-import { formatReceived, isFirst, partsOf, rejectUnreadKeys, toError } from "@headgate/core/http";
+import { formatReceived, isFirst, rejectUnreadKeys, toError } from "@headgate/core/http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
@@ -21,11 +21,11 @@ import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options
 import { HOOKS } from "./options.ts";
 import { routeName, unknownRouteName } from "./route-name.ts";
 import type { Rule } from "./rule.ts";
-import { makeRouteRule, makeRule, validateRouteOptions } from "./rule.ts";
+import { makePluginRule, makeRouteRule, requireOwnLimits, validateRouteOptions } from "./rule.ts";
 import { logStores } from "./store-log.ts";
 import { reopen } from "./watched-reply.ts";
 
-/** Limits every request of a scope. */
+/** Limits every request of a scope; without limits, only the routes that have their own. */
 export async function headgatePlugin(
   app: FastifyInstance,
   options: HeadgateOptions,
@@ -36,18 +36,16 @@ export async function headgatePlugin(
     const error = reason === undefined ? undefined : toError(reason);
     writeNotice(app, { level: "warn", code, message, error });
   };
-  const rule = makeRule("headgate", options, warn);
+  const plugin = makePluginRule("headgate", options, warn);
+  const { rule, name: pluginName } = plugin;
+  if (rule === undefined && Object.hasOwn(app, "headgate")) throw withoutRoutes();
   notePlugin(app);
-  const headgate = createHeadgate(rule, ruleOf);
-  const made: Rule[] = [rule];
+  const headgate = createHeadgate(rule?.limiters, ruleOf);
+  const made: Rule[] = [];
   /** The limiters that are asked with the plugin's keys. */
-  const keyed: Limiter[] = [...rule.limiters.all];
+  const keyed: Limiter[] = [];
   const storeLog = logStores(app);
-  storeLog.listen(rule.limiters);
-  const firstLimiter = rule.limiters.all[0];
-  const store = partsOf(firstLimiter).counted.store;
-  const pluginName = options.name ?? rule.limiters.only?.name ?? "limiter";
-  const plugin = { options, rule, name: pluginName, store };
+  if (rule !== undefined) addMade(rule, true);
   /** Rules by their route, or by its config where the route is not known. */
   const routeRules = new WeakMap<object, Rule>();
   /** The hooks in which any rule decides: one that is added for nothing would cost every request. */
@@ -55,11 +53,15 @@ export async function headgatePlugin(
   /** Whether all routes are there. */
   let isReady = false;
 
+  function addMade(added: Rule, isKeyed: boolean): void {
+    made.push(added);
+    if (isKeyed) keyed.push(...added.limiters.all);
+    storeLog.listen(added.limiters);
+  }
+
   function addRule(owner: string, routeOptions: RouteRateLimitOptions, name?: string): Rule {
     const added = makeRouteRule(owner, routeOptions, name, plugin, warn);
-    made.push(added);
-    if (routeOptions.key === undefined) keyed.push(...added.limiters.all);
-    storeLog.listen(added.limiters);
+    addMade(added, routeOptions.key === undefined);
     return added;
   }
 
@@ -70,7 +72,7 @@ export async function headgatePlugin(
     const owner = `headgate on ${name}`;
     validateRouteOptions(owner, limit);
     // Better no answer than one without the limit.
-    if (!usedHooks.has(limit.hook ?? rule.hook)) throw lateHook(owner, limit.hook);
+    if (!usedHooks.has(limit.hook ?? plugin.hook)) throw lateHook(owner, limit.hook);
     const added = addRule(owner, limit, name);
     routeRules.set(key, added);
     return added;
@@ -125,7 +127,8 @@ export async function headgatePlugin(
   decorate(app, headgate, (routeOptions) => {
     // Kept until the application is closed: one for each request would fill the memory.
     if (routeOptions !== undefined && isReady) throw lateRateLimit();
-    const asked = routeOptions === undefined ? rule : addRule("app.rateLimit", routeOptions);
+    const isPlugins = routeOptions === undefined && rule !== undefined;
+    const asked = isPlugins ? rule : addRule("app.rateLimit", routeOptions ?? {});
     const hook = hookOf((request, reply, done) => decideRequest(asked, request, reply, done));
     return Object.assign(hook, { of: asked.guard.of });
   });
@@ -133,8 +136,11 @@ export async function headgatePlugin(
     const limit = routeOptions.config?.rateLimit;
     try {
       if (isLimited(limit)) {
-        validateRouteOptions(`headgate on ${routeOptions.url}`, limit);
-        useHook(limit.hook ?? rule.hook);
+        const owner = `headgate on ${routeOptions.url}`;
+        validateRouteOptions(owner, limit);
+        // A scope inside may get a plugin of its own.
+        if (rule === undefined && this === app && isOwner(app)) requireOwnLimits(owner, limit);
+        useHook(limit.hook ?? plugin.hook);
       }
     } catch (error) {
       forgetRoute(this, routeOptions);
@@ -150,9 +156,9 @@ export async function headgatePlugin(
       if (!isLimited(limit) || !isOwner(route.scope)) continue;
       routeRuleOf(route, limit, () => routeName(pluginName, route.options));
     }
-    // What routes that nobody knows of read is not known either.
-    if (areRoutesKnown(app)) rejectUnreadKeys("headgate", options.key, keyed);
-    else rejectUncoveredRoutes(app);
+    // What routes that nobody knows of read is not known either. Where nothing is limited, there may be limits to come.
+    if (!areRoutesKnown(app)) rejectUncoveredRoutes(app);
+    else if (made.length > 0) rejectUnreadKeys("headgate", options.key, keyed);
   });
   app.addHook("onError", (_, reply, __, done) => {
     reopen(reply);
@@ -163,7 +169,7 @@ export async function headgatePlugin(
   for (const hook of HOOKS) {
     // A route that nobody knows of may name any of them.
     const isNamed = !areRoutesKnown(app) || named.includes(hook);
-    if (hook === "onRequest" || hook === rule.hook || isNamed) useHook(hook);
+    if (hook === "onRequest" || hook === plugin.hook || isNamed) useHook(hook);
   }
   app.addHook("onClose", async () => {
     storeLog.stop();
@@ -206,6 +212,14 @@ function decorate(
   app.decorate("headgate", headgate);
   app.decorate("rateLimit", rateLimit);
   if (!app.hasRequestDecorator("rateLimit")) app.decorateRequest("rateLimit", null);
+}
+
+/** Where another plugin reads the routes' config, one without limits has nothing to do. */
+function withoutRoutes(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "headgate: limits or a limiter is required for a second plugin in one scope, because the first one reads the config of its routes",
+  );
 }
 
 function lateRateLimit(): HeadgateError {

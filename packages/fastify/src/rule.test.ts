@@ -5,30 +5,23 @@ import { describe, expect, test, vi } from "vitest";
 import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import type { Rule } from "./rule.ts";
-import { makeRouteRule, makeRule, validateRouteOptions } from "./rule.ts";
+import { makePluginRule, makeRouteRule, validateRouteOptions } from "./rule.ts";
 
 const limits = fixedWindow({ limit: 3, window: "1m" });
 const own = fixedWindow({ limit: 2, window: "1h", name: "own" });
 
 function ruleOf(options: HeadgateOptions): Rule {
-  return makeRule("headgate", options, vi.fn());
+  return makePluginRule("headgate", options, vi.fn()).rule as Rule;
 }
 
 /** A plugin and a maker of rules for its routes. */
 function pluginOf(options: HeadgateOptions) {
-  const rule = ruleOf(options);
-  const store = partsOf(rule.limiters.all[0]).counted.store;
+  const plugin = makePluginRule("headgate", options, vi.fn());
   return {
-    rule,
-    store,
+    rule: plugin.rule as Rule,
+    store: plugin.store,
     route: (route: RouteRateLimitOptions, name = "api GET /x") =>
-      makeRouteRule(
-        "headgate on api GET /x",
-        route,
-        name,
-        { options, rule, name: "api", store },
-        vi.fn(),
-      ),
+      makeRouteRule("headgate on api GET /x", route, name, plugin, vi.fn()),
   };
 }
 
@@ -69,15 +62,17 @@ describe("the plugin's rule", () => {
     ["timeWindow", { timeWindow: 60_000 }],
     ["extend", { limits, extend: true }],
     ["rateLimit", { rateLimit: { limits } }],
-    ["allowList", { limits, allowList: ["127.0.0.1"] }],
+    ["whitelist", { limits, whitelist: ["127.0.0.1"] }],
   ])("refuses %s", (option, options) => {
     const error = errorOf(() => ruleOf(options as never));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toContain(`"${option}"`);
   });
 
-  test("needs limits or a limiter", () => {
-    expect(errorOf(() => ruleOf({})).code).toBe("HEADGATE_INVALID_OPTION");
+  test("is of limits or of a limiter, which must not be undefined", () => {
+    for (const none of [{ limits: undefined }, { limiter: undefined }]) {
+      expect(errorOf(() => ruleOf(none)).code).toBe("HEADGATE_INVALID_OPTION");
+    }
     const limiter = createLimiter({ limits });
     expect(ruleOf({ limiter }).limiters.only).toBe(limiter);
   });

@@ -7,11 +7,15 @@ import {
   failureOptionsOf,
   formatReceived,
   makeGuardLimiters,
+  partsOf,
+  readStore,
   validateGuardOptions,
 } from "@headgate/core/http";
 import type { FastifyRequest } from "fastify";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
+
+const DEFAULT_HOOK: HookName = "onRequest";
 
 /** How requests are decided: under which guard, in which hook. */
 export interface Rule {
@@ -22,19 +26,29 @@ export interface Rule {
   readonly warn: Warn;
 }
 
-/** Makes the plugin's rule. Its keys may be for its routes: whether all are read is known when these are. Throws what `createLimiter` throws. */
-export function makeRule(owner: string, options: HeadgateOptions, warn: Warn): Rule {
-  validateGuardOptions(owner, options, ["hook"]);
-  requireHook(owner, options.hook);
-  return ruleFor(owner, makeGuardLimiters(owner, options), options, options, warn);
-}
-
 /** What routes inherit from. */
 export interface PluginRule {
   readonly options: HeadgateOptions;
-  readonly rule: Rule;
+  /** Undefined for a plugin without limits: it limits only the routes that have their own. */
+  readonly rule: Rule | undefined;
+  readonly hook: HookName;
   readonly name: string;
   readonly store: Store;
+}
+
+/** Makes the plugin's rule. Its keys may be for its routes: whether all are read is known when these are. Throws what `createLimiter` throws. */
+export function makePluginRule(owner: string, options: HeadgateOptions, warn: Warn): PluginRule {
+  validateGuardOptions(owner, options, ["hook"]);
+  const { hook = DEFAULT_HOOK, name = "limiter" } = options;
+  requireHook(owner, hook);
+  // Limits that are there and undefined are a mistake.
+  if (!("limits" in options || "limiter" in options)) {
+    return { options, rule: undefined, hook, name, store: readStore(options) };
+  }
+  const limiters = makeGuardLimiters(owner, options);
+  const { store } = partsOf(limiters.all[0]).counted;
+  const rule = ruleFor(owner, limiters, options, options, warn);
+  return { options, rule, hook, name: options.name ?? limiters.only?.name ?? name, store };
 }
 
 /**
@@ -49,6 +63,7 @@ export function makeRouteRule(
   warn: Warn,
 ): Rule {
   validateRouteOptions(owner, options);
+  if (plugin.rule === undefined) requireOwnLimits(owner, options);
   const merged = { ...withoutLimits(plugin.options), ...definedOf(options) };
   return ruleFor(owner, limitersFor(owner, options, name, plugin), merged, plugin.options, warn);
 }
@@ -66,6 +81,17 @@ export function validateRouteOptions(owner: string, options: RouteRateLimitOptio
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `${owner}: extend must be true or false, got ${formatReceived(extend)}`,
+  );
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a route that would be limited by a plugin without limits. */
+export function requireOwnLimits(owner: string, options: RouteRateLimitOptions): void {
+  const { limits, limiter, extend } = options;
+  if ((limits !== undefined || limiter !== undefined) && extend !== true) return;
+  const what = extend === true ? "extend needs a plugin with limits" : "limits are required";
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ${what}, because the plugin has none; give the route limits or a limiter of its own, or the plugin limits`,
   );
 }
 
@@ -88,11 +114,11 @@ function limitersFor(
       return makeGuardLimiters(owner, { ...plugin.options, ...failure, name: plugin.name, store });
     }
     // The plugin's limiters, which the plugin closes.
-    return { ...plugin.rule.limiters, close: async () => {} };
+    return { ...(plugin.rule as Rule).limiters, close: async () => {} };
   }
   const own = { store, ...definedOf(options), ...failure, name: options.name ?? name };
   if (options.extend !== true) return makeGuardLimiters(owner, own);
-  const { only } = plugin.rule.limiters;
+  const { only } = (plugin.rule as Rule).limiters;
   if (only === undefined) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
@@ -109,7 +135,7 @@ function ruleFor(
   inherited: HeadgateOptions,
   warn: Warn,
 ): Rule {
-  const { hook = "onRequest", onDenied } = options;
+  const { hook = DEFAULT_HOOK, onDenied } = options;
   const guard = createGuard<FastifyRequest>(owner, limiters, options, warn, inherited);
   return { limiters, guard, hook, onDenied, warn };
 }

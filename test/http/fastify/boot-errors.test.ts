@@ -107,7 +107,7 @@ test("the message says which route it is", async () => {
 });
 
 test.each([
-  {},
+  { limits: undefined },
   { limits: [] },
   { max: 5, timeWindow: 1_000 },
   { limits, hook: "onError" },

@@ -56,6 +56,46 @@ test("a route with a parameter is one route, whatever the client puts there", as
   expect(statuses).toEqual([200, 200, 429]);
 });
 
+test("allowList and blockList: the plugin's, unless the route has its own", async () => {
+  const here = ["127.0.0.1"];
+  const ask = await serving(
+    {
+      "/blocked": { blockList: here },
+      "/limited": { limits: two, allowList: [] },
+      "/free": { limits: two },
+      "/off": false,
+    },
+    { allowList: here },
+  );
+  expect((await ask("/blocked")).status).toBe(403);
+  for (const status of [200, 200, 429]) expect((await ask("/limited")).status).toBe(status);
+  for (const path of ["/free", "/free", "/free", "/off", "/"]) {
+    expect((await ask(path)).headers["ratelimit"]).toBeUndefined();
+  }
+});
+
+test("blockList of the plugin is none of a route that is not limited", async () => {
+  const ask = await serving({ "/off": false, "/mine": {} }, { blockList: ["127.0.0.1"] });
+  for (const [path, status] of [
+    ["/", 403],
+    ["/mine", 403],
+    ["/nowhere", 403],
+    ["/off", 200],
+  ]) {
+    expect((await ask(path as string)).status).toBe(status);
+  }
+});
+
+test.each([["127.0.0.1/33"], ["localhost"]])(
+  "a list with %s is an error at boot",
+  async (entry) => {
+    await expect(serving({ "/x": { blockList: [entry] } })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(`^headgate on .*/x: blockList must be .*"${entry}"`),
+    });
+  },
+);
+
 test("a name of their own lets routes share a budget", async () => {
   const login = { name: "login", limits: two };
   const ask = await serving({ "/web": login, "/app": login });

@@ -1,7 +1,8 @@
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
-import { addressSubject } from "./client-address.ts";
+import type { AddressList, AddressTest } from "./address-list.ts";
+import { readAddressList } from "./address-list.ts";
 import type { HttpRequest } from "./key-function.ts";
 import { requireHeaderName } from "./key-function.ts";
 import type { Client } from "./verdict.ts";
@@ -12,7 +13,7 @@ export interface AddressOption {
   /** The header's name. It counts only with exactly one address in it. */
   readonly header: string;
   /** The addresses and networks (CIDR) of the proxies that connect to this process. */
-  readonly trust: readonly string[] | BlockList;
+  readonly trust: AddressList;
 }
 
 /** Finds the address of a client that counts. */
@@ -24,13 +25,13 @@ export function createAddressReader(
   option: AddressOption,
   warn: Warn,
 ): AddressReader {
-  const { header, trusted } = readAddressOption(owner, option);
+  const { header, trusts } = readAddressOption(owner, option);
   const field = header.toLowerCase();
 
   return (request, client) => {
     const { peer } = client;
     const value = Object.hasOwn(request.headers, field) ? request.headers[field] : undefined;
-    const isTrusted = peer !== undefined && isIn(trusted, peer);
+    const isTrusted = peer !== undefined && trusts(peer);
     if (isTrusted && typeof value === "string" && isIP(value.trim()) !== 0) {
       return { address: value.trim(), peer, hasLeft: client.hasLeft };
     }
@@ -55,41 +56,13 @@ export function createAddressReader(
 export function readAddressOption(
   owner: string,
   option: AddressOption,
-): { readonly header: string; readonly trusted: BlockList } {
+): { readonly header: string; readonly trusts: AddressTest } {
   rejectUnknownOptions(`${owner}: address`, option, ["header", "trust"]);
   const { header, trust } = option;
   requireHeaderName(`${owner}: address.header`, header);
-  if (trust instanceof BlockList) return { header, trusted: trust };
-  if (!Array.isArray(trust) || trust.length === 0) {
-    throw invalidTrust(owner, trust);
-  }
-  const trusted = new BlockList();
-  for (const network of trust) {
-    if (!addNetwork(trusted, network)) throw invalidTrust(owner, network);
-  }
-  return { header, trusted };
-}
-
-/** Adds an address or a network; false for what is neither. */
-function addNetwork(list: BlockList, network: unknown): boolean {
-  const match = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(String(network));
-  if (typeof network !== "string" || match === null) return false;
-  const [, address = "", bits] = match;
-  const version = isIP(address);
-  if (version === 0 || address.includes("%")) return false;
-  const family = version === 4 ? "ipv4" : "ipv6";
-  const most = version === 4 ? 32 : 128;
-  const prefix = bits === undefined ? most : Number(bits);
-  if (prefix > most) return false;
-  list.addSubnet(address, prefix, family);
-  return true;
-}
-
-function isIn(list: BlockList, peer: string): boolean {
-  // A server that listens on both protocols sees IPv4 clients as IPv4 inside IPv6.
-  const address = addressSubject(peer, 128);
-  const version = isIP(address);
-  return version !== 0 && list.check(address, version === 4 ? "ipv4" : "ipv6");
+  if (Array.isArray(trust) && trust.length === 0) throw invalidTrust(owner, trust);
+  const trusts = readAddressList(trust, (received) => invalidTrust(owner, received));
+  return { header, trusts };
 }
 
 function invalidTrust(owner: string, received: unknown): HeadgateError {

@@ -1,7 +1,13 @@
 import type { Decision } from "../decision.ts";
 import type { Header } from "./headers.ts";
 import { formatLegacy, formatPolicy, formatRemaining, formatRetryAfter } from "./headers.ts";
-import { formatProblem, missingKeyProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
+import {
+  BLOCKED_PROBLEM,
+  formatProblem,
+  missingKeyProblem,
+  PROBLEM_JSON,
+  statusOf,
+} from "./problem.ts";
 import type { ReportedDecision } from "./request-state.ts";
 import { bindingDecision } from "./request-state.ts";
 import type { Verdict } from "./verdict.ts";
@@ -92,3 +98,14 @@ export function refuseMissing(dimension: string): Verdict {
     rejection: { status: 400, contentType: PROBLEM_JSON, body },
   };
 }
+
+/** The answer to a request whose client is blocked. What limiters before this one reported is taken off again. */
+export const BLOCKED: Verdict = {
+  kind: "refused",
+  headers: [...NO_LEGACY, ["RateLimit-Policy", undefined], ["RateLimit", undefined], NO_STORE],
+  rejection: {
+    status: BLOCKED_PROBLEM.status,
+    contentType: PROBLEM_JSON,
+    body: JSON.stringify(BLOCKED_PROBLEM),
+  },
+};

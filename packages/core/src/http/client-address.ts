@@ -1,8 +1,12 @@
-import { isIP } from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
+import { ipv4Groups, ipv6Groups } from "./address-groups.ts";
 
 /** The network that counts as one IPv6 client when nothing else is said: what a provider gives one customer, at least. */
 export const DEFAULT_IPV6_PREFIX = 64;
+
+/** The prefix of an IPv6 address by itself. */
+export const WHOLE = 128;
 
 /** How Node writes the beginning of an IPv4-mapped IPv6 address: what a server that listens on both sees of every IPv4 client. */
 const MAPPED = "::ffff:";
@@ -20,41 +24,51 @@ const IPV4_NETWORKS: readonly (readonly number[])[] = [
  * What is no address (a proxy may name a host) is a subject as it stands.
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
-  if (isIP(address) === 4) return address;
-  if (address.startsWith(MAPPED)) {
-    const mapped = address.slice(MAPPED.length);
-    if (isIP(mapped) === 4) return mapped;
-  }
-  const bare = stripPort(address);
-  if (isIP(bare) === 4) return bare;
-  const withoutZone = bare.replace(/%.*$/s, "");
-  if (isIP(withoutZone) === 6) return ipv6Subject(withoutZone, ipv6Prefix);
+  const ipv4 = writtenIpv4(address);
+  if (ipv4 !== undefined) return ipv4;
+  const bare = bareAddress(address);
+  if (bare !== undefined) return bare.includes(":") ? ipv6Subject(bare, ipv6Prefix) : bare;
   // No text may pass for a network.
   return address.includes("/") || address.startsWith("~") ? `~text~${address}` : address;
 }
 
+/**
+ * A client's address in groups of 16 bits: the two of an IPv4 address, also inside an IPv6 address, the eight of any other IPv6
+ * address. Undefined for what is no address.
+ */
+export function addressGroups(address: string): readonly number[] | undefined {
+  const bare = writtenIpv4(address) ?? bareAddress(address);
+  if (bare === undefined) return undefined;
+  if (!bare.includes(":")) return ipv4Groups(bare);
+  const groups = ipv6Groups(bare);
+  return isIpv4Inside(groups) ? groups.slice(6) : groups;
+}
+
+/** An IPv4 address as Node writes it: as it is, or IPv4-mapped. */
+function writtenIpv4(address: string): string | undefined {
+  if (isIPv4(address)) return address;
+  if (!address.startsWith(MAPPED)) return undefined;
+  const mapped = address.slice(MAPPED.length);
+  return isIPv4(mapped) ? mapped : undefined;
+}
+
+/** The address in a text, without its zone and without a port that a proxy left behind it. */
+function bareAddress(text: string): string | undefined {
+  const bare = stripPort(text);
+  if (isIPv4(bare)) return bare;
+  const zone = bare.indexOf("%");
+  const withoutZone = zone === -1 ? bare : bare.slice(0, zone);
+  return isIPv6(withoutZone) ? withoutZone : undefined;
+}
+
 function ipv6Subject(address: string, prefix: number): string {
-  const groups = groupsOf(address);
+  const groups = ipv6Groups(address);
   if (isIpv4Inside(groups)) return groups.slice(6).flatMap(toBytes).join(".");
   const kept = groups.map(
     (group, i) => group & (0xffff << (16 - Math.min(16, Math.max(0, prefix - i * 16)))),
   );
   const network = new ipaddr.IPv6(kept).toString();
-  return prefix === 128 ? network : `${network}/${prefix}`;
-}
-
-/** The eight groups of a valid address. */
-function groupsOf(address: string): number[] {
-  // An IPv4 address may stand for the last two.
-  const hex = address.includes(".")
-    ? address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, toGroups)
-    : address;
-  const [before = [], after = []] = hex.split("::").map(toNumbers);
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
-}
-
-function toNumbers(groups: string): number[] {
-  return groups === "" ? [] : groups.split(":").map((group) => Number.parseInt(group, 16));
+  return prefix === WHOLE ? network : `${network}/${prefix}`;
 }
 
 function isIpv4Inside(groups: readonly number[]): boolean {
@@ -63,12 +77,6 @@ function isIpv4Inside(groups: readonly number[]): boolean {
 
 function toBytes(group: number): number[] {
   return [group >> 8, group & 0xff];
-}
-
-function toGroups(_: string, a: string, b: string, c: string, d: string): string {
-  const group = (high: string, low: string): string =>
-    (Number(high) * 256 + Number(low)).toString(16);
-  return `${group(a, b)}:${group(c, d)}`;
 }
 
 function stripPort(address: string): string {

@@ -6,6 +6,8 @@ import { requireName } from "../limiter/names.ts";
 import { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import type { Store } from "../store/store.ts";
+import { requireStore } from "../store/store.ts";
 import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { GuardOptions } from "./guard-options.ts";
@@ -48,6 +50,14 @@ export function makeGuardLimiters<Request>(
     ...failure,
   });
   return oneLimiter(made, () => made.close());
+}
+
+/** The store that options without limits name, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
+export function readStore({ store, name }: Pick<GuardOptions<never>, "store" | "name">): Store {
+  if (store !== undefined || name !== undefined) requireName(name);
+  if (store === undefined) return memoryStore();
+  requireStore(store);
+  return store;
 }
 
 function oneLimiter(only: Limiter, close: () => Promise<void>): GuardLimiters {

@@ -1,3 +1,4 @@
+import { BlockList } from "node:net";
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../errors.ts";
@@ -42,8 +43,8 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["addHeadersOnExceeding", "headers"],
   ["enableDraftSpec", "headers: { standard }"],
   ["groupId", "name"],
-  ["global", "rateLimit: false"],
-  ["allowList", "skip"],
+  ["global", "register without limits"],
+  ["whitelist", "allowList"],
   ["cache", "memoryStore({ maxKeys })"],
   ["continueExceeding", "nothing, always"],
   ["ban", "longer window"],
@@ -55,6 +56,10 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["keyPrefix", "prefix"],
   ["blockDuration", "longer window"],
   ["inMemoryBlockOnConsumed", "denyCache"],
+  ["whiteList", "allowList"],
+  ["isWhiteListed", "allowList: (request, address)"],
+  ["blackList", "blockList"],
+  ["isBlackListed", "blockList: (request, address)"],
   // express-slow-down, @nestjs/throttler
   ["delayAfter", "limiter.wait(subject)"],
   ["delayMs", "limiter.wait(subject)"],
@@ -69,8 +74,6 @@ const PEERS: readonly (readonly [string, string])[] = [
 const FOREIGN = [
   "validate",
   "onBanReach",
-  "blockList",
-  "whitelist",
   "onExceeding",
   "count",
   "shadow",
@@ -153,6 +156,10 @@ describe("a value", () => {
     ["missing", "skip"],
     ["skip", () => true],
     ["skip", async () => true],
+    ["allowList", ["10.0.0.0/8", "2001:db8::1"]],
+    ["allowList", []],
+    ["blockList", new BlockList()],
+    ["blockList", async () => true],
     ["cost", 1],
     ["cost", 2 ** 53 - 1],
     ["cost", () => 1],
@@ -178,6 +185,10 @@ describe("a value", () => {
     ["missing", null, "null"],
     ["missing", true, "true"],
     ["missing", ["ip"], '["ip"]'],
+    ["allowList", "10.0.0.0/8", '"10.0.0.0/8"'],
+    ["allowList", ["10.0.0.1", "10.0.0.0/33"], '"10.0.0.0/33"'],
+    ["blockList", ["gateway.example"], '"gateway.example"'],
+    ["blockList", null, "null"],
     ["skip", true, "true"],
     ["skip", "/health", '"/health"'],
     ["skip", ["/health"], '["/health"]'],

@@ -10,6 +10,8 @@ import type { AddressOption } from "./address-header.ts";
 import { readAddressOption } from "./address-header.ts";
 import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
+import type { ClientList } from "./client-lists.ts";
+import { validateClientLists } from "./client-lists.ts";
 import type { HeadersOption } from "./headers.ts";
 import { readHeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./key-function.ts";
@@ -40,6 +42,10 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Where the client's address comes from. Default: the framework's own, as its proxy trust gives it. */
   readonly address?: AddressOption | undefined;
+  /** Clients that are never limited: addresses and networks (CIDR), or a function. */
+  readonly allowList?: ClientList<Request> | undefined;
+  /** Clients that are answered with status 403, also where they are on `allowList`. */
+  readonly blockList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
   /** Units a request costs: a whole number of at least 1. Default 1. */
@@ -59,6 +65,8 @@ const OWN_OPTIONS: readonly string[] = [
   "store",
   "key",
   "address",
+  "allowList",
+  "blockList",
   "missing",
   "cost",
   "skip",
@@ -100,9 +108,12 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   skipSuccessfulRequests: "limit.of(request).refund(), for those that should not count",
   skipFailedRequests: "limit.of(request).refund(), for those that should not count",
   requestWasSuccessful: "limit.of(request).refund(), for those that should not count",
-  allowList: "skip: (request) => ...",
-  global:
-    "config: { rateLimit: false } on routes without a limit, or to register in the scope of the others",
+  whitelist: "allowList",
+  whiteList: "allowList",
+  isWhiteListed: "allowList: (request, address) => ...",
+  blackList: "blockList",
+  isBlackListed: "blockList: (request, address) => ...",
+  global: "to register without limits: then only routes with limits of their own are limited",
   delayAfter: "limiter.wait(subject), in the route",
   delayMs: "limiter.wait(subject), in the route",
   ban: "a longer window: it has no blocks yet",
@@ -126,6 +137,7 @@ export function validateGuardOptions(
   const { missing, skip, cost, key, address, limits, headers, onDenied } =
     options as GuardOptions<never> & { onDenied?: unknown };
   if (address !== undefined) readAddressOption(owner, address);
+  validateClientLists(owner, options);
   withOwner(owner, () => {
     validateLimits(limits);
     readHeadersOption(headers);

@@ -39,7 +39,7 @@ function remainingAfter(verdict: Verdict): number {
 }
 
 describe("the order in which a request is read", () => {
-  test("is skip, tier, key, cost, decision", async () => {
+  test("is blockList, allowList, skip, tier, key, cost, decision", async () => {
     const order: string[] = [];
     const limiter = createLimiter({ limits });
     const consume = vi.spyOn(limiter, "consume").mockImplementation(async () => {
@@ -53,6 +53,8 @@ describe("the order in which a request is read", () => {
         return value;
       });
     const options = {
+      allowList: say("allowList", false),
+      blockList: say("blockList", false),
       skip: say("skip", false),
       key: say("key", "user-1"),
       cost: say("cost", 2),
@@ -64,14 +66,28 @@ describe("the order in which a request is read", () => {
     const guard = createGuard<Request>("rateLimit", limiters, options, vi.fn());
     const one = request();
     await expect(guard.check(one, client)).rejects.toThrow("enough");
-    expect(order).toEqual(["skip", "tier", "key", "cost", "decision"]);
+    expect(order).toEqual(["blockList", "allowList", "skip", "tier", "key", "cost", "decision"]);
     for (const step of [options.skip, options.cost, limiters.of]) {
       expect(step.mock.calls).toEqual([[one]]);
     }
-    expect(options.key.mock.calls).toEqual([[one, "1.2.3.4"]]);
+    for (const step of [options.key, options.allowList, options.blockList]) {
+      expect(step.mock.calls).toEqual([[one, "1.2.3.4"]]);
+    }
     const [subjects, more] = consume.mock.calls[0] ?? [];
     expect({ ...(subjects as object) }).toEqual({ default: "user-1" });
     expect(more).toEqual({ cost: 2 });
+  });
+
+  test.each([
+    ["allowList", "pass"],
+    ["blockList", "refused"],
+  ])("ends with %s: a request that is on it has no key and costs nothing", async (list, kind) => {
+    const unread = vi.fn(() => undefined as never);
+    const one = request();
+    const guard = guardOf({ limits, [list]: () => true, skip: unread, key: unread, cost: unread });
+    expect((await guard.check(one, client)).kind).toBe(kind);
+    expect(unread).not.toHaveBeenCalled();
+    expect(subjectOf(one)).toBeUndefined();
   });
 
   test("ends with skip: a skipped request has no key, costs nothing and is told nothing", async () => {
@@ -373,6 +389,8 @@ describe("an error", () => {
   test.each<[string, GuardOptions<Request>]>([
     ["skip throws", { limits, skip: raise }],
     ["skip rejects", { limits, skip: rejectLater }],
+    ["a list throws", { limits, allowList: raise }],
+    ["a list rejects", { limits, blockList: rejectLater }],
     ["a key throws", { limits, key: raise }],
     ["a key rejects", { limits, key: rejectLater }],
     ["a cost throws", { limits, cost: raise }],
@@ -475,6 +493,7 @@ describe("a proxy that nobody trusts", () => {
     ["addresses are counted by default", { limits }],
     ["a dimension counts addresses", { limits, key: byIp(), missing: "skip" }],
     ["addresses stand in for a missing key", { limits, key: byHeader("x-api-key") }],
+    ["addresses are on a list", { limits: { ...limits, per: "global" }, blockList: ["1.2.3.4"] }],
   ])("is told of once when %s", async (_, options) => {
     const warn = vi.fn();
     const guard = guardOf(options, warn);

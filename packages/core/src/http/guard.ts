@@ -4,6 +4,7 @@ import type { CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
+import { createListCheck } from "./client-lists.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { readHeadersOption } from "./headers.ts";
@@ -26,17 +27,16 @@ import {
 import { areSubjects } from "./request-subjects.ts";
 import { rejectUnreadKeys } from "./unread-keys.ts";
 import type { Client, Verdict } from "./verdict.ts";
+import { PASS } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
-  /** Skip, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
+  /** Lists, skip, limits, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
   check(request: Request, client: Client): Promise<Verdict>;
   /** What its limiter decided of a request; undefined when it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
-
-const PASS: Verdict = { kind: "pass" };
 
 /**
  * Prepares the one path a request takes in HTTP. `owner` names it in errors; `inherited` are those of the options that were given
@@ -78,7 +78,10 @@ function prepareGuard<Request extends HttpRequest>(
     const reader = createSubjectReader(owner, limiter, options.key, missing);
     prepared.set(limiter, { reader, text: writePolicy(limiter.limits) });
   }
-  const usesAddress = [...prepared.values()].some(({ reader }) => reader.usesAddress);
+  const lists = createListCheck(owner, options);
+  const usesAddress = [lists, ...[...prepared.values()].map(({ reader }) => reader)].some(
+    (reader) => reader?.usesAddress,
+  );
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
   const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
   // What every request costs; one unit goes without saying.
@@ -94,6 +97,11 @@ function prepareGuard<Request extends HttpRequest>(
 
   async function check(request: Request, connected: Client): Promise<Verdict> {
     const client = counted(request, connected);
+    if (lists !== undefined) {
+      const listed = lists.find(request, client);
+      const verdict = isPromiseLike(listed) ? await listed : listed;
+      if (verdict !== undefined) return verdict;
+    }
     if (skip !== undefined) {
       const skipped = skip(request);
       if (isSkipped(owner, isPromiseLike(skipped) ? await skipped : skipped)) return PASS;

@@ -66,3 +66,6 @@ export function missingKeyProblem(dimension: string): object {
     detail: `The request lacks what the limit per "${dimension}" counts by.`,
   };
 }
+
+/** The body of the answer to a request whose client is blocked. */
+export const BLOCKED_PROBLEM = { type: "about:blank", title: "Forbidden", status: 403 } as const;

@@ -12,6 +12,10 @@ import type { RequestSubjects } from "./request-subjects.ts";
 import { noSubjects } from "./request-subjects.ts";
 import { kindSubject, subjectText } from "./subject.ts";
 import type { Client, Verdict } from "./verdict.ts";
+import { withoutAddress } from "./without-address.ts";
+
+/** What helps where the address is missing that would be counted. */
+const OWN_KEY = "give a key of your own";
 
 /** What is read of a request: its subjects, or what happens to one that has none. */
 export type Read = RequestSubjects | Verdict;
@@ -48,13 +52,13 @@ export function createSubjectReader<Request extends HttpRequest>(
     const subject = subjectText(value);
     if (subject === null) throw invalidKey(owner, dimension, value);
     if (subject !== undefined) subjects[dimension] = subject;
-    else if (!client.address && countsByAddress(key)) return withoutAddress(owner, client);
+    else if (!client.address && countsByAddress(key)) return withoutAddress(owner, client, OWN_KEY);
     else if (missing === "skip") subjects[dimension] = null;
     else if (missing === "reject") return refuseMissing(dimension);
     else {
       // The address counts in a bucket that no key has.
       const { address } = client;
-      if (!address) return withoutAddress(owner, client);
+      if (!address) return withoutAddress(owner, client, OWN_KEY);
       subjects[dimension] = subjectText(kindSubject("ip", addressSubject(address))) as string;
     }
     return undefined;
@@ -112,14 +116,6 @@ function keyOf<Request extends HttpRequest>(
 /** Whether a key function counts addresses, or asks for the client's. */
 function readsAddress(key: KeyFunction<never>): boolean {
   return countsByAddress(key) || key.length > 1;
-}
-
-function withoutAddress(owner: string, client: Client): Verdict {
-  if (client.hasLeft()) return { kind: "left" };
-  throw new HeadgateError(
-    "HEADGATE_NO_ADDRESS",
-    `${owner}: a request has no client address, as over a unix socket; let the framework trust the proxy in front, or give a key of your own`,
-  );
 }
 
 function invalidKey(owner: string, dimension: string, value: unknown): HeadgateError {

@@ -21,10 +21,7 @@ export function rejectUnreadKeys(
   const dimension = unread.find((name) => !counted.has(name));
   if (dimension === undefined) return;
   const what = typeof key === "function" ? "key" : `the key of ${formatReceived(dimension)}`;
-  const why =
-    counted.size === 0
-      ? "the limits count everybody together"
-      : `the limits count per ${[...counted].map(formatReceived).join(", ")}`;
+  const why = whyUnread(limiters, counted);
   const how =
     typeof key === "function"
       ? "; name whom each key is for, as in key: { user: (request) => ... }"
@@ -33,4 +30,10 @@ export function rejectUnreadKeys(
     "HEADGATE_INVALID_OPTION",
     `${owner}: ${what} is never read, because ${why}${counted.size === 0 ? "" : how}`,
   );
+}
+
+function whyUnread(limiters: readonly Limiter[], counted: ReadonlySet<string>): string {
+  if (limiters.length === 0) return "all that have limits have keys of their own";
+  if (counted.size === 0) return "the limits count everybody together";
+  return `the limits count per ${[...counted].map(formatReceived).join(", ")}`;
 }

@@ -22,12 +22,14 @@ export type Verdict =
       readonly headers: readonly Header[];
       readonly rejection: Rejection;
     }
-  /** It lacks what it is counted by, and such requests are refused. */
+  /** It is answered without being counted: it lacks what it is counted by, or its client is blocked. */
   | {
       readonly kind: "refused";
       readonly headers: readonly Header[];
       readonly rejection: Rejection;
     };
+
+export const PASS: Verdict = { kind: "pass" };
 
 /** Who sent a request, read before anything is awaited. */
 export interface Client {

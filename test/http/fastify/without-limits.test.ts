@@ -1,0 +1,199 @@
+import { redisStore } from "@headgate/core/redis";
+import type { HeadgateOptions, RouteRateLimitOptions } from "@headgate/fastify";
+import headgate, { byHeader, createLimiter, gcra, memoryStore } from "@headgate/fastify";
+import type { FastifyInstance } from "fastify";
+import Fastify from "fastify";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { uniquePrefix, useRedis } from "../support/redis-client.ts";
+import { start } from "./start.ts";
+
+const two = gcra({ limit: 2, window: "1h", name: "two" });
+
+/** Adds a route that answers with its decision. */
+function addRoute(app: FastifyInstance, path: string, rateLimit?: RouteRateLimitOptions | false) {
+  const config = rateLimit === undefined ? {} : { rateLimit };
+  app.get(path, { config }, async (request) => ({ decision: request.rateLimit }));
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => new Error("it was taken"),
+    (reason) => reason as Error,
+  );
+  return `${(error as NodeJS.ErrnoException).code}: ${error.message}`;
+}
+
+function appOf(options: HeadgateOptions = {}): FastifyInstance {
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  app.register(headgate, options);
+  return app;
+}
+
+describe("a plugin without limits", () => {
+  const redis = useRedis();
+
+  test("limits the routes that ask for it, and no others", async () => {
+    const app = appOf({ name: "api" });
+    addRoute(app, "/limited", { limits: two });
+    addRoute(app, "/limiter", { limiter: createLimiter({ limits: two }) });
+    addRoute(app, "/free");
+    addRoute(app, "/off", false);
+    const ask = await start(app);
+    for (const path of ["/limited", "/limiter"]) {
+      for (const status of [200, 200, 429]) expect((await ask(path)).status).toBe(status);
+    }
+    for (const path of ["/free", "/off", "/nowhere"]) {
+      for (let i = 0; i < 3; i += 1) {
+        const { status, headers } = await ask(path);
+        expect(status).toBe(path === "/nowhere" ? 404 : 200);
+        expect(Object.keys(headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
+      }
+    }
+    expect((await ask("/free")).json()).toEqual({ decision: null });
+  });
+
+  test("limits hooks of app.rateLimit", async () => {
+    const app = appOf();
+    await app.after();
+    const preHandler = app.rateLimit({ name: "export", limits: two });
+    app.get("/export", { preHandler }, async () => "...");
+    const ask = await start(app);
+    for (const status of [200, 200, 429]) expect((await ask("/export")).status).toBe(status);
+  });
+
+  test("has no limiter of its own, and what its routes decided is known", async () => {
+    const app = appOf();
+    const seen: unknown[] = [];
+    app.get("/limited", { config: { rateLimit: { limits: two } } }, async (request) => {
+      seen.push(app.headgate.of(request)?.limiter.name);
+    });
+    app.get("/free", async (request) => {
+      seen.push(app.headgate.of(request));
+    });
+    const ask = await start(app);
+    await ask("/limited");
+    await ask("/free");
+    expect(seen).toEqual(["limiter GET /limited", undefined]);
+    expect(app.headgate.limiter).toBeUndefined();
+    expect(app.headgate.tiers.size).toBe(0);
+  });
+
+  test("gives its routes name, store, key, missing, headers, lists, hook and onDenied", async () => {
+    const prefix = uniquePrefix();
+    const app = appOf({
+      name: "api",
+      store: redisStore(redis, { prefix }),
+      key: byHeader("x-user"),
+      missing: "reject",
+      headers: { legacy: false },
+      blockList: ({ headers }) => headers["x-user"] === "mallory",
+      hook: "preHandler",
+      onDenied: (_, reply) => reply.send("later"),
+    });
+    addRoute(app, "/limited", { limits: two });
+    addRoute(app, "/free");
+    const ask = await start(app);
+    const as = (user: string, path = "/limited") => ask(path, { headers: { "x-user": user } });
+    expect((await ask("/limited")).status).toBe(400);
+    expect((await as("mallory")).status).toBe(403);
+    expect((await as("mallory", "/free")).status).toBe(200);
+    const { headers } = await as("ann");
+    expect(headers["ratelimit"]).toMatch(/^"two";r=1;/);
+    expect(headers["x-ratelimit-limit"]).toBeUndefined();
+    await as("ann");
+    expect((await as("ann")).text).toBe("later");
+    const keys = await redis.keys(`${prefix}*`);
+    expect(keys).toHaveLength(1);
+    expect(keys[0]).toContain(":api%20GET%20/limited:");
+  });
+
+  test("gives its routes what happens without the store", async () => {
+    const client = new Redis("/nowhere/redis.sock");
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    const app = appOf({ name: "api", store: redisStore(client), onUnavailable: "deny" });
+    addRoute(app, "/limited", { limits: two });
+    addRoute(app, "/free");
+    const ask = await start(app);
+    expect((await ask("/limited")).status).toBe(503);
+    expect((await ask("/free")).status).toBe(200);
+  });
+
+  test.each<[string, HeadgateOptions]>([
+    ["a store without a name", { store: memoryStore() }],
+    ["a store that is none", { name: "api", store: {} as never }],
+    ["a name that is none", { name: "" }],
+    ["limits that are undefined", { limits: undefined }],
+    ["a limiter that is undefined", { limiter: undefined }],
+    ["a hook that is none", { hook: "onSend" as never }],
+  ])("is refused with %s", async (_, options) => {
+    expect(await refusalOf(appOf(options).ready() as never)).toMatch(/^HEADGATE_INVALID_OPTION: /);
+  });
+
+  test("is refused beside another one of its scope, which reads the config of the routes", async () => {
+    const app = appOf({ limits: two });
+    app.register(headgate, {});
+    expect(await refusalOf(app.ready() as never)).toMatch(/^HEADGATE_INVALID_OPTION: .*second/);
+  });
+});
+
+describe("a route without limits of its own, under such a plugin", () => {
+  test.each<[string, RouteRateLimitOptions]>([
+    ["a cost", { cost: 5 }],
+    ["nothing", {}],
+    ["limits that are undefined", { limits: undefined }],
+    ["extend", { limits: two, extend: true }],
+  ])("is refused with %s, where it is added or at boot", async (_, rateLimit) => {
+    const message = /^HEADGATE_INVALID_OPTION: headgate on .*\/x: .*because the plugin has none/;
+    const early = Fastify();
+    onTestFinished(() => early.close());
+    addRoute(early, "/x", rateLimit);
+    early.register(headgate, {});
+    expect(await refusalOf(early.ready() as never)).toMatch(message);
+
+    const late = appOf();
+    await late.after();
+    const add = async () => addRoute(late, "/x", rateLimit);
+    expect(await refusalOf(add())).toMatch(message);
+
+    const inside = appOf();
+    inside.register(async (scope) => addRoute(scope, "/x", rateLimit));
+    expect(await refusalOf(inside.ready() as never)).toMatch(message);
+  });
+
+  test("is no mistake in a scope with a plugin of its own that has limits", async () => {
+    const app = appOf();
+    app.register(async (scope) => {
+      scope.register(headgate, { limits: two });
+      addRoute(scope, "/inner", { cost: 2 });
+    });
+    addRoute(app, "/outer");
+    const ask = await start(app);
+    expect((await ask("/inner")).headers["ratelimit"]).toMatch(/^"two";r=0;/);
+    expect((await ask("/inner")).status).toBe(429);
+    expect((await ask("/outer")).headers["ratelimit"]).toBeUndefined();
+  });
+
+  test("as a hook of app.rateLimit is refused", async () => {
+    const app = appOf();
+    await app.after();
+    expect(() => app.rateLimit()).toThrow(/app\.rateLimit: limits are required/);
+    expect(() => app.rateLimit({ cost: 2 })).toThrow(/app\.rateLimit: limits are required/);
+  });
+});
+
+describe("a key of such a plugin", () => {
+  const key = byHeader("x-user");
+
+  test("may wait for limits to come", async () => {
+    await appOf({ key }).ready();
+  });
+
+  test("is refused where every route has its own", async () => {
+    const app = appOf({ key });
+    addRoute(app, "/x", { limits: two, key: () => "all" });
+    expect(await refusalOf(app.ready() as never)).toMatch(/key is never read, because all that/);
+  });
+});

@@ -1,0 +1,189 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { BlockList } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gcra } from "@headgate/core";
+import { afterAll, expect, test, vi } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, RunningSite, SharedOptions, Site } from "./support/framework.ts";
+
+const limits = gcra({ limit: 1, window: "1h" });
+const dir = mkdtempSync(join(tmpdir(), "headgate-lists-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+let sockets = 0;
+
+/** A list whose entries are where the tests' clients come from, and one of somebody else, in each form. */
+const forms: readonly (readonly [
+  string,
+  SharedOptions["allowList"],
+  SharedOptions["allowList"],
+])[] = [
+  ["an address", ["127.0.0.1"], ["127.0.0.2"]],
+  ["a network", ["10.0.0.0/8", "127.0.0.0/8"], ["10.0.0.0/8", "::/0"]],
+  ["IPv4 inside IPv6", ["::ffff:127.0.0.0/104"], ["64:ff9b::127.0.0.2"]],
+  ["a net.BlockList", blockListOf("127.0.0.1"), blockListOf("127.0.0.2")],
+  ["a function", (_, address) => address === "127.0.0.1", () => false],
+  ["an async function", async (_, address) => address === "127.0.0.1", async () => false],
+];
+
+describeFrameworks(({ serve }) => {
+  const serving = (options: Partial<SharedOptions>, more: Partial<Site> = {}) =>
+    serve({ limits: { limits, ...options }, ...more });
+
+  const rateLimitFields = (answer: Awaited<ReturnType<RunningSite["ask"]>>) =>
+    Object.keys(answer.headers).filter((name) => /ratelimit|retry-after/.test(name));
+
+  test.each(forms)("allowList, %s, never limits a client", async (_, listed, other) => {
+    const { ask } = await serving({ allowList: listed });
+    for (let i = 0; i < 3; i += 1) {
+      const answer = await ask();
+      expect([answer.status, rateLimitFields(answer), answer.json()]).toEqual([200, [], null]);
+    }
+    const limited = await serving({ allowList: other });
+    expect((await limited.ask()).status).toBe(200);
+    expect((await limited.ask()).status).toBe(429);
+  });
+
+  test.each(forms)("blockList, %s, answers a client with 403", async (_, listed, other) => {
+    const onDenied = vi.fn();
+    const { ask, handled, errors } = await serving({ blockList: listed, onDenied });
+    const answer = await ask();
+    expect(answer.status).toBe(403);
+    expect(answer.headers["content-type"]).toBe("application/problem+json");
+    expect(answer.headers["cache-control"]).toBe("no-store");
+    expect(rateLimitFields(answer)).toEqual([]);
+    expect(answer.json()).toEqual({ type: "about:blank", title: "Forbidden", status: 403 });
+    expect([handled, errors, onDenied.mock.calls]).toEqual([[], [], []]);
+    expect((await (await serving({ blockList: other })).ask()).status).toBe(200);
+  });
+
+  test('a blocked client is not an error of onDenied: "error"', async () => {
+    const { ask, errors } = await serving({ blockList: ["127.0.0.1"], onDenied: "error" });
+    expect((await ask("/", { method: "HEAD" })).status).toBe(403);
+    expect(errors).toEqual([]);
+  });
+
+  test("who is on both lists is blocked, and skip is not asked", async () => {
+    const skip = vi.fn(() => true);
+    const list = ["127.0.0.1"];
+    expect((await (await serving({ allowList: list, blockList: list, skip })).ask()).status).toBe(
+      403,
+    );
+    expect((await (await serving({ allowList: list, skip })).ask()).status).toBe(200);
+    expect(skip).not.toHaveBeenCalled();
+  });
+
+  test("a blocked client is told nothing of what earlier limiters counted", async () => {
+    const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
+    const { ask } = await serve({ limits: [first, { limits, blockList: ["127.0.0.1"] }] });
+    const answer = await ask();
+    expect([answer.status, rateLimitFields(answer)]).toEqual([403, []]);
+  });
+
+  test("the list of one limiter is none of the other's", async () => {
+    const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
+    const { ask } = await serve({ limits: [{ limits, allowList: ["127.0.0.1"] }, first] });
+    for (const left of ["8", "7"]) {
+      const answer = await ask();
+      expect([answer.status, answer.headers["x-ratelimit-remaining"]]).toEqual([200, left]);
+    }
+  });
+
+  test("the address is the one that proxies name, whole", async () => {
+    const { ask } = await serving(
+      { blockList: ["203.0.113.7", "2001:db8::7"] },
+      { trustProxy: "127.0.0.1" },
+    );
+    const from = async (address: string) =>
+      (await ask("/", { headers: { "x-forwarded-for": address } })).status;
+    expect(await from("203.0.113.7")).toBe(403);
+    expect(await from("::ffff:203.0.113.7")).toBe(403);
+    expect(await from("64:ff9b::cb00:7107")).toBe(403);
+    expect(await from("203.0.113.8")).toBe(200);
+    expect(await from("2001:db8::7")).toBe(403);
+    expect(await from("2001:db8::8")).toBe(200);
+  });
+
+  test("the address is the one of the option, where it is set", async () => {
+    const allowList = vi.fn(() => false);
+    const address = { header: "cf-connecting-ip", trust: ["127.0.0.1"] };
+    const { ask } = await serving({ address, allowList, blockList: ["203.0.113.7"] });
+    const from = async (value: string) =>
+      (await ask("/", { headers: { "cf-connecting-ip": value } })).status;
+    expect(await from("203.0.113.7")).toBe(403);
+    expect(await from("2001:db8:0::9")).toBe(200);
+    expect(allowList).toHaveBeenCalledExactlyOnceWith(expect.anything(), "2001:db8::9");
+  });
+
+  test("a function sees the framework's own request", async () => {
+    const allowList = ({ headers }: AnyRequest) => headers["x-internal"] === "yes";
+    const { ask } = await serving({ allowList });
+    const internal = { headers: { "x-internal": "yes" } };
+    expect((await ask("/", internal)).status).toBe(200);
+    expect((await ask("/", internal)).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+  });
+
+  test.each(["yes", 1, 0, null, undefined])(
+    "a function that returns %s is an error, never an unlimited request",
+    async (returned) => {
+      for (const option of ["allowList", "blockList"]) {
+        const site = await serving({ [option]: () => returned as never });
+        expect((await site.ask()).status).toBe(500);
+        expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_OPTION" }]);
+        expect(site.handled).toEqual([]);
+      }
+    },
+  );
+
+  test("a function that throws or rejects goes to the error handler", async () => {
+    for (const list of [failing, async () => failing()]) {
+      for (const option of ["allowList", "blockList"]) {
+        const site = await serving({ [option]: list });
+        expect((await site.ask()).status).toBe(500);
+        expect(site.errors).toMatchObject([{ message: "no idea" }]);
+        expect(site.handled).toEqual([]);
+      }
+    }
+  });
+
+  test("a request without an address is an error under a list of addresses", async () => {
+    const path = join(dir, `${++sockets}.sock`);
+    const key = () => "ann";
+    const { ask, errors, handled } = await serving({ key, blockList: ["1.2.3.4"] }, { path });
+    expect((await ask()).status).toBe(500);
+    expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
+    expect(handled).toEqual([]);
+  });
+
+  test("a request without an address is handed to a function without one", async () => {
+    const path = join(dir, `${++sockets}.sock`);
+    const allowList = vi.fn(() => true);
+    const { ask } = await serving({ allowList }, { path });
+    expect((await ask()).status).toBe(200);
+    expect(allowList).toHaveBeenCalledExactlyOnceWith(expect.anything(), undefined);
+  });
+
+  test.each([[["10.0.0.0/33"]], [["gateway.example"]], ["127.0.0.1"], [null], [{}]])(
+    "a list that is none is refused: %j",
+    async (list) => {
+      for (const option of ["allowList", "blockList"]) {
+        await expect(serving({ [option]: list as never })).rejects.toMatchObject({
+          code: "HEADGATE_INVALID_OPTION",
+          message: expect.stringContaining(option),
+        });
+      }
+    },
+  );
+});
+
+function blockListOf(address: string): BlockList {
+  const list = new BlockList();
+  list.addAddress(address, "ipv4");
+  return list;
+}
+
+function failing(): never {
+  throw new Error("no idea");
+}
