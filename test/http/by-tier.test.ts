@@ -67,6 +67,37 @@ describeFrameworks(({ serve }) => {
     },
   );
 
+  test("a tier without limits passes, without headers and without a key", async () => {
+    const site = await serve({
+      limits: {
+        limits: byTier({ ...tiers, internal: null }, planOf),
+        key: byHeader("x-user"),
+        missing: "reject",
+      },
+    });
+    for (let i = 0; i < 5; i += 1) {
+      const answer = await site.ask("/", { headers: { "x-plan": "internal" } });
+      expect(answer.status).toBe(200);
+      expect(Object.keys(answer.headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
+      expect(answer.json()).toBeNull();
+    }
+    expect((await site.ask("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe("1");
+    expect((await site.ask("/", as("ann", "inner"))).status).toBe(500);
+    expect(site.errors).toMatchObject([
+      { code: "HEADGATE_UNKNOWN_TIER", cause: { tiers: ["free", "premium", "internal"] } },
+    ]);
+  });
+
+  test("one tier at least has limits, and none of them is undefined", async () => {
+    expect(() => byTier({ internal: null }, () => "internal")).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+    const limits = byTier({ free: tiers.free, gone: undefined as never }, planOf);
+    await expect(serve({ limits: { limits } })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_LIMIT",
+    });
+  });
+
   test("a tier that cannot be told goes to the error handler", async () => {
     const site = await serving(async () => {
       throw new Error("no billing");

@@ -12,7 +12,13 @@ export type { Subjects } from "./limiter/counters.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
 export type { LeaseOptions } from "./limiter/leases/leases.ts";
-export type { CostOptions, Limiter, LimiterOptions, WaitForOptions } from "./limiter/limiter.ts";
+export type {
+  ConsumeOptions,
+  CostOptions,
+  Limiter,
+  LimiterOptions,
+  WaitForOptions,
+} from "./limiter/limiter.ts";
 export type {
   DegradedDecision,
   FailureOptions,

@@ -34,6 +34,7 @@ export {
 export { byAll } from "./by-all.ts";
 export { byTier } from "./by-tier.ts";
 export type { OnDenied } from "./on-denied.ts";
+export { perRequest } from "./per-request.ts";
 export type {
   RateLimit,
   RateLimitOptions,

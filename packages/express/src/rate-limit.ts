@@ -5,6 +5,7 @@ import type {
   GuardOptions,
   KnownDimension,
   OwnDecision,
+  RequestPolicy,
   TierPolicy,
   Verdict,
 } from "@headgate/core/http";
@@ -33,8 +34,11 @@ interface CommonOptions<Dimension extends string>
 
 export interface RateLimitOptions<Dimension extends string = string>
   extends CommonOptions<Dimension> {
-  /** The limits decided together for one request. Required without a `limiter`. */
-  readonly limits?: Policy<NoInfer<Dimension> | KnownDimension> | undefined;
+  /** The limits decided together for one request, or `perRequest(...)`. Required without a `limiter`. */
+  readonly limits?:
+    | Policy<NoInfer<Dimension> | KnownDimension>
+    | RequestPolicy<Request, NoInfer<Dimension> | KnownDimension>
+    | undefined;
 }
 
 export interface TieredRateLimitOptions<Dimension extends string = string>

@@ -6,10 +6,11 @@ import type { FastifyRequest } from "fastify";
 /**
  * Chooses the limits by the tier a request belongs to; each tier has counters of its own. `select` returns the name of one of
  * the tiers, or a promise of it; another name does not compile. At run time a tier that does not exist is an error handed to
- * the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. Throws `HEADGATE_INVALID_OPTION`.
+ * the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier whose limits are null is not limited: its requests
+ * pass without headers. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byTier<const Per extends string = never, Tier extends string = string>(
-  tiers: Readonly<Record<Tier, Policy<Per>>>,
+  tiers: Readonly<Record<Tier, Policy<Per> | null>>,
   select: (request: FastifyRequest) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
 ): TierPolicy<FastifyRequest, Per> {
   return tiersOf(tiers, select);

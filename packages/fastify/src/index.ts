@@ -40,6 +40,7 @@ export { byTier } from "./by-tier.ts";
 export type { Headgate, RateLimitHook } from "./headgate.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
+export { perRequest } from "./per-request.ts";
 
 /**
  * The plugin: `app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }) })`. Registration rejects with

@@ -1,6 +1,6 @@
 import type { HeadgateError, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
-import { byTier, partsOf } from "@headgate/core/http";
+import { byTier, partsOf, perRequest } from "@headgate/core/http";
 import { describe, expect, test, vi } from "vitest";
 import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
@@ -120,8 +120,11 @@ describe("a route's rule", () => {
     expect(error.message).toContain("same store");
   });
 
-  test("does not extend limits that depend on a tier", () => {
-    const { route } = pluginOf({ name: "api", limits: byTier({ free: limits }, () => "free") });
+  test.each([
+    ["a tier", byTier({ free: limits }, (_: unknown) => "free")],
+    ["the request", perRequest(limits, (_: unknown) => null)],
+  ])("does not extend limits that depend on %s", (_, ofPlugin) => {
+    const { route } = pluginOf({ name: "api", limits: ofPlugin });
     const error = errorOf(() => route({ limits: own, extend: true }));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toMatch(/^headgate on api GET \/x: extend needs/);

@@ -118,11 +118,11 @@ function limitersFor(
   }
   const own = { store, ...definedOf(options), ...failure, name: options.name ?? name };
   if (options.extend !== true) return makeGuardLimiters(owner, own);
-  const { only } = (plugin.rule as Rule).limiters;
-  if (only === undefined) {
+  const { only, isPerRequest } = (plugin.rule as Rule).limiters;
+  if (only === undefined || isPerRequest) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: extend needs a plugin whose limits do not depend on a tier`,
+      `${owner}: extend needs a plugin whose limits do not depend on the request`,
     );
   }
   return makeGuardLimiters(owner, own, only);

@@ -1,5 +1,5 @@
 import type { RouteRateLimitOptions } from "@headgate/fastify";
-import headgate, { byHeader, gcra, memoryStore } from "@headgate/fastify";
+import headgate, { byHeader, byTier, gcra, memoryStore, perRequest } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
 import type { Ask } from "../support/ask.ts";
@@ -84,4 +84,70 @@ test.each(["yes", 1, null])("extend: %j is an error at boot", async (extend) => 
   await expect(serving({ extend: extend as never, limits: two })).rejects.toMatchObject({
     code: "HEADGATE_INVALID_OPTION",
   });
+});
+
+const planned = (search: RouteRateLimitOptions["limits"], plugin: object = {}) =>
+  serving({ extend: true, limits: search }, plugin);
+
+const under = (plan: string) => ({ headers: { "x-plan": plan } });
+
+test("a route's limits may be those of the request, beside the plugin's", async () => {
+  const limits = perRequest(two, ({ headers }) =>
+    gcra({ limit: Number(headers["x-plan"]), window: "1h" }),
+  );
+  const ask = await planned(limits);
+  for (let i = 0; i < 2; i += 1) await ask("/search", under("2"));
+  expect((await ask("/search", under("2"))).status).toBe(429);
+  const upgraded = await ask("/search", under("5"));
+  expect(upgraded.headers).toMatchObject({
+    "ratelimit-policy": '"ten";q=10;w=3600, "two";q=5;w=3600',
+    ratelimit: expect.stringMatching(/^"ten";r=7;t=\d+, "two";r=2;t=\d+$/),
+  });
+});
+
+test.each([
+  ["perRequest", perRequest(two, () => null)],
+  ["byTier", byTier({ some: two, none: null }, () => "none")],
+])(
+  "a request without limits on the route is still under the plugin's, by %s",
+  async (_, limits) => {
+    const ask = await planned(limits);
+    for (let i = 9; i >= 0; i -= 1) expect(await left(ask, "/search")).toEqual([`ten ${i}`]);
+    expect((await ask("/search")).status).toBe(429);
+    expect((await ask("/")).status).toBe(429);
+  },
+);
+
+test("a plugin whose limits are those of the request is not extended", async () => {
+  await expect(planned(two, { limits: perRequest(ten, () => null) })).rejects.toMatchObject({
+    code: "HEADGATE_INVALID_OPTION",
+    message: expect.stringContaining("extend needs a plugin"),
+  });
+});
+
+test("without extend they stand in place of the plugin's", async () => {
+  const ask = await serving({
+    limits: perRequest(two, ({ headers }) => (headers["x-plan"] === "staff" ? null : two)),
+  });
+  expect(await left(ask, "/search")).toEqual(["two 1"]);
+  for (let i = 0; i < 20; i += 1) {
+    const staff = await ask("/search", under("staff"));
+    expect(staff.status).toBe(200);
+    expect(staff.headers["ratelimit"]).toBeUndefined();
+  }
+  expect(await left(ask)).toEqual(["ten 9"]);
+});
+
+test("of(request) names the limiter that was asked", async () => {
+  const app = Fastify();
+  app.register(headgate, { name: "site", store: memoryStore(), limits: ten });
+  const limits = perRequest(two, ({ headers }) => (headers["x-plan"] === "staff" ? null : two));
+  app.get(
+    "/",
+    { config: { rateLimit: { extend: true, name: "own", limits } } },
+    async (request) => app.headgate.of(request)?.limiter.name,
+  );
+  const ask = await start(app);
+  expect((await ask("/", under("staff"))).text).toBe("site");
+  expect((await ask("/", under("free"))).text).toBe("own");
 });

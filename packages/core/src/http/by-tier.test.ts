@@ -65,6 +65,11 @@ describe("a function that chooses", () => {
     expectTypeOf(byTier(perTenant, () => "free")).toEqualTypeOf<TierPolicy<never, "tenant">>();
   });
 
+  test("returns the name of a tier without limits", () => {
+    const policy = byTier({ ...tiers, staff: null }, () => "staff");
+    expectTypeOf(policy).toEqualTypeOf<TierPolicy<never, never>>();
+  });
+
   test("returns any name where the compiler does not know the tiers", () => {
     const loaded: Readonly<Record<string, Policy>> = tiers;
     byTier(loaded, ({ label }: User) => label);

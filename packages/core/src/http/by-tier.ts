@@ -3,14 +3,16 @@ import type { Policy } from "../policy.ts";
 
 /** Limits that depend on the request: each tier has its own, and counters of its own. */
 export interface TierPolicy<Request = never, Per extends string = string> {
-  readonly tiers: Readonly<Record<string, Policy<Per>>>;
+  /** The limits of each tier; null for one that is not limited. */
+  readonly tiers: Readonly<Record<string, Policy<Per> | null>>;
   readonly select: (request: Request) => string | Promise<string>;
 }
 
 /**
  * Chooses the limits by the tier a request belongs to: `byTier({ free: ..., premium: ... }, (req) => req.user.plan)`.
  * `select` returns the name of one of the tiers, or a promise of it; another name does not compile. At run time a tier that
- * does not exist is an error handed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request.
+ * does not exist is an error handed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier whose limits
+ * are null is not limited: its requests pass without headers. One tier at least has limits.
  * Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byTier<
@@ -18,7 +20,7 @@ export function byTier<
   Request = never,
   Tier extends string = string,
 >(
-  tiers: Readonly<Record<Tier, Policy<Per>>>,
+  tiers: Readonly<Record<Tier, Policy<Per> | null>>,
   select: (request: Request) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
 ): TierPolicy<Request, Per> {
   requireTiers({ tiers, select });
@@ -32,6 +34,12 @@ export function requireTiers({ tiers, select }: TierPolicy): void {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `byTier: tiers must be an object with the limits of each tier, got ${formatReceived(tiers)}`,
+    );
+  }
+  if (Object.values(tiers).every((limits) => limits === null)) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `byTier: one of the tiers at least must have limits, got ${formatReceived(tiers)}`,
     );
   }
   if (typeof select !== "function") {

@@ -2,10 +2,12 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { byTier } from "./by-tier.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
+import { perRequest } from "./per-request.ts";
 
 const limits = fixedWindow({ limit: 2, window: "1m" });
 const more = fixedWindow({ limit: 5, window: "1h" });
@@ -29,7 +31,7 @@ describe("limits", () => {
     expect(only?.name).toBe("api");
     expect(all).toEqual([only]);
     expect(tiers.size).toBe(0);
-    expect(await of({})).toBe(only);
+    expect(await of({})).toEqual({ limiter: only, limits: undefined });
   });
 
   test("without a name count in this process, apart from all others", async () => {
@@ -96,7 +98,8 @@ describe("a limiter", () => {
   test("stands in place of limits, and is not closed with what was made here", async () => {
     const limiter = createLimiter({ limits });
     const { only, all, of, close } = make({ limiter });
-    expect([only, ...all, await of({})]).toEqual([limiter, limiter, limiter]);
+    const asked = await of({});
+    expect([only, ...all, asked?.limiter]).toEqual([limiter, limiter, limiter]);
     await close();
     expect((await limiter.consume("x")).allowed).toBe(true);
   });
@@ -131,10 +134,10 @@ describe("tiers", () => {
     expect(made.only).toBeUndefined();
     expect([...made.tiers.keys()]).toEqual(["free", "premium"]);
     expect(made.all.map(({ name }) => name)).toEqual(["api (free)", "api (premium)"]);
-    const free = await made.of({ plan: "free" });
+    const free = (await made.of({ plan: "free" }))?.limiter;
     expect(free).toBe(made.tiers.get("free"));
-    expect(await made.of({ plan: "premium" })).toBe(made.tiers.get("premium"));
-    await free.consume("x", { cost: 2 });
+    expect((await made.of({ plan: "premium" }))?.limiter).toBe(made.tiers.get("premium"));
+    await free?.consume("x", { cost: 2 });
     expect((await made.tiers.get("premium")?.peek("x", { cost: 5 }))?.allowed).toBe(true);
   });
 
@@ -158,7 +161,7 @@ describe("tiers", () => {
       Object.defineProperty(odd, name, { value: limits, enumerable: true });
     }
     const made = make({ limits: byTier(odd, (request: { plan: string }) => request.plan) });
-    expect((await made.of({ plan: "__proto__" })).name).toContain("__proto__");
+    expect((await made.of({ plan: "__proto__" }))?.limiter.name).toContain("__proto__");
     await expect(made.of({ plan: "toString" })).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_TIER",
     });
@@ -198,7 +201,88 @@ describe("tiers", () => {
     expect(errorOf({ limits: broken }).code).toBe("HEADGATE_INVALID_LIMIT");
   });
 
+  test("may be without limits, and then nobody is asked", async () => {
+    const made = make({
+      limits: byTier({ free: limits, staff: null }, (plan: string) => plan as "free"),
+    });
+    expect([...made.tiers.keys()]).toEqual(["free"]);
+    expect(made.all).toHaveLength(1);
+    expect(await made.of("staff")).toBeNull();
+    await expect(made.of("gold")).rejects.toMatchObject({
+      cause: { tier: "gold", tiers: ["free", "staff"] },
+    });
+    const error = errorOf({
+      limits: { tiers: { free: undefined, staff: null }, select: () => "" },
+    });
+    expect(error.code).toBe("HEADGATE_INVALID_LIMIT");
+  });
+
+  test("without limits leave those that are decided together with the others'", async () => {
+    const base = createLimiter({ limits: more });
+    const policy = byTier({ free: limits, staff: null }, (plan: string) => plan as "free");
+    const options = { name: "api", limits: policy, store: partsOf(base).counted.store };
+    const made = makeGuardLimiters("rateLimit", options as GuardOptions<unknown>, base);
+    expect((await made.of("staff"))?.limiter).toBe(base);
+    expect(made.all).toEqual([made.tiers.get("free"), base]);
+    await made.close();
+    expect((await base.consume("x")).allowed).toBe(true);
+  });
+
   test("without a function to choose by are refused at construction", () => {
     expect(errorOf({ limits: { tiers: { free: limits } } }).code).toMatch(/^HEADGATE_INVALID_/);
+  });
+});
+
+describe("limits of a request", () => {
+  const five = fixedWindow({ limit: 5, window: "1m" });
+  const policy = perRequest(limits, (given: unknown) => given as typeof five);
+
+  test("make one limiter, of their base, and are handed on with it", async () => {
+    const made = make({ name: "api", limits: policy });
+    expect(made).toMatchObject({ isPerRequest: true, all: [made.only] });
+    expect(made.only?.limits).toMatchObject([{ name: "2-per-1m", limit: 2 }]);
+    expect(await made.of(five)).toEqual({ limiter: made.only, limits: five });
+    expect(await made.of(Promise.resolve(five))).toEqual({ limiter: made.only, limits: five });
+    expect(await made.of(null)).toBeNull();
+    expect(await made.of(Promise.resolve(null))).toBeNull();
+  });
+
+  test.each([undefined, "2-per-1m", 5, true, () => five])("are none of %j", async (returned) => {
+    const { of } = make({ limits: policy });
+    const refused = {
+      code: "HEADGATE_INVALID_LIMIT",
+      message: expect.stringMatching(/^rateLimit: the function of perRequest must return limits/),
+    };
+    expect(() => of(returned)).toThrow(expect.objectContaining(refused));
+    await expect(of(Promise.resolve(returned))).rejects.toMatchObject(refused);
+  });
+
+  test("of one name and base are one limiter, whichever the function", async () => {
+    const store = memoryStore();
+    const other = perRequest(fixedWindow({ limit: 2, window: "60s" }), () => null);
+    const [one, two] = [policy, other].map((limits) => make({ name: "api", limits, store }));
+    await one?.only?.consume("x", { cost: 2 });
+    expect((await two?.only?.consume("x"))?.allowed).toBe(false);
+    expect(errorOf({ name: "api", limits: perRequest(five, () => null), store }).code).toBe(
+      "HEADGATE_DUPLICATE_NAME",
+    );
+  });
+
+  test("are not for leases, and leave no name behind", () => {
+    const store = memoryStore();
+    const lease = { max: 10, ttl: "1s" };
+    expect(errorOf({ name: "api", limits: policy, store, lease })).toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("perRequest"),
+    });
+    expect(make({ name: "api", limits: more, store }).only).toBeDefined();
+  });
+
+  test("that are null leave those that are decided together with the base", async () => {
+    const base = createLimiter({ limits: more });
+    const options = { name: "own", limits: policy, store: partsOf(base).counted.store };
+    const made = makeGuardLimiters("rateLimit", options as GuardOptions<unknown>, base);
+    expect(await made.of(null)).toEqual({ limiter: base, limits: undefined });
+    expect(made.all).toEqual([made.only, base]);
   });
 });

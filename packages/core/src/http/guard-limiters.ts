@@ -11,6 +11,16 @@ import { requireStore } from "../store/store.ts";
 import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { GuardOptions } from "./guard-options.ts";
+import { isPromiseLike } from "./is-promise-like.ts";
+import type { RequestPolicy } from "./per-request.ts";
+import { isRequestPolicy, readLimits, requireLimitsOf } from "./per-request.ts";
+
+/** Who decides a request. */
+export interface Asked {
+  readonly limiter: Limiter;
+  /** Its limits for this request; undefined where they are the limiter's own. */
+  readonly limits: Policy | undefined;
+}
 
 /** The limiters that a set of options describes: one, or one for each tier. */
 export interface GuardLimiters {
@@ -19,8 +29,13 @@ export interface GuardLimiters {
   /** The limiter of each tier, when they do. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   readonly all: readonly Limiter[];
-  /** The limiter of a request; a promise where it depends on the request. Rejects with `HEADGATE_UNKNOWN_TIER`. */
-  of(request: unknown): Limiter | Promise<Limiter>;
+  /** Whether the limits of `only` depend on the request. */
+  readonly isPerRequest: boolean;
+  /**
+   * Who decides a request, null where nobody does; a promise where that depends on the request. Throws or rejects with
+   * `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
+   */
+  of(request: unknown): Asked | null | Promise<Asked | null>;
   /** Closes those that were made here; one that was handed in stays open. */
   close(): Promise<void>;
 }
@@ -41,6 +56,7 @@ export function makeGuardLimiters<Request>(
     throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: limits or a limiter is required`);
   }
   if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended);
+  if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, extended);
   const failure = failureOptionsOf(options);
   const made = createLimiter({
     name,
@@ -61,7 +77,56 @@ export function readStore({ store, name }: Pick<GuardOptions<never>, "store" | "
 }
 
 function oneLimiter(only: Limiter, close: () => Promise<void>): GuardLimiters {
-  return { only, tiers: new Map(), all: [only], of: () => only, close };
+  const asked = ownLimitsOf(only);
+  return { only, tiers: new Map(), all: [only], isPerRequest: false, of: () => asked, close };
+}
+
+function ownLimitsOf(limiter: Limiter): Asked {
+  return { limiter, limits: undefined };
+}
+
+/** Who decides a request without limits: nobody but the limiter that is decided together with its own. */
+function withoutLimits(extended: Limiter | undefined): Asked | null {
+  return extended === undefined ? null : ownLimitsOf(extended);
+}
+
+/** One limiter, whose limits are those of a request. */
+function requestLimiter<Request>(
+  owner: string,
+  policy: RequestPolicy,
+  options: GuardOptions<Request>,
+  extended: Limiter | undefined,
+): GuardLimiters {
+  requireLimitsOf(policy);
+  if (options.lease !== undefined) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: lease takes units ahead under limits that are known; it is not for perRequest`,
+    );
+  }
+  const { name, store } = options;
+  const failure = failureOptionsOf(options);
+  const only = createLimiter({ name, limits: policy.base, store, extends: extended, ...failure });
+  const unlimited = withoutLimits(extended);
+
+  function askedOf(returned: unknown): Asked | null {
+    const limits = readLimits(owner, returned);
+    return limits === null ? unlimited : { limiter: only, limits };
+  }
+
+  return {
+    ...oneLimiter(only, () => only.close()),
+    all: extended === undefined ? [only] : [only, extended],
+    isPerRequest: true,
+    of(request) {
+      const returned: unknown = policy.limitsOf(request as never);
+      return isPromiseLike(returned) ? later(returned, askedOf) : askedOf(returned);
+    },
+  };
+}
+
+async function later<T, U>(value: PromiseLike<T>, read: (value: T) => U): Promise<U> {
+  return read(await value);
 }
 
 function tierLimiters<Request>(
@@ -76,11 +141,16 @@ function tierLimiters<Request>(
   // All tiers share one store, also when it is one of their own.
   const store = given ?? memoryStore();
   const tiers = new Map<string, Limiter>();
+  const asked = new Map<string, Asked | null>();
   const close = async (): Promise<void> => {
     await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
   };
   try {
     for (const [tier, limits] of Object.entries(policy.tiers)) {
+      if (limits === null) {
+        asked.set(tier, withoutLimits(extended));
+        continue;
+      }
       const made = createLimiter({
         name: `${name ?? "limiter"} (${tier})`,
         limits,
@@ -89,6 +159,7 @@ function tierLimiters<Request>(
         ...failureOptionsOf(options),
       });
       tiers.set(tier, made);
+      asked.set(tier, ownLimitsOf(made));
     }
   } catch (error) {
     void close();
@@ -97,19 +168,24 @@ function tierLimiters<Request>(
   return {
     only: undefined,
     tiers,
-    all: [...tiers.values()],
+    all: [...new Set([...tiers.values(), ...limitersIn(asked)])],
+    isPerRequest: false,
     async of(request) {
       const tier: unknown = await policy.select(request as never);
-      const limiter = tiers.get(tier as string);
-      if (limiter !== undefined) return limiter;
+      const found = asked.get(tier as string);
+      if (found !== undefined) return found;
       throw new HeadgateError(
         "HEADGATE_UNKNOWN_TIER",
         `${owner}: the tier of this request is none of those configured`,
-        { cause: { tier, tiers: [...tiers.keys()] } },
+        { cause: { tier, tiers: [...asked.keys()] } },
       );
     },
     close,
   };
+}
+
+function limitersIn(asked: ReadonlyMap<string, Asked | null>): Limiter[] {
+  return [...asked.values()].flatMap((one) => one?.limiter ?? []);
 }
 
 function rejectBeside<Request>(owner: string, options: GuardOptions<Request>): void {

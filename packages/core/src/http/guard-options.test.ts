@@ -5,6 +5,7 @@ import type { HeadgateError } from "../errors.ts";
 import { byTier } from "./by-tier.ts";
 import { GUARD_OPTIONS, validateGuardOptions } from "./guard-options.ts";
 import { byHeader, byIp } from "./key-function.ts";
+import { perRequest } from "./per-request.ts";
 
 function errorOf(options: unknown, more?: readonly string[]): HeadgateError {
   try {
@@ -95,6 +96,22 @@ const FOREIGN = [
 const limit = fixedWindow({ limit: 1, window: "1m" });
 
 describe("an option", () => {
+  test.each([
+    ["max", () => 5, "perRequest(gcra({ limit, window }), (request) => ...)"],
+    ["limit", async () => 5, "perRequest(gcra({ limit, window }), (request) => ...)"],
+    ["timeWindow", () => 5, "byTier(tiers, (request) => ...)"],
+  ])(
+    "of another limiter, %s as a function, is refused in favour of ours",
+    (option, value, ours) => {
+      expect(() => validateGuardOptions("rateLimit", { [option]: value })).toThrow(
+        `rateLimit: unknown option "${option}"; Headgate's way is limits: ${ours}`,
+      );
+      expect(() => validateGuardOptions("rateLimit", { [option]: 5 })).toThrow(
+        "limits: gcra({ limit, window })",
+      );
+    },
+  );
+
   test.each(PEERS)("of another limiter, %s, is refused in favour of ours", (option, ours) => {
     const error = errorOf({ [option]: 100 });
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -251,6 +268,10 @@ describe("a value", () => {
     [[limit, { ...limit, max: 5 }]],
   ])("of limits may not be %j", (limits) => {
     expect(errorOf({ limits }).code).toBe("HEADGATE_INVALID_LIMIT");
+    const ofRequest = perRequest(limits as never, () => null);
+    expect(errorOf({ limits: ofRequest }).code).toBe("HEADGATE_INVALID_LIMIT");
+    // A tier may be without limits.
+    if (limits === null) return;
     const tiers = byTier({ free: limit, premium: limits as never }, () => "free");
     expect(errorOf({ limits: tiers }).code).toBe("HEADGATE_INVALID_LIMIT");
   });

@@ -15,6 +15,8 @@ import { validateClientLists } from "./client-lists.ts";
 import type { HeadersOption } from "./headers.ts";
 import { readHeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./key-function.ts";
+import type { RequestPolicy } from "./per-request.ts";
+import { isRequestPolicy, requireLimitsOf } from "./per-request.ts";
 
 /** What happens to a request whose key is undefined or empty. */
 export type MissingKey = "ip" | "reject" | "skip";
@@ -26,10 +28,11 @@ export type KnownDimension = "default" | "ip" | "global";
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
-  /** The limits decided together for one request: one, several, or `byTier(...)`. */
+  /** The limits decided together for one request: one, several, `byTier(...)`, or `perRequest(...)`. */
   readonly limits?:
     | Policy<NoInfer<Dimension> | KnownDimension>
     | TierPolicy<Request, NoInfer<Dimension> | KnownDimension>
+    | RequestPolicy<Request, NoInfer<Dimension> | KnownDimension>
     | undefined;
   /** A limiter made with `createLimiter`, in place of `limits`, `store` and `name`. */
   readonly limiter?: Limiter | undefined;
@@ -127,13 +130,20 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   insuranceLimiter: 'onUnavailable: "local"',
 };
 
+/** Those that mean something else where they are a function of the request. */
+const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
+  max: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
+  limit: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
+  timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
+};
+
 /** Throws `HEADGATE_INVALID_OPTION` for what no option takes, naming ours where another limiter's was meant. */
 export function validateGuardOptions(
   owner: string,
   options: object,
   more: readonly string[] = [],
 ): void {
-  rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], PEER_OPTIONS);
+  rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], peerOptionsFor(options));
   const { missing, skip, cost, key, address, limits, headers, onDenied } =
     options as GuardOptions<never> & { onDenied?: unknown };
   if (address !== undefined) readAddressOption(owner, address);
@@ -168,6 +178,13 @@ export function validateGuardOptions(
   );
 }
 
+function peerOptionsFor(options: object): Readonly<Record<string, string>> {
+  const functions = Object.entries(PEER_FUNCTIONS).filter(([name]) =>
+    isFunction((options as Record<string, unknown> | null)?.[name]),
+  );
+  return { ...PEER_OPTIONS, ...Object.fromEntries(functions) };
+}
+
 /** Says whose options are wrong, a route's for one, in front of what is. */
 function withOwner(owner: string, validate: () => void): void {
   try {
@@ -182,14 +199,23 @@ function withOwner(owner: string, validate: () => void): void {
 /** Throws `HEADGATE_INVALID_LIMIT` for limits that can be refused before it is known where they count. */
 function validateLimits(limits: GuardOptions<never>["limits"]): void {
   if (limits === undefined) return;
-  if (isTierPolicy(limits)) requireTiers(limits);
-  const policies = isTierPolicy(limits) ? Object.values(limits.tiers) : [limits as Policy];
-  for (const policy of policies) {
+  for (const policy of policiesIn(limits)) {
     const list = [policy].flat();
     for (const limit of list) compileLimit(limit);
     if (list.length > 0) continue;
     throw new HeadgateError("HEADGATE_INVALID_LIMIT", "limits must hold at least one, got []");
   }
+}
+
+/** The policies that are known before a request comes. */
+function policiesIn(limits: NonNullable<GuardOptions<never>["limits"]>): readonly Policy[] {
+  if (isTierPolicy(limits)) {
+    requireTiers(limits);
+    return Object.values(limits.tiers).filter((policy) => policy !== null);
+  }
+  if (!isRequestPolicy(limits)) return [limits as Policy];
+  requireLimitsOf(limits);
+  return [limits.base];
 }
 
 function requireThat(

@@ -61,7 +61,7 @@ describe("the order in which a request is read", () => {
     };
     const limiters = {
       ...makeGuardLimiters("rateLimit", { limiter }),
-      of: say("tier", limiter),
+      of: say("tier", { limiter, limits: undefined }),
     };
     const guard = createGuard<Request>("rateLimit", limiters, options, vi.fn());
     const one = request();

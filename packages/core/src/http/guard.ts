@@ -1,6 +1,6 @@
 import type { Decision } from "../decision.ts";
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import type { CostOptions, Limiter } from "../limiter/limiter.ts";
+import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
@@ -62,7 +62,10 @@ export function createGuard<Request extends HttpRequest>(
 /** What is known of a limiter before anybody asks. */
 interface Prepared<Request> {
   readonly reader: SubjectReader<Request>;
+  /** What answers say of its own limits. */
   readonly text: PolicyText;
+  /** The same where a request has limits of its own, by the same names. */
+  readonly names: PolicyText;
 }
 
 function prepareGuard<Request extends HttpRequest>(
@@ -76,7 +79,8 @@ function prepareGuard<Request extends HttpRequest>(
   const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
-    prepared.set(limiter, { reader, text: writePolicy(limiter.limits) });
+    const text = writePolicy(limiter.limits);
+    prepared.set(limiter, { reader, text, names: { ...text, policy: undefined } });
   }
   const lists = createListCheck(owner, options);
   const usesAddress = [lists, ...[...prepared.values()].map(({ reader }) => reader)].some(
@@ -107,8 +111,10 @@ function prepareGuard<Request extends HttpRequest>(
       if (isSkipped(owner, isPromiseLike(skipped) ? await skipped : skipped)) return PASS;
     }
     const found = limiters.of(request);
-    const limiter = isPromiseLike(found) ? await found : found;
-    const { reader, text } = prepared.get(limiter) as Prepared<Request>;
+    const asked = isPromiseLike(found) ? await found : found;
+    if (asked === null) return PASS;
+    const { limiter, limits } = asked;
+    const { reader, text, names } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
     if (!areSubjects(subjects)) return subjects;
@@ -124,12 +130,13 @@ function prepareGuard<Request extends HttpRequest>(
     }
     let decision: Decision;
     try {
-      decision = await ask(part, charge);
+      decision = await ask(part, limits === undefined ? charge : { ...charge, limits });
     } catch (error) {
       forgetAsked(request, part);
-      throw error;
+      throw limits === undefined ? error : ofRequest(owner, error);
     }
-    part.reported = { decision, headers, text: isWhole(decision, limiter) ? text : undefined };
+    const written = limits === undefined ? text : names;
+    part.reported = { decision, headers, text: isWhole(decision, limiter) ? written : undefined };
     return answerTo(decisionsOf(request), Date.now());
   }
 
@@ -150,7 +157,7 @@ function prepareGuard<Request extends HttpRequest>(
   return { check, of: (request) => ownDecision(request, limiters.all) };
 }
 
-function ask({ limiter, groups, subjects, isFirst }: AskedPart, charge?: CostOptions) {
+function ask({ limiter, groups, subjects, isFirst }: AskedPart, charge?: ConsumeOptions) {
   return isFirst
     ? limiter.consume(subjects, charge)
     : limiter[LIMITER].consumeIn(groups, subjects, charge);
@@ -159,6 +166,16 @@ function ask({ limiter, groups, subjects, isFirst }: AskedPart, charge?: CostOpt
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */
 function isWhole(decision: Decision, limiter: Limiter): boolean {
   return !decision.degraded && decision.limits.length === limiter.limits.length;
+}
+
+/** Without the numbers of a customer, which an error handler may send to clients: they are in the cause. */
+function ofRequest(owner: string, error: unknown): unknown {
+  if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
+  return new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `${owner}: the limits of this request are not those of its base with other numbers`,
+    { cause: error },
+  );
 }
 
 function isSkipped(owner: string, skipped: unknown): boolean {

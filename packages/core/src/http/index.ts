@@ -29,6 +29,8 @@ export type {
 } from "./key-function.ts";
 export { byAll, byHeader, byIp } from "./key-function.ts";
 export { subjectOfAddress, subjectOfAll, subjectOfHeader } from "./known-subjects.ts";
+export type { RequestPolicy } from "./per-request.ts";
+export { perRequest } from "./per-request.ts";
 export type { QuotaProblem } from "./problem.ts";
 export { PROBLEM_JSON, toProblem } from "./problem.ts";
 export type { OwnDecision } from "./request-state.ts";

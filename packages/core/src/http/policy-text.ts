@@ -3,8 +3,8 @@ import { formatPolicy, quoteName } from "./headers.ts";
 
 /** What answers say of a policy whatever has been decided: written once, because it is part of every answer. */
 export interface PolicyText {
-  /** `RateLimit-Policy`. */
-  readonly policy: string;
+  /** `RateLimit-Policy`; undefined where the numbers are those of the request. */
+  readonly policy: string | undefined;
   /** The names of the limits, quoted, in their order. */
   readonly names: readonly string[];
 }

@@ -158,8 +158,10 @@ export function ownDecision(
   const [first] = parts;
   if (first === undefined) return undefined;
   const decisions = parts.map(({ reported }) => (reported as ReportedDecision).decision);
-  const limiter =
-    limiters.find((one) => partsAsked(request, [one]).includes(first)) ?? first.limiter;
+  // Of limiters that count in the same keys, the one that was asked.
+  const limiter = limiters.includes(first.limiter)
+    ? first.limiter
+    : (limiters.find((one) => partsAsked(request, [one]).includes(first)) ?? first.limiter);
   return {
     decision: bindingDecision(decisions),
     subject: subjectIn(limiter, parts),

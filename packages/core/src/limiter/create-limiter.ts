@@ -1,22 +1,24 @@
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
-import type { Policy } from "../policy.ts";
+import type { Limit, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
+import { CalledLimits } from "./called-limits.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { countersOf, namedCountersOf } from "./counters.ts";
 import { formatPolicy } from "./format-policy.ts";
-import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
+import type { ConsumeOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
 import { createWaitQueue } from "./line/wait-queue.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
 import { claimName, requireName } from "./names.ts";
+import { withNumbers } from "./numbers-in-force.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
@@ -42,11 +44,14 @@ export function createLimiter<const Per extends string = never>(
   const failure = readFailureOptions(options);
   const { name, store } = placeOf(options);
   const own = compileCountedPolicy(name, options.limits as Policy, store);
-  const counted = parent === undefined ? own : joinCountedPolicies(partsOf(parent).counted, own);
+  const join = (policy: CountedPolicy): CountedPolicy =>
+    parent === undefined ? policy : joinCountedPolicies(partsOf(parent).counted, policy);
+  const counted = join(own);
   if (failure.lease !== undefined) rejectSeveralCounters(counted);
   const written = formatPolicy(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
-  return limiterOn(counted, { name, maxQueue, claim, failure }, parent);
+  const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
+  return limiterOn(counted, { name, maxQueue, claim, failure, underLimits }, parent);
 }
 
 interface Settings {
@@ -54,11 +59,13 @@ interface Settings {
   readonly maxQueue: number;
   readonly claim: NameClaim;
   readonly failure: FailurePolicy;
+  /** All that is counted, with other numbers for the limiter's own limits. Throws `HEADGATE_INVALID_LIMIT`. */
+  readonly underLimits: (limits: readonly Limit[]) => CountedPolicy;
 }
 
 function limiterOn(
   counted: CountedPolicy,
-  { name, maxQueue, claim, failure }: Settings,
+  { name, maxQueue, claim, failure, underLimits }: Settings,
   parent: Limiter | undefined,
 ): Limiter {
   const { remote } = counted.store;
@@ -67,6 +74,7 @@ function limiterOn(
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
   const queue = createWaitQueue(maxQueue, decider.giveBack);
+  let called: CalledLimits | undefined;
   let closed = false;
 
   function requireOpen(): void {
@@ -76,19 +84,35 @@ function limiterOn(
   /** Rejects, and never throws. */
   function decide(
     subject: Subjects,
-    options: CostOptions | undefined,
+    options: ConsumeOptions | undefined,
     charge: boolean,
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
       const cost = options === undefined ? 1 : readCost(options, charge ? 1 : 0);
       requireOpen();
+      if (options?.limits !== undefined) {
+        return decider.decide(countersUnder(options.limits, subject, groups), cost, charge);
+      }
       const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
       if (known !== undefined) return Promise.resolve(known);
       return decider.decide(countersOf(counted, subject, groups), cost, charge);
     } catch (error) {
       return Promise.reject(error as Error);
     }
+  }
+
+  /** The counters that a call asks under limits of its own. Throws `HEADGATE_INVALID_LIMIT`, and as `countersOf`. */
+  function countersUnder(
+    limits: Policy,
+    subject: Subjects,
+    groups: readonly Group[] | undefined,
+  ): SubjectCounter[] {
+    if (failure.lease !== undefined) throw leasesUnits();
+    called ??= new CalledLimits(underLimits);
+    const inForce = called.of(limits);
+    const asked = groups?.map((group) => inForce.groups[counted.groups.indexOf(group)] as Group);
+    return countersOf(inForce, subject, asked);
   }
 
   return {
@@ -167,8 +191,8 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   return { name: named, store: place ?? memoryStore() };
 }
 
-function readCost(options: CostOptions, least: number): number {
-  rejectUnknownOptions("consume and peek", options, ["cost"]);
+function readCost(options: ConsumeOptions, least: number): number {
+  rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
   return checkCost(options.cost, least);
 }
 
@@ -199,6 +223,14 @@ function rejectSeveralCounters({ groups }: CountedPolicy): void {
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `lease is for limits of one dimension in a limiter that extends none; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
+  );
+}
+
+/** Units that were taken ahead under some numbers say nothing of what others allow. */
+function leasesUnits(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "limits of a call are not for a limiter with lease, which takes units ahead under its own",
   );
 }
 

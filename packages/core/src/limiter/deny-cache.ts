@@ -13,30 +13,40 @@ const LONGEST = 1_000_000;
 /** So many subjects are kept, the least recently asked given up first. */
 const MAX_COUNTERS = 10_000;
 
-/** So many costs of one subject. */
-const MAX_COSTS = 8;
+/** So many of one subject: each cost under each of the numbers that its limits had. */
+const MAX_DENIALS = 8;
 
 type States = readonly LimitState[];
 
+const NONE: readonly never[] = [];
+
+/** What was said of a counter: four numbers for each limit, as the reply has them, and the numbers that the limits had. */
+interface Reported {
+  readonly reply: readonly number[];
+  readonly numbers: string;
+}
+
 /** What the store said when it denied one cost to one counter. Times are of the store's `store.now()`. */
 interface Denial {
+  readonly cost: number;
   /** The key of the counter that denied. */
   readonly of: string;
-  /** The numbers of its limits: when they have been changed, it may allow. */
+  /** The numbers of its limits: under others it may allow. */
   readonly numbers: string;
   /** When the asking call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
   readonly sent: number;
   /** When its answer had come. */
   readonly received: number;
   readonly until: number;
-  /** What was said of every counter of the decision, by its key: four numbers for each limit, as the reply has them. */
-  readonly reported: ReadonlyMap<string, readonly number[]>;
+  /** What was said of every counter of the decision, by its key. */
+  readonly reported: ReadonlyMap<string, Reported>;
 }
 
 interface KnownCounter {
   /** Denials that were asked for before this moment are not believed: something was given back then. */
   readonly since: number;
-  readonly denials: Map<number, Denial>;
+  /** The oldest first. */
+  readonly denials: Denial[];
 }
 
 /**
@@ -61,13 +71,13 @@ export class DenyCache {
     if (known === undefined) return undefined;
     const states: LimitState[] = [];
     for (const counter of counters) {
-      const denial = this.#denialFor(counter.key, known);
-      const numbers = denial?.reported.get(counter.key);
-      if (denial === undefined || numbers === undefined) continue;
+      const denial = this.#denialFor(counter, known);
+      const reply = denial?.reported.get(counter.key)?.reply;
+      if (denial === undefined || reply === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < counter.limits.length; i += 1) {
         const limit = counter.limits[i] as CompiledLimit;
-        states[counter.group.positions[i] as number] = stateAfter(limit, numbers, i, elapsed);
+        states[counter.group.positions[i] as number] = stateAfter(limit, reply, i, elapsed);
       }
     }
     return present(states);
@@ -75,55 +85,58 @@ export class DenyCache {
 
   /** Remembers a denial by the counters that denied. The replies are all to one decision. */
   remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
-    const reported = new Map(replies.flatMap(numbersByCounter));
+    const reported = new Map(replies.flatMap(reportedByCounter));
     for (const { key, numbers } of replies.flatMap(({ counters }) => counters)) {
-      const wait = longestWait(reported.get(key) as readonly number[]);
+      const wait = longestWait(reported.get(key) as Reported);
       const until = sent + Math.min(wait, LONGEST);
-      if (wait > 0) this.#keep(cost, { of: key, numbers, sent, received, until, reported });
+      if (wait > 0) this.#keep({ cost, of: key, numbers, sent, received, until, reported });
     }
   }
 
   /** What is known of a counter: its own denial, or what one of those beside it says. */
-  #denialFor(key: string, known: readonly Denial[]): Denial | undefined {
-    for (const denial of known) if (denial.of === key) return denial;
-    return known.find((beside) => this.#wouldAllow(key, beside));
+  #denialFor(counter: SubjectCounter, known: readonly Denial[]): Denial | undefined {
+    for (const denial of known) if (denial.of === counter.key) return denial;
+    return known.find((beside) => this.#wouldAllow(counter, beside));
   }
 
   /** A denial that holds now. */
   #denial({ key, numbers }: SubjectCounter, cost: number, now: number): Denial | undefined {
-    const denial = this.#known.get(key)?.denials.get(cost);
-    // A clock of the application's own may step back.
-    const holds = denial !== undefined && now < denial.until && now >= denial.sent;
-    return holds && denial.numbers === numbers ? denial : undefined;
+    const denials = this.#known.get(key)?.denials ?? NONE;
+    for (const denial of denials) {
+      if (!isOf(denial, cost, numbers)) continue;
+      // A clock of the application's own may step back.
+      return now < denial.until && now >= denial.sent ? denial : undefined;
+    }
+    return undefined;
   }
 
   /** Forgets what is known of counters to which something is given back at this moment. */
   forget(counters: readonly { readonly key: string }[], now: number): void {
-    for (const { key } of counters) this.#known.set(key, { since: now, denials: new Map() });
+    for (const { key } of counters) this.#known.set(key, { since: now, denials: [] });
   }
 
   /** Forgets what is known of counters that were charged another cost at this moment: they may have to wait for longer now. */
   forgetKnown(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
-      if (this.#known.has(key)) this.#known.set(key, { since: now, denials: new Map() });
+      if (this.#known.has(key)) this.#known.set(key, { since: now, denials: [] });
     }
   }
 
   /** Whether a decision that another counter denied said that this one would have allowed, and nothing happened to it since. */
-  #wouldAllow(key: string, { reported, sent }: Denial): boolean {
-    const numbers = reported.get(key);
+  #wouldAllow({ key, numbers }: SubjectCounter, { reported, sent }: Denial): boolean {
+    const said = reported.get(key);
     const since = this.#known.get(key)?.since ?? Number.NEGATIVE_INFINITY;
-    return numbers !== undefined && longestWait(numbers) === 0 && since < sent;
+    return said?.numbers === numbers && longestWait(said) === 0 && since < sent;
   }
 
-  #keep(cost: number, denial: Denial): void {
-    const key = denial.of;
-    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: new Map() };
+  #keep(denial: Denial): void {
+    const { of: key, cost, numbers } = denial;
+    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: [] };
     if (denial.sent <= known.since) return;
-    known.denials.delete(cost);
-    const [oldest] = known.denials.keys();
-    if (known.denials.size >= MAX_COSTS && oldest !== undefined) known.denials.delete(oldest);
-    known.denials.set(cost, denial);
+    const before = known.denials.findIndex((one) => isOf(one, cost, numbers));
+    if (before >= 0) known.denials.splice(before, 1);
+    else if (known.denials.length >= MAX_DENIALS) known.denials.shift();
+    known.denials.push(denial);
     this.#known.set(key, known);
   }
 }
@@ -133,20 +146,24 @@ export function denyCacheOf(owner: object): DenyCache {
   return sharedBy(owner, "deny-cache", () => new DenyCache());
 }
 
+function isOf(denial: Denial, cost: number, numbers: string): boolean {
+  return denial.cost === cost && denial.numbers === numbers;
+}
+
 /** The part of a reply that is of each counter. */
-function numbersByCounter({ counters, reply }: CountersReply): [string, readonly number[]][] {
+function reportedByCounter({ counters, reply }: CountersReply): [string, Reported][] {
   let at = REPLY_HEAD;
-  return counters.map(({ key, limits }) => {
+  return counters.map(({ key, limits, numbers }) => {
     const from = at + COUNTER_HEAD;
     at = from + limits.length * LIMIT_NUMBERS;
-    return [key, reply.slice(from, at)];
+    return [key, { reply: reply.slice(from, at), numbers }];
   });
 }
 
-function longestWait(numbers: readonly number[]): number {
+function longestWait({ reply }: Reported): number {
   let longest = 0;
-  for (let at = 0; at < numbers.length; at += LIMIT_NUMBERS) {
-    const wait = numbers[at] as number;
+  for (let at = 0; at < reply.length; at += LIMIT_NUMBERS) {
+    const wait = reply[at] as number;
     longest = Math.max(longest, wait === NEVER ? LONGEST : wait);
   }
   return longest;
@@ -158,7 +175,7 @@ function longestWait(numbers: readonly number[]): number {
  */
 function stateAfter(
   limit: CompiledLimit,
-  numbers: readonly number[],
+  reply: readonly number[],
   i: number,
   elapsed: number,
 ): LimitState {
@@ -166,10 +183,10 @@ function stateAfter(
   // Only what is unused has no time left; the longest wait is not over yet, or the denial would not be believed.
   return readState(
     limit,
-    left(numbers[from] as number, elapsed, 0),
-    numbers[from + 1] as number,
-    left(numbers[from + 2] as number, elapsed, 1),
-    left(numbers[from + 3] as number, elapsed, 1),
+    left(reply[from] as number, elapsed, 0),
+    reply[from + 1] as number,
+    left(reply[from + 2] as number, elapsed, 1),
+    left(reply[from + 3] as number, elapsed, 1),
   );
 }
 

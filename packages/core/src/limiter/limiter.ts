@@ -19,7 +19,7 @@ export interface LimiterParts {
   consumeIn(
     groups: readonly Group[],
     subject: Subjects,
-    options: CostOptions | undefined,
+    options: ConsumeOptions | undefined,
   ): Promise<Decision>;
   /** How its store is watched; undefined where the store is this process's memory. */
   readonly watch: StoreWatch | undefined;
@@ -29,6 +29,15 @@ export interface LimiterParts {
 export interface CostOptions {
   /** Units asked for: a whole number, at least 1; at least 0 for `peek`. Default 1. */
   readonly cost?: number | undefined;
+}
+
+export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
+  /**
+   * The limits of this call: the limiter's own, those of a limiter that it extends left out, with other numbers of units
+   * (`limit`, `burst`, `capacity`, `refill`). The counts and the names of the limits stay. Plain data, and compiled once: 10,000
+   * policies are kept, and an object that was changed since is read anew. Not with `lease`.
+   */
+  readonly limits?: Policy<Dimension> | undefined;
 }
 
 export interface WaitForOptions extends CostOptions {
@@ -46,15 +55,16 @@ export interface Limiter<Dimension extends string = string> {
   /**
    * Asks for admission and charges it, if every limit allows; a denial costs nothing, and is a value. Answers within
    * `storeTimeout`: when the store could not, the decision is `degraded`, taken as `onUnavailable` says.
-   * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`.
+   * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and with
+   * `HEADGATE_INVALID_LIMIT` for `limits` that differ from the limiter's in more than numbers.
    */
-  consume(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
+  consume(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
    * The answer that `consume` would give now, nothing charged. With a cost of 0 it reports the limits as they are and is
    * always allowed, unless the store could not answer and `onUnavailable` is `"deny"`. Rejects as `consume`.
    */
-  peek(subject: Subjects<Dimension>, options?: CostOptions): Promise<Decision>;
+  peek(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
    * Gives back what a decision charged, as far as it has not come back by itself; true if something was given back.

@@ -1,6 +1,6 @@
 import { readPolicy } from "@headgate/core";
 import type { Decision } from "@headgate/express";
-import { byHeader, byIp, byTier, gcra, rateLimit } from "@headgate/express";
+import { byHeader, byIp, byTier, gcra, perRequest, rateLimit } from "@headgate/express";
 import express from "express";
 
 const app = express();
@@ -47,6 +47,20 @@ rateLimit({ limits: byTier(tiers as Record<string, typeof tiers.paid>, (req) => 
 byTier(tiers, () => "gold");
 // @ts-expect-error a tier that may not exist
 byTier(tiers, (req) => req.url);
+void rateLimit({
+  limits: perRequest(gcra({ limit: 30, window: "1h" }), async (req) =>
+    req.get("x-plan") === "staff" ? null : gcra({ limit: req.url.length, window: "1h" }),
+  ),
+}).limiter.reset("ada");
+rateLimit({ limits: perRequest(tiers.free, () => readPolicy({})) });
+rateLimit({ limits: byTier({ ...tiers, staff: null }, () => "staff") }).tiers.get("free");
+// @ts-expect-error nothing is neither limits nor null
+perRequest(tiers.free, () => undefined);
+rateLimit({
+  // @ts-expect-error a dimension without a key
+  limits: perRequest(gcra({ limit: 1, window: "1m", per: "apiKye" }), () => null),
+  key,
+});
 // @ts-expect-error another limiter's option
 rateLimit({ limits: gcra({ limit: 100, window: "1m" }), keyGenerator: () => "" });
 // @ts-expect-error decisions are read, not written

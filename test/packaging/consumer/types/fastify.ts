@@ -1,6 +1,13 @@
 import { readPolicy } from "@headgate/core";
 import type { Decision } from "@headgate/fastify";
-import headgate, { byHeader, byIp, byTier, defineRateLimit, gcra } from "@headgate/fastify";
+import headgate, {
+  byHeader,
+  byIp,
+  byTier,
+  defineRateLimit,
+  gcra,
+  perRequest,
+} from "@headgate/fastify";
 import Fastify from "fastify";
 
 const app = Fastify();
@@ -36,6 +43,14 @@ app.register(headgate, {
 app.register(headgate, {
   limits: byTier(tiers as Record<string, typeof tiers.paid>, (request) => request.url),
 });
+app.register(headgate, {
+  limits: perRequest(tiers.free, async (request) =>
+    request.routeOptions.url === "/free" ? null : gcra({ limit: 5, window: "1m" }),
+  ),
+});
+app.register(headgate, { limits: byTier({ ...tiers, staff: null }, () => "staff") });
+// @ts-expect-error nothing is neither limits nor null
+perRequest(tiers.free, () => undefined);
 // @ts-expect-error a tier that does not exist
 byTier(tiers, () => "gold");
 // @ts-expect-error a tier that may not exist

@@ -20,7 +20,7 @@ function countShare(policy: Policy, share: number) {
   let now = 500_000 * HOUR_MS;
   const store = memoryStore({ clock: () => now });
   const counted = compileCountedPolicy("api", policy, store);
-  const shareOf = shareLimits(counted.groups, share);
+  const shareOf = shareLimits(share);
   const counters = countersOf(counted, "u").map(shareOf);
   return {
     units: counters,

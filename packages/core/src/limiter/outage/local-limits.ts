@@ -8,15 +8,13 @@ import type { SubjectCounter } from "../counters.ts";
  * Finds the counter in which a process counts its share of another counter's limits, above 0, up to 1; each rounded down, at
  * least one unit. A cost that the limit has room for and the share has not counts as the whole share.
  */
-export function shareLimits(
-  groups: readonly Group[],
-  share: number,
-): (counter: SubjectCounter) => SubjectCounter {
+export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) return (counter) => counter;
-  const shared = new Map(groups.map((group) => [group, shareGroup(group, share)]));
+  // Also of groups under other numbers, which come and go.
+  const shared = new WeakMap<Group, Group>();
   return (counter) => {
-    const group = shared.get(counter.group) as Group;
-    // Limiters that share a name may differ in their share: these are other counts.
+    const group = shared.get(counter.group) ?? shareGroup(counter.group, share);
+    shared.set(counter.group, group);
     return { ...counter, group, limits: group.limits, key: `${counter.key}:${share}` };
   };
 }

@@ -17,7 +17,7 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
   const { onUnavailable } = failure;
   // Limiters that share a budget on the store share it here.
   const local = sharedBy(counted.store.owner, "local-counts", () => memoryStore());
-  const shareOf = shareLimits(counted.groups, failure.localShare);
+  const shareOf = shareLimits(failure.localShare);
 
   return {
     async decide(counters, cost, charge) {

@@ -1,0 +1,61 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { readPolicy } from "../algorithms/read-policy.ts";
+import type { RequestPolicy } from "./per-request.ts";
+import { isRequestPolicy, perRequest } from "./per-request.ts";
+
+const base = fixedWindow({ limit: 1, window: "1m" });
+
+interface Customer {
+  readonly limit: number;
+}
+
+const limitOf = ({ limit }: Customer) => fixedWindow({ limit, window: "1m" });
+
+describe("perRequest", () => {
+  test("keeps the base, and the function that returns a request's limits", () => {
+    const policy = perRequest(base, limitOf);
+    expect(policy).toEqual({ base, limitsOf: limitOf });
+    expect(isRequestPolicy(policy)).toBe(true);
+  });
+
+  test.each([[undefined], [null], [base], ["30-per-1m"]])("refuses %j for it", (limitsOf) => {
+    expect(() => perRequest(base, limitsOf as never)).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringMatching(
+          /^perRequest: the second argument must be a function .*, got /,
+        ),
+      }),
+    );
+  });
+
+  test.each([[base], [[base]], [undefined], [null], ["limitsOf"], [[]], [{}]])(
+    "%j is not what it returns",
+    (policy) => {
+      expect(isRequestPolicy(policy)).toBe(false);
+    },
+  );
+});
+
+describe("a function that returns a request's limits", () => {
+  test("returns them now or later, or null, or what was read of data", () => {
+    expectTypeOf(perRequest(base, limitOf)).toEqualTypeOf<RequestPolicy<Customer, never>>();
+    perRequest(base, async (customer: Customer) => limitOf(customer));
+    perRequest(base, (customer: Customer) => (customer.limit > 5 ? null : limitOf(customer)));
+    perRequest([base], () => [base]);
+    perRequest(base, () => readPolicy(base));
+    const perTenant = fixedWindow({ limit: 1, window: "1m", per: "tenant" });
+    const policy = perRequest(perTenant, () => perTenant);
+    expectTypeOf(policy).toEqualTypeOf<RequestPolicy<never, "tenant">>();
+  });
+
+  test("does not compile when it returns anything else", () => {
+    // @ts-expect-error Undefined is not null.
+    perRequest(base, () => undefined);
+    // @ts-expect-error A number is no limit.
+    perRequest(base, ({ limit }: Customer) => limit);
+    // @ts-expect-error The base counts by no tenant.
+    perRequest(base, () => fixedWindow({ limit: 1, window: "1m", per: "tenant" }));
+  });
+});

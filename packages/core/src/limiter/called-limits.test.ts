@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import type { Limit, Policy } from "../policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { CalledLimits } from "./called-limits.ts";
+import { compileCountedPolicy } from "./counted-policy.ts";
+import { withNumbers } from "./numbers-in-force.ts";
+
+/** Policies of calls under a base, and how often one of them was compiled. */
+function start(base: Policy) {
+  const counted = compileCountedPolicy("api", base, memoryStore());
+  let compiled = 0;
+  const called = new CalledLimits((limits) => {
+    compiled += 1;
+    return withNumbers(counted, limits);
+  });
+  return {
+    quotasOf: (policy: unknown) => called.of(policy as Policy).limits.map(({ limit }) => limit),
+    compiled: () => compiled,
+  };
+}
+
+const hourly = (limit: number) => fixedWindow({ limit, window: "1h" });
+
+describe("a policy that calls bring", () => {
+  test("is compiled once, whichever object says it, alone or in a list", () => {
+    const { quotasOf, compiled } = start(hourly(1));
+    const one = hourly(5);
+    const same: unknown[] = [
+      one,
+      one,
+      hourly(5),
+      [hourly(5)],
+      Object.freeze(hourly(5)),
+      { ...one },
+    ];
+    for (const policy of same) expect(quotasOf(policy)).toEqual([5]);
+    expect(compiled()).toBe(1);
+  });
+
+  test("is compiled once whether undefined properties are written or left out", () => {
+    const { quotasOf, compiled } = start(gcra({ limit: 1, window: "1h" }));
+    const written = { ...gcra({ limit: 5, window: "1h" }), burst: undefined, name: undefined };
+    for (let i = 0; i < 3; i += 1) {
+      expect(quotasOf(written)).toEqual([5]);
+      expect(quotasOf(gcra({ limit: 5, window: "1h" }))).toEqual([5]);
+    }
+    expect(compiled()).toBe(1);
+  });
+
+  test("is read anew when its object was changed, and again when it was changed back", () => {
+    const { quotasOf, compiled } = start([hourly(1), slidingLog({ limit: 2, window: "1h" })]);
+    const first = { ...hourly(5) } as { limit: number; burst?: number };
+    const list: unknown[] = [first, slidingLog({ limit: 2, window: "1h" })];
+    expect(quotasOf(list)).toEqual([5, 2]);
+    first.limit = 50;
+    expect(quotasOf(list)).toEqual([50, 2]);
+    list[1] = slidingLog({ limit: 3, window: "1h" });
+    expect(quotasOf(list)).toEqual([50, 3]);
+    first.limit = 5;
+    list[1] = slidingLog({ limit: 2, window: "1h" });
+    expect(quotasOf(list)).toEqual([5, 2]);
+    expect(compiled()).toBe(3);
+    list.pop();
+    expect(() => quotasOf(list)).toThrow(/it has 2, got 1/);
+    list.push(slidingLog({ limit: 2, window: "1h" }));
+    first.burst = 7;
+    expect(() => quotasOf(list)).toThrow(/unknown option "burst"/);
+  });
+
+  test("is not taken for another one that looks alike", () => {
+    const { quotasOf } = start(hourly(1));
+    expect(quotasOf(hourly(5))).toEqual([5]);
+    const alike: unknown[] = [
+      { ...hourly(5), limit: "5" },
+      { ...hourly(5), limit: Object(5) },
+      { algorithm: "fixedWindow", "limit=5;window": "1h" },
+      new (class {
+        algorithm = "fixedWindow";
+        limit = 5;
+        window = "1h";
+      })(),
+    ];
+    for (const policy of alike) {
+      expect(() => quotasOf(policy)).toThrow(
+        expect.objectContaining({ code: "HEADGATE_INVALID_LIMIT" }),
+      );
+    }
+  });
+
+  test.each([
+    undefined,
+    null,
+    5,
+    "gcra",
+    5n,
+    Symbol("limit"),
+    [],
+    {},
+    [null],
+    [[hourly(1)]],
+    new Array(1),
+    { ...hourly(5), limit: 5n },
+    { ...hourly(5), limit: Symbol("5") },
+    { ...hourly(5), limit: Object.create(null) },
+    { ...hourly(5), limit: null },
+    { ...hourly(5), limit: Number.NaN },
+    { ...hourly(5), ["__proto__"]: 5 },
+    () => hourly(5),
+    Promise.resolve(hourly(5)),
+  ])("that is none is refused, however often it comes (%#)", (policy) => {
+    const { quotasOf } = start(hourly(1));
+    for (let i = 0; i < 2; i += 1) {
+      expect(() => quotasOf(policy)).toThrow(
+        expect.objectContaining({ code: "HEADGATE_INVALID_LIMIT" }),
+      );
+    }
+  });
+
+  test("is told from others of the same numbers in other places", () => {
+    const { quotasOf } = start([hourly(1), slidingLog({ limit: 2, window: "1h" })]);
+    const policy = (one: number, other: number) => [
+      hourly(one),
+      slidingLog({ limit: other, window: "1h" }),
+    ];
+    for (let i = 0; i < 3; i += 1) {
+      expect(quotasOf(policy(3, 4))).toEqual([3, 4]);
+      expect(quotasOf(policy(4, 3))).toEqual([4, 3]);
+      expect(quotasOf(policy(3, 4).reverse())).toEqual([3, 4]);
+    }
+  });
+
+  test("is kept among 10,000, and the one that was used least of late is given up", () => {
+    const { quotasOf, compiled } = start(hourly(1));
+    const policies = Array.from({ length: 10_000 }, (_, i) => hourly(i + 1));
+    for (const policy of policies) quotasOf(policy);
+    const [first, second] = policies as unknown as [Limit, Limit];
+    quotasOf(first);
+    quotasOf(hourly(10_001));
+    expect(compiled()).toBe(10_001);
+    quotasOf(first);
+    expect(compiled()).toBe(10_001);
+    expect(quotasOf(second)).toEqual([2]);
+    expect(compiled()).toBe(10_002);
+  });
+});

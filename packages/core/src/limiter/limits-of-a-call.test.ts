@@ -1,0 +1,215 @@
+import { describe, expect, test } from "vitest";
+import { answerOf, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import type { Decision } from "../decision.ts";
+import type { Policy } from "../policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { createLimiter } from "./create-limiter.ts";
+import type { LimiterOptions } from "./limiter.ts";
+
+const START = 1_800_000_000_000;
+
+const hourly = (limit: number) => fixedWindow({ limit, window: "1h" });
+const under = (limit: number, cost = 1) => ({ limits: hourly(limit), cost });
+
+function start(more: Partial<LimiterOptions> = {}) {
+  const store = memoryStore({ clock: () => START });
+  return createLimiter({ name: "plans", limits: hourly(30), store, ...more });
+}
+
+/** A limiter on a server that is asked when the test says so; each dimension is a slot of its own. */
+function startRemote(limits: Policy = hourly(30), more: Partial<LimiterOptions> = {}) {
+  const { store, held, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
+  const limiter = createLimiter({ name: "plans", limits, store, storeTimeout: "1m", ...more });
+  return { limiter, held, pass, answered: <T>(asked: Promise<T>) => answerOf(held, asked) };
+}
+
+const numbersOf = ({ limits }: Decision) =>
+  limits.map(({ name, limit, remaining }) => [name, limit, remaining]);
+
+describe("limits of a call", () => {
+  test("are those that decide and are reported, by the name in the policy", async () => {
+    const limiter = start();
+    await limiter.consume("u", { cost: 30 });
+    expect(await limiter.consume("u")).toMatchObject({ allowed: false, limit: 30 });
+    const upgraded = await limiter.consume("u", under(1_000));
+    expect(upgraded).toMatchObject({ allowed: true, limit: 1_000, remaining: 969 });
+    expect(numbersOf(upgraded)).toEqual([["30-per-1h", 1_000, 969]]);
+    expect(numbersOf(await limiter.peek("u", under(10, 0)))).toEqual([["30-per-1h", 10, 0]]);
+    expect((await limiter.peek("u", under(10, 0))).limits[0]).toMatchObject({ overdrawn: 21 });
+    expect(await limiter.peek("u", under(40))).toMatchObject({ allowed: true, remaining: 8 });
+    expect(limiter.limits).toMatchObject([{ name: "30-per-1h", limit: 30 }]);
+    expect(await limiter.peek("u")).toMatchObject({ allowed: false, limit: 30 });
+  });
+
+  test("left out or undefined are the limiter's own", async () => {
+    expect(await start().consume("u", { limits: undefined })).toMatchObject({ limit: 30 });
+  });
+
+  test("say what is given back, once, whatever is in force by then", async () => {
+    const limiter = start();
+    const decision = await limiter.consume("u", under(1_000, 500));
+    expect(await limiter.consume("u")).toMatchObject({ allowed: false });
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(false);
+    expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 30 });
+  });
+
+  test("are of the shape and names of the limiter's, and of nothing else", async () => {
+    const limiter = start();
+    for (const limits of [gcra({ limit: 30, window: "1h" }), null, [], hourly(0)]) {
+      for (const call of ["consume", "peek"] as const) {
+        await expect(limiter[call]("u", { limits: limits as Policy })).rejects.toMatchObject({
+          code: "HEADGATE_INVALID_LIMIT",
+        });
+      }
+    }
+    expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 30 });
+  });
+
+  test("are not for wait", async () => {
+    await expect(start().wait("u", under(1_000) as never)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining('unknown option "limits"'),
+    });
+  });
+
+  test("are not for a limiter with leases, which goes on without them", async () => {
+    const { limiter, answered } = startRemote(hourly(30), { lease: { max: 10, ttl: "1s" } });
+    for (const call of ["consume", "peek"] as const) {
+      await expect(limiter[call]("u", under(1_000))).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining("lease"),
+      });
+    }
+    expect(await answered(limiter.consume("u"))).toMatchObject({ allowed: true, limit: 30 });
+    await answered(limiter.close());
+  });
+
+  test("are those of the limiter itself where it extends one, whose own stay", async () => {
+    const store = memoryStore({ clock: () => START });
+    const base = createLimiter({ name: "base", limits: hourly(5), store });
+    const limits = gcra({ limit: 2, window: "1h", name: "route", per: "route" });
+    const limiter = createLimiter({ name: "route", limits, store, extends: base });
+    const subject = { default: "u", route: "r" };
+    const more = { limits: gcra({ limit: 100, window: "1h", per: "route" }) };
+    for (let i = 0; i < 5; i += 1) await limiter.consume(subject, more);
+    const denied = await limiter.consume(subject, more);
+    expect(denied.allowed).toBe(false);
+    expect(numbersOf(denied)).toEqual([
+      ["5-per-1h", 5, 0],
+      ["route", 100, 95],
+    ]);
+    expect(await base.consume("u")).toMatchObject({ allowed: false });
+    await expect(limiter.consume(subject, { limits: hourly(9) as never })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_LIMIT",
+    });
+  });
+});
+
+describe("over several dimensions, each in a slot of its own, limits of a call", () => {
+  const plan = (user: number, tenant: number) => [
+    fixedWindow({ limit: user, window: "1h", name: "user" }),
+    fixedWindow({ limit: tenant, window: "1h", name: "tenant", per: "tenant" }),
+  ];
+  const subject = { default: "u", tenant: "t" };
+
+  test("decide and are given back in all of them", async () => {
+    const { limiter, answered } = startRemote(plan(2, 3));
+    for (let i = 0; i < 2; i += 1) await answered(limiter.consume(subject));
+    expect((await answered(limiter.consume(subject))).allowed).toBe(false);
+    const taken = await answered(limiter.consume(subject, { limits: plan(10, 20), cost: 8 }));
+    expect(taken).toMatchObject({ allowed: true, source: "store" });
+    expect(numbersOf(taken)).toEqual([
+      ["user", 10, 0],
+      ["tenant", 20, 10],
+    ]);
+    expect(await answered(limiter.refund(taken))).toBe(true);
+    expect(numbersOf(await answered(limiter.peek(subject, { cost: 0 })))).toEqual([
+      ["user", 2, 0],
+      ["tenant", 3, 1],
+    ]);
+  });
+
+  test("leave out those of a subject that is left out", async () => {
+    const { limiter, answered } = startRemote(plan(2, 3));
+    const asked = limiter.consume({ default: null, tenant: "t" }, { limits: plan(10, 20) });
+    expect(numbersOf(await answered(asked))).toEqual([["tenant", 20, 19]]);
+  });
+});
+
+describe("a denial that is remembered", () => {
+  test("denies under its own numbers only", async () => {
+    const { limiter, held, answered, pass } = startRemote();
+    await answered(limiter.consume("u", { cost: 30 }));
+    expect(await answered(limiter.consume("u"))).toMatchObject({ source: "store", limit: 30 });
+    expect(await answered(limiter.consume("u", under(1_000)))).toMatchObject({
+      allowed: true,
+      source: "store",
+      remaining: 969,
+    });
+    await answered(limiter.consume("u", under(1_000, 969)));
+    pass(1);
+    // Both are known to be denied now, and neither is taken for the other.
+    for (const source of ["store", "deny-cache", "deny-cache"]) {
+      for (const limit of [30, 1_000]) {
+        const denied = await answered(limiter.consume("u", under(limit)));
+        expect(denied).toMatchObject({ allowed: false, source, limit });
+      }
+    }
+    expect(held).toEqual([]);
+  });
+
+  test("says nothing of a counter beside it that has other numbers now", async () => {
+    const { limiter, answered } = startRemote([
+      fixedWindow({ limit: 1, window: "1m", name: "user" }),
+      fixedWindow({ limit: 90, window: "1h", name: "tenant", per: "tenant" }),
+    ]);
+    const plan = (tenant: number) => ({
+      limits: [
+        fixedWindow({ limit: 1, window: "1m", name: "user" }),
+        fixedWindow({ limit: tenant, window: "1h", name: "tenant", per: "tenant" }),
+      ],
+    });
+    const subject = { default: "u", tenant: "t" };
+    await answered(limiter.consume(subject));
+    const first = await answered(limiter.consume(subject, plan(90)));
+    expect(first).toMatchObject({ allowed: false, source: "store" });
+    const known = await answered(limiter.consume(subject, plan(90)));
+    expect(known).toMatchObject({ source: "deny-cache" });
+    expect(numbersOf(known)).toEqual([
+      ["user", 1, 0],
+      ["tenant", 90, 89],
+    ]);
+    const other = await answered(limiter.consume(subject, plan(50)));
+    expect(other.allowed).toBe(false);
+    expect(numbersOf(other).filter(([name]) => name === "tenant")).toEqual([]);
+  });
+});
+
+describe("while the store is away, limits of a call", () => {
+  const away = { storeTimeout: "1ms" } as const;
+
+  test("go on counting in this process, under the numbers in force", async () => {
+    const { limiter } = startRemote(hourly(30), away);
+    expect(await limiter.consume("u", { cost: 30 })).toMatchObject({ source: "local" });
+    expect(await limiter.consume("u")).toMatchObject({ allowed: false, limit: 30 });
+    const upgraded = await limiter.consume("u", under(1_000));
+    expect(upgraded).toMatchObject({ allowed: true, source: "local", remaining: 969 });
+    expect(await limiter.refund(upgraded)).toBe(true);
+    expect(await limiter.peek("u", under(1_000, 0))).toMatchObject({ remaining: 970 });
+    await limiter.close();
+  });
+
+  test("are shared as localShare says", async () => {
+    const { limiter } = startRemote(hourly(30), { ...away, localShare: 0.1 });
+    expect(await limiter.consume("u", { cost: 3 })).toMatchObject({ limit: 3, remaining: 0 });
+    const upgraded = await limiter.consume("u", under(1_000));
+    expect(numbersOf(upgraded)).toEqual([["30-per-1h", 100, 96]]);
+    expect(await limiter.consume("u", under(40))).toMatchObject({ allowed: false, limit: 4 });
+    expect(await limiter.reset("u").catch(({ code }) => code)).toBe("HEADGATE_STORE_UNAVAILABLE");
+    await letRun();
+    await limiter.close();
+  });
+});

@@ -1,0 +1,195 @@
+import type { Policy } from "@headgate/core";
+import { fixedWindow, gcra, memoryStore } from "@headgate/core";
+import { byHeader, perRequest } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, SharedOptions } from "./support/framework.ts";
+
+const base = gcra({ limit: 3, window: "1h" });
+const hourly = (limit: number) => gcra({ limit, window: "1h" });
+
+/** The plans that a request may be under; each request gets an object of its own. */
+const PLANS: Readonly<Record<string, () => unknown>> = {
+  free: () => hourly(3),
+  pro: () => hourly(10),
+  listed: () => [hourly(10)],
+  staff: () => null,
+  nothing: () => undefined,
+  number: () => 10,
+  "another window": () => gcra({ limit: 3, window: "2h" }),
+  "another algorithm": () => fixedWindow({ limit: 3, window: "1h" }),
+  "another name": () => gcra({ limit: 3, window: "1h", name: "mine" }),
+  "another dimension": () => gcra({ limit: 3, window: "1h", per: "ip" }),
+  "one more": () => [hourly(3), gcra({ limit: 3, window: "2h" })],
+  none: () => [],
+  "a bad number": () => hourly(-1),
+  "no plain object": () =>
+    new (class Row {
+      algorithm = "gcra";
+      limit = 3;
+      window = "1h";
+    })(),
+};
+
+const limitsOf = ({ headers }: AnyRequest) => PLANS[String(headers["x-plan"])]?.() as Policy;
+
+const as = (user: string, plan: string) => ({ headers: { "x-user": user, "x-plan": plan } });
+
+const fieldsIn = (headers: object) =>
+  Object.keys(headers).filter((name) => /ratelimit|retry-after/.test(name));
+
+describeFrameworks(({ serve }) => {
+  const serving = (more: Partial<SharedOptions> = {}) =>
+    serve({
+      limits: {
+        limits: perRequest(base, limitsOf as (request: AnyRequest) => typeof base),
+        key: byHeader("x-user"),
+        ...more,
+      },
+    });
+
+  test("a request is under its own numbers, and the count goes on", async () => {
+    const { ask } = await serving();
+    for (let i = 0; i < 3; i += 1) expect((await ask("/", as("ann", "free"))).status).toBe(200);
+    expect((await ask("/", as("ann", "free"))).status).toBe(429);
+    const upgraded = await ask("/", as("ann", "pro"));
+    expect(upgraded.status).toBe(200);
+    expect(upgraded.headers).toMatchObject({
+      "x-ratelimit-limit": "10",
+      "x-ratelimit-remaining": "6",
+      "ratelimit-policy": '"3-per-1h";q=10;w=3600',
+      ratelimit: expect.stringMatching(/^"3-per-1h";r=6;t=\d+$/),
+    });
+    const back = await ask("/", as("ann", "free"));
+    expect(back.status).toBe(429);
+    expect(back.headers).toMatchObject({
+      "ratelimit-policy": '"3-per-1h";q=3;w=3600',
+      ratelimit: expect.stringMatching(/^"3-per-1h";r=0;t=\d+$/),
+    });
+    expect(back.json()).toMatchObject({ "violated-policies": ["3-per-1h"] });
+    expect((await ask("/", as("bob", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
+  });
+
+  test("the numbers may come later, and in a list", async () => {
+    const { ask } = await serving({
+      limits: perRequest(base, async (request: AnyRequest) => limitsOf(request) as typeof base),
+    });
+    const listed = await ask("/", as("ann", "listed"));
+    expect(listed.headers["ratelimit-policy"]).toBe('"3-per-1h";q=10;w=3600');
+  });
+
+  test("null is not limited: no headers, no decision, no key", async () => {
+    const site = await serving({ missing: "reject" });
+    const answer = await site.ask("/", { headers: { "x-plan": "staff" } });
+    expect(answer.status).toBe(200);
+    expect(fieldsIn(answer.headers)).toEqual([]);
+    expect(answer.json()).toBeNull();
+    expect((await site.ask("/", { headers: { "x-plan": "free" } })).status).toBe(400);
+  });
+
+  const broken = Object.keys(PLANS).filter(
+    (plan) => !["free", "pro", "listed", "staff"].includes(plan),
+  );
+
+  test.each(broken)("limits of %s are an error, never an unlimited request", async (plan) => {
+    const site = await serving();
+    const answer = await site.ask("/", as("ann", plan));
+    expect(answer.status).toBe(500);
+    expect(fieldsIn(answer.headers)).toEqual([]);
+    expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
+    expect(site.errors[0]?.message).not.toMatch(/-1|mine|2h/);
+    expect(site.handled).toEqual([]);
+    // Nothing was charged, and the next request is asked.
+    expect((await site.ask("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
+  });
+
+  test("what the function throws, now or later, goes to the error handler", async () => {
+    const failing = () => {
+      throw new Error("no billing");
+    };
+    for (const limits of [failing, async () => failing()]) {
+      const site = await serving({ limits: perRequest(base, limits) });
+      expect((await site.ask()).status).toBe(500);
+      expect(site.errors).toMatchObject([{ message: "no billing" }]);
+      expect(site.handled).toEqual([]);
+    }
+  });
+
+  test("the base says which keys there must be, and is checked at construction", async () => {
+    const bases: (readonly [Policy<never>, string])[] = [
+      [hourly(0), "HEADGATE_INVALID_LIMIT"],
+      [[] as never, "HEADGATE_INVALID_LIMIT"],
+      [gcra({ limit: 1, window: "1h", per: "tenant" }) as never, "HEADGATE_INVALID_OPTION"],
+      [undefined as never, "HEADGATE_INVALID_LIMIT"],
+    ];
+    for (const [wrong, code] of bases) {
+      const limits = perRequest(wrong, (_: AnyRequest) => null);
+      await expect(serve({ limits: { limits } })).rejects.toMatchObject({ code });
+    }
+    await expect(serve({ limits: { limits: { base } as never } })).rejects.toMatchObject({
+      code: expect.stringMatching(/^HEADGATE_INVALID_/),
+    });
+    const lease = { max: 10, ttl: "1s" } as const;
+    await expect(serving({ lease })).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  });
+
+  test("costs, several dimensions and a missing key go by the numbers of the request", async () => {
+    const plan = (user: number, tenant: number) => [
+      gcra({ limit: user, window: "1h", name: "user" }),
+      gcra({ limit: tenant, window: "1h", name: "tenant", per: "tenant" }),
+    ];
+    const { ask } = await serve({
+      limits: {
+        limits: perRequest(plan(1, 1), () => plan(10, 20)),
+        key: { default: byHeader("x-user"), tenant: byHeader("x-tenant") },
+        missing: "skip",
+        cost: ({ headers }) => Number(headers["x-cost"] ?? 1),
+      },
+    });
+    const both = { "x-user": "ann", "x-tenant": "acme", "x-cost": "4" };
+    const first = await ask("/", { headers: both });
+    expect(first.headers["ratelimit-policy"]).toBe('"user";q=10;w=3600, "tenant";q=20;w=3600');
+    expect(first.headers["ratelimit"]).toMatch(/^"user";r=6;t=\d+, "tenant";r=16;t=\d+$/);
+    const alone = await ask("/", { headers: { "x-tenant": "acme" } });
+    expect(alone.headers["ratelimit-policy"]).toBe('"tenant";q=20;w=3600');
+    expect(alone.headers["ratelimit"]).toMatch(/^"tenant";r=15;t=\d+$/);
+  });
+
+  test("a limiter that is mounted twice asks what is left to ask under the numbers of then", async () => {
+    const store = memoryStore();
+    const limits = [hourly(3), gcra({ limit: 3, window: "1h", per: "user", name: "user" })];
+    const more = [hourly(9), gcra({ limit: 7, window: "1h", per: "user", name: "user" })];
+    const key = { user: byHeader("x-user") };
+    const options = {
+      name: "api",
+      store,
+      limits: perRequest(limits, (_: AnyRequest) => more),
+      missing: "skip",
+    };
+    const { ask } = await serve({
+      limits: [
+        { ...options, key: { user: () => undefined } },
+        { ...options, key },
+      ] as SharedOptions[],
+    });
+    const { headers } = await ask("/", as("ann", ""));
+    expect(headers["ratelimit"]).toMatch(/^"3-per-1h";r=8;t=\d+, "user";r=6;t=\d+$/);
+    expect(headers["ratelimit-policy"]).toBe('"3-per-1h";q=9;w=3600, "user";q=7;w=3600');
+  });
+
+  test("on Redis a denial under one plan denies nobody under another", async () => {
+    const redis = new Redis(inject("redisSocket"));
+    onTestFinished(async () => {
+      await redis.quit();
+    });
+    const store = redisStore(redis, { prefix: `per-request-${Math.random()}` });
+    const { ask } = await serving({ name: "api", store, storeTimeout: "10s" });
+    const statuses: number[] = [];
+    for (const plan of ["free", "free", "free", "free", "free", "pro", "free", "pro"]) {
+      statuses.push((await ask("/", as("ann", plan))).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429, 200, 429, 200]);
+  });
+});
