@@ -81,7 +81,8 @@ function limiterOn(
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
-      const cost = options === undefined ? 1 : readCost(options, charge ? 1 : 0);
+      const cost =
+        options === undefined ? 1 : readCost("consume and peek", options, charge ? 1 : 0);
       requireOpen();
       const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
       if (known !== undefined) return Promise.resolve(known);
@@ -114,6 +115,18 @@ function limiterOn(
       requireOpen();
       rejectMore("refund(decision)", more);
       return decider.giveBack(decision);
+    },
+
+    async charge(subject, options = {}) {
+      requireOpen();
+      const cost = readCost("charge", options);
+      return decider.charge(countersOf(counted, subject), cost);
+    },
+
+    async settle(decision, units, more?: unknown) {
+      requireOpen();
+      rejectMore("settle(decision, units)", more);
+      return decider.settle(decision, requireUnits("units", units, 0));
     },
 
     async reset(subject, more?: unknown) {
@@ -167,17 +180,21 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   return { name: named, store: place ?? memoryStore() };
 }
 
-function readCost(options: CostOptions, least: number): number {
-  rejectUnknownOptions("consume and peek", options, ["cost"]);
+function readCost(owner: string, options: CostOptions, least = 1): number {
+  rejectUnknownOptions(owner, options, ["cost"]);
   return checkCost(options.cost, least);
 }
 
 function checkCost(cost = 1, least = 1): number {
+  return requireUnits("cost", cost, least);
+}
+
+function requireUnits(what: string, units: number, least: number): number {
   // Turns -0 into 0.
-  if (Number.isSafeInteger(cost) && cost >= least) return cost + 0;
+  if (Number.isSafeInteger(units) && units >= least) return units + 0;
   throw new HeadgateError(
     "HEADGATE_INVALID_COST",
-    `cost must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(cost)}`,
+    `${what} must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(units)}`,
   );
 }
 
