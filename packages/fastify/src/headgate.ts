@@ -7,7 +7,7 @@ import type { Rule } from "./rule.ts";
 
 /** The rate limiter of a scope, as `app.headgate`. */
 export interface Headgate {
-  /** The plugin's limiter, for `reset`, `refund`, `peek`. Throws `HEADGATE_INVALID_OPTION` when its limits are `byTier`. */
+  /** The plugin's limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` when its limits are `byTier`. */
   readonly limiter: Limiter;
   /** The limiter of each tier, when the plugin's limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
