@@ -199,6 +199,29 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       }
     });
 
+    test("is settled in all of them, which a charge reaches as well", async () => {
+      const one = await limiter(library, "settled", [
+        fixedWindow({ limit: 9, window, per: "user" }),
+        slidingLog({ limit: 9, window, per: "tenant" }),
+        fixedWindow({ limit: 9, window, per: "route" }),
+      ]);
+      const who = await subjects();
+      const left = async () => {
+        const { limits } = await one.peek(who, { cost: 0 });
+        return limits.map(({ remaining, overdrawn }) => remaining - overdrawn);
+      };
+      const less = await one.consume(who, { cost: 4 });
+      const more = await one.consume(who, { cost: 2 });
+      expect(await one.settle(less, 1)).toEqual({ counted: 1, cut: 0, degraded: false });
+      expect(await left()).toEqual([6, 6, 6]);
+      expect(await one.settle(more, 5)).toEqual({ counted: 5, cut: 0, degraded: false });
+      expect(await left()).toEqual([3, 3, 3]);
+      const penalty = await one.charge({ ...who, route: null }, { cost: 7 });
+      expect(penalty).toEqual({ counted: 7, cut: 0, degraded: false });
+      expect(await left()).toEqual([-4, -4, 3]);
+      expect((await one.consume(who)).allowed).toBe(false);
+    });
+
     test("is refunded and reset in all of them", async () => {
       const one = await limiter(library, "given-back", [
         fixedWindow({ limit: 3, window, per: "user" }),

@@ -1,53 +1,17 @@
 import type { Decision, Limit, LimitState } from "@headgate/core";
-import {
-  fixedWindow,
-  gcra,
-  memoryStore,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from "@headgate/core";
+import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, inject, test } from "vitest";
 import { claim } from "./claim.ts";
 import { Deployed } from "./deployed.ts";
+import { ALGORITHMS, ENDS, HOUR, MINUTE, START } from "./hourly.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { KINDS, randomLimit, withOtherNumbers } from "./random-limits.ts";
 import { randomStart } from "./random-steps.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const MINUTE = 60_000_000n;
-const HOUR = 60n * MINUTE;
-
-/** Where an hour by the clock begins. */
-const START = 500_000n * HOUR;
-
 const SUBJECT = "customer";
-
-/** So many units in an hour, by each algorithm. */
-const ALGORITHMS: Record<string, (limit: number) => Limit> = {
-  gcra: (limit) => gcra({ limit, window: "1h" }),
-  tokenBucket: (limit) => tokenBucket({ capacity: limit, refill: limit, every: "1h" }),
-  fixedWindow: (limit) => fixedWindow({ limit, window: "1h" }),
-  "fixedWindow by the clock": (limit) => fixedWindow({ limit, window: "1h", align: "clock" }),
-  slidingWindow: (limit) => slidingWindow({ limit, window: "1h" }),
-  "slidingWindow in buckets": (limit) => slidingWindow({ limit, window: "1h", buckets: 6 }),
-  slidingLog: (limit) => slidingLog({ limit, window: "1h" }),
-};
-
-/** When 500 used at once have stopped to count: of ten, the first is free, and all are. */
-const ENDS: Record<string, readonly [first: bigint, all: bigint]> = {
-  // 491 of ten an hour, and 500.
-  gcra: [(491n * HOUR) / 10n, 50n * HOUR],
-  tokenBucket: [(491n * HOUR) / 10n, 50n * HOUR],
-  fixedWindow: [HOUR, HOUR],
-  "fixedWindow by the clock": [HOUR, HOUR],
-  // Nine of 500 still count when 9/500 of the second hour are left.
-  slidingWindow: [2n * HOUR - (9n * HOUR) / 500n, 2n * HOUR],
-  "slidingWindow in buckets": [70n * MINUTE, 70n * MINUTE],
-  slidingLog: [HOUR, HOUR],
-};
 
 describeWorlds(18, (world) => {
   function open(limit: Limit): { time: MicroClock; deployed: Deployed } {
@@ -86,6 +50,8 @@ describeWorlds(18, (world) => {
         growsAfterMs: Number(first / 1_000n),
         resetAfterMs: Number(all / 1_000n),
       });
+      // Who only looks is not denied.
+      expect(await deployed.peek(SUBJECT, 0)).toMatchObject({ allowed: true, retryAfterMs: 0 });
       expect(stateOf(await deployed.consume(SUBJECT, 11)).retryAfterMs).toBe(
         Number.POSITIVE_INFINITY,
       );

@@ -1,4 +1,4 @@
-import type { Decision } from "@headgate/core";
+import type { Charged, Decision } from "@headgate/core";
 import { expect } from "vitest";
 import { isSameAnswer } from "./same-answer.ts";
 
@@ -10,4 +10,13 @@ export function claim(holds: boolean, explain: () => string): void {
 /** Fails with the difference, and what `explain` says, unless two decisions say the same in every field. */
 export function claimSame(actual: Decision, expected: Decision, explain = () => ""): void {
   if (!isSameAnswer(actual, expected)) expect(actual, explain()).toEqual(expected);
+}
+
+/** The same for what became of a charge, or a settle. */
+export function claimSameCharge(actual: Charged, expected: Charged, explain: () => string): void {
+  const isSame =
+    actual.counted === expected.counted &&
+    actual.cut === expected.cut &&
+    actual.degraded === expected.degraded;
+  if (!isSame) expect(actual, explain()).toEqual(expected);
 }

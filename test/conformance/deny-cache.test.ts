@@ -92,12 +92,23 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
     if (!isAlone && random.chance(0.2))
       await theirs.consume(subject, { cost: randomCost(random, last) });
     if (random.chance(0.15)) await giveBackHere(subject, cost);
+    if (random.chance(0.1)) await chargeHere(subject);
     if (givesBack && random.chance(0.1)) {
       await theirs.reset(subject);
       givenBack = time.now;
     }
   }
   await Promise.all([ours.close(), theirs.close()]);
+
+  /** What this process charges takes effect at once: nobody is told too short a wait. */
+  async function chargeHere(subject: Record<string, string>): Promise<void> {
+    const decision = charged.pop();
+    if (decision !== undefined && random.chance(0.5)) {
+      await ours.settle(decision, decision.cost + random.whole(1, 5));
+    } else {
+      await ours.charge(subject, { cost: random.whole(1, 5) });
+    }
+  }
 
   /** What this process gives back takes effect at once: the next answer is the store's. */
   async function giveBackHere(subject: Record<string, string>, cost: number): Promise<void> {

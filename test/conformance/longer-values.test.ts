@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Limit } from "@headgate/core";
+import type { Decision, Limit } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -76,6 +76,10 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     // Several at once, which one script decides.
     const batch = await Promise.all([1, 1, 2].map((cost) => limiter.consume(SUBJECT, { cost })));
     expect(batch.map(({ remaining }) => remaining)).toEqual([7, 6, 4]);
+    await expectKept();
+    expect(await limiter.charge(SUBJECT, { cost: 2 })).toMatchObject({ counted: 2 });
+    expect(await limiter.settle(batch[2] as Decision, 0)).toMatchObject({ counted: 0 });
+    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 4 });
     await expectKept();
     // A clock that stepped back begins another generation of the counter.
     time.now -= 60_000_000n;

@@ -2,13 +2,20 @@ import type { Decision, Limit } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
 import { describe, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
-import { claimSame } from "./claim.ts";
+import { claimSame, claimSameCharge } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { Oracle } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
-import { randomCost, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
+import {
+  randomCharge,
+  randomCost,
+  randomStart,
+  randomSubjects,
+  randomUnits,
+  randomWait,
+} from "./random-steps.ts";
 
 /** Requests of one history: enough to fill and empty most limits several times. */
 const LENGTH = 200;
@@ -70,6 +77,8 @@ interface Steps {
   /** Microseconds. */
   readonly wait: (last: Decision | undefined, oracle: Oracle) => bigint;
   readonly cost: (last: Decision | undefined) => number;
+  /** Whether there are charges and settles between the requests. */
+  readonly charges?: boolean;
 }
 
 /** Sends the same random requests to a limiter and to the oracle. */
@@ -80,6 +89,7 @@ async function compare(
     length: LENGTH,
     wait: (last, oracle) => randomWait(random, last, oracle.moments),
     cost: (last) => randomCost(random, last),
+    charges: random.chance(0.5),
   },
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
@@ -87,6 +97,8 @@ async function compare(
   const limiter = createLimiter({ ...STORE_ALONE, name: "compared", limits, store });
   const oracle = new Oracle(limits);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
+  /** What was admitted since the last reset: the limiter's decision, and the oracle's. */
+  let admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
   for (let step = 0; step < steps.length; step++) {
     time.advance(steps.wait(last, oracle));
@@ -95,14 +107,26 @@ async function compare(
     const charge = !random.chance(0.1);
     last = oracle.decide(subjects, cost, time.now, charge);
     const ask = charge ? limiter.consume : limiter.peek;
-    claimSame(
-      await ask(subjects, { cost }),
-      last,
-      () => `step ${step}, ${JSON.stringify({ charge, cost, subjects, limits })} at ${time.now}`,
-    );
+    const context = () =>
+      `step ${step}, ${JSON.stringify({ charge, cost, subjects, limits })} at ${time.now}`;
+    const decision = await ask(subjects, { cost });
+    claimSame(decision, last, context);
+    if (charge && decision.allowed) admitted.push([decision, last]);
+    if (steps.charges && random.chance(0.05)) {
+      const units = randomCharge(random, last);
+      const charged = await limiter.charge(subjects, { cost: units });
+      claimSameCharge(charged, oracle.charge(subjects, units, time.now), context);
+    }
+    if (steps.charges && admitted.length > 0 && random.chance(0.1)) {
+      const [own, exact] = random.pick(admitted.slice(-20));
+      const units = randomUnits(random, own);
+      const settled = await limiter.settle(own, units);
+      claimSameCharge(settled, oracle.settle(exact, units, time.now), context);
+    }
     if (random.chance(0.01)) {
       await limiter.reset(subjects);
       oracle.reset(subjects);
+      admitted = [];
     }
   }
 }

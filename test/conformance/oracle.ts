@@ -1,9 +1,12 @@
-import type { Decision, Limit, LimitState } from "@headgate/core";
+import type { Charged, Decision, Limit, LimitState } from "@headgate/core";
 import type { Account, Definition } from "./oracle-account.ts";
 import { definitionOf, nameOf } from "./oracle-definition.ts";
 
 /** The longest time that is reported, in microseconds: 285 years, a little below 2^53. What takes longer is reported as this. */
 const LONGEST = 9_007_199_254_740_000n;
+
+/** Units that can be held of a limit. */
+const MOST = 2_000_000_000n;
 
 /** The subject of each dimension. */
 export type SubjectOf = Readonly<Record<string, string>>;
@@ -65,10 +68,43 @@ export class Oracle {
     return decision;
   }
 
+  /** Charges whatever is left, as far as it can be held. */
+  charge(subjects: SubjectOf, cost: number, now: bigint): Charged {
+    let cut = 0;
+    for (const rule of this.#rules) {
+      const account = accountOf(rule, subjects);
+      const room = MOST - (rule.definition.capacity - account.remaining(now));
+      const units = BigInt(cost) < room ? BigInt(cost) : room;
+      if (units > 0n) account.charge(units, now);
+      else account.pass(now);
+      keepAccount(rule, subjects, account);
+      cut = Math.max(cut, cost - Number(units));
+    }
+    return { counted: cost - cut, cut, degraded: false };
+  }
+
+  /** Makes a decision cost so many units. */
+  settle(decision: Decision, units: number, now: bigint): Charged {
+    const { cost } = decision;
+    const charge = this.#charges.get(decision);
+    if (charge === undefined) return { counted: 0, cut: 0, degraded: false };
+    this.#charges.delete(decision);
+    if (units > cost) {
+      const more = this.charge(charge.subjects, units - cost, now);
+      return { ...more, counted: cost + more.counted };
+    }
+    if (units < cost) this.#giveBack(charge, cost - units, now);
+    return { counted: units, cut: 0, degraded: false };
+  }
+
   /** Gives back what is left of a decision, by the numbers that it was made by; false when nothing is. */
   refund(decision: Decision, now: bigint): boolean {
-    const { rules, subjects, at } = this.#charges.get(decision) as Charge;
+    const charge = this.#charges.get(decision) as Charge;
     this.#charges.delete(decision);
+    return this.#giveBack(charge, decision.cost, now);
+  }
+
+  #giveBack({ rules, subjects, at }: Charge, units: number, now: bigint): boolean {
     let isGiven = false;
     for (const dimension of new Set(rules.map(({ per }) => per))) {
       // The limits of a dimension are written together.
@@ -76,7 +112,7 @@ export class Oracle {
       const accounts = written.map((rule) => accountOf(rule, subjects).copy());
       const given = accounts.map((account) => {
         account.pass(now);
-        return account.refund(BigInt(decision.cost), at, now);
+        return account.refund(BigInt(units), at, now);
       });
       if (given.includes(true)) {
         written.forEach((rule, i) => {
@@ -200,6 +236,7 @@ function untilFits(
   now: bigint,
 ): bigint | undefined {
   const units = BigInt(cost);
+  if (units === 0n) return 0n;
   return units > definition.capacity ? undefined : account.untilFits(units, now);
 }
 

@@ -1,6 +1,9 @@
 import type { Decision } from "@headgate/core";
 import type { Random } from "./random.ts";
 
+/** So many units can be held of a limit. */
+const MOST = 2_000_000_000;
+
 /** A cost for the next request, near what the last answer makes interesting. */
 export function randomCost(random: Random, last: Decision | undefined): number {
   if (last === undefined || random.chance(0.35)) return 1;
@@ -17,6 +20,28 @@ export function randomCost(random: Random, last: Decision | undefined): number {
   ]);
   // Several limits seldom share a size; what one of them can never grant says little about the others.
   return Math.max(1, random.chance(0.1) ? cost : Math.min(cost, most));
+}
+
+/** Units to charge whatever is left: as many as a request would ask for, or far more, up to more than any counter can hold. */
+export function randomCharge(random: Random, last: Decision | undefined): number {
+  if (last === undefined || random.chance(0.5)) return randomCost(random, last);
+  const { remaining, overdrawn, limit } = random.pick(last.limits);
+  const units = random.pick([
+    remaining + 1,
+    remaining + limit,
+    overdrawn + 1,
+    random.magnitude(1, limit * 10),
+    random.magnitude(1, 2_000_000_000),
+    MOST - limit + remaining - overdrawn,
+    random.chance(0.5) ? MOST : Number.MAX_SAFE_INTEGER,
+  ]);
+  return Math.max(1, units);
+}
+
+/** What a decision turns out to have cost: nothing, less, as much, or more than it was charged. */
+export function randomUnits(random: Random, { cost }: Decision): number {
+  if (random.chance(0.4)) return random.whole(0, cost);
+  return cost + (random.chance(0.7) ? random.whole(0, 20) : random.magnitude(1, 2_000_000_000));
 }
 
 /**

@@ -4,12 +4,20 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
-import { claim, claimSame } from "./claim.ts";
+import { claim, claimSame, claimSameCharge } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
-import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
+import {
+  momentsOf,
+  randomCharge,
+  randomCost,
+  randomStart,
+  randomSubjects,
+  randomUnits,
+  randomWait,
+} from "./random-steps.ts";
 
 const HISTORIES = 600 * SCALE;
 const LENGTH = 20;
@@ -47,6 +55,8 @@ describe("memoryStore and redisStore give equal decisions", () => {
           wait: () =>
             BigInt(random.chance(0.01) ? limit * random.whole(700, 1_100) : random.whole(0, 1_900)),
           cost: () => (random.chance(0.05) ? random.whole(1, 20) : 1),
+          charge: () => random.whole(1, 3),
+          units: ({ cost }) => random.whole(0, cost + 2),
         });
       },
       LANES,
@@ -77,6 +87,9 @@ interface Steps {
   /** Microseconds. */
   readonly wait: (last: Decision | undefined) => bigint;
   readonly cost: (last: Decision | undefined) => number;
+  /** Units to charge, or those to settle at. */
+  readonly charge: (last: Decision | undefined) => number;
+  readonly units: (decision: Decision) => number;
 }
 
 /** Does the same random things with a limiter in this process and one on Redis. */
@@ -88,6 +101,8 @@ async function compare(
     length: LENGTH,
     wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
     cost: (last) => randomCost(random, last),
+    charge: (last) => randomCharge(random, last),
+    units: (decision) => randomUnits(random, decision),
   },
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
@@ -107,7 +122,22 @@ async function compare(
       const [inMemory, onRedis] = random.pick(admitted.slice(-50));
       const given = await Promise.all([twins[0].refund(inMemory), twins[1].refund(onRedis)]);
       claim(given[1] === given[0], () => `refunds ${given}, ${context()}`);
-    } else if (act < 0.14) {
+    } else if (act < 0.2 && admitted.length > 0) {
+      const [inMemory, onRedis] = random.pick(admitted.slice(-50));
+      const units = steps.units(inMemory);
+      const settled = await Promise.all([
+        twins[0].settle(inMemory, units),
+        twins[1].settle(onRedis, units),
+      ]);
+      claimSameCharge(settled[1], settled[0], () => `${units} settled, ${context()}`);
+    } else if (act < 0.26) {
+      const charge = { cost: steps.charge(last) };
+      const charged = await Promise.all([
+        twins[0].charge(subjects, charge),
+        twins[1].charge(subjects, charge),
+      ]);
+      claimSameCharge(charged[1], charged[0], () => `${charge.cost} charged, ${context()}`);
+    } else if (act < 0.28) {
       // Whether there was anything to forget is not compared: it depends on whether what had expired was collected.
       await Promise.all(twins.map((twin) => twin.reset(subjects)));
     } else {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Decision, Limit } from "@headgate/core";
+import type { Charged, Decision, Limit } from "@headgate/core";
 import {
   createLimiter,
   fixedWindow,
@@ -124,6 +124,7 @@ describe("decisions that wait at the same time", () => {
     // What the server does not know yet is asked for once more, and comes later.
     const warm = Object.fromEntries([...dimensions].map((dimension) => [dimension, "warm"]));
     await together.consume(warm);
+    await together.charge(warm);
     await Promise.all([together.peek(warm), together.consume(warm), together.consume(warm)]);
     for (let round = 0; round < 12; round += 1) {
       const asks = Array.from({ length: 1 + random.whole(0, 149) }, () => ({
@@ -132,17 +133,21 @@ describe("decisions that wait at the same time", () => {
         ),
         cost: 1 + (random.chance(0.25) ? random.whole(0, 3) : 0),
         peeks: random.whole(0, 4) === 0,
+        charges: random.whole(0, 9) === 0,
       }));
       const asked = (limiter: typeof together) =>
-        asks.map(({ subject, cost, peeks }) =>
-          peeks ? limiter.peek(subject, { cost }) : limiter.consume(subject, { cost }),
-        );
-      const expected: Decision[] = [];
+        asks.map(({ subject, cost, peeks, charges }) => {
+          if (charges) return limiter.charge(subject, { cost: 1 });
+          return peeks ? limiter.peek(subject, { cost }) : limiter.consume(subject, { cost });
+        });
+      const expected: (Charged | Decision)[] = [];
       for (const decision of asked(apart)) expected.push(await decision);
       const decisions = await Promise.all(asked(together));
       expect(decisions).toEqual(expected);
       // A receipt of a decision that was taken among others is as good as any.
-      const charged = decisions.findIndex(({ allowed }, i) => allowed && !asks[i]?.peeks);
+      const charged = decisions.findIndex(
+        (one, i) => "allowed" in one && one.allowed && !asks[i]?.peeks,
+      );
       if (charged >= 0 && random.whole(0, 1) === 0) {
         expect(await together.refund(decisions[charged] as Decision)).toBe(
           await apart.refund(expected[charged] as Decision),

@@ -130,15 +130,16 @@ describe("a decision is one EVALSHA", () => {
     const ask = async () => {
       const decision = await child.consume(subject);
       await child.peek(subject);
+      await child.charge(subject);
       await child.refund(decision);
       await child.reset(subject);
     };
     const seen = await commandsDuring(ask);
-    // peek, refund and reset come for the first time here, and are not known to the server yet.
-    expect(seen.filter((command) => command === "evalsha")).toHaveLength(4);
-    expect(seen.filter((command) => command === "eval")).toHaveLength(3);
-    expect(seen).toHaveLength(7);
-    expect(await commandsDuring(ask)).toEqual(new Array(4).fill("evalsha"));
+    // peek, charge, refund and reset come for the first time here, and are not known to the server yet.
+    expect(seen.filter((command) => command === "evalsha")).toHaveLength(5);
+    expect(seen.filter((command) => command === "eval")).toHaveLength(4);
+    expect(seen).toHaveLength(9);
+    expect(await commandsDuring(ask)).toEqual(new Array(5).fill("evalsha"));
   });
 
   test("that writes each counter once, and nothing when it denies", async () => {

@@ -92,6 +92,73 @@ describe("a refund", () => {
   });
 });
 
+describe("a settle", () => {
+  const AWAY = { cut: 0, degraded: true };
+
+  test("of a local decision is settled locally, once", async () => {
+    const limiter = await start();
+    redis.lose();
+    const first = await limiter.consume("u", { cost: 3 });
+    const second = await limiter.consume("u", { cost: 2 });
+    expect(await limiter.settle(first, 1)).toEqual({ ...AWAY, counted: 1 });
+    expect(await limiter.settle(second, 12)).toEqual({ ...AWAY, counted: 12 });
+    expect(await limiter.settle(second, 0)).toMatchObject({ counted: 0 });
+    const denied = await limiter.consume("u");
+    expect(denied).toMatchObject({ allowed: false, source: "local" });
+    expect(denied.limits[0]).toMatchObject({ overdrawn: 3 });
+  });
+
+  test.each([1, 7])("at %i that is not sent can be asked for again", async (units) => {
+    const limiter = await start();
+    const decision = await limiter.consume("u", { cost: 4 });
+    redis.lose();
+    expect(await limiter.consume("v")).toMatchObject({ degraded: true });
+    for (let i = 0; i < 3; i += 1) {
+      expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, counted: 4 });
+    }
+    await redis.giveBack();
+    expect(await limiter.settle(decision, units)).toMatchObject({
+      counted: units,
+      degraded: false,
+    });
+    expect(await limiter.settle(decision, units)).toMatchObject({ counted: 0, degraded: false });
+    expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 10 - units });
+  });
+
+  test.each([1, 7])(
+    "at %i that is not answered in time says so, and is done at most once",
+    async (units) => {
+      const limiter = await start();
+      const decision = await limiter.consume("u", { cost: 4 });
+      redis.lose();
+      const before = performance.now();
+      expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, counted: 4 });
+      expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
+      await redis.giveBack();
+      // The frozen server had it in its socket, and has done it since.
+      expect(await limiter.settle(decision, units)).toMatchObject({ counted: 0, degraded: false });
+      expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 10 - units });
+    },
+  );
+});
+
+describe("a charge", () => {
+  test("counts in this process, in time, and says that the store did not get it", async () => {
+    const limiter = await start();
+    redis.lose();
+    await limiter.consume("v");
+    const before = performance.now();
+    const charged = await limiter.charge("u", { cost: 14 });
+    expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
+    expect(charged).toEqual({ counted: 14, cut: 0, degraded: true });
+    expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "local" });
+    await redis.giveBack();
+    expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "store" });
+    expect(await limiter.charge("u", { cost: 14 })).toMatchObject({ degraded: false });
+    expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "store" });
+  });
+});
+
 describe("a reset", () => {
   test("is refused in time, and can be asked for again", async () => {
     const limiter = await start();

@@ -6,7 +6,10 @@ export interface LimitState extends LimitDescription {
   readonly allowed: boolean;
   /** Whole units left, never negative. */
   readonly remaining: number;
-  /** Units used beyond the limit, which was higher when they were: they have to drain, or expire, before any remain. Mostly 0. */
+  /**
+   * Units used beyond the limit, which was higher when they were, or of which more were charged than were left: they have to
+   * drain, or expire, before any remain. Mostly 0.
+   */
   readonly overdrawn: number;
   /** Milliseconds until this limit would allow the same cost, rounded up; 0 when it allows, `Infinity` when it never will. */
   readonly retryAfterMs: number;

@@ -7,7 +7,8 @@ import { isPlainObject } from "./plain-object.ts";
 export const ERROR_CODES = {
   HEADGATE_INVALID_LIMIT: "A limit is outside the range in which it can be decided exactly.",
   HEADGATE_INVALID_OPTION: "An option is unknown, of the wrong type or out of range.",
-  HEADGATE_INVALID_COST: "A cost is not a whole number of at least 1, or for a peek of at least 0.",
+  HEADGATE_INVALID_COST:
+    "A cost is not a whole number of at least 1, or for a peek or a settle of at least 0.",
   HEADGATE_COST_ABOVE_LIMIT: "The cost is more than a limit can ever grant at once.",
   HEADGATE_EMPTY_KEY: "A subject is missing or empty.",
   HEADGATE_INVALID_KEY: "A subject is not a string.",

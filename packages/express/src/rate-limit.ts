@@ -50,7 +50,7 @@ export interface TieredRateLimitOptions<Dimension extends string = string>
 /** Express middleware. Its types are of the few members it uses, so that `req.params` of what follows keeps its own. */
 export interface RateLimit {
   (req: RequestLike, res: ResponseLike, next: Next): void;
-  /** The limiter, for `reset`, `refund`, `peek`. */
+  /** The limiter, for `reset`, `charge`, `peek`. */
   readonly limiter: Limiter;
   /**
    * What this limiter decided of a request, whichever other limiters it met; undefined when it was not asked, as after `skip`.

@@ -8,7 +8,7 @@ import type { Rule } from "./rule.ts";
 /** The rate limiter of a scope, as `app.headgate`. */
 export interface Headgate {
   /**
-   * The plugin's limiter, for `reset`, `refund`, `peek`. Throws `HEADGATE_INVALID_OPTION` when its limits are `byTier`. Undefined
+   * The plugin's limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` when its limits are `byTier`. Undefined
    * when the plugin has no limits, which its type does not say: applications know whether they gave any.
    */
   readonly limiter: Limiter;

@@ -95,6 +95,51 @@ describeExpress(({ serve }) => {
     expect((await limiter.peek("127.0.0.1", { cost: 3 })).allowed).toBe(true);
   });
 
+  test("it settles what the request really cost, in every dimension that was asked, and once", async () => {
+    const limiter = createLimiter({
+      limits: [wide, fixedWindow({ limit: 100, window: "1h", per: "user" })],
+    });
+    const byUser = { limiter, key: { user }, missing: "skip" } as const;
+    const early = rateLimit({ ...byUser, cost: 10 });
+    const { ask } = await serve((app) => {
+      app.use(early, (req, _res, next) => {
+        req.headers["x-user"] = "ann";
+        next();
+      });
+      app.use(rateLimit({ ...byUser, cost: 10 }), async (req, res) => {
+        const own = early.of(req);
+        res.json([await own?.settle(Number(req.get("x-tokens"))), await own?.settle(0)]);
+      });
+    });
+    const left = async () => {
+      const { limits } = await limiter.peek({ default: "127.0.0.1", user: "ann" }, { cost: 0 });
+      return limits.map(({ remaining, overdrawn }) => remaining - overdrawn);
+    };
+    const settled = (counted: number) => ({ counted, cut: 0, degraded: false });
+    const use = async (tokens: number) =>
+      (await ask("/", { headers: { "x-tokens": `${tokens}` } })).json();
+    expect(await use(3)).toEqual([settled(3), settled(0)]);
+    expect(await left()).toEqual([97, 97]);
+    expect(await use(120)).toEqual([settled(120), settled(0)]);
+    expect(await left()).toEqual([-23, -23]);
+    expect((await ask("/", { headers: { "x-tokens": "1" } })).status).toBe(429);
+  });
+
+  test("a number that is none is an error", async () => {
+    const limit = rateLimit({ limits: wide });
+    const { ask } = await serve((app) => {
+      app.use(limit, async (req, res) => {
+        res.json(
+          await limit
+            .of(req)
+            ?.settle(1.5)
+            .catch(({ code }) => code),
+        );
+      });
+    });
+    expect((await ask()).json()).toBe("HEADGATE_INVALID_COST");
+  });
+
   test("a cost that comes after the limiter was asked is not ignored: the request fails", async () => {
     const limiter = createLimiter({ limits: wide });
     const { ask } = await serve((app) => {

@@ -53,6 +53,38 @@ test("a hook has a word of its own, beside the plugin's", async () => {
   expect((await ask("/")).json()).toEqual({ asked: false });
 });
 
+test("it settles what the request really cost, also of two limiters in one decision", async () => {
+  const app = Fastify();
+  await app.register(headgate, { name: "api", limits: wide, cost: 10 });
+  const route = fixedWindow({ limit: 50, window: "1h", name: "route" });
+  app.get("/", { config: { rateLimit: { limits: route, extend: true } } }, async (request) => {
+    const own = app.headgate.of(request);
+    const settled = [await own?.settle(30), await own?.settle(0)];
+    const { limits } = (await own?.limiter.peek(own.subject, { cost: 0 })) ?? { limits: [] };
+    return [settled, limits.map(({ remaining, overdrawn }) => remaining - overdrawn)];
+  });
+  const ask = await start(app);
+  const settled = [30, 0].map((counted) => ({ counted, cut: 0, degraded: false }));
+  expect((await ask("/")).json()).toEqual([settled, [70, 20]]);
+  expect((await ask("/")).json()).toEqual([settled, [40, -10]]);
+  expect((await ask("/")).status).toBe(429);
+});
+
+test("a hook settles what it charged, beside the plugin's", async () => {
+  const app = Fastify();
+  await app.register(headgate, { name: "api", limits: wide });
+  const tokens = app.rateLimit({ name: "tokens", limits: wide, cost: 40 });
+  app.get("/", { preHandler: tokens }, async (request) => {
+    const settled = await tokens.of(request)?.settle(90);
+    const { limiter, subject } = tokens.of(request) ?? {};
+    const left = await limiter?.peek(subject ?? "", { cost: 0 });
+    return [settled?.counted, left?.remaining, app.headgate.of(request)?.decision.remaining];
+  });
+  const ask = await start(app);
+  expect((await ask("/")).json()).toEqual([90, 10, 99]);
+  expect((await ask("/")).status).toBe(429);
+});
+
 test("it is heard in onDenied, in scopes inside, and of tiers", async () => {
   const app = Fastify();
   await app.register(headgate, {

@@ -32,7 +32,7 @@ export interface LimitShape {
 
 /** What is left of a limit, in whole units and microseconds. */
 export interface Report {
-  /** Whole units that could be spent now; below 0 where more is used than the limit, which was higher once. */
+  /** Whole units that could be spent now; below 0 where more is used than the limit: it was higher once, or more was charged. */
   readonly remaining: number;
   /** Until the limit is as if unused. */
   readonly reset: number;
@@ -46,7 +46,7 @@ export interface Report {
  * from which this one tells the rest.
  *
  * A state is a working copy, changed in place. It is brought to the present first (`advance`), asked
- * (`wait`), charged only when every limit of the decision allows (`spend`), and reported (`report`).
+ * (`wait`), charged only when every limit of the decision allows, or whatever is left (`spend`), and reported (`report`).
  * Advancing twice is advancing once by the sum, so a state that was advanced and not charged is unchanged.
  */
 export interface Algorithm<State, Quota> {
@@ -60,10 +60,10 @@ export interface Algorithm<State, Quota> {
   advance(state: State, quota: Quota, elapsed: number, now: number): void;
   /** Microseconds until `cost` would be allowed if nobody else spent: 0 is now, `NEVER` is never. */
   wait(state: State, quota: Quota, cost: number): number;
-  /** Charges a cost for which `wait` said 0. */
-  spend(state: State, quota: Quota, cost: number): void;
-  /** Takes back what is left of a cost charged `age` microseconds ago; false when nothing is. */
-  refund(state: State, quota: Quota, cost: number, age: number): boolean;
+  /** Charges a cost, whatever is left. `beside`: units that the same request was charged before; only a share of a limit asks. */
+  spend(state: State, quota: Quota, cost: number, beside?: number): void;
+  /** Takes back what is left of a cost charged `age` microseconds ago; false when nothing is. `beside`: units that stay charged. */
+  refund(state: State, quota: Quota, cost: number, age: number, beside?: number): boolean;
   report(state: State, quota: Quota): Report;
   /** Entries held in a log, for memory bounds; 0 for states of fixed size. */
   entries?(state: State): number;

@@ -1,7 +1,7 @@
 /*
  * Exact integer arithmetic on doubles. The twin of mulDiv is long-division.lua.
  *
- * All times are integer microseconds. The longest window is below 2^45, counts are at most 10^9 < 2^30.
+ * All times are integer microseconds. The longest window is below 2^45, counts are at most 2 * 10^9 < 2^31.
  */
 
 /** Integers up to here are exact. */

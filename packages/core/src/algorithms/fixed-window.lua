@@ -27,6 +27,11 @@ used + cost <= limit
 --- @section charge
 used = used + cost
 
+--- @section overcharge
+local units, held = cost, used
+--- @include "hold"
+used = used + units
+
 --- @section lasts
 if longest < PERIOD - age then
   longest = PERIOD - age

@@ -77,6 +77,14 @@ total, count = total + cost, count + 1
 used = total - base
 at, tail = count, struct.pack(">I7I6", clock, total)
 
+--- @section overcharge
+local units, held = cost, count < ENTRIES and total - base or MOST
+--- @include "hold"
+if units > 0 then
+  total, count = total + units, count + 1
+  at, tail = count, struct.pack(">I7I6", clock, total)
+end
+
 --- @section report
 used, grows, newest, frees = total - base, 0, 0, 0
 if count > 0 then

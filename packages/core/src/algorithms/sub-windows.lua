@@ -42,6 +42,11 @@ used + cost <= limit
 --- @section charge
 counts[1] = counts[1] + cost
 
+--- @section overcharge
+local units, held = cost, used
+--- @include "hold"
+counts[1] = counts[1] + units
+
 --- @section lasts
 if longest < LAST * PERIOD - age then
   longest = LAST * PERIOD - age

@@ -1,7 +1,8 @@
 --[[
 Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.ts. GCRA is the same arithmetic.
 
-State  whole, part: the debt is whole + part / PERIOD units. It is above capacity where that was larger when it was spent.
+State  whole, part: the debt is whole + part / PERIOD units. It is above capacity where that was larger when it was spent, or more
+       was charged than was left.
        fastest: the largest refill by which time has passed in this generation of the counter. It outlasts the debt: what was
        charged before may still be given back, and must not be taken for a part of what was charged since.
 Quota  capacity: the most units at once. refill: units that drain every PERIOD microseconds, continuously; refill <= PERIOD.
@@ -41,6 +42,11 @@ end
 
 --- @section charge
 whole = whole + cost
+
+--- @section overcharge
+local units, held = cost, part > 0 and whole + 1 or whole
+--- @include "hold"
+whole = whole + units
 
 --- @section lasts
 local reset = (whole * PERIOD + part) / refill

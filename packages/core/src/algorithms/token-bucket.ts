@@ -8,7 +8,8 @@ import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
  * Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.lua. GCRA is the same
  * arithmetic in other words, and uses it.
  *
- * State  whole, part: the debt is whole + part / every units. It is above capacity where that was larger when it was spent.
+ * State  whole, part: the debt is whole + part / every units. It is above capacity where that was larger when it was spent, or
+ *        more was charged than was left.
  *        fastest: the largest refill by which time has passed in this generation of the counter. It outlasts the debt: what was
  *        charged before may still be given back, and must not be taken for a part of what was charged since.
  * Quota  capacity: the most units at once. refill units drain every `every` microseconds, continuously; refill <= every.

@@ -44,6 +44,11 @@ used + cost <= limit
 --- @section charge
 current = current + cost
 
+--- @section overcharge
+local units, held = cost, used
+--- @include "hold"
+current = current + units
+
 --- @section lasts
 if longest < 2 * PERIOD - age then
   longest = 2 * PERIOD - age

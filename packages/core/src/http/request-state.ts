@@ -1,3 +1,5 @@
+import type { Charged } from "../charged.ts";
+import { joinCharged } from "../charged.ts";
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
@@ -43,6 +45,8 @@ export interface OwnDecision {
   /** Whom it counted, by dimension, as `limiter.reset`, `peek` and `consume` take it. */
   readonly subject: RequestSubjects;
   readonly limiter: Limiter;
+  /** Makes this request cost so many units here, from 0, once. Rejects as `limiter.settle` does. */
+  settle(units: number): Promise<Charged>;
   /** Gives back what this request was charged here; true if something was. Rejects as `limiter.refund` does. */
   refund(): Promise<boolean>;
 }
@@ -166,6 +170,10 @@ export function ownDecision(
     decision: bindingDecision(decisions),
     subject: subjectIn(limiter, parts),
     limiter,
+    async settle(units) {
+      const settled = parts.map((part, i) => part.limiter.settle(decisions[i] as Decision, units));
+      return joinCharged(await Promise.all(settled));
+    },
     async refund() {
       const given = await Promise.all(
         parts.map((part, i) => part.limiter.refund(decisions[i] as Decision)),

@@ -111,7 +111,7 @@ export function takeReceipts(decision: unknown, counted: CountedPolicy): readonl
   if (receipts !== false) return receipts;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
-    `refund takes a decision that this limiter made, got ${formatKind(decision)}`,
+    `refund and settle take a decision that this limiter made, got ${formatKind(decision)}`,
   );
 }
 

@@ -12,7 +12,7 @@ import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { countersOf, namedCountersOf } from "./counters.ts";
 import { formatPolicy } from "./format-policy.ts";
-import type { ConsumeOptions, Limiter, LimiterOptions } from "./limiter.ts";
+import type { ConsumeOptions, CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
 import { createWaitQueue } from "./line/wait-queue.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
@@ -89,7 +89,10 @@ function limiterOn(
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
-      const cost = options === undefined ? 1 : readCost(options, charge ? 1 : 0);
+      const cost =
+        options === undefined
+          ? 1
+          : readCost("consume and peek", options, ["cost", "limits"], charge ? 1 : 0);
       requireOpen();
       if (options?.limits !== undefined) {
         return decider.decide(countersUnder(options.limits, subject, groups), cost, charge);
@@ -138,6 +141,18 @@ function limiterOn(
       requireOpen();
       rejectMore("refund(decision)", more);
       return decider.giveBack(decision);
+    },
+
+    async charge(subject, options = {}) {
+      requireOpen();
+      const cost = readCost("charge", options, ["cost"]);
+      return decider.charge(countersOf(counted, subject), cost);
+    },
+
+    async settle(decision, units, more?: unknown) {
+      requireOpen();
+      rejectMore("settle(decision, units)", more);
+      return decider.settle(decision, requireUnits("units", units, 0));
     },
 
     async reset(subject, more?: unknown) {
@@ -191,17 +206,26 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   return { name: named, store: place ?? memoryStore() };
 }
 
-function readCost(options: ConsumeOptions, least: number): number {
-  rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
+function readCost(
+  owner: string,
+  options: CostOptions,
+  known: readonly string[],
+  least = 1,
+): number {
+  rejectUnknownOptions(owner, options, known);
   return checkCost(options.cost, least);
 }
 
 function checkCost(cost = 1, least = 1): number {
+  return requireUnits("cost", cost, least);
+}
+
+function requireUnits(what: string, units: number, least: number): number {
   // Turns -0 into 0.
-  if (Number.isSafeInteger(cost) && cost >= least) return cost + 0;
+  if (Number.isSafeInteger(units) && units >= least) return units + 0;
   throw new HeadgateError(
     "HEADGATE_INVALID_COST",
-    `cost must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(cost)}`,
+    `${what} must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(units)}`,
   );
 }
 

@@ -1,8 +1,9 @@
+import type { Charged } from "../charged.ts";
 import type { Decision } from "../decision.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import type { StoreWatch } from "./outage/outage.ts";
 
-/** Decides requests on one store, and gives back what they charged. */
+/** Decides requests on one store, charges counters, and gives back what was charged. */
 export interface Decider {
   /** How the store is watched; undefined where it is this process's memory. */
   readonly watch: StoreWatch | undefined;
@@ -11,6 +12,10 @@ export interface Decider {
   readonly admitKnown?: (subject: Subjects, cost: number) => Decision | undefined;
   /** Gives back what a decision charged, once; true if something was. Rejects with `HEADGATE_INVALID_DECISION`. */
   giveBack(decision: Decision): Promise<boolean>;
+  /** Charges counters, whatever is left of their limits. */
+  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged>;
+  /** Makes a decision cost so many units, once. Rejects with `HEADGATE_INVALID_DECISION`. */
+  settle(decision: Decision, units: number): Promise<Charged>;
   /** Forgets counters; true if there was anything to forget. */
   forget(counters: readonly SubjectCounter[]): Promise<boolean>;
   /** Gives back what it holds, and frees what it shares with others. */

@@ -1,3 +1,4 @@
+import type { Charged } from "../charged.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription, Policy } from "../policy.ts";
@@ -27,7 +28,7 @@ export interface LimiterParts {
 }
 
 export interface CostOptions {
-  /** Units asked for: a whole number, at least 1; at least 0 for `peek`. Default 1. */
+  /** Units asked for, or charged: a whole number, at least 1; at least 0 for `peek`. Default 1. */
   readonly cost?: number | undefined;
 }
 
@@ -73,6 +74,23 @@ export interface Limiter<Dimension extends string = string> {
    * was known to be down, and the same can be asked again. Rejects with what else the store may say, as `reset`.
    */
   refund(decision: Decision): Promise<boolean>;
+
+  /**
+   * Charges a subject whatever is left of its limits: a penalty, or work that was done elsewhere. What is more than was left
+   * is overdrawn, and nothing of it is forgiven until it drains or expires. Answers within `storeTimeout`: what the store did
+   * not get is `degraded`, and counts in this process where `onUnavailable` is `"local"`. Rejects as `consume`, and with
+   * `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+   */
+  charge(subject: Subjects<Dimension>, options?: CostOptions): Promise<Charged>;
+
+  /**
+   * Makes a decision cost `units`, a whole number of at least 0: what its request turned out to cost. Less than it was charged
+   * is given back, as `refund` does; more is charged now, as `charge` does, also where the limits were reset meanwhile. Works
+   * once for each decision; nothing is done for one that was denied, given back or settled before. What the store did not get
+   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down. Rejects with
+   * `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_DECISION`, `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+   */
+  settle(decision: Decision, units: number): Promise<Charged>;
 
   /**
    * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. Everybody

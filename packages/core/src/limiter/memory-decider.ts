@@ -1,10 +1,13 @@
+import type { Charged } from "../charged.ts";
+import { NOTHING_CHARGED } from "../charged.ts";
 import type { Decision, DecisionSource } from "../decision.ts";
+import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
-import { refund } from "../store/refund.ts";
+import { receiptBut, refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import { CountedDecision, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
@@ -24,6 +27,12 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
     async giveBack(decision) {
       return giveBackOn(store, takeReceipts(decision, counted));
+    },
+
+    charge: (counters, cost) => chargeOn(store, counters, cost),
+
+    async settle(decision, units) {
+      return settleOn(store, takeReceipts(decision, counted), units);
     },
 
     forget: (counters) => forgetOn(store, counters),
@@ -87,6 +96,36 @@ export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Pr
     isGiven ||= reply[1] === 1;
   }
   return isGiven;
+}
+
+/** Charges on a store of this process. `beside`: units that the same request was charged before. */
+export async function chargeOn(
+  store: Store,
+  counters: readonly Counter[],
+  cost: number,
+  beside = 0,
+): Promise<Charged> {
+  const reply = await store.run(charge, { cost, beside, counters });
+  rejectWrongType(reply, counters);
+  const counted = reply[1] as number;
+  return { counted, cut: cost - counted, degraded: false };
+}
+
+/** Settles on a store of this process what receipts say was charged. */
+export async function settleOn(
+  store: Store,
+  receipts: readonly Receipt[],
+  units: number,
+): Promise<Charged> {
+  const [receipt] = receipts;
+  if (receipt === undefined) return NOTHING_CHARGED;
+  const { cost, counters } = receipt;
+  if (units > cost) {
+    const more = await chargeOn(store, counters, units - cost, cost);
+    return { ...more, counted: cost + more.counted };
+  }
+  if (units < cost) await giveBackOn(store, [receiptBut(receipt, units)]);
+  return { counted: units, cut: 0, degraded: false };
 }
 
 /** Forgets on a store of this process; true if there was anything. */

@@ -87,6 +87,15 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
     expect(looked.limits).toMatchObject([{ allowed: true, remaining: 0, retryAfterMs: 0 }]);
   });
 
+  test("is allowed where more is used than the limit", async () => {
+    const { limiter } = start(limit);
+    await limiter.charge("u", { cost: 13 });
+    expect((await limiter.peek("u")).allowed).toBe(false);
+    const looked = await look(limiter);
+    expect(looked).toMatchObject({ allowed: true, remaining: 0, retryAfterMs: 0 });
+    expect(looked.limits).toMatchObject([{ allowed: true, remaining: 0, overdrawn: 3 }]);
+  });
+
   test("charges nothing, and has nothing to give back", async () => {
     const { limiter } = start(limit);
     for (let i = 0; i < 20; i += 1) await look(limiter);

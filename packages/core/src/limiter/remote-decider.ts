@@ -1,6 +1,11 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
+import type { Charged } from "../charged.ts";
+import { NOTHING_CHARGED } from "../charged.ts";
 import type { Decision, LimitState } from "../decision.ts";
+import type { HeadgateError } from "../errors.ts";
+import type { Receipt } from "../store/refund.ts";
+import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
 import { askStore } from "./ask-store.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
@@ -11,13 +16,16 @@ import { denyCacheOf } from "./deny-cache.ts";
 import { closeLeases } from "./leases/lease-accounts.ts";
 import { createLeaseDecider } from "./leases/lease-decider.ts";
 import type { DegradedDecision, FailurePolicy } from "./outage/outage.ts";
-import { storeFailure } from "./outage/store-failure.ts";
+import { createStoreCharges } from "./outage/store-charges.ts";
+import { requireUnreached, storeFailure } from "./outage/store-failure.ts";
 import { createStoreReturns } from "./outage/store-returns.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
 import type { Answer } from "./slots/slots.ts";
 
 const NOTHING: Answer["receipts"] = [];
+
+const UNREACHED: Charged = { counted: 0, cut: 0, degraded: true };
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
@@ -37,6 +45,7 @@ export function createRemoteDecider(
   const denials = denyCacheOf(store.owner);
   const withoutStore = prepareWithoutStore(counted, failure);
   const returns = createStoreReturns(store, remote, watch, denials);
+  const charges = createStoreCharges(store, remote, watch, denials);
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
   function remember(
@@ -94,6 +103,34 @@ export function createRemoteDecider(
     );
   }
 
+  /** Why a server of what was charged is known to be down. */
+  function downReason(receipts: readonly Receipt[]): HeadgateError | undefined {
+    return receipts
+      .flatMap((receipt) => receipt.counters)
+      .map(({ key }) => watch.downReason(key))
+      .find((reason) => reason !== undefined);
+  }
+
+  /** Makes what was charged in the store another number of units. */
+  async function settleThere(
+    receipts: readonly Receipt[],
+    cost: number,
+    units: number,
+  ): Promise<Charged> {
+    if (units > cost) {
+      const counters = receipts.flatMap((receipt) => receipt.counters);
+      const more = await charges.charge(counters, units - cost, async () => UNREACHED);
+      return { ...more, counted: cost + more.counted };
+    }
+    try {
+      await returns.refund(receipts.map((receipt) => receiptBut(receipt, units)));
+      return { counted: units, cut: 0, degraded: false };
+    } catch (error) {
+      requireUnreached(error, watch.notices);
+      return { ...UNREACHED, counted: cost };
+    }
+  }
+
   const decider: Decider = {
     watch,
 
@@ -108,16 +145,31 @@ export function createRemoteDecider(
     async giveBack(decision) {
       const receipts = takeReceipts(decision, counted);
       if (decision.source === "local") return withoutStore.giveBack(receipts);
-      const down = receipts
-        .flatMap((receipt) => receipt.counters)
-        .map(({ key }) => watch.downReason(key))
-        .find((reason) => reason !== undefined);
+      const down = downReason(receipts);
       if (down !== undefined) {
         // Nothing was done, so it can be asked for again.
         returnReceipts(decision);
         throw down;
       }
       return returns.refund(receipts);
+    },
+
+    charge: (counters, cost) =>
+      charges.charge(counters, cost, (missed) => withoutStore.charge(missed, cost)),
+
+    async settle(decision, units) {
+      const receipts = takeReceipts(decision, counted);
+      if (decision.source === "local") return withoutStore.settle(receipts, units);
+      // Nobody counted what was admitted by `onUnavailable: "allow"`.
+      if (decision.source === "allow") return UNREACHED;
+      const [receipt] = receipts;
+      if (receipt === undefined) return NOTHING_CHARGED;
+      const { cost } = receipt;
+      if (units === cost) return { counted: units, cut: 0, degraded: false };
+      if (downReason(receipts) === undefined) return settleThere(receipts, cost, units);
+      // Nothing was done, so it can be asked for again.
+      returnReceipts(decision);
+      return { ...UNREACHED, counted: cost };
     },
 
     /** What was leased before, or meanwhile, may be of what is forgotten. */

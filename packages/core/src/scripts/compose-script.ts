@@ -8,7 +8,7 @@ import type { NamedCounter, Names } from "./script-names.ts";
 import { areFields, nameCounters, OF_COUNTER, ownNames } from "./script-names.ts";
 
 /** The scripts that are put together, by the files beside this one in which they begin. */
-export type ScriptName = "decide-lone" | "decide-batch" | "look" | "refund";
+export type ScriptName = "decide-lone" | "decide-batch" | "look" | "charge" | "refund";
 
 type Field = readonly [name: string, digits: number];
 
@@ -27,6 +27,11 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
     ["requests", COUNT_DIGITS],
     ["cost", LONG_DIGITS],
   ],
+  charge: [
+    ["requests", COUNT_DIGITS],
+    ["cost", LONG_DIGITS],
+    ["generation", NUMBER_DIGITS],
+  ],
   refund: [
     ["requests", COUNT_DIGITS],
     ["given", LONG_DIGITS],
@@ -40,6 +45,7 @@ const ANSWERS: Readonly<Record<ScriptName, string>> = {
   "decide-lone": "decide",
   "decide-batch": "decide",
   look: "look-counters",
+  charge: "charge-counters",
   refund: "refund-counters",
 };
 
@@ -47,6 +53,7 @@ const ANSWERS: Readonly<Record<ScriptName, string>> = {
 const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
   "decide-lone": ["generation", "cost"],
   "decide-batch": ["generation"],
+  charge: ["generation"],
 };
 
 /** So many numbers are read or written by one call, which takes up to 8 places each: Lua has room for 250. */

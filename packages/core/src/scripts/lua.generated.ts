@@ -9,6 +9,15 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "calls": {
     "": "local reply, done, keyAt = {}, 0, 0\nfor run = 2, #ARGV do\n  --- @numbers\n  for _ = 1, requests do\n    --- @include \"answer\"\n    done, keyAt = done + 1, keyAt + KEY_COUNT\n    reply[done] = answer\n  end\nend\n"
   },
+  "charge-counter": {
+    "": "--- @include \"advance-counter\"\n--- @limits overcharge\nif not isKnown or isAhead then\n  --- @digits generation\nend\n--- @include \"keep-counter\"\n"
+  },
+  "charge-counters": {
+    "": "local counted = cost\n--- @counters \"charge-counter\"\nanswer = counted\n"
+  },
+  "charge": {
+    "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
+  },
   "decide-batch": {
     "": "local call = redis.call\n--- @include \"moment\"\nlocal values, lifetimes = {}, {}\n--- @include \"calls\"\n--- @include \"put-all\"\nreturn reply\n"
   },
@@ -23,6 +32,9 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   "get": {
     "": "bytes = redis.pcall(\"GET\", key)\n"
+  },
+  "hold": {
+    "": "if units > 2000000000 - held then\n  units = math.max(0, 2000000000 - held)\nend\nif counted > units then\n  counted = units\nend\n"
   },
   "keep-counter": {
     "": "local longest, mustSet, life = 0, givenClock, nil\n--- @limits lasts\nlocal spare = lives * 1000000 - now\nif mustSet or spare < longest or spare > 2 * longest + 2000000 then\n  local _, magnitude = math.frexp(math.min(longest, 9007199254740000))\n  life = 2 ^ magnitude / 1000 + 1000\n  if givenClock and life < 86400000 then\n    life = 86400000\n  end\n  lives = math.min((now / 1000 + life) / 1000, 4294967295)\n  lives, life = lives - lives % 1, string.format(\"%d\", life)\nend\n--- @limits store\nlocal packed = PACKED\nif isKnown and #bytes > WIDTH then\n  packed = packed .. string.sub(bytes, WIDTH + 1)\nend\nvalue = packed\n--- @write\n"
@@ -69,6 +81,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "advance": "age = age + elapsed\nif used == 0 or age >= PERIOD then\n  used, age = 0, ALIGNED == 1 and now % PERIOD or 0\nend\n",
     "allows": "used + cost <= limit\n",
     "charge": "used = used + cost\n",
+    "overcharge": "local units, held = cost, used\n--- @include \"hold\"\nused = used + units\n",
     "lasts": "if longest < PERIOD - age then\n  longest = PERIOD - age\nend\n",
     "refund": "if since <= age and used > 0 then\n  isGiven, used = true, math.max(0, used - given)\nend\n"
   },
@@ -81,6 +94,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "advance": "times, totals, ends = {}, {}, clock\nfunction entry(column, i)\n  local slot = (first + i - 1) % size\n  if not column[slot] then\n    local bytes = call(\"GETRANGE\", LOG, slot * 13 .. \"\", slot * 13 + 13 - 1 .. \"\")\n    local time, sum = struct.unpack(\">I7I6\", bytes)\n    times[slot] = time < ends and time or ends\n    totals[slot] = sum < base and base or sum > total and total or sum\n  end\n  return column[slot]\nend\nfunction leading(column, most, bound)\n  local low, high = 0, 1\n  while high <= most and entry(column, high) <= bound do\n    low, high = high, high * 2\n  end\n  high = math.min(high, most + 1)\n  while high - low > 1 do\n    local middle = (low + high - (low + high) % 2) / 2\n    if entry(column, middle) <= bound then\n      low = middle\n    else\n      high = middle\n    end\n  end\n  return low\nend\nclock = clock + elapsed\nlocal expired = leading(times, count, clock - PERIOD)\nif expired == count then\n  first, count, base, total, clock = 0, 0, 0, 0, 0\nelseif expired > 0 then\n  base = entry(totals, expired)\n  first, count = (first + expired) % size, count - expired\nend\n",
     "allows": "total - base + cost <= limit\n",
     "charge": "grows, newest, frees = count > 0 and clock - entry(times, 1) or 0, 0, 0\ntotal, count = total + cost, count + 1\nused = total - base\nat, tail = count, struct.pack(\">I7I6\", clock, total)\n",
+    "overcharge": "local units, held = cost, count < 1048576 and total - base or 2000000000\n--- @include \"hold\"\nif units > 0 then\n  total, count = total + units, count + 1\n  at, tail = count, struct.pack(\">I7I6\", clock, total)\nend\n",
     "report": "used, grows, newest, frees = total - base, 0, 0, 0\nif count > 0 then\n  grows = clock - entry(times, used > limit and 1 + leading(totals, count - 1, base + used - limit) or 1)\n  newest = clock - entry(times, count)\n  if used + cost > limit and cost <= limit then\n    frees = clock - entry(times, 1 + leading(totals, count - 1, base + used + cost - limit - 1))\n  end\nend\n",
     "lasts": "if longest < PERIOD then\n  longest = PERIOD\nend\nisResized = tail and (count > size or size > 64 and count * 8 < size)\nmustSet = mustSet or isResized\n",
     "store": "if count == 0 then\n  call(\"DEL\", LOG)\n  first, size = 0, 0\nelseif isResized then\n  local kept, last = \"\", (first + at - 2) % size\n  if at > 1 and first <= last then\n    kept = call(\"GETRANGE\", LOG, first * 13 .. \"\", last * 13 + 13 - 1 .. \"\")\n  elseif at > 1 then\n    kept = call(\"GETRANGE\", LOG, first * 13 .. \"\", size * 13 - 1 .. \"\")\n      .. call(\"GETRANGE\", LOG, \"0\", last * 13 + 13 - 1 .. \"\")\n  end\n  kept, first, size = kept .. tail, 0, count + math.max(2, math.ceil(count / 4))\n  call(\"SET\", LOG, kept .. string.rep(\"\\0\", size * 13 - #kept), \"PX\", life)\nelse\n  if tail and tail ~= \"\" then\n    local slot = (first + at - 1) % size\n    local room = (size - slot) * 13\n    call(\"SETRANGE\", LOG, slot * 13 .. \"\", string.sub(tail, 1, room))\n    if #tail > room then\n      call(\"SETRANGE\", LOG, \"0\", string.sub(tail, room + 1))\n    end\n  end\n  if life then\n    call(\"PEXPIRE\", LOG, life)\n  end\nend\n",
@@ -94,6 +108,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "advance": "age, used = age + elapsed, 0\nif age >= PERIOD then\n  local past = age % PERIOD\n  local shift = (age - past) / PERIOD\n  age = past\n  for i = LAST, 1, -1 do\n    counts[i] = counts[i - shift] or 0\n  end\nend\nfor i = 1, LAST do\n  used = used + counts[i]\nend\nif used == 0 then\n  age = now % PERIOD\nend\n",
     "allows": "used + cost <= limit\n",
     "charge": "counts[1] = counts[1] + cost\n",
+    "overcharge": "local units, held = cost, used\n--- @include \"hold\"\ncounts[1] = counts[1] + units\n",
     "lasts": "if longest < LAST * PERIOD - age then\n  longest = LAST * PERIOD - age\nend\n",
     "refund": "local index = since > age and 1 + math.ceil((since - age) / PERIOD) or 1\nif index <= LAST and counts[index] > 0 then\n  isGiven, counts[index] = true, math.max(0, counts[index] - given)\nend\n"
   },
@@ -103,6 +118,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "advance": "if fastest < refill then\n  fastest = refill\nend\nlocal product = elapsed * refill\nif product <= 9007199254740991 then\n  local rest = product % PERIOD\n  whole, part = whole - (product - rest) / PERIOD, part - rest\nelseif product > (whole + 2) * PERIOD then\n  whole = -1\nelse\n  local span, factor, units, rest = elapsed, refill, nil, nil\n  --- @include \"long-division\"\n  whole, part = whole - units, part - rest\nend\nif part < 0 then\n  whole, part = whole - 1, part + PERIOD\nend\nif whole < 0 then\n  whole, part = 0, 0\nend\n",
     "allows": "(whole + cost < capacity or whole + cost == capacity and part == 0)\n",
     "charge": "whole = whole + cost\n",
+    "overcharge": "local units, held = cost, part > 0 and whole + 1 or whole\n--- @include \"hold\"\nwhole = whole + units\n",
     "lasts": "local reset = (whole * PERIOD + part) / refill\nif longest < reset then\n  longest = reset\nend\n",
     "outlives": "lives < 4294967295 and (whole * PERIOD + part) / refill > lives * 1000000 - now\n",
     "refund": "local span, factor, units, rest = since, fastest, given, 0\nif span * factor < (given + 1) * PERIOD then\n  --- @include \"long-division\"\nend\nif units < given then\n  isGiven, whole, part = true, whole - given + units, part + rest\n  if part >= PERIOD then\n    whole, part = whole + 1, part - PERIOD\n  end\nend\n"
@@ -113,6 +129,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "advance": "age = age + elapsed\nif age >= PERIOD then\n  current, previous = 0, age < 2 * PERIOD and current or 0\n  age = age % PERIOD\nend\nif current == 0 and previous == 0 then\n  age = now % PERIOD\nend\nused = current\nif previous > 0 then\n  local product, units, rest = (PERIOD - age) * previous, nil, nil\n  if product <= 9007199254740991 then\n    rest = product % PERIOD\n    units = (product - rest) / PERIOD\n  else\n    local span, factor = PERIOD - age, previous\n    --- @include \"long-division\"\n  end\n  used = used + units\n  if rest > 0 then\n    used = used + 1\n  end\nend\n",
     "allows": "used + cost <= limit\n",
     "charge": "current = current + cost\n",
+    "overcharge": "local units, held = cost, used\n--- @include \"hold\"\ncurrent = current + units\n",
     "lasts": "if longest < 2 * PERIOD - age then\n  longest = 2 * PERIOD - age\nend\n",
     "refund": "if since <= age then\n  isGiven, current = isGiven or current > 0, math.max(0, current - given)\nelseif since <= age + PERIOD then\n  isGiven, previous = isGiven or previous > 0, math.max(0, previous - given)\nend\n"
   }

@@ -101,7 +101,8 @@ function decideHere(
     at += 1;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-      const wait = algorithm.wait(open.states[i], quota, cost);
+      // Who only looks is denied by no limit, also where more is used than it.
+      const wait = cost === 0 ? 0 : algorithm.wait(open.states[i], quota, cost);
       allowed &&= wait === 0;
       reply[at] = wait;
       at += 4;

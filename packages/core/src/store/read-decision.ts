@@ -40,7 +40,7 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
       const state = takeState(answer, counter, i, bytes);
-      const wait = isCharged ? 0 : algorithm.wait(state, quota, cost);
+      const wait = isCharged || cost === 0 ? 0 : algorithm.wait(state, quota, cost);
       isAllowed &&= wait === 0;
       states.push(state);
       reply.push(wait, 0, 0, 0);

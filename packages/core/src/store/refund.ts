@@ -9,6 +9,8 @@ import type { Step } from "./store.ts";
 /** What a decision charged, so that it can be given back. */
 export interface Receipt {
   readonly cost: number;
+  /** Units of the same decision that stay charged. Default 0. */
+  readonly kept?: number;
   /** The store's clock when it was charged, in microseconds. */
   readonly charged: number;
   readonly counters: readonly Counter[];
@@ -41,7 +43,7 @@ export const refund: Step<Receipt> = {
   // In a log the charge has to be looked for.
   weight: ({ counters }) => weightOf(counters, 64),
 
-  twin({ cost, charged, counters, generations }, memory, moment) {
+  twin({ cost, kept, charged, counters, generations }, memory, moment) {
     let given = false;
     counters.forEach((counter, u) => {
       const open = openCounter(counter, memory, moment);
@@ -49,7 +51,7 @@ export const refund: Step<Receipt> = {
       let changed = false;
       counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
         const age = moment.now - charged;
-        changed = algorithm.refund(open.states[i], quota, cost, age) || changed;
+        changed = algorithm.refund(open.states[i], quota, cost, age, kept) || changed;
       });
       if (changed) keepCounter(counter, open, memory);
       given ||= changed;
@@ -57,6 +59,11 @@ export const refund: Step<Receipt> = {
     return [moment.now, given ? 1 : 0];
   },
 };
+
+/** What gives back all of a charge but some units. */
+export function receiptBut(receipt: Receipt, kept: number): Receipt {
+  return { ...receipt, cost: receipt.cost - kept, kept };
+}
 
 function argumentOf({ cost, charged, counters, generations }: Receipt): string {
   return (

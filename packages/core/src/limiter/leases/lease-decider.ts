@@ -80,10 +80,11 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     const decision = await inner.decide(counters, 0, false);
     if (account === undefined || held === 0) return decision;
     if (decision.degraded) return decisionOf(account, 0, held, now, []);
-    const limits = decision.limits.map((limit) => ({
-      ...limit,
-      remaining: Math.min(limit.limit, limit.remaining + held),
-    }));
+    const limits = decision.limits.map((limit) => {
+      const left = limit.remaining - limit.overdrawn + held;
+      const remaining = Math.min(limit.limit, Math.max(0, left));
+      return { ...limit, remaining, overdrawn: Math.max(0, 0 - left) };
+    });
     return new CountedDecision(counted, { ...decision, limits, receipts: [] });
   }
 
@@ -122,6 +123,8 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       return inner.giveBack(decision);
     },
 
+    charge: inner.charge,
+    settle: inner.settle,
     forget: inner.forget,
 
     async close() {

@@ -50,10 +50,18 @@ function withinShare(
   share: number,
 ): Algorithm<unknown, unknown> {
   const counted = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
+  /** What a part of a request counts as, beside the rest of it. */
+  const part = (cost: number, beside = 0): number => counted(beside + cost) - counted(beside);
   return {
     ...algorithm,
     wait: (state, quota, cost) => algorithm.wait(state, quota, counted(cost)),
-    spend: (state, quota, cost) => algorithm.spend(state, quota, counted(cost)),
-    refund: (state, quota, cost, age) => algorithm.refund(state, quota, counted(cost), age),
+    spend(state, quota, cost, beside) {
+      const units = part(cost, beside);
+      if (units > 0) algorithm.spend(state, quota, units);
+    },
+    refund(state, quota, cost, age, beside) {
+      const units = part(cost, beside);
+      return units > 0 && algorithm.refund(state, quota, units, age);
+    },
   };
 }

@@ -1,3 +1,4 @@
+import type { Charged } from "../../charged.ts";
 import type { Decision } from "../../decision.ts";
 import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
 import type { Counter } from "../../store/counter.ts";
@@ -98,10 +99,23 @@ export interface StoreReturns {
   forget(counters: readonly Counter[]): Promise<boolean>;
 }
 
+/** Charges counters on servers, whatever is left of their limits. */
+export interface StoreCharges {
+  /** Those that the store does not get, because it is away, are charged `otherwise`. Rejects as the store does. */
+  charge<C extends Counter>(
+    counters: readonly C[],
+    cost: number,
+    otherwise: (counters: readonly C[]) => Promise<Charged>,
+  ): Promise<Charged>;
+}
+
 /** Decides what the store could not, as `onUnavailable` says. */
 export interface WithoutStore {
   decide(counters: readonly SubjectCounter[], cost: number, charge: boolean): Promise<Decision>;
   giveBack(receipts: readonly Receipt[]): Promise<boolean>;
+  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged>;
+  /** Settles what was charged here. */
+  settle(receipts: readonly Receipt[], units: number): Promise<Charged>;
   forget(counters: readonly SubjectCounter[]): Promise<boolean>;
 }
 

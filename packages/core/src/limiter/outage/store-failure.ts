@@ -19,3 +19,10 @@ export function storeFailure(error: unknown, notices: Notices): HeadgateError {
   if (code !== "HEADGATE_STORE_UNAVAILABLE") notices.logOnce(reason);
   return reason;
 }
+
+/** Passes when the store did not get what it was asked; throws every other error, also of a key that holds something else. */
+export function requireUnreached(error: unknown, notices: Notices): void {
+  const code = codeOf(error);
+  if (code === "HEADGATE_WRONG_TYPE" || code === "HEADGATE_BAD_REPLY") throw error;
+  storeFailure(error, notices);
+}

@@ -1,7 +1,8 @@
+import { NOTHING_CHARGED } from "../../charged.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
-import { decideOn, forgetOn, giveBackOn } from "../memory-decider.ts";
+import { chargeOn, decideOn, forgetOn, giveBackOn, settleOn } from "../memory-decider.ts";
 import { sharedBy } from "../shared.ts";
 import { shareLimits } from "./local-limits.ts";
 import type { FailurePolicy, WithoutStore } from "./outage.ts";
@@ -34,6 +35,20 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
       });
     },
     giveBack: (receipts) => giveBackOn(local, receipts),
+
+    async charge(counters, cost) {
+      const charged =
+        onUnavailable === "local"
+          ? await chargeOn(local, counters.map(shareOf), cost)
+          : NOTHING_CHARGED;
+      return { ...charged, degraded: true };
+    },
+
+    async settle(receipts, units) {
+      const settled = await settleOn(local, receipts, units);
+      return { ...settled, degraded: receipts.length > 0 };
+    },
+
     forget: (counters) => forgetOn(local, counters.map(shareOf)),
   };
 }

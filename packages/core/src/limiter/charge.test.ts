@@ -1,0 +1,191 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { HeadgateError } from "../errors.ts";
+import type { Policy } from "../policy.ts";
+import { createLimiter } from "./create-limiter.ts";
+import type { Limiter } from "./limiter.ts";
+
+const hourly = (limit: number, per = "default", name = per) =>
+  fixedWindow({ limit, window: "1h", per, name });
+
+function overdrawnIn(limiter: Limiter, subject: Parameters<Limiter["peek"]>[0] = "u") {
+  return limiter
+    .peek(subject, { cost: 0 })
+    .then(({ limits }) => limits.map(({ remaining, overdrawn }) => remaining - overdrawn));
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("charge", () => {
+  const limiter = createLimiter({ limits: hourly(10) });
+
+  test.each([0, -1, 1.5, Number.NaN, 2 ** 53, "3", null])("refuses a cost of %s", async (cost) => {
+    await expect(limiter.charge("u", { cost: cost as never })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_COST",
+    });
+  });
+
+  test("refuses options that it does not know, and subjects that are none", async () => {
+    await expect(limiter.charge("u", { costs: 3 } as never)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("charge"),
+    });
+    await expect(limiter.charge("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
+    await expect(limiter.charge(3 as never)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_KEY",
+    });
+    expect(await limiter.reset("u")).toBe(false);
+  });
+
+  test("refuses when the limiter is closed", async () => {
+    const closed = createLimiter({ limits: hourly(10) });
+    await closed.close();
+    await expect(closed.charge("u")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+  });
+
+  test("charges each dimension that is not left out, and both limiters where one extends the other", async () => {
+    const parent = createLimiter({ name: "parent", limits: [hourly(10), hourly(9, "tenant")] });
+    const child = createLimiter({ name: "child", extends: parent, limits: hourly(8, "global") });
+    const who = { default: "u", tenant: "t" };
+    await child.charge(who, { cost: 2 });
+    expect(await overdrawnIn(child, who)).toEqual([8, 7, 6]);
+    await child.charge({ default: "u", tenant: null, global: null }, { cost: 11 });
+    expect(await overdrawnIn(child, who)).toEqual([-3, 7, 6]);
+  });
+
+  test("is waited for by who waits", async () => {
+    vi.useFakeTimers();
+    const waited = createLimiter({ limits: gcra({ limit: 1, window: "1s" }) });
+    await waited.consume("u");
+    let isAdmitted = false;
+    void waited.wait("u").then(() => {
+      isAdmitted = true;
+    });
+    await vi.advanceTimersByTimeAsync(500);
+    await waited.charge("u", { cost: 2 });
+    await vi.advanceTimersByTimeAsync(2_400);
+    expect(isAdmitted).toBe(false);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(isAdmitted).toBe(true);
+  });
+});
+
+describe("what is remembered of denials", () => {
+  function start(limits: Policy) {
+    const { store, held, pass } = holdStore(() => 0);
+    const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
+    return { limiter, held, pass, answer: <T>(asked: Promise<T>) => answerOf(held, asked) };
+  }
+  const denied = async (limiter: Limiter, answer: <T>(asked: Promise<T>) => Promise<T>) => {
+    const { source, retryAfterMs } = await answer(limiter.consume("u"));
+    return [source, retryAfterMs];
+  };
+
+  test("is forgotten by a charge, and by a settle at more", async () => {
+    const { limiter, pass, answer } = start(gcra({ limit: 10, window: "1s" }));
+    const decision = await answer(limiter.consume("u", { cost: 10 }));
+    expect(await denied(limiter, answer)).toEqual(["store", 100]);
+    expect(await denied(limiter, answer)).toEqual(["deny-cache", 100]);
+    await answer(limiter.charge("u", { cost: 5 }));
+    pass(1);
+    expect(await denied(limiter, answer)).toEqual(["store", 599]);
+    expect(await denied(limiter, answer)).toEqual(["deny-cache", 599]);
+    await answer(limiter.settle(decision, 12));
+    expect(await denied(limiter, answer)).toEqual(["store", 799]);
+  });
+
+  test("is not learned from what was asked before the charge", async () => {
+    const { limiter, held, pass, answer } = start(gcra({ limit: 10, window: "1s" }));
+    await answer(limiter.consume("u", { cost: 10 }));
+    const asked = limiter.consume("u");
+    await letRun();
+    pass(1);
+    const charge = limiter.charge("u", { cost: 5 });
+    await letRun();
+    const [first, second] = held.splice(0);
+    await first?.execute();
+    await second?.carryOut();
+    await first?.deliver();
+    expect(await asked).toMatchObject({ retryAfterMs: 99 });
+    expect(await charge).toEqual({ counted: 5, cut: 0, degraded: false });
+    expect(await denied(limiter, answer)).toEqual(["store", 599]);
+  });
+});
+
+describe("over several slots", () => {
+  const who = { default: "u", tenant: "t" };
+
+  function start() {
+    let hasSlots = true;
+    const { store, held } = holdStore((key) => (hasSlots ? (key.includes(":tenant:") ? 1 : 2) : 0));
+    const limits = [hourly(10), hourly(10, "tenant")];
+    const options = { name: "api", limits, store, denyCache: false, storeTimeout: "1m" } as const;
+    return {
+      limiter: createLimiter(options),
+      held,
+      slots(known: boolean) {
+        hasSlots = known;
+      },
+    };
+  }
+  const away = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
+
+  test("each is charged by itself, and one that is missed is said to be", async () => {
+    const { limiter, held } = start();
+    const charge = limiter.charge(who, { cost: 13 });
+    await letRun();
+    expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
+    await held.shift()?.carryOut();
+    await held.shift()?.refuse(away);
+    expect(await charge).toEqual({ counted: 13, cut: 0, degraded: true });
+    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, 10]);
+  });
+
+  test("a settle at more that reaches one of them says so, and costs more there", async () => {
+    const { limiter, held } = start();
+    const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
+    const settle = limiter.settle(decision, 5);
+    await letRun();
+    await held.shift()?.refuse(away);
+    await held.shift()?.carryOut();
+    expect(await settle).toEqual({ counted: 5, cut: 0, degraded: true });
+    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([8, 5]);
+  });
+
+  test("a settle that reaches none of them stays with the estimate", async () => {
+    const { limiter, held } = start();
+    for (const units of [5, 1]) {
+      const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
+      const settle = limiter.settle(decision, units);
+      await letRun();
+      for (const call of held.splice(0)) await call.refuse(away);
+      expect(await settle).toEqual({ counted: 2, cut: 0, degraded: true });
+    }
+    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([6, 6]);
+  });
+
+  test("a charge that is refused for its slots is made in each of them", async () => {
+    const { limiter, held, slots } = start();
+    slots(false);
+    const charge = limiter.charge(who, { cost: 13 });
+    await letRun();
+    expect(held).toHaveLength(1);
+    slots(true);
+    await held.shift()?.refuse(CROSS_SLOT);
+    expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
+    expect(await answerOf(held, charge)).toEqual({ counted: 13, cut: 0, degraded: false });
+    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, -3]);
+  });
+
+  test("what was charged in several slots is settled in each, once", async () => {
+    const { limiter, held } = start();
+    const decision = await answerOf(held, limiter.consume(who, { cost: 4 }));
+    expect(await answerOf(held, limiter.settle(decision, 1))).toMatchObject({ counted: 1 });
+    expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([9, 9]);
+    expect(await limiter.settle(decision, 9)).toEqual({ counted: 0, cut: 0, degraded: false });
+  });
+});

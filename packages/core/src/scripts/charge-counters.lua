@@ -1,0 +1,3 @@
+local counted = cost
+--- @counters "charge-counter"
+answer = counted
