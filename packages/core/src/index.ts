@@ -38,7 +38,7 @@ export type {
   TokenBucketLimit,
 } from "./policy.ts";
 export type { Clock } from "./store/clock.ts";
-export type { MemoryStoreOptions } from "./store/memory-store.ts";
+export type { MemoryStore, MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";
 export type { Remote, Step, Store } from "./store/store.ts";
 export type { Duration } from "./time.ts";

@@ -5,6 +5,7 @@ import { slidingLog } from "../algorithms/sliding-log.ts";
 import { formatReceived } from "../errors.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import type { Store } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
 import { claimName } from "./names.ts";
@@ -162,7 +163,7 @@ describe("a name", () => {
   });
 
   test("is not kept by a limiter that could not be made", () => {
-    const store = memoryStore();
+    const store: Store = memoryStore();
     const make = (options: object) => () =>
       createLimiter({ name: "api", store, ...options } as LimiterOptions);
     expect(make({ limits: [] })).toThrow(/at least one/);

@@ -202,3 +202,95 @@ describe.each([
     expect(timers()).toBe(before);
   });
 });
+
+describe("clear", () => {
+  const kinds: readonly (readonly [string, Limit])[] = [
+    ["gcra", gcra({ limit: 2, window: "1h" })],
+    ["tokenBucket", tokenBucket({ capacity: 2, refill: 1, every: "1h" })],
+    ["fixedWindow", fixedWindow({ limit: 2, window: "1h" })],
+    ["slidingWindow", slidingWindow({ limit: 2, window: "1h", buckets: 4 })],
+    ["slidingLog", slidingLog({ limit: 2, window: "1h" })],
+  ];
+
+  test.each(kinds)("forgets everybody in a limiter of %s", async (_, limits) => {
+    const store = memoryStore({ clock: () => MINUTE });
+    const limiter = createLimiter({ name: "test", limits, store });
+    for (const subject of ["a", "b"]) await limiter.consume(subject, { cost: 2 });
+    store.clear();
+    for (const subject of ["a", "b"]) {
+      expect((await limiter.peek(subject, { cost: 0 })).remaining).toBe(2);
+      expect((await limiter.consume(subject, { cost: 2 })).allowed).toBe(true);
+      expect((await limiter.consume(subject)).allowed).toBe(false);
+    }
+    expect(await limiter.reset("a")).toBe(true);
+  });
+
+  test.each(kinds)("gives nothing of before back into new counters of %s", async (_, limits) => {
+    let now = MINUTE;
+    const store = memoryStore({ clock: () => now });
+    const limiter = createLimiter({ name: "test", limits, store });
+    const before = await limiter.consume("a");
+    store.clear();
+    expect(await limiter.refund(before)).toBe(false);
+    const again = await limiter.consume("a");
+    const old = await limiter.consume("a");
+    store.clear();
+    await limiter.consume("a", { cost: 2 });
+    now += 1;
+    for (const decision of [again, old]) expect(await limiter.refund(decision)).toBe(false);
+    expect((await limiter.peek("a")).allowed).toBe(false);
+  });
+
+  test("is of all limiters on the store, which keep their names, and of no others", async () => {
+    const store = memoryStore();
+    const limits = fixedWindow({ limit: 1, window: "1h" });
+    const [one, same, second, other] = [
+      createLimiter({ name: "one", limits, store }),
+      createLimiter({ name: "one", limits, store }),
+      createLimiter({ name: "two", limits, store }),
+      createLimiter({ name: "one", limits, store: memoryStore() }),
+    ];
+    for (const limiter of [one, second, other]) await limiter.consume("a");
+    store.clear();
+    expect((await other.consume("a")).allowed).toBe(false);
+    expect((await one.consume("a")).allowed).toBe(true);
+    expect((await same.consume("a")).allowed).toBe(false);
+    expect((await second.consume("a")).allowed).toBe(true);
+    const another = fixedWindow({ limit: 1, window: "2h" });
+    expect(() => createLimiter({ name: "one", limits: another, store })).toThrow(/another policy/);
+  });
+
+  test("is in force at once for a limiter with a deny cache and leases", async () => {
+    const store = memoryStore({ clock: () => MINUTE });
+    const limits = gcra({ limit: 20, window: "1h" });
+    const lease = { max: 10, ttl: "1m" } as const;
+    const limiter = createLimiter({ name: "test", limits, store, denyCache: true, lease });
+    for (let i = 0; i < 21; i += 1) await limiter.consume("a");
+    expect((await limiter.consume("a")).allowed).toBe(false);
+    store.clear();
+    expect((await limiter.consume("a")).remaining).toBe(19);
+  });
+
+  test("lets those who wait in line come when they were told, to what is there then", async () => {
+    const store = memoryStore({ clock: () => MINUTE });
+    const limiter = createLimiter({ name: "test", limits: gcra({ limit: 1, window: 20 }), store });
+    await limiter.consume("a");
+    const waiting = limiter.wait("a");
+    store.clear();
+    expect((await waiting).allowed).toBe(true);
+    expect((await limiter.consume("a")).allowed).toBe(false);
+  });
+
+  test("may be handed to a hook of a test runner, which calls it with something", async () => {
+    const store = memoryStore();
+    const limiter = createLimiter({
+      name: "test",
+      limits: gcra({ limit: 1, window: "1h" }),
+      store,
+    });
+    await limiter.consume("a");
+    const hook: (context: object) => unknown = store.clear;
+    expect(hook({})).toBeUndefined();
+    expect((await limiter.consume("a")).allowed).toBe(true);
+  });
+});

@@ -12,13 +12,22 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** A store of this process. */
+export interface MemoryStore extends Store {
+  /**
+   * Forgets everybody, in all limiters on this store: between tests. Decisions made before it give nothing back any more. Calls of
+   * `wait` that were told to come later come then.
+   */
+  clear(): void;
+}
+
 /**
  * Keeps counts in this process only: no timers, at most `maxKeys` subjects and 1,048,576 log entries.
  *
  * When it is full, what has expired is given up first, then the subject that has used the lowest share of its limits,
  * then the one that is unused the earliest. Throws `HEADGATE_INVALID_OPTION`.
  */
-export function memoryStore(options: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   rejectUnknownOptions("memoryStore", options, ["maxKeys", "clock"]);
   const { maxKeys = 100_000, clock = monotonicClock } = options;
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
@@ -38,6 +47,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     now: () => readClock(clock),
     run: async (step, call) => runNow(step, call),
     runNow,
+    clear: () => table.clear(),
   };
 }
 

@@ -45,7 +45,10 @@ class Model {
 const steps = fc.array(
   fc.record({
     key: fc.constantFrom(..."abcdefghijklmnop"),
-    move: fc.constantFrom("set", "set", "set", "delete"),
+    move: fc.oneof(
+      { arbitrary: fc.constantFrom("set", "set", "set", "delete"), weight: 20 },
+      { arbitrary: fc.constant("clear"), weight: 1 },
+    ),
     share: fc.constantFrom(0, 0.25, 0.5, 1),
     life: fc.constantFrom(...[1, 5, 20, 40].map((life) => life * (KEPT_AFTER / 20))),
     rest: fc.nat(6).map((rest) => rest * (KEPT_AFTER / 20)),
@@ -61,7 +64,10 @@ test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
     let now = 0;
     moves.forEach(({ key, move, share, life, rest }, i) => {
       now += rest;
-      if (move === "delete") {
+      if (move === "clear") {
+        table.clear();
+        model.rows.clear();
+      } else if (move === "delete") {
         expect(table.delete(key)).toBe(model.rows.delete(key));
       } else {
         // No two rows expire together, so that it is never open which of them goes.
@@ -168,4 +174,21 @@ test("what has just expired stays while there is room: who spends little of a fa
   table.set("d", {}, { share: 0.1, expires: 5_000_000, entries: 0 }, 9 + KEPT_AFTER);
   expect(table.get("back soon")).toBeUndefined();
   expect(table.size).toBe(3);
+});
+
+test("a table that was cleared holds nothing, and bounds what comes as before", () => {
+  const table = new MemoryTable(3);
+  const rank = (share: number, entries = 0) => ({ share, expires: 5_000_000, entries });
+  for (const key of ["a", "b", "c", "d"]) table.set(key, {}, rank(0.1, 300_000), 0);
+  table.clear();
+  expect([table.size, table.entries, table.get("d"), table.delete("d")]).toEqual([
+    0,
+    0,
+    undefined,
+    false,
+  ]);
+  table.set("e", {}, rank(0.2), 0);
+  for (const key of ["f", "g", "h"]) table.set(key, {}, rank(0.5, 400_000), 0);
+  expect(["e", "f", "g", "h"].filter((key) => table.get(key) !== undefined)).toEqual(["g", "h"]);
+  expect([table.size, table.entries]).toEqual([2, 800_000]);
 });

@@ -40,10 +40,10 @@ export class MemoryTable {
   readonly #byId: (Row | undefined)[] = [];
   /** Numbers of rows that have gone. */
   readonly #freeIds: number[] = [];
-  readonly #byShare = new IndexedHeap();
-  readonly #byExpiry = new IndexedHeap();
+  #byShare = new IndexedHeap();
+  #byExpiry = new IndexedHeap();
   /** Those that hold log entries: only to give these up makes room for entries. */
-  readonly #logsByShare = new IndexedHeap();
+  #logsByShare = new IndexedHeap();
   #entries = 0;
 
   constructor(maxKeys: number) {
@@ -86,6 +86,16 @@ export class MemoryTable {
     if (row === undefined) return false;
     this.#remove(row);
     return true;
+  }
+
+  clear(): void {
+    this.#rows.clear();
+    this.#byId.length = 0;
+    this.#freeIds.length = 0;
+    this.#byShare = new IndexedHeap();
+    this.#byExpiry = new IndexedHeap();
+    this.#logsByShare = new IndexedHeap();
+    this.#entries = 0;
   }
 
   #add(key: string, value: object, { share, expires, entries }: Rank): void {
