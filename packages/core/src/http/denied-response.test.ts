@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
 
 type OnDenied = (res: ServerResponse, denied: DeniedResponse) => unknown;
@@ -226,8 +226,10 @@ describe("what comes after an answer", () => {
       }, 5);
     });
     expect(text).toBe("mine");
-    expect(late).toContainEqual(expect.objectContaining({ code: "ENOENT" }));
-    expect(source.readableEnded).toBe(true);
+    await vi.waitFor(() => {
+      expect(late).toContainEqual(expect.objectContaining({ code: "ENOENT" }));
+      expect(source.readableEnded).toBe(true);
+    });
   });
 
   test("an error does not cut the answer short", async () => {
