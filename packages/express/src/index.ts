@@ -1,6 +1,15 @@
 import "./request-augmentation.ts";
 
-export type { Decision, Duration, Limit, Limiter, LimitState, Policy, Store } from "@headgate/core";
+export type {
+  Charged,
+  Decision,
+  Duration,
+  Limit,
+  Limiter,
+  LimitState,
+  Policy,
+  Store,
+} from "@headgate/core";
 export {
   createLimiter,
   fixedWindow,

@@ -4,7 +4,16 @@ import "./fastify-augmentation.ts";
 import type { HeadgateOptions } from "./options.ts";
 import { headgatePlugin } from "./plugin.ts";
 
-export type { Decision, Duration, Limit, Limiter, LimitState, Policy, Store } from "@headgate/core";
+export type {
+  Charged,
+  Decision,
+  Duration,
+  Limit,
+  Limiter,
+  LimitState,
+  Policy,
+  Store,
+} from "@headgate/core";
 export {
   createLimiter,
   fixedWindow,
