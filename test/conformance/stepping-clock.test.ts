@@ -10,12 +10,13 @@ import { MicroClock } from "./micro-clock.ts";
 import { definitionOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
-import { momentsOf, randomCost, randomStart, randomWait } from "./random-steps.ts";
+import { momentsOf, randomCharge, randomCost, randomStart, randomWait } from "./random-steps.ts";
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
 
 const HISTORIES = 1_500;
 const SUBJECT = "patient";
+const LONGEST_MS = 9_007_199_254_740;
 
 describeRedisWorld(9, (world) => {
   test("a clock that steps back blocks nobody longer than before the step", async () => {
@@ -31,14 +32,17 @@ describeRedisWorld(9, (world) => {
       });
       const cost = random.magnitude(1, Math.min(...limiter.limits.map(({ limit }) => limit)));
       let last: Decision | undefined;
-      /** What is reported of the cost directly after an admission: denials are not written, so the store knows no later time. */
+      /** What is reported of the cost directly after an admission, or a charge: denials are not written, so the store knows no later time. */
       let reported: Decision | undefined;
       for (let step = 0; step < 8; step++) {
         time.advance(nextWait(random, last));
         last = await limiter.consume(SUBJECT, { cost: randomCost(random, last) });
-        if (last.allowed) reported = await limiter.peek(SUBJECT, { cost });
+        const isCharged = random.chance(0.3);
+        if (isCharged) await limiter.charge(SUBJECT, { cost: randomCharge(random, last) });
+        if (last.allowed || isCharged) reported = await limiter.peek(SUBJECT, { cost });
       }
-      if (reported === undefined) return;
+      // What takes longer than the longest time that is reported says nothing of how long.
+      if (reported === undefined || reported.retryAfterMs >= LONGEST_MS) return;
       stepBack(random, time);
 
       let answer = await limiter.consume(SUBJECT, { cost });

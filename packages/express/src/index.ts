@@ -1,6 +1,7 @@
 import "./request-augmentation.ts";
 
 export type {
+  Charged,
   Decision,
   Duration,
   Limit,
