@@ -23,6 +23,7 @@ import { watchMaking } from "./made-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
 import { reject } from "./reject.ts";
+import { routeOf } from "./route-of.ts";
 
 /** See the README for each option. */
 interface CommonOptions<Dimension extends string>
@@ -80,7 +81,7 @@ export function rateLimit(
 ): RateLimit | TieredRateLimit {
   validateGuardOptions(OWNER, options);
   const limiters = makeGuardLimiters(OWNER, options);
-  const guard = createGuard<Request>(OWNER, limiters, options, warn);
+  const guard = createGuard<Request>(OWNER, limiters, options, { warn, routeOf });
   const { onDenied, store, limiter } = options;
   const noteMaking = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
 

@@ -102,6 +102,11 @@ function limitersFor(
   return makeGuardLimiters(owner, own, only);
 }
 
+/** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where none was found. */
+function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | undefined {
+  return url === undefined ? undefined : `${method} ${url}`;
+}
+
 function ruleFor(
   owner: string,
   limiters: GuardLimiters,
@@ -110,7 +115,7 @@ function ruleFor(
   warn: Warn,
 ): Rule {
   const { hook = "onRequest", onDenied } = options;
-  const guard = createGuard<FastifyRequest>(owner, limiters, options, warn, inherited);
+  const guard = createGuard<FastifyRequest>(owner, limiters, options, { warn, routeOf }, inherited);
   return { limiters, guard, hook, onDenied, warn };
 }
 

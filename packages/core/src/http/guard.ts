@@ -2,6 +2,7 @@ import type { Decision } from "../decision.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
+import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
@@ -36,6 +37,13 @@ export interface Guard<Request> {
   of(request: object): OwnDecision | undefined;
 }
 
+/** What an adapter knows of its framework. */
+export interface Adapter<Request> {
+  readonly warn: Warn;
+  /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where there is none. */
+  routeOf(request: Request): string | undefined;
+}
+
 const PASS: Verdict = { kind: "pass" };
 
 /**
@@ -47,12 +55,12 @@ export function createGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   options: GuardOptions<Request>,
-  warn: Warn,
+  adapter: Adapter<Request>,
   inherited: GuardOptions<Request> = {},
 ): Guard<Request> {
   try {
     if (options.key !== inherited.key) rejectUnreadKeys(owner, options.key, limiters.all);
-    return prepareGuard(owner, limiters, options, warn);
+    return prepareGuard(owner, limiters, options, adapter);
   } catch (error) {
     void limiters.close();
     throw error;
@@ -69,7 +77,7 @@ function prepareGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   options: GuardOptions<Request>,
-  warn: Warn,
+  { warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
   const headers = readHeadersOption(options.headers);
   const { missing = "ip", skip, cost = 1, address } = options;
@@ -114,6 +122,7 @@ function prepareGuard<Request extends HttpRequest>(
       rejectUnreadCost(request, limiter);
       return PASS;
     }
+    const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
     try {
       decision = await ask(part, charge);
@@ -122,7 +131,23 @@ function prepareGuard<Request extends HttpRequest>(
       throw error;
     }
     part.reported = { decision, headers, text: isWhole(decision, limiter) ? text : undefined };
+    if (started !== undefined) publishTaken(request, part, decision, performance.now() - started);
     return answerTo(decisionsOf(request), Date.now());
+  }
+
+  function publishTaken(
+    request: Request,
+    { limiter, groups, subjects }: AskedPart,
+    decision: Decision,
+    durationMs: number,
+  ): void {
+    publishDecision({
+      limiter: limiter.name,
+      route: routeOf(request),
+      subject: subjectsIn(groups, subjects),
+      decision,
+      durationMs,
+    });
   }
 
   /**
@@ -142,10 +167,8 @@ function prepareGuard<Request extends HttpRequest>(
   return { check, of: (request) => ownDecision(request, limiters.all) };
 }
 
-function ask({ limiter, groups, subjects, isFirst }: AskedPart, charge?: CostOptions) {
-  return isFirst
-    ? limiter.consume(subjects, charge)
-    : limiter[LIMITER].consumeIn(groups, subjects, charge);
+function ask({ limiter, groups, subjects }: AskedPart, charge?: CostOptions): Promise<Decision> {
+  return limiter[LIMITER].consumeIn(groups, subjects, charge);
 }
 
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */

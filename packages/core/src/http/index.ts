@@ -10,7 +10,7 @@ export { byTier } from "./by-tier.ts";
 export { HeadgateDenied } from "./denied.ts";
 export type { Failure, Head, NodeResponse } from "./denied-response.ts";
 export { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
-export type { Guard } from "./guard.ts";
+export type { Adapter, Guard } from "./guard.ts";
 export { createGuard } from "./guard.ts";
 export type { GuardLimiters } from "./guard-limiters.ts";
 export { makeGuardLimiters } from "./guard-limiters.ts";

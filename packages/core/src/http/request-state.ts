@@ -20,8 +20,6 @@ export interface AskedPart {
   readonly limiter: Limiter;
   readonly groups: readonly Group[];
   readonly subjects: RequestSubjects;
-  /** Whether nothing was asked before: then these are all groups for which the request has a subject. */
-  readonly isFirst: boolean;
   /** The option that says what the request cost. */
   readonly cost: unknown;
   /** What was decided; undefined until it is. */
@@ -95,7 +93,7 @@ export function takeUnasked(
     (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counted, group)),
   );
   if (groups.length === 0) return undefined;
-  const part: AskedPart = { limiter, groups, subjects, isFirst, cost, reported: undefined };
+  const part: AskedPart = { limiter, groups, subjects, cost, reported: undefined };
   // Most requests meet one limiter; a list that grows would make room for many.
   state.asked = isFirst ? [part] : [...asked, part];
   return part;

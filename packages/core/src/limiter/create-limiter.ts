@@ -19,6 +19,7 @@ import type { NameClaim } from "./names.ts";
 import { claimName, requireName } from "./names.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
+import { areDecisionsHeard, publishDecision, subjectsIn } from "./published-decision.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 
 const OPTIONS = ["name", "limits", "store", "extends", "maxQueue", ...FAILURE_OPTIONS] as const;
@@ -91,6 +92,21 @@ function limiterOn(
     }
   }
 
+  function publishTaken(subject: Subjects, decision: Decision, durationMs: number): void {
+    const counts = subjectsIn(counted.groups, subject);
+    publishDecision({ limiter: name, route: undefined, subject: counts, decision, durationMs });
+  }
+
+  async function consumeHeard(
+    subject: Subjects,
+    options: CostOptions | undefined,
+  ): Promise<Decision> {
+    const started = performance.now();
+    const decision = await decide(subject, options, true);
+    publishTaken(subject, decision, performance.now() - started);
+    return decision;
+  }
+
   return {
     name,
     limits: counted.limits.map(({ name, per, limit, windowMs }) => ({
@@ -107,7 +123,8 @@ function limiterOn(
       isClosed: () => closed,
     },
 
-    consume: (subject, options) => decide(subject, options, true),
+    consume: (subject, options) =>
+      areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true),
     peek: (subject, options) => decide(subject, options, false),
 
     async refund(decision, more?: unknown) {
@@ -138,11 +155,19 @@ function limiterOn(
           : toMilliseconds(
               parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber),
             );
+      const last: { durationMs: number | undefined } = { durationMs: undefined };
       const ask = async () => {
         requireOpen();
-        return decider.decide(counters, cost, true);
+        const started = areDecisionsHeard() ? performance.now() : undefined;
+        const answer = await decider.decide(counters, cost, true);
+        last.durationMs = started && performance.now() - started;
+        return answer;
       };
-      return queue.enter(counters.map(({ key }) => key).join(" "), ask, { timeoutMs, signal });
+      const line = counters.map(({ key }) => key).join(" ");
+      const decision = await queue.enter(line, ask, { timeoutMs, signal });
+      // Of all attempts, the one that admitted is the caller's answer.
+      if (last.durationMs !== undefined) publishTaken(subject, decision, last.durationMs);
+      return decision;
     },
 
     async close(...given: unknown[]) {

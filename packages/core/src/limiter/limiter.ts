@@ -15,7 +15,7 @@ export interface LimiterParts {
   readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
-  /** `consume` of some of its groups only. */
+  /** `consume` of some of its groups only, which is not published. */
   consumeIn(
     groups: readonly Group[],
     subject: Subjects,
