@@ -3,9 +3,9 @@ import { HeadgateError } from "@headgate/core";
 import type { Guard, GuardLimiters, Warn } from "@headgate/core/http";
 import {
   createGuard,
-  FAILURE_OPTIONS,
-  failureOptionsOf,
   formatReceived,
+  LIMITER_OPTIONS,
+  limiterOptionsOf,
   makeGuardLimiters,
   validateGuardOptions,
 } from "@headgate/core/http";
@@ -79,18 +79,26 @@ function limitersFor(
     return makeGuardLimiters(owner, options);
   }
   const { store } = plugin;
-  const failure = { ...failureOptionsOf(plugin.options), ...definedOf(failureOptionsOf(options)) };
+  const behaviour = {
+    ...limiterOptionsOf(plugin.options),
+    ...definedOf(limiterOptionsOf(options)),
+  };
   if (options.limits === undefined) {
-    const named = FAILURE_OPTIONS.find((option) => options[option] !== undefined);
+    const named = LIMITER_OPTIONS.find((option) => options[option] !== undefined);
     if (named !== undefined) {
       rejectBesideLimiter(owner, named, plugin.options);
-      // The same name and limits share the plugin's counts, whatever happens when the store is away.
-      return makeGuardLimiters(owner, { ...plugin.options, ...failure, name: plugin.name, store });
+      // The same name and limits share the plugin's counts, whatever becomes of its decisions.
+      return makeGuardLimiters(owner, {
+        ...plugin.options,
+        ...behaviour,
+        name: plugin.name,
+        store,
+      });
     }
     // The plugin's limiters, which the plugin closes.
     return { ...plugin.rule.limiters, close: async () => {} };
   }
-  const own = { store, ...definedOf(options), ...failure, name: options.name ?? name };
+  const own = { store, ...definedOf(options), ...behaviour, name: options.name ?? name };
   if (options.extend !== true) return makeGuardLimiters(owner, own);
   const { only } = plugin.rule.limiters;
   if (only === undefined) {

@@ -59,6 +59,7 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["delayAfter", "limiter.wait(subject)"],
   ["delayMs", "limiter.wait(subject)"],
   ["ttl", "limits"],
+  ["dryRun", "shadow"],
   // What each of them has for a store that is away.
   ["passOnStoreError", "onUnavailable"],
   ["skipOnError", "onUnavailable"],
@@ -73,7 +74,6 @@ const FOREIGN = [
   "whitelist",
   "onExceeding",
   "count",
-  "shadow",
   "window",
   "burst",
   "algorithm",

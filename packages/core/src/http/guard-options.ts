@@ -50,6 +50,11 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
+  /**
+   * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
+   * `headgate:decision` have its decisions. Default false.
+   */
+  readonly shadow?: boolean | undefined;
 }
 
 const OWN_OPTIONS: readonly string[] = [
@@ -64,6 +69,7 @@ const OWN_OPTIONS: readonly string[] = [
   "skip",
   "headers",
   "onDenied",
+  "shadow",
 ];
 
 /** The options' names. */
@@ -109,6 +115,7 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   blockDuration: "a longer window: it has no blocks yet",
   exponentialBackoff: "a longer window: it has no blocks yet",
   continueExceeding: "to charge a denied request nothing, always",
+  dryRun: "shadow",
   cache: "store: memoryStore({ maxKeys })",
   inMemoryBlockOnConsumed: "denyCache, which is on",
   passOnStoreError: 'onUnavailable: "allow"',
@@ -123,7 +130,7 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], PEER_OPTIONS);
-  const { missing, skip, cost, key, address, limits, headers, onDenied } =
+  const { missing, skip, cost, key, address, limits, headers, shadow, onDenied } =
     options as GuardOptions<never> & { onDenied?: unknown };
   if (address !== undefined) readAddressOption(owner, address);
   withOwner(owner, () => {
@@ -139,6 +146,7 @@ export function validateGuardOptions(
     '"ip", "reject" or "skip"',
   );
   requireThat(owner, "skip", skip, isFunction, "a function");
+  requireThat(owner, "shadow", shadow, isOneOf(true, false), "true or false");
   requireThat(
     owner,
     "cost",

@@ -111,7 +111,7 @@ function prepareGuard<Request extends HttpRequest>(
     const { reader, text } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
-    if (!areSubjects(subjects)) return subjects;
+    if (!areSubjects(subjects)) return isInShadow(limiter) ? letOn(subjects) : subjects;
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
@@ -132,6 +132,8 @@ function prepareGuard<Request extends HttpRequest>(
     }
     part.reported = { decision, headers, text: isWhole(decision, limiter) ? text : undefined };
     if (started !== undefined) publishTaken(request, part, decision, performance.now() - started);
+    // Nothing is said of it, and what others decided has been said.
+    if (decision.shadow) return PASS;
     return answerTo(decisionsOf(request), Date.now());
   }
 
@@ -165,6 +167,15 @@ function prepareGuard<Request extends HttpRequest>(
   }
 
   return { check, of: (request) => ownDecision(request, limiters.all) };
+}
+
+function isInShadow(limiter: Limiter): boolean {
+  return limiter[LIMITER].counted.shadow;
+}
+
+/** A request that lacks its key is not refused in shadow. */
+function letOn(verdict: Verdict): Verdict {
+  return verdict.kind === "refused" ? PASS : verdict;
 }
 
 function ask({ limiter, groups, subjects }: AskedPart, charge?: CostOptions): Promise<Decision> {

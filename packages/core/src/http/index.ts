@@ -1,7 +1,7 @@
 export { formatReceived } from "../errors.ts";
 export { fingerprint } from "../key.ts";
 export { partsOf } from "../limiter/limiter.ts";
-export { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
+export { FAILURE_OPTIONS } from "../limiter/outage/failure-options.ts";
 export { warn } from "../limiter/outage/notices.ts";
 export type { Log } from "../limiter/outage/outage.ts";
 export type { AddressOption } from "./address-header.ts";
@@ -13,7 +13,7 @@ export { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
 export type { Adapter, Guard } from "./guard.ts";
 export { createGuard } from "./guard.ts";
 export type { GuardLimiters } from "./guard-limiters.ts";
-export { makeGuardLimiters } from "./guard-limiters.ts";
+export { LIMITER_OPTIONS, limiterOptionsOf, makeGuardLimiters } from "./guard-limiters.ts";
 export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
 export { validateGuardOptions } from "./guard-options.ts";
 export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";

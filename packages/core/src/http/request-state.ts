@@ -62,9 +62,12 @@ function stateOf(request: object): RequestState {
 
 /** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
 function isAsked(asked: readonly AskedPart[], counted: CountedPolicy, group: Group): boolean {
-  return asked.some((part) =>
-    part.groups.some((one) => isSame(part.limiter[LIMITER].counted, one, counted, group)),
-  );
+  return asked.some((part) => {
+    const { counted: other } = part.limiter[LIMITER];
+    // What let the request on in shadow says nothing for a limiter that may deny it.
+    if (other.shadow && !counted.shadow) return false;
+    return part.groups.some((one) => isSame(other, one, counted, group));
+  });
 }
 
 /** Limiters of one name on one store count together, whichever objects they are. */
@@ -116,11 +119,11 @@ export function forgetAsked(request: object, part: AskedPart): void {
   state.asked = state.asked.filter((asked) => asked !== part);
 }
 
-/** Every decision of a request so far. */
+/** Every decision of a request so far, but for those in shadow. */
 export function decisionsOf(request: object): readonly ReportedDecision[] {
   const decisions: ReportedDecision[] = [];
   for (const { reported } of stateOf(request).asked) {
-    if (reported !== undefined) decisions.push(reported);
+    if (reported !== undefined && !reported.decision.shadow) decisions.push(reported);
   }
   return decisions;
 }
@@ -138,7 +141,7 @@ export function partsAsked(request: object, limiters: readonly Limiter[]): reado
 
 /** The decision whose limit binds among all of a request: the denial, or the one with the least share left. */
 export function bindingDecision(decisions: readonly Decision[]): Decision {
-  const denied = decisions.find(({ allowed }) => !allowed);
+  const denied = decisions.find(({ wouldAllow }) => !wouldAllow);
   if (denied !== undefined) return denied;
   const limits = decisions.flatMap((decision) => decision.limits);
   // None of them was counted, while the store was away.
@@ -188,9 +191,11 @@ function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjec
 
 /**
  * The subject under which a request was last counted, by whichever limiter that was, as that limiter's `reset` takes it;
- * undefined when it was not counted. A limiter's own is reported by its `of(request)`.
+ * undefined when it was not counted. What was counted in shadow is left out. A limiter's own is reported by its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
-  const last = (request as Carrier)[STATE]?.asked.findLast(({ reported }) => reported);
+  const last = (request as Carrier)[STATE]?.asked.findLast(
+    ({ reported }) => reported !== undefined && !reported.decision.shadow,
+  );
   return last && subjectIn(last.limiter, [last]);
 }

@@ -22,7 +22,15 @@ import type { FailurePolicy } from "./outage/outage.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "./published-decision.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 
-const OPTIONS = ["name", "limits", "store", "extends", "maxQueue", ...FAILURE_OPTIONS] as const;
+const OPTIONS = [
+  "name",
+  "limits",
+  "store",
+  "extends",
+  "maxQueue",
+  "shadow",
+  ...FAILURE_OPTIONS,
+] as const;
 
 /**
  * Makes a limiter. The same name on the same store with the same policy is the same limiter.
@@ -32,17 +40,18 @@ export function createLimiter<const Per extends string = never>(
   options: LimiterOptions<Per>,
 ): Limiter<Per | "default"> {
   rejectUnknownOptions("createLimiter", options, OPTIONS);
-  const { extends: parent, maxQueue = 1_000 } = options;
+  const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
   }
+  if (typeof shadow !== "boolean") throw invalidOption("shadow must be true or false", shadow);
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
     throw invalidKind("extends takes a limiter that extends none itself", parent);
   }
   if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
   const { name, store } = placeOf(options);
-  const own = compileCountedPolicy(name, options.limits as Policy, store);
+  const own = compileCountedPolicy(name, options.limits as Policy, store, shadow);
   const counted = parent === undefined ? own : joinCountedPolicies(partsOf(parent).counted, own);
   if (failure.lease !== undefined) rejectSeveralCounters(counted);
   const written = formatPolicy(own.limits.map(({ source }) => source));
@@ -107,6 +116,10 @@ function limiterOn(
     return decision;
   }
 
+  function consume(subject: Subjects, options?: CostOptions): Promise<Decision> {
+    return areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true);
+  }
+
   return {
     name,
     limits: counted.limits.map(({ name, per, limit, windowMs }) => ({
@@ -123,8 +136,7 @@ function limiterOn(
       isClosed: () => closed,
     },
 
-    consume: (subject, options) =>
-      areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true),
+    consume,
     peek: (subject, options) => decide(subject, options, false),
 
     async refund(decision, more?: unknown) {
@@ -148,13 +160,17 @@ function limiterOn(
       if (signal !== undefined && !(signal instanceof AbortSignal)) {
         throw invalidOption("signal must be an AbortSignal", signal);
       }
-      rejectImpossible(counters, cost);
+      if (!counted.shadow) rejectImpossible(counters, cost);
       const timeoutMs =
         options.timeout === undefined
           ? undefined
           : toMilliseconds(
               parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber),
             );
+      if (counted.shadow) {
+        signal?.throwIfAborted();
+        return consume(subject, { cost });
+      }
       const last: { durationMs: number | undefined } = { durationMs: undefined };
       const ask = async () => {
         requireOpen();

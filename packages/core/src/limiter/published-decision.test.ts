@@ -37,6 +37,7 @@ describe("consume", () => {
         subject: { default: "ada" },
         decision,
         durationMs: expect.any(Number),
+        shadow: false,
       })),
     );
     for (const [i, { decision, durationMs }] of heard.entries()) {

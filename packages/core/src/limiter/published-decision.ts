@@ -18,6 +18,8 @@ export interface PublishedDecision {
   readonly decision: Decision;
   /** Milliseconds, with fractions, from the question to the answer. */
   readonly durationMs: number;
+  /** Whether the limiter is in shadow, as `decision.shadow`: then `decision.wouldAllow` says what it would have decided. */
+  readonly shadow: boolean;
 }
 
 const decisions = channel(CHANNELS.decision);
@@ -27,8 +29,8 @@ export function areDecisionsHeard(): boolean {
   return decisions.hasSubscribers;
 }
 
-export function publishDecision(message: PublishedDecision): void {
-  publish(decisions, message);
+export function publishDecision(taken: Omit<PublishedDecision, "shadow">): void {
+  publish(decisions, { ...taken, shadow: taken.decision.shadow } satisfies PublishedDecision);
 }
 
 /** Who was counted in some groups. Everybody is named only where nobody else is: a reset must not forget them too. */
