@@ -50,6 +50,8 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. */
+  readonly onDenied?: unknown;
   /**
    * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
    * `headgate:decision` have its decisions. Default false.
@@ -131,7 +133,7 @@ export function validateGuardOptions(
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], PEER_OPTIONS);
   const { missing, skip, cost, key, address, limits, headers, shadow, onDenied } =
-    options as GuardOptions<never> & { onDenied?: unknown };
+    options as GuardOptions<never>;
   if (address !== undefined) readAddressOption(owner, address);
   withOwner(owner, () => {
     validateLimits(limits);

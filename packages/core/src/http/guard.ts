@@ -2,6 +2,7 @@ import type { Decision } from "../decision.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
+import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
@@ -89,6 +90,8 @@ function prepareGuard<Request extends HttpRequest>(
   const usesAddress = [...prepared.values()].some(({ reader }) => reader.usesAddress);
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
   const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
+  /** Whether the application may let a denied request on. */
+  const mayPass = typeof options.onDenied === "function";
   // What every request costs; one unit goes without saying.
   const fixed: CostOptions | undefined =
     typeof cost === "number" && cost !== 1 ? { cost } : undefined;
@@ -131,25 +134,32 @@ function prepareGuard<Request extends HttpRequest>(
       throw error;
     }
     part.reported = { decision, headers, text: isWhole(decision, limiter) ? text : undefined };
-    if (started !== undefined) publishTaken(request, part, decision, performance.now() - started);
-    // Nothing is said of it, and what others decided has been said.
-    if (decision.shadow) return PASS;
-    return answerTo(decisionsOf(request), Date.now());
+    const message =
+      started === undefined
+        ? undefined
+        : messageOf(request, part, decision, performance.now() - started);
+    // Of a decision in shadow nothing is said, and what others decided has been.
+    const verdict = decision.shadow ? PASS : answerTo(decisionsOf(request), Date.now());
+    if (verdict.kind === "denied" && mayPass) {
+      return { ...verdict, conclude: conclusionOf(part, message) };
+    }
+    if (message !== undefined) publishDecision(message);
+    return verdict;
   }
 
-  function publishTaken(
+  function messageOf(
     request: Request,
     { limiter, groups, subjects }: AskedPart,
     decision: Decision,
     durationMs: number,
-  ): void {
-    publishDecision({
+  ): DecisionMessage {
+    return {
       limiter: limiter.name,
       route: routeOf(request),
       subject: subjectsIn(groups, subjects),
       decision,
       durationMs,
-    });
+    };
   }
 
   /**
@@ -167,6 +177,20 @@ function prepareGuard<Request extends HttpRequest>(
   }
 
   return { check, of: (request) => ownDecision(request, limiters.all) };
+}
+
+/** Notes once that the application let a denied request on, or did not, and publishes the decision, where anybody listens. */
+function conclusionOf(
+  part: AskedPart,
+  message: DecisionMessage | undefined,
+): (passed: boolean) => void {
+  let isOver = false;
+  return (passed) => {
+    if (isOver) return;
+    isOver = true;
+    if (passed && part.reported !== undefined) part.reported = { ...part.reported, passed };
+    if (message !== undefined) publishDecision(passed ? { ...message, passed } : message);
+  };
 }
 
 function isInShadow(limiter: Limiter): boolean {

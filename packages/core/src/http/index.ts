@@ -9,7 +9,7 @@ export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";
 export { HeadgateDenied } from "./denied.ts";
 export type { Failure, Head, NodeResponse } from "./denied-response.ts";
-export { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
+export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
 export type { Adapter, Guard } from "./guard.ts";
 export { createGuard } from "./guard.ts";
 export type { GuardLimiters } from "./guard-limiters.ts";

@@ -32,6 +32,8 @@ export interface ReportedDecision {
   readonly headers: Required<HeaderOptions>;
   /** What was written in advance of the decision's limits, where they are all that the limiter has. */
   readonly text?: PolicyText | undefined;
+  /** Whether the application let the request on, which was denied. */
+  readonly passed?: boolean;
 }
 
 /** What one limiter decided of a request, whichever others it met. */

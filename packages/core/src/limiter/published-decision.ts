@@ -20,7 +20,12 @@ export interface PublishedDecision {
   readonly durationMs: number;
   /** Whether the limiter is in shadow, as `decision.shadow`: then `decision.wouldAllow` says what it would have decided. */
   readonly shadow: boolean;
+  /** True where `onDenied` let a denied request on; missing otherwise. */
+  readonly passed?: true;
 }
+
+/** What is to be published of a decision. */
+export type DecisionMessage = Omit<PublishedDecision, "shadow">;
 
 const decisions = channel(CHANNELS.decision);
 
@@ -29,7 +34,7 @@ export function areDecisionsHeard(): boolean {
   return decisions.hasSubscribers;
 }
 
-export function publishDecision(taken: Omit<PublishedDecision, "shadow">): void {
+export function publishDecision(taken: DecisionMessage): void {
   publish(decisions, { ...taken, shadow: taken.decision.shadow } satisfies PublishedDecision);
 }
 
