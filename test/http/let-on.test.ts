@@ -3,7 +3,7 @@ import { fixedWindow, gcra, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
-import type { RequestHandler } from "express";
+import type { ErrorRequestHandler, RequestHandler } from "express";
 import express5 from "express";
 import express4 from "express4";
 import Fastify from "fastify";
@@ -196,6 +196,46 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).status).toBe(500);
     expect(errors.map(({ name }) => name)).toEqual(["TypeError"]);
   });
+});
+
+test("an answer on the raw response of Fastify counts, too", async () => {
+  const app = Fastify();
+  await app.register(headgate, {
+    limits: once,
+    onDenied: (_, reply) => {
+      reply.raw.statusCode = 503;
+      reply.raw.end("by hand");
+      return "allow";
+    },
+  });
+  const handled: string[] = [];
+  app.get("/", async ({ url }) => {
+    handled.push(url);
+    return "handled";
+  });
+  const ask = await start(app);
+  await ask("/");
+  expect(await ask("/")).toMatchObject({ status: 503, text: "by hand" });
+  expect(handled).toHaveLength(1);
+});
+
+test.each([
+  ["Express 4", express4],
+  ["Express 5", express5],
+])("a template that the handler lacks goes to the error handler, in %s", async (_, makeApp) => {
+  const app = makeApp();
+  app.set("views", import.meta.dirname).set("view engine", "ejs");
+  const limit = rateLimit({ limits: once, onDenied: () => "allow" });
+  app.use(limit as RequestHandler, (_req, res) => res.render("missing"));
+  const onError: ErrorRequestHandler = (_error, _req, res, _next) => {
+    res.status(500).send("no template");
+  };
+  app.use(onError);
+  const { ask, end } = askAt((await listen(app)).address() as { port: number });
+  onTestFinished(end);
+  for (let i = 0; i < 2; i += 1) {
+    expect(await ask()).toMatchObject({ status: 500, text: "no template" });
+  }
 });
 
 describe("what stood in the headers before", () => {

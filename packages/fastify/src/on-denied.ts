@@ -59,15 +59,17 @@ export async function answerDenied(
     throw error;
   }
   if (watched.hasSent || reply.sent) return false;
+  if (response.isUnderWay) {
+    // Somebody writes to the raw response, which is theirs from now on.
+    reply.hijack();
+    return false;
+  }
   if (response.isLetOnBy(result)) {
     reply.raw.statusCode = 200;
     putBack();
     return true;
   }
-  if (response.isUnderWay) {
-    // Somebody writes to the raw response, which is theirs from now on.
-    reply.hijack();
-  } else if (result !== "allow" && isPayload(result)) {
+  if (isPayload(result)) {
     reply.send(result);
   } else {
     for (const name of BODY_HEADERS) reply.removeHeader(name);

@@ -113,9 +113,9 @@ export class DeniedResponse {
     return this.#isBegun || this.#response.headersSent;
   }
 
-  /** Whether what `onDenied` returned lets the request on: not where an answer has begun, or nobody waits for one. */
+  /** Whether what `onDenied` returned lets a request on that it has not answered: not where nobody waits for an answer any more. */
   isLetOnBy(result: unknown): boolean {
-    return result === "allow" && !this.isUnderWay && !this.#isClosed;
+    return result === "allow" && !this.#isClosed;
   }
 
   /** Makes a call that begins an answer; one that throws has begun none. */

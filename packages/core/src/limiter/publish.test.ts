@@ -130,9 +130,13 @@ test("what Node does by itself is what this spares: a subscriber that throws end
   await expect(run(process.execPath, ["-e", code])).rejects.toMatchObject({ code: 1, stdout: "" });
 });
 
-test("a Node that keeps its subscribers elsewhere publishes in its own way", () => {
+test.each([
+  [{}],
+  [{ _subscribers: new Set() }],
+  [{ _subscribers: [], _bypassSubscribers: [() => {}] }],
+])("a Node that keeps its subscribers elsewhere publishes in its own way: %o", (kept) => {
   const published = vi.fn();
-  const other = { name: "other", publish: published } as unknown as Channel;
+  const other = { name: "other", publish: published, ...kept } as unknown as Channel;
   publish(other, { a: 1 });
   expect(published.mock.calls).toEqual([[{ a: 1 }]]);
 });

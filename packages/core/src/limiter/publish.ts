@@ -5,6 +5,8 @@ import { warn } from "./outage/notices.ts";
 /** Where Node keeps a channel's subscribers: it has no public way to list them. */
 interface Subscribed {
   readonly _subscribers?: unknown;
+  /** Where later versions keep some of them. */
+  readonly _bypassSubscribers?: unknown;
 }
 
 type Subscriber = (message: unknown, channel: string | symbol) => unknown;
@@ -18,8 +20,8 @@ const logged = new Set<string | symbol>();
  * subscribers elsewhere publishes in its own way.
  */
 export function publish(channel: Channel, message: unknown): void {
-  const { _subscribers: subscribers } = channel as Subscribed;
-  if (!Array.isArray(subscribers)) {
+  const { _subscribers: subscribers, _bypassSubscribers: more } = channel as Subscribed;
+  if (!Array.isArray(subscribers) || (more !== undefined && more !== null)) {
     channel.publish(message);
     return;
   }

@@ -84,12 +84,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       ...limit,
       remaining: Math.min(limit.limit, limit.remaining + held),
     }));
-    return new CountedDecision(counted, {
-      ...decision,
-      allowed: decision.wouldAllow,
-      limits,
-      receipts: [],
-    });
+    return new CountedDecision(counted, { ...decision, limits, receipts: [] });
   }
 
   return {
