@@ -63,6 +63,8 @@ export class Oracle {
       cost,
       source: "store",
       degraded: false,
+      shadow: false,
+      wouldAllow: allowed,
     };
     if (allowed && charge) this.#charges.set(decision, { rules: this.#rules, subjects, at: now });
     return decision;

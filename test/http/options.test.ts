@@ -40,7 +40,7 @@ const peers = [
 ] as const;
 
 /** Protections that do not exist yet, by names people will try: taken silently, they would protect nobody. */
-const unbuilt = ["count", "shadow"] as const;
+const unbuilt = ["count"] as const;
 
 /** Options whose effect elsewhere somebody may rely on, with no counterpart here yet. */
 const withoutCounterpart = [
@@ -92,6 +92,7 @@ describeFrameworks(({ serve }) => {
       { limiter, localShare: 0.5 },
       { limiter, denyCache: false },
       { limiter, lease: false },
+      { limiter, shadow: true },
       { limiter: {} },
       { limiter: limits },
       { limits, name: "api", store: {} },
@@ -119,6 +120,8 @@ describeFrameworks(({ serve }) => {
     ["localShare", Number.NaN],
     ["denyCache", "no"],
     ["denyCache", 0],
+    ["shadow", 1],
+    ["shadow", "log"],
     ["lease", true],
     ["lease", 100],
   ])("%s: %j is an error that names option and value", async (option, value) => {

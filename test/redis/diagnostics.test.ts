@@ -3,17 +3,18 @@ import type { Limiter, StoreDown, StoreUp } from "@headgate/core";
 import { CHANNELS, createLimiter, gcra } from "@headgate/core";
 import { expect, onTestFinished, test } from "vitest";
 import { useLosableRedis } from "../http/support/losable-redis.ts";
+import { watchUnhandled } from "../http/support/unhandled.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 
 const redis = useLosableRedis();
 
-/** Everything that is published until the test ends, in order. */
+/** What is published of the store until the test ends, in order. */
 function listen(): [channel: string, message: unknown][] {
   const heard: [string, unknown][] = [];
   const note = (message: unknown, channel: string | symbol) => {
     heard.push([String(channel), message]);
   };
-  for (const channel of Object.values(CHANNELS)) {
+  for (const channel of [CHANNELS.storeDown, CHANNELS.storeUp, CHANNELS.degraded]) {
     subscribe(channel, note);
     onTestFinished(() => void unsubscribe(channel, note));
   }
@@ -33,6 +34,7 @@ test("the channels are called what they are documented to be", () => {
     storeDown: "headgate:store:down",
     storeUp: "headgate:store:up",
     degraded: "headgate:decision:degraded",
+    decision: "headgate:decision",
   });
 });
 
@@ -72,4 +74,22 @@ test("a loss, the decisions in it and the return are published, with exactly the
   expect(up).toEqual({ node: "", downMs: expect.any(Number), refused: 2 });
   expect(up.downMs).toBeGreaterThan(0);
   expect(up.downMs).toBeLessThan(15_000);
+});
+
+test("what subscribers throw reaches nobody: the loss, its decisions and the return are as without them", async () => {
+  watchWarnings();
+  const settled = watchUnhandled();
+  const fail = (): never => {
+    throw new Error("a bug");
+  };
+  for (const channel of Object.values(CHANNELS)) {
+    subscribe(channel, fail);
+    onTestFinished(() => void unsubscribe(channel, fail));
+  }
+  const limiter = await start();
+  redis.lose();
+  expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "local" });
+  await redis.giveBack();
+  expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "store" });
+  await settled();
 });

@@ -1,4 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { watchUnhandled } from "../../../test/http/support/unhandled.ts";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
 import { hearBreakers } from "../../../test/support/hear-breakers.ts";
 import { BREAKER_CHANNELS, publishRejected } from "./channels.ts";
@@ -217,4 +219,21 @@ describe("a call that is refused is published", () => {
     expect(describeCall).toHaveBeenCalledOnce();
     expect(heard).toHaveLength(1);
   });
+});
+
+test("what a subscriber throws reaches no call, and does not end the process", async () => {
+  const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  const settled = watchUnhandled();
+  const { breaker, count } = breakerOnClock();
+  for (const channel of Object.values(BREAKER_CHANNELS)) {
+    const fail = (): never => {
+      throw new Error("a bug");
+    };
+    subscribe(channel, fail);
+    onTestFinished(() => void unsubscribe(channel, fail));
+  }
+  await count(0, 4);
+  expect(await breaker.run(() => 1, { fallback: () => 2 })).toBe(2);
+  await settled();
+  warn.mockRestore();
 });

@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import type { HeadgateError } from "@headgate/core";
+import { publish } from "@headgate/core/internal";
 import type { BreakerState } from "./machine/period.ts";
 
 /**
@@ -65,14 +66,14 @@ const rejectedCalls = channel(BREAKER_CHANNELS.rejected);
 const degradedBreakers = channel(BREAKER_CHANNELS.degraded);
 
 export function publishStateChange(change: BreakerStateChange): void {
-  stateChanges.publish(change);
+  publish(stateChanges, change);
 }
 
 export function publishDegraded(degraded: DegradedBreaker): void {
-  degradedBreakers.publish(degraded);
+  publish(degradedBreakers, degraded);
 }
 
 /** Makes the message only where somebody listens: there may be many. */
 export function publishRejected(describe: () => RejectedCall): void {
-  if (rejectedCalls.hasSubscribers) rejectedCalls.publish(describe());
+  if (rejectedCalls.hasSubscribers) publish(rejectedCalls, describe());
 }

@@ -1,6 +1,6 @@
 /**
- * The names under which Headgate publishes on `node:diagnostics_channel`. The messages are `StoreDown`, `StoreUp` and
- * `DegradedDecision`.
+ * The names under which Headgate publishes on `node:diagnostics_channel`. The messages are `StoreDown`, `StoreUp`,
+ * `DegradedDecision` and `PublishedDecision`.
  */
 export const CHANNELS = {
   /** A server stopped answering. */
@@ -9,4 +9,6 @@ export const CHANNELS = {
   storeUp: "headgate:store:up",
   /** A decision was taken without the store. */
   degraded: "headgate:decision:degraded",
+  /** A decision was taken. */
+  decision: "headgate:decision",
 } as const;

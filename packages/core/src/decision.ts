@@ -25,7 +25,7 @@ export type DecisionSource = "store" | "deny-cache" | "lease" | "local" | "allow
 /** The answer to one request. Plain, frozen in type, safe to log: `JSON.stringify` writes `Infinity` as `null`. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Of the binding limit: the most it grants at once. The binding limit has the longest wait when denied, the least `remaining / limit` when allowed. */
+  /** Of the binding limit: the most it grants at once. The binding limit has the longest wait when denied, the least `remaining / limit` when allowed; in shadow as it would be without. */
   readonly limit: number;
   /** Whole units left in the binding limit; never negative. */
   readonly remaining: number;
@@ -40,6 +40,10 @@ export interface Decision {
   readonly source: DecisionSource;
   /** True exactly when the store could not answer. */
   readonly degraded: boolean;
+  /** True for a limiter in shadow, which denies nobody: `allowed` is true whatever the limits say. */
+  readonly shadow: boolean;
+  /** What `allowed` is, or would be without `shadow`. */
+  readonly wouldAllow: boolean;
 }
 
 /** The limit whose numbers speak for all: the longest wait when denied, the least share left when allowed; ties go to the longer window, then to the name. */

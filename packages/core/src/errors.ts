@@ -38,6 +38,7 @@ export const ERROR_CODES = {
   HEADGATE_ADDRESS_HEADER:
     "The header that names the client's address is missing, or came from a stranger.",
   HEADGATE_LATE_ANSWER: "An application answered a denied request that had been answered.",
+  HEADGATE_SUBSCRIBER_FAILED: "A subscriber of a diagnostics channel of Headgate's failed.",
   HEADGATE_MADE_PER_REQUEST:
     "Middleware is made for each request, and each counts for itself, so nobody is limited.",
 } as const;

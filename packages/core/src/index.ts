@@ -27,6 +27,7 @@ export type {
   StoreDown,
   StoreUp,
 } from "./limiter/outage/outage.ts";
+export type { PublishedDecision } from "./limiter/published-decision.ts";
 export type {
   FixedWindowLimit,
   GcraLimit,

@@ -10,6 +10,7 @@ export { warn } from "./limiter/outage/notices.ts";
 export type { StoreWatch } from "./limiter/outage/outage.ts";
 export { storeFailure } from "./limiter/outage/store-failure.ts";
 export { watchStore } from "./limiter/outage/store-watch.ts";
+export { publish } from "./limiter/publish.ts";
 export { rejectWrongType } from "./limiter/read-reply.ts";
 export { sharedBy } from "./limiter/shared.ts";
 export { formatOptions, rejectCloseOptions, rejectMore, rejectUnknownOptions } from "./options.ts";

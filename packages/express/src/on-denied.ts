@@ -1,31 +1,42 @@
 import type { Decision } from "@headgate/core";
 import type { Failure, Verdict, Warn } from "@headgate/core/http";
-import { BODY_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/http";
+import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/http";
 import type { Request, Response } from "express";
 import { reject } from "./reject.ts";
+import { setHeaders } from "./set-headers.ts";
 
-/** Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles. */
+/**
+ * Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles,
+ * unless it returns or resolves `"allow"`: then the request goes on, uncharged.
+ */
 export type OnDenied = (req: Request, res: Response, decision: Decision) => unknown;
 
-/** Lets `onDenied` answer a denied request, and answers if it did not. Rejects with what goes to the error handler. */
+/**
+ * Lets `onDenied` answer a denied request, and answers if it did not. Resolves with whether the request goes on. Rejects with what
+ * goes to the error handler.
+ */
 export async function answerDenied(
   onDenied: OnDenied,
   req: Request,
   res: Response,
-  { decision, rejection }: Verdict & { readonly kind: "denied" },
+  { decision, headers, rejection, conclude }: Verdict & { readonly kind: "denied" },
   warn: Warn,
-): Promise<void> {
-  const response = new DeniedResponse(res, (error) =>
+): Promise<boolean> {
+  const before = DENIAL_HEADERS.map((name) => [name, res.getHeader(name) as string] as const);
+  setHeaders(res, headers);
+  res.statusCode = rejection.status;
+  const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
       "onDenied, or what it called, answered or threw after the denied request had been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
       req,
       error,
-    ),
-  );
+    );
+  const response = new DeniedResponse(res, onLate, () => conclude?.(false));
   const giveUp = watchMethods(req, res, response);
+  let result: unknown;
   try {
-    await letAnswer(response, () => onDenied(req, res, decision));
+    result = await letAnswer(response, () => onDenied(req, res, decision));
   } catch (error) {
     giveUp();
     // A bug in it must not look like a denial.
@@ -33,9 +44,16 @@ export async function answerDenied(
     res.removeHeader("Retry-After");
     throw error;
   }
-  if (response.isUnderWay) return;
+  if (response.isUnderWay) return false;
+  if (response.isLetOnBy(result)) {
+    giveUp();
+    res.statusCode = 200;
+    setHeaders(res, before);
+    return true;
+  }
   for (const name of BODY_HEADERS) res.removeHeader(name);
   reject(res, rejection);
+  return false;
 }
 
 type Over = (failure?: Failure) => void;

@@ -24,6 +24,8 @@ import { watchMaking } from "./made-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
 import { reject } from "./reject.ts";
+import { routeOf } from "./route-of.ts";
+import { setHeaders } from "./set-headers.ts";
 
 /** See the README for each option. */
 interface CommonOptions<Dimension extends string>
@@ -84,7 +86,7 @@ export function rateLimit(
 ): RateLimit | TieredRateLimit {
   validateGuardOptions(OWNER, options);
   const limiters = makeGuardLimiters(OWNER, options);
-  const guard = createGuard<Request>(OWNER, limiters, options, warn);
+  const guard = createGuard<Request>(OWNER, limiters, options, { warn, routeOf });
   const { onDenied, store, limiter } = options;
   const noteMaking = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
 
@@ -119,17 +121,14 @@ function answer(
     if (verdict.kind !== "allowed") res.end();
     return verdict.kind === "allowed";
   }
-  for (const [name, value] of verdict.headers) {
-    if (value === undefined) res.removeHeader(name);
-    else res.setHeader(name, value);
-  }
   if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
+  if (verdict.kind === "denied" && typeof onDenied === "function") {
+    return answerDenied(onDenied, req, res, verdict, warn);
+  }
+  setHeaders(res, verdict.headers);
   if (verdict.kind === "allowed") return true;
   res.statusCode = verdict.rejection.status;
-  if (verdict.kind === "denied" && onDenied !== undefined) {
-    if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
-    return answerDenied(onDenied, req, res, verdict, warn).then(() => false);
-  }
+  if (verdict.kind === "denied" && onDenied === "error") throw new HeadgateDenied(verdict.decision);
   reject(res, verdict.rejection);
   return false;
 }

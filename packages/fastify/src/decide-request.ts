@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { answerDenied } from "./on-denied.ts";
 import { reject } from "./reject.ts";
 import type { Rule } from "./rule.ts";
+import { setHeaders } from "./set-headers.ts";
 
 /** How Fastify learns that a hook is done, with an error or without. */
 export type Done = (error?: Error) => void;
@@ -36,29 +37,16 @@ function answer(
   if (verdict.kind === "pass") return true;
   // Something else may have answered meanwhile, on a timeout for instance.
   if (reply.sent) return false;
-  for (const [name, value] of verdict.headers) {
-    if (value === undefined) reply.removeHeader(name);
-    else reply.header(fieldOf(name), value);
-  }
   if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
+  if (verdict.kind === "denied" && typeof onDenied === "function") {
+    return answerDenied(onDenied, request, reply, verdict, warn);
+  }
+  setHeaders(reply, verdict.headers);
   if (verdict.kind === "allowed") return true;
-  if (verdict.kind === "denied" && onDenied !== undefined) {
-    // Not by code(): a redirect without one of its own would take it for what the application chose.
+  if (verdict.kind === "denied" && onDenied === "error") {
     reply.raw.statusCode = verdict.rejection.status;
-    if (onDenied === "error") throw new HeadgateDenied(verdict.decision);
-    return answerDenied(onDenied, request, reply, verdict, warn).then(() => false);
+    throw new HeadgateDenied(verdict.decision);
   }
   reject(reply, verdict.rejection);
   return false;
-}
-
-/** Header names as Fastify keeps them, which would lower their case for every request. */
-const fields = new Map<string, string>();
-
-function fieldOf(name: string): string {
-  const known = fields.get(name);
-  if (known !== undefined) return known;
-  const field = name.toLowerCase();
-  fields.set(name, field);
-  return field;
 }

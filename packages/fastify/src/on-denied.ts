@@ -1,36 +1,47 @@
 import type { Decision } from "@headgate/core";
-import type { Verdict, Warn } from "@headgate/core/http";
-import { BODY_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/http";
+import type { Header, Verdict, Warn } from "@headgate/core/http";
+import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isPayload } from "./payload.ts";
 import { reject } from "./reject.ts";
+import { setHeaders } from "./set-headers.ts";
 import { watchReply } from "./watched-reply.ts";
 
-/** Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles. */
+/**
+ * Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles,
+ * unless it returns or resolves `"allow"`: then the request goes on, uncharged.
+ */
 export type OnDenied = (
   request: FastifyRequest,
   reply: FastifyReply,
   decision: Decision,
 ) => unknown;
 
-/** Lets `onDenied` answer a denied request, and answers if it did not. Rejects with what goes to the error handler. */
+/**
+ * Lets `onDenied` answer a denied request, and answers if it did not. Resolves with whether the request goes on. Rejects with what
+ * goes to the error handler.
+ */
 export async function answerDenied(
   onDenied: OnDenied,
   request: FastifyRequest,
   reply: FastifyReply,
-  { decision, headers, rejection }: Verdict & { readonly kind: "denied" },
+  { decision, headers, rejection, conclude }: Verdict & { readonly kind: "denied" },
   warn: Warn,
-): Promise<void> {
+): Promise<boolean> {
+  const putBack = noteHeaders(reply, headers);
+  setHeaders(reply, headers);
+  // Not by code(): a redirect without one of its own would take it for what the application chose.
+  reply.raw.statusCode = rejection.status;
   // Whoever writes to the raw response finds them there too.
   for (const [name, value] of headers) if (value !== undefined) reply.raw.setHeader(name, value);
-  const response = new DeniedResponse(reply.raw, (error) =>
+  const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
       "onDenied, or what it called, answered or threw after the denied request had been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
       request,
       error,
-    ),
-  );
+    );
+  const response = new DeniedResponse(reply.raw, onLate, () => conclude?.(false));
   const watched = watchReply(reply, response);
   let result: unknown;
   try {
@@ -47,15 +58,36 @@ export async function answerDenied(
     reply.raw.removeHeader("Retry-After");
     throw error;
   }
-  if (watched.hasSent || reply.sent) return;
+  if (watched.hasSent || reply.sent) return false;
   if (response.isUnderWay) {
     // Somebody writes to the raw response, which is theirs from now on.
     reply.hijack();
-  } else if (isPayload(result)) {
+    return false;
+  }
+  if (response.isLetOnBy(result)) {
+    reply.raw.statusCode = 200;
+    putBack();
+    return true;
+  }
+  if (isPayload(result)) {
     reply.send(result);
   } else {
     for (const name of BODY_HEADERS) reply.removeHeader(name);
     reject(reply, rejection);
     watched.close(rejection.status);
   }
+  return false;
+}
+
+/** Notes the headers of a reply before a denial; the function that is returned puts back what only a denial has. */
+function noteHeaders(reply: FastifyReply, headers: readonly Header[]): () => void {
+  const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
+  const rawBefore = headers.map(([name]) => [name, reply.raw.getHeader(name)] as const);
+  return () => {
+    setHeaders(reply, before);
+    for (const [name, value] of rawBefore) {
+      if (value === undefined) reply.raw.removeHeader(name);
+      else reply.raw.setHeader(name, value);
+    }
+  };
 }

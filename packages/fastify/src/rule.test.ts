@@ -120,6 +120,40 @@ describe("a route's rule", () => {
     expect(error.message).toContain("same store");
   });
 
+  test("is in shadow as the plugin is, unless it says otherwise", () => {
+    const isShadow = (rule: Rule) => partsOf(rule.limiters.only).counted.shadow;
+    const { rule, route } = pluginOf({ name: "api", limits, shadow: true });
+    expect(isShadow(rule)).toBe(true);
+    expect(isShadow(route({ limits: own, name: "a" }))).toBe(true);
+    expect(isShadow(route({ limits: own, name: "b", extend: true }))).toBe(true);
+    expect(isShadow(route({ limits: own, name: "c", shadow: false }))).toBe(false);
+    expect(isShadow(route({ cost: 2 }))).toBe(true);
+    const enforcing = pluginOf({ name: "api", limits });
+    expect(isShadow(enforcing.route({ limits: own, name: "a" }))).toBe(false);
+    expect(isShadow(enforcing.route({ limits: own, name: "b", shadow: true }))).toBe(true);
+  });
+
+  test("without limits and with shadow asks in shadow under the plugin's name, on its counters", async () => {
+    const { rule, route } = pluginOf({ name: "api", limits });
+    const { only } = route({ shadow: true }).limiters;
+    expect(only?.name).toBe("api");
+    await rule.limiters.only?.consume("x", { cost: 3 });
+    expect(await only?.consume("x")).toMatchObject({ allowed: true, wouldAllow: false });
+  });
+
+  test("is not in shadow where what it extends is not", () => {
+    const { route } = pluginOf({ name: "api", limits });
+    const error = errorOf(() => route({ limits: own, extend: true, shadow: true }));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toContain("in shadow or it is not");
+  });
+
+  test("does not put a limiter in shadow that the plugin was given", () => {
+    const { route } = pluginOf({ limiter: createLimiter({ limits }) });
+    const error = errorOf(() => route({ shadow: true }));
+    expect(error.message).toContain("shadow belongs to the plugin's limiter");
+  });
+
   test.each([
     ["a tier", byTier({ free: limits }, (_: unknown) => "free")],
     ["the request", perRequest(limits, (_: unknown) => null)],

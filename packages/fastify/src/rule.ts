@@ -3,9 +3,9 @@ import { HeadgateError } from "@headgate/core";
 import type { Guard, GuardLimiters, Warn } from "@headgate/core/http";
 import {
   createGuard,
-  FAILURE_OPTIONS,
-  failureOptionsOf,
   formatReceived,
+  LIMITER_OPTIONS,
+  limiterOptionsOf,
   makeGuardLimiters,
   partsOf,
   readStore,
@@ -105,18 +105,26 @@ function limitersFor(
     return makeGuardLimiters(owner, options);
   }
   const { store } = plugin;
-  const failure = { ...failureOptionsOf(plugin.options), ...definedOf(failureOptionsOf(options)) };
+  const behaviour = {
+    ...limiterOptionsOf(plugin.options),
+    ...definedOf(limiterOptionsOf(options)),
+  };
   if (options.limits === undefined) {
-    const named = FAILURE_OPTIONS.find((option) => options[option] !== undefined);
+    const named = LIMITER_OPTIONS.find((option) => options[option] !== undefined);
     if (named !== undefined) {
       rejectBesideLimiter(owner, named, plugin.options);
-      // The same name and limits share the plugin's counts, whatever happens when the store is away.
-      return makeGuardLimiters(owner, { ...plugin.options, ...failure, name: plugin.name, store });
+      // The same name and limits share the plugin's counts, whatever becomes of its decisions.
+      return makeGuardLimiters(owner, {
+        ...plugin.options,
+        ...behaviour,
+        name: plugin.name,
+        store,
+      });
     }
     // The plugin's limiters, which the plugin closes.
     return { ...(plugin.rule as Rule).limiters, close: async () => {} };
   }
-  const own = { store, ...definedOf(options), ...failure, name: options.name ?? name };
+  const own = { store, ...definedOf(options), ...behaviour, name: options.name ?? name };
   if (options.extend !== true) return makeGuardLimiters(owner, own);
   const { only, isPerRequest } = (plugin.rule as Rule).limiters;
   if (only === undefined || isPerRequest) {
@@ -128,6 +136,11 @@ function limitersFor(
   return makeGuardLimiters(owner, own, only);
 }
 
+/** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where none was found. */
+function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | undefined {
+  return url === undefined ? undefined : `${method} ${url}`;
+}
+
 function ruleFor(
   owner: string,
   limiters: GuardLimiters,
@@ -136,7 +149,7 @@ function ruleFor(
   warn: Warn,
 ): Rule {
   const { hook = DEFAULT_HOOK, onDenied } = options;
-  const guard = createGuard<FastifyRequest>(owner, limiters, options, warn, inherited);
+  const guard = createGuard<FastifyRequest>(owner, limiters, options, { warn, routeOf }, inherited);
   return { limiters, guard, hook, onDenied, warn };
 }
 

@@ -25,6 +25,8 @@ export const expressWays: Ways<DeniedInExpress> = {
     act: ({ res }) => void res.type("html").set("Content-Length", "3"),
     answers: none,
   },
+  allow: { act: () => "allow", answers: none, letsOn: true, isAwaited: true },
+  "allow, promised": { act: async () => "allow", answers: none, letsOn: true, isAwaited: true },
   "a count": { act: () => 1, answers: none },
   send: { act: ({ res }, body) => res.status(503).send(body), answers: own },
   json: { act: ({ res }, body) => res.json(body), answers: (body) => [JSON.stringify(body)] },

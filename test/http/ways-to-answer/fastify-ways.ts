@@ -31,6 +31,8 @@ export const fastifyWays: Ways<DeniedInFastify> = {
     act: ({ reply }) => reply.header("content-length", "3"),
     answers: none,
   },
+  allow: { act: () => "allow", answers: none, letsOn: true, isAwaited: true },
+  "allow, promised": { act: async () => "allow", answers: none, letsOn: true, isAwaited: true },
   "a count": { act: () => 1, answers: none },
   "an object of a library": { act: () => new Map([["a", 1]]), answers: none },
   send: { act: ({ reply }, body) => void reply.code(503).send(body), answers: own },

@@ -29,7 +29,7 @@ export function answerTo(reported: readonly ReportedDecision[], nowMs: number): 
   const binding = bindingAmong(reported);
   const { decision } = binding;
   const headers = [...legacyHeaders(reported, binding, nowMs), ...standardHeaders(reported)];
-  if (decision.allowed) return { kind: "allowed", decision, headers };
+  if (!denies(binding)) return { kind: "allowed", decision, headers };
   const retryAfter = formatRetryAfter(decision);
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);
   headers.push(NO_STORE);
@@ -48,8 +48,15 @@ export function answerTo(reported: readonly ReportedDecision[], nowMs: number): 
 function bindingAmong(reported: readonly ReportedDecision[]): ReportedDecision {
   const [first] = reported as readonly [ReportedDecision];
   if (reported.length === 1) return first;
+  const denial = reported.find(denies);
+  if (denial !== undefined) return denial;
   const binding = bindingDecision(reported.map(({ decision }) => decision));
   return reported.find(({ decision }) => decision === binding) as ReportedDecision;
+}
+
+/** Whether it ends the request: a denial that the application has not let on. */
+function denies({ decision, passed }: ReportedDecision): boolean {
+  return !decision.allowed && passed !== true;
 }
 
 function legacyHeaders(

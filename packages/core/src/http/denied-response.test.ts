@@ -32,7 +32,11 @@ async function deny(
   async function answerRequest(res: ServerResponse): Promise<void> {
     before?.(res);
     res.statusCode = 429;
-    const denied = new DeniedResponse(res, (error) => late.push(error));
+    const denied = new DeniedResponse(
+      res,
+      (error) => late.push(error),
+      () => {},
+    );
     try {
       await letAnswer(denied, () => onDenied(res, denied));
     } catch (error) {

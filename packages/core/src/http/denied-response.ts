@@ -13,6 +13,7 @@ export interface NodeResponse {
   readonly headersSent: boolean;
   getHeaders(): Readonly<Record<string, unknown>>;
   on(event: "pipe" | "unpipe", listener: (source: Source) => void): unknown;
+  on(event: "close", listener: () => void): unknown;
   destroy(): unknown;
 }
 
@@ -29,6 +30,9 @@ export const BODY_HEADERS: readonly string[] = [
   "last-modified",
   "location",
 ];
+
+/** The headers that only a denial has. */
+export const DENIAL_HEADERS: readonly string[] = ["Retry-After", "Cache-Control"];
 
 /** The status and the headers of an answer, these in lower case. */
 export interface Head {
@@ -53,6 +57,7 @@ export class DeniedResponse {
   /** Whether something was written, or handed to what will write it. */
   #isBegun = false;
   #isEnded = false;
+  #isClosed = false;
   /** What an answer is to be sent with, whatever is set before it is. */
   #head: Head | undefined;
   /** How many answers are still to show: templates, files, pipes. */
@@ -64,8 +69,11 @@ export class DeniedResponse {
   /** What to call when a source is taken off again. */
   readonly #leavers = new WeakMap<Source, () => void>();
 
-  /** `onLate` is called with an error whose stack shows who wrote too late, and with what was thrown too late. */
-  constructor(response: NodeResponse, onLate: (error: unknown) => void) {
+  /**
+   * `onLate` is called with an error whose stack shows who wrote too late, and with what was thrown too late; `onClose` when the
+   * response is over, or its client has left.
+   */
+  constructor(response: NodeResponse, onLate: (error: unknown) => void, onClose: () => void) {
     this.#response = response;
     this.#methods = response as unknown as Record<string, Method>;
     this.#onLate = onLate;
@@ -93,12 +101,21 @@ export class DeniedResponse {
       return result;
     });
     response.on("pipe", (source) => this.#follow(source));
+    response.on("close", () => {
+      this.#isClosed = true;
+      onClose();
+    });
     response.on("unpipe", (source) => this.#leavers.get(source)?.());
   }
 
   /** Whether an answer has begun. */
   get isUnderWay(): boolean {
     return this.#isBegun || this.#response.headersSent;
+  }
+
+  /** Whether what `onDenied` returned lets a request on that it has not answered: not where nobody waits for an answer any more. */
+  isLetOnBy(result: unknown): boolean {
+    return result === "allow" && !this.#isClosed;
   }
 
   /** Makes a call that begins an answer; one that throws has begun none. */

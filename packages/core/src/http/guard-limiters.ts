@@ -4,6 +4,7 @@ import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { requireName } from "../limiter/names.ts";
 import { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
+import type { FailureOptions } from "../limiter/outage/outage.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
@@ -20,6 +21,19 @@ export interface Asked {
   readonly limiter: Limiter;
   /** Its limits for this request; undefined where they are the limiter's own. */
   readonly limits: Policy | undefined;
+}
+
+/** The options that belong to a limiter, beside what it counts. */
+export const LIMITER_OPTIONS: readonly (keyof FailureOptions | "shadow")[] = [
+  ...FAILURE_OPTIONS,
+  "shadow",
+];
+
+/** These options out of more. */
+export function limiterOptionsOf<Request>(
+  options: GuardOptions<Request>,
+): FailureOptions & Pick<GuardOptions<Request>, "shadow"> {
+  return { ...failureOptionsOf(options), shadow: options.shadow };
 }
 
 /** The limiters that a set of options describes: one, or one for each tier. */
@@ -57,13 +71,12 @@ export function makeGuardLimiters<Request>(
   }
   if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended);
   if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, extended);
-  const failure = failureOptionsOf(options);
   const made = createLimiter({
     name,
     limits: limits as Policy,
     store,
     extends: extended,
-    ...failure,
+    ...limiterOptionsOf(options),
   });
   return oneLimiter(made, () => made.close());
 }
@@ -156,7 +169,7 @@ function tierLimiters<Request>(
         limits,
         store,
         extends: extended,
-        ...failureOptionsOf(options),
+        ...limiterOptionsOf(options),
       });
       tiers.set(tier, made);
       asked.set(tier, ownLimitsOf(made));
@@ -189,7 +202,7 @@ function limitersIn(asked: ReadonlyMap<string, Asked | null>): Limiter[] {
 }
 
 function rejectBeside<Request>(owner: string, options: GuardOptions<Request>): void {
-  for (const option of ["limits", "store", "name", ...FAILURE_OPTIONS] as const) {
+  for (const option of ["limits", "store", "name", ...LIMITER_OPTIONS] as const) {
     if (options[option] === undefined) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",

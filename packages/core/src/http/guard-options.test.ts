@@ -65,6 +65,7 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["delayAfter", "limiter.wait(subject)"],
   ["delayMs", "limiter.wait(subject)"],
   ["ttl", "limits"],
+  ["dryRun", "shadow"],
   // What each of them has for a store that is away.
   ["passOnStoreError", "onUnavailable"],
   ["skipOnError", "onUnavailable"],
@@ -77,7 +78,6 @@ const FOREIGN = [
   "onBanReach",
   "onExceeding",
   "count",
-  "shadow",
   "window",
   "burst",
   "algorithm",

@@ -59,6 +59,13 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. */
+  readonly onDenied?: unknown;
+  /**
+   * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
+   * `headgate:decision` have its decisions. Default false.
+   */
+  readonly shadow?: boolean | undefined;
 }
 
 const OWN_OPTIONS: readonly string[] = [
@@ -75,6 +82,7 @@ const OWN_OPTIONS: readonly string[] = [
   "skip",
   "headers",
   "onDenied",
+  "shadow",
 ];
 
 /** The options' names. */
@@ -123,6 +131,7 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   blockDuration: "a longer window: it has no blocks yet",
   exponentialBackoff: "a longer window: it has no blocks yet",
   continueExceeding: "to charge a denied request nothing, always",
+  dryRun: "shadow",
   cache: "store: memoryStore({ maxKeys })",
   inMemoryBlockOnConsumed: "denyCache, which is on",
   passOnStoreError: 'onUnavailable: "allow"',
@@ -144,8 +153,8 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], peerOptionsFor(options));
-  const { missing, skip, cost, key, address, limits, headers, onDenied } =
-    options as GuardOptions<never> & { onDenied?: unknown };
+  const { missing, skip, cost, key, address, limits, headers, shadow, onDenied } =
+    options as GuardOptions<never>;
   if (address !== undefined) readAddressOption(owner, address);
   validateClientLists(owner, options);
   withOwner(owner, () => {
@@ -161,6 +170,7 @@ export function validateGuardOptions(
     '"ip", "reject" or "skip"',
   );
   requireThat(owner, "skip", skip, isFunction, "a function");
+  requireThat(owner, "shadow", shadow, isOneOf(true, false), "true or false");
   requireThat(
     owner,
     "cost",

@@ -1,9 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
+import { LIMITER } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { byTier } from "./by-tier.ts";
-import type { Guard } from "./guard.ts";
+import type { Adapter, Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
@@ -19,7 +20,17 @@ interface Request extends HttpRequest {
 const limits = fixedWindow({ limit: 3, window: "1m" });
 
 function guardOf(options: GuardOptions<Request>, warn = vi.fn()): Guard<Request> {
-  return createGuard("rateLimit", makeGuardLimiters("rateLimit", options), options, warn);
+  return createGuard(
+    "rateLimit",
+    makeGuardLimiters("rateLimit", options),
+    options,
+    adapterWith(warn),
+  );
+}
+
+/** An adapter of a framework without routes. */
+function adapterWith(warn = vi.fn()): Adapter<Request> {
+  return { warn, routeOf: () => undefined };
 }
 
 function clientAt(address: string | undefined, hasLeft = false): Client {
@@ -42,7 +53,7 @@ describe("the order in which a request is read", () => {
   test("is blockList, allowList, skip, tier, key, cost, decision", async () => {
     const order: string[] = [];
     const limiter = createLimiter({ limits });
-    const consume = vi.spyOn(limiter, "consume").mockImplementation(async () => {
+    const consume = vi.spyOn(limiter[LIMITER], "consumeIn").mockImplementation(async () => {
       order.push("decision");
       throw new Error("enough");
     });
@@ -63,7 +74,7 @@ describe("the order in which a request is read", () => {
       ...makeGuardLimiters("rateLimit", { limiter }),
       of: say("tier", { limiter, limits: undefined }),
     };
-    const guard = createGuard<Request>("rateLimit", limiters, options, vi.fn());
+    const guard = createGuard<Request>("rateLimit", limiters, options, adapterWith());
     const one = request();
     await expect(guard.check(one, client)).rejects.toThrow("enough");
     expect(order).toEqual(["blockList", "allowList", "skip", "tier", "key", "cost", "decision"]);
@@ -73,7 +84,7 @@ describe("the order in which a request is read", () => {
     for (const step of [options.key, options.allowList, options.blockList]) {
       expect(step.mock.calls).toEqual([[one, "1.2.3.4"]]);
     }
-    const [subjects, more] = consume.mock.calls[0] ?? [];
+    const [, subjects, more] = consume.mock.calls[0] ?? [];
     expect({ ...(subjects as object) }).toEqual({ default: "user-1" });
     expect(more).toEqual({ cost: 2 });
   });
@@ -443,7 +454,7 @@ describe("an error", () => {
   test("is a closed limiter", async () => {
     const options = { limits };
     const limiters = makeGuardLimiters("rateLimit", options);
-    const guard = createGuard("rateLimit", limiters, options, vi.fn());
+    const guard = createGuard("rateLimit", limiters, options, adapterWith());
     await limiters.close();
     await expect(guard.check(request(), client)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });

@@ -2,6 +2,8 @@ import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
+import type { DecisionMessage } from "../limiter/published-decision.ts";
+import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
@@ -38,6 +40,13 @@ export interface Guard<Request> {
   of(request: object): OwnDecision | undefined;
 }
 
+/** What an adapter knows of its framework. */
+export interface Adapter<Request> {
+  readonly warn: Warn;
+  /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where there is none. */
+  routeOf(request: Request): string | undefined;
+}
+
 /**
  * Prepares the one path a request takes in HTTP. `owner` names it in errors; `inherited` are those of the options that were given
  * for others too, and need not all be read here. Throws `HEADGATE_INVALID_OPTION`, and then closes the limiters, so that nothing
@@ -47,12 +56,12 @@ export function createGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   options: GuardOptions<Request>,
-  warn: Warn,
+  adapter: Adapter<Request>,
   inherited: GuardOptions<Request> = {},
 ): Guard<Request> {
   try {
     if (options.key !== inherited.key) rejectUnreadKeys(owner, options.key, limiters.all);
-    return prepareGuard(owner, limiters, options, warn);
+    return prepareGuard(owner, limiters, options, adapter);
   } catch (error) {
     void limiters.close();
     throw error;
@@ -72,7 +81,7 @@ function prepareGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   options: GuardOptions<Request>,
-  warn: Warn,
+  { warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
   const headers = readHeadersOption(options.headers);
   const { missing = "ip", skip, cost = 1, address } = options;
@@ -88,6 +97,8 @@ function prepareGuard<Request extends HttpRequest>(
   );
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
   const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
+  /** Whether the application may let a denied request on. */
+  const mayPass = typeof options.onDenied === "function";
   // What every request costs; one unit goes without saying.
   const fixed: CostOptions | undefined =
     typeof cost === "number" && cost !== 1 ? { cost } : undefined;
@@ -117,7 +128,7 @@ function prepareGuard<Request extends HttpRequest>(
     const { reader, text, names } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
-    if (!areSubjects(subjects)) return subjects;
+    if (!areSubjects(subjects)) return isInShadow(limiter) ? letOn(subjects) : subjects;
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
@@ -128,6 +139,7 @@ function prepareGuard<Request extends HttpRequest>(
       rejectUnreadCost(request, limiter);
       return PASS;
     }
+    const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
     try {
       decision = await ask(part, limits === undefined ? charge : { ...charge, limits });
@@ -137,7 +149,32 @@ function prepareGuard<Request extends HttpRequest>(
     }
     const written = limits === undefined ? text : names;
     part.reported = { decision, headers, text: isWhole(decision, limiter) ? written : undefined };
-    return answerTo(decisionsOf(request), Date.now());
+    const message =
+      started === undefined
+        ? undefined
+        : messageOf(request, part, decision, performance.now() - started);
+    // Of a decision in shadow nothing is said, and what others decided has been.
+    const verdict = decision.shadow ? PASS : answerTo(decisionsOf(request), Date.now());
+    if (verdict.kind === "denied" && mayPass) {
+      return { ...verdict, conclude: conclusionOf(part, message) };
+    }
+    if (message !== undefined) publishDecision(message);
+    return verdict;
+  }
+
+  function messageOf(
+    request: Request,
+    { limiter, groups, subjects }: AskedPart,
+    decision: Decision,
+    durationMs: number,
+  ): DecisionMessage {
+    return {
+      limiter: limiter.name,
+      route: routeOf(request),
+      subject: subjectsIn(groups, subjects),
+      decision,
+      durationMs,
+    };
   }
 
   /**
@@ -157,10 +194,31 @@ function prepareGuard<Request extends HttpRequest>(
   return { check, of: (request) => ownDecision(request, limiters.all) };
 }
 
-function ask({ limiter, groups, subjects, isFirst }: AskedPart, charge?: ConsumeOptions) {
-  return isFirst
-    ? limiter.consume(subjects, charge)
-    : limiter[LIMITER].consumeIn(groups, subjects, charge);
+/** Notes once that the application let a denied request on, or did not, and publishes the decision, where anybody listens. */
+function conclusionOf(
+  part: AskedPart,
+  message: DecisionMessage | undefined,
+): (passed: boolean) => void {
+  let isOver = false;
+  return (passed) => {
+    if (isOver) return;
+    isOver = true;
+    if (passed && part.reported !== undefined) part.reported = { ...part.reported, passed };
+    if (message !== undefined) publishDecision(passed ? { ...message, passed } : message);
+  };
+}
+
+function isInShadow(limiter: Limiter): boolean {
+  return limiter[LIMITER].counted.shadow;
+}
+
+/** A request that lacks its key is not refused in shadow. */
+function letOn(verdict: Verdict): Verdict {
+  return verdict.kind === "refused" ? PASS : verdict;
+}
+
+function ask({ limiter, groups, subjects }: AskedPart, charge?: ConsumeOptions): Promise<Decision> {
+  return limiter[LIMITER].consumeIn(groups, subjects, charge);
 }
 
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */

@@ -64,6 +64,8 @@ function decisionOf(numbers: Partial<Decision>): Decision {
     cost: 1,
     source: "store",
     degraded: false,
+    shadow: false,
+    wouldAllow: false,
     ...numbers,
   };
 }

@@ -1,7 +1,7 @@
 export { formatReceived } from "../errors.ts";
 export { fingerprint } from "../key.ts";
 export { partsOf } from "../limiter/limiter.ts";
-export { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
+export { FAILURE_OPTIONS } from "../limiter/outage/failure-options.ts";
 export { warn } from "../limiter/outage/notices.ts";
 export type { Log } from "../limiter/outage/outage.ts";
 export type { AddressOption } from "./address-header.ts";
@@ -10,11 +10,16 @@ export { byTier } from "./by-tier.ts";
 export type { ClientList } from "./client-lists.ts";
 export { HeadgateDenied } from "./denied.ts";
 export type { Failure, Head, NodeResponse } from "./denied-response.ts";
-export { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
-export type { Guard } from "./guard.ts";
+export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
+export type { Adapter, Guard } from "./guard.ts";
 export { createGuard } from "./guard.ts";
 export type { GuardLimiters } from "./guard-limiters.ts";
-export { makeGuardLimiters, readStore } from "./guard-limiters.ts";
+export {
+  LIMITER_OPTIONS,
+  limiterOptionsOf,
+  makeGuardLimiters,
+  readStore,
+} from "./guard-limiters.ts";
 export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
 export { validateGuardOptions } from "./guard-options.ts";
 export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";

@@ -181,6 +181,15 @@ describe("the decision that binds", () => {
     expect(bindingDecision([allowed, denied])).toBe(denied);
   });
 
+  test("is, in shadow, what would be a denial", async () => {
+    const store = memoryStore({ clock: () => 0 });
+    const make = (name: string, limit: number) =>
+      createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store, shadow: true });
+    const allowed = await make("spent", 1).consume("x");
+    const wouldBe = await make("small", 3).consume("x", { cost: 4 });
+    expect(bindingDecision([allowed, wouldBe])).toBe(wouldBe);
+  });
+
   test("shares its numbers with its own tightest limit", async () => {
     const limits = [
       fixedWindow({ limit: 100, window: "1h" }),

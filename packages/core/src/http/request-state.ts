@@ -22,8 +22,6 @@ export interface AskedPart {
   readonly limiter: Limiter;
   readonly groups: readonly Group[];
   readonly subjects: RequestSubjects;
-  /** Whether nothing was asked before: then these are all groups for which the request has a subject. */
-  readonly isFirst: boolean;
   /** The option that says what the request cost. */
   readonly cost: unknown;
   /** What was decided; undefined until it is. */
@@ -36,6 +34,8 @@ export interface ReportedDecision {
   readonly headers: Required<HeaderOptions>;
   /** What was written in advance of the decision's limits, where they are all that the limiter has. */
   readonly text?: PolicyText | undefined;
+  /** Whether the application let the request on, which was denied. */
+  readonly passed?: boolean;
 }
 
 /** What one limiter decided of a request, whichever others it met. */
@@ -68,9 +68,12 @@ function stateOf(request: object): RequestState {
 
 /** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
 function isAsked(asked: readonly AskedPart[], counted: CountedPolicy, group: Group): boolean {
-  return asked.some((part) =>
-    part.groups.some((one) => isSame(part.limiter[LIMITER].counted, one, counted, group)),
-  );
+  return asked.some((part) => {
+    const { counted: other } = part.limiter[LIMITER];
+    // What let the request on in shadow says nothing for a limiter that may deny it.
+    if (other.shadow && !counted.shadow) return false;
+    return part.groups.some((one) => isSame(other, one, counted, group));
+  });
 }
 
 /** Limiters of one name on one store count together, whichever objects they are. */
@@ -99,7 +102,7 @@ export function takeUnasked(
     (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counted, group)),
   );
   if (groups.length === 0) return undefined;
-  const part: AskedPart = { limiter, groups, subjects, isFirst, cost, reported: undefined };
+  const part: AskedPart = { limiter, groups, subjects, cost, reported: undefined };
   // Most requests meet one limiter; a list that grows would make room for many.
   state.asked = isFirst ? [part] : [...asked, part];
   return part;
@@ -122,11 +125,11 @@ export function forgetAsked(request: object, part: AskedPart): void {
   state.asked = state.asked.filter((asked) => asked !== part);
 }
 
-/** Every decision of a request so far. */
+/** Every decision of a request so far, but for those in shadow. */
 export function decisionsOf(request: object): readonly ReportedDecision[] {
   const decisions: ReportedDecision[] = [];
   for (const { reported } of stateOf(request).asked) {
-    if (reported !== undefined) decisions.push(reported);
+    if (reported !== undefined && !reported.decision.shadow) decisions.push(reported);
   }
   return decisions;
 }
@@ -144,7 +147,7 @@ export function partsAsked(request: object, limiters: readonly Limiter[]): reado
 
 /** The decision whose limit binds among all of a request: the denial, or the one with the least share left. */
 export function bindingDecision(decisions: readonly Decision[]): Decision {
-  const denied = decisions.find(({ allowed }) => !allowed);
+  const denied = decisions.find(({ wouldAllow }) => !wouldAllow);
   if (denied !== undefined) return denied;
   const limits = decisions.flatMap((decision) => decision.limits);
   // None of them was counted, while the store was away.
@@ -200,9 +203,11 @@ function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjec
 
 /**
  * The subject under which a request was last counted, by whichever limiter that was, as that limiter's `reset` takes it;
- * undefined when it was not counted. A limiter's own is reported by its `of(request)`.
+ * undefined when it was not counted. What was counted in shadow is left out. A limiter's own is reported by its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
-  const last = (request as Carrier)[STATE]?.asked.findLast(({ reported }) => reported);
+  const last = (request as Carrier)[STATE]?.asked.findLast(
+    ({ reported }) => reported !== undefined && !reported.decision.shadow,
+  );
   return last && subjectIn(last.limiter, [last]);
 }

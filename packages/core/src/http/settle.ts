@@ -11,13 +11,21 @@ export async function settle(
   answer: (verdict: Verdict) => boolean | Promise<boolean>,
   next: (error?: Error) => void,
 ): Promise<void> {
+  let given: Verdict | undefined;
   let goesOn: boolean;
   try {
-    const answered = answer(await verdict);
+    given = await verdict;
+    const answered = answer(given);
     goesOn = isPromiseLike(answered) ? await answered : answered;
   } catch (reason) {
+    conclude(given, false);
     next(toError(reason));
     return;
   }
+  conclude(given, goesOn);
   if (goesOn) next();
+}
+
+function conclude(verdict: Verdict | undefined, passed: boolean): void {
+  if (verdict?.kind === "denied") verdict.conclude?.(passed);
 }

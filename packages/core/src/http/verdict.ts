@@ -21,6 +21,8 @@ export type Verdict =
       readonly decision: Decision;
       readonly headers: readonly Header[];
       readonly rejection: Rejection;
+      /** To be called when it is known whether the application let it on; missing where it may not. Only the first call counts. */
+      readonly conclude?: (passed: boolean) => void;
     }
   /** It is answered without being counted: it lacks what it is counted by, or its client is blocked. */
   | {

@@ -12,6 +12,7 @@ const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
 /** What is known of a decision when it has been taken. */
 export interface Outcome {
+  /** What the limits say: in shadow, what the decision would be. */
   readonly allowed: boolean;
   /** In the order of the policy; none when nothing was counted. */
   readonly limits: readonly LimitState[];
@@ -43,6 +44,8 @@ export class CountedDecision implements Decision {
   readonly cost: number;
   readonly source: DecisionSource;
   readonly degraded: boolean;
+  readonly shadow: boolean;
+  readonly wouldAllow: boolean;
   /** The counters that were asked. */
   readonly #counted: CountedPolicy;
   /** Private, so that nobody can make one up; gone once they were used. */
@@ -53,15 +56,17 @@ export class CountedDecision implements Decision {
     const { allowed, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
-    this.allowed = allowed;
+    this.allowed = allowed || counted.shadow;
     this.limit = binding.limit;
     this.remaining = binding.remaining;
-    this.retryAfterMs = allowed ? 0 : binding.retryAfterMs;
+    this.retryAfterMs = this.allowed ? 0 : binding.retryAfterMs;
     this.resetAfterMs = binding.resetAfterMs;
     this.limits = limits;
     this.cost = cost;
     this.source = source;
     this.degraded = isDegraded(source);
+    this.shadow = counted.shadow;
+    this.wouldAllow = allowed;
     this.#counted = counted;
     this.#receipts = receipts;
   }

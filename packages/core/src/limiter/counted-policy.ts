@@ -28,6 +28,8 @@ export interface CountedPolicy {
   readonly canonical: string;
   /** Equal exactly when, on one store, all keys are. */
   readonly keyspace: string;
+  /** Whether it denies nobody. No part of what is counted: the same name in shadow and not has the same counters. */
+  readonly shadow: boolean;
 }
 
 /** A limit, and where it stands in the policy as it was written. */
@@ -40,7 +42,12 @@ interface Placed {
 const FORMAT = 2;
 
 /** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`. */
-export function compileCountedPolicy(name: string, policy: Policy, store: Store): CountedPolicy {
+export function compileCountedPolicy(
+  name: string,
+  policy: Policy,
+  store: Store,
+  shadow = false,
+): CountedPolicy {
   const limits = compilePolicy(policy);
   const placed = limits.map((limit, position) => ({ limit, position }));
   const dimensions = [...new Set(limits.map(({ per }) => per))];
@@ -64,6 +71,7 @@ export function compileCountedPolicy(name: string, policy: Policy, store: Store)
     limits,
     canonical: canonical.sort().join(";"),
     keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
+    shadow,
   };
 }
 
@@ -91,7 +99,7 @@ function unnamed({ source, per }: CompiledLimit): HeadgateError {
   );
 }
 
-/** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores. */
+/** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores, or one of them is in shadow. */
 export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy): CountedPolicy {
   const sameStore =
     first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;
@@ -107,6 +115,12 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
       "extends: a limiter cannot extend one of its own name that counts in the same way",
     );
   }
+  if (first.shadow !== second.shadow) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `extends: one decision is in shadow or it is not; shadow is ${first.shadow} for the limiter that is extended, got ${second.shadow}`,
+    );
+  }
   const moved = second.groups.map((group) => ({
     ...group,
     positions: group.positions.map((position) => position + first.limits.length),
@@ -117,5 +131,6 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
     limits: [...first.limits, ...second.limits],
     canonical: `${first.canonical}&${second.canonical}`,
     keyspace: `${first.keyspace}&${second.keyspace}`,
+    shadow: second.shadow,
   };
 }

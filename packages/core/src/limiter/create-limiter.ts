@@ -21,9 +21,18 @@ import { claimName, requireName } from "./names.ts";
 import { withNumbers } from "./numbers-in-force.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
+import { areDecisionsHeard, publishDecision, subjectsIn } from "./published-decision.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 
-const OPTIONS = ["name", "limits", "store", "extends", "maxQueue", ...FAILURE_OPTIONS] as const;
+const OPTIONS = [
+  "name",
+  "limits",
+  "store",
+  "extends",
+  "maxQueue",
+  "shadow",
+  ...FAILURE_OPTIONS,
+] as const;
 
 /**
  * Makes a limiter. The same name on the same store with the same policy is the same limiter.
@@ -33,17 +42,18 @@ export function createLimiter<const Per extends string = never>(
   options: LimiterOptions<Per>,
 ): Limiter<Per | "default"> {
   rejectUnknownOptions("createLimiter", options, OPTIONS);
-  const { extends: parent, maxQueue = 1_000 } = options;
+  const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
   }
+  if (typeof shadow !== "boolean") throw invalidOption("shadow must be true or false", shadow);
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
     throw invalidKind("extends takes a limiter that extends none itself", parent);
   }
   if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
   const { name, store } = placeOf(options);
-  const own = compileCountedPolicy(name, options.limits as Policy, store);
+  const own = compileCountedPolicy(name, options.limits as Policy, store, shadow);
   const join = (policy: CountedPolicy): CountedPolicy =>
     parent === undefined ? policy : joinCountedPolicies(partsOf(parent).counted, policy);
   const counted = join(own);
@@ -118,6 +128,25 @@ function limiterOn(
     return countersOf(inForce, subject, asked);
   }
 
+  function publishTaken(subject: Subjects, decision: Decision, durationMs: number): void {
+    const counts = subjectsIn(counted.groups, subject);
+    publishDecision({ limiter: name, route: undefined, subject: counts, decision, durationMs });
+  }
+
+  async function consumeHeard(
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+  ): Promise<Decision> {
+    const started = performance.now();
+    const decision = await decide(subject, options, true);
+    publishTaken(subject, decision, performance.now() - started);
+    return decision;
+  }
+
+  function consume(subject: Subjects, options?: ConsumeOptions): Promise<Decision> {
+    return areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true);
+  }
+
   return {
     name,
     limits: counted.limits.map(({ name, per, limit, windowMs }) => ({
@@ -134,7 +163,7 @@ function limiterOn(
       isClosed: () => closed,
     },
 
-    consume: (subject, options) => decide(subject, options, true),
+    consume,
     peek: (subject, options) => decide(subject, options, false),
 
     async refund(decision, more?: unknown) {
@@ -170,18 +199,30 @@ function limiterOn(
       if (signal !== undefined && !(signal instanceof AbortSignal)) {
         throw invalidOption("signal must be an AbortSignal", signal);
       }
-      rejectImpossible(counters, cost);
+      if (!counted.shadow) rejectImpossible(counters, cost);
       const timeoutMs =
         options.timeout === undefined
           ? undefined
           : toMilliseconds(
               parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber),
             );
+      if (counted.shadow) {
+        signal?.throwIfAborted();
+        return consume(subject, { cost });
+      }
+      const last: { durationMs: number | undefined } = { durationMs: undefined };
       const ask = async () => {
         requireOpen();
-        return decider.decide(counters, cost, true);
+        const started = areDecisionsHeard() ? performance.now() : undefined;
+        const answer = await decider.decide(counters, cost, true);
+        last.durationMs = started && performance.now() - started;
+        return answer;
       };
-      return queue.enter(counters.map(({ key }) => key).join(" "), ask, { timeoutMs, signal });
+      const line = counters.map(({ key }) => key).join(" ");
+      const decision = await queue.enter(line, ask, { timeoutMs, signal });
+      // Of all attempts, the one that admitted is the caller's answer.
+      if (last.durationMs !== undefined) publishTaken(subject, decision, last.durationMs);
+      return decision;
     },
 
     async close(...given: unknown[]) {

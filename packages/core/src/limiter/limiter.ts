@@ -16,7 +16,7 @@ export interface LimiterParts {
   readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
-  /** `consume` of some of its groups only. */
+  /** `consume` of some of its groups only, which is not published. */
   consumeIn(
     groups: readonly Group[],
     subject: Subjects,
@@ -101,7 +101,8 @@ export interface Limiter<Dimension extends string = string> {
   reset(subject: Subjects<Dimension>): Promise<boolean>;
 
   /**
-   * Waits for admission, first come, first served in this process among those who name the same subjects. Rejects with `HEADGATE_WAIT_TIMEOUT`,
+   * Waits for admission, first come, first served in this process among those who name the same subjects; in shadow, nobody
+   * waits. Rejects with `HEADGATE_WAIT_TIMEOUT`,
    * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and all that `consume` rejects with.
    */
   wait(subject: Subjects<Dimension>, options?: WaitForOptions): Promise<Decision>;
@@ -123,6 +124,11 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
   readonly extends?: Limiter | undefined;
   /** How many calls of `wait` may be waiting at once, from 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
+  /**
+   * Decides, counts and publishes, and denies nobody: decisions are `allowed`, and `wouldAllow` says what they would be without.
+   * Default false. A limiter and the one it extends are both in shadow, or neither.
+   */
+  readonly shadow?: boolean | undefined;
 }
 
 /** The parts of a limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */

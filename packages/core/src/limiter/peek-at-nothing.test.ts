@@ -49,6 +49,8 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
       cost: 0,
       source: "store",
       degraded: false,
+      shadow: false,
+      wouldAllow: true,
       limits: [
         {
           ...limiter.limits[0],

@@ -21,6 +21,7 @@ import { requireUnreached, storeFailure } from "./outage/store-failure.ts";
 import { createStoreReturns } from "./outage/store-returns.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
+import { publish } from "./publish.ts";
 import type { Answer } from "./slots/slots.ts";
 
 const NOTHING: Answer["receipts"] = [];
@@ -71,11 +72,7 @@ export function createRemoteDecider(
     const reason = storeFailure(error, watch.notices);
     const decision = await withoutStore.decide(counters, cost, charge);
     if (degradedDecisions.hasSubscribers) {
-      degradedDecisions.publish({
-        limiter: name,
-        decision,
-        reason,
-      } satisfies DegradedDecision);
+      publish(degradedDecisions, { limiter: name, decision, reason } satisfies DegradedDecision);
     }
     return decision;
   }

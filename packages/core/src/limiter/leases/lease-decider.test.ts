@@ -82,6 +82,22 @@ describe("a subject that is asked for again at once", () => {
     }
   });
 
+  test("in shadow spends what is leased, and says what the limit would deny", async () => {
+    const { limiter, heat, consume } = startLeasing({ shadow: true });
+    await heat("ann");
+    const inShadow = { allowed: true, shadow: true };
+    expect(await limiter.consume("ann")).toMatchObject({
+      ...inShadow,
+      source: "lease",
+      wouldAllow: true,
+    });
+    expect(await consume("ann", 1_000)).toMatchObject({
+      ...inShadow,
+      source: "store",
+      wouldAllow: false,
+    });
+  });
+
   test("is told times that have passed", async () => {
     const { heat, limiter, pass } = startLeasing();
     await heat("ann");

@@ -57,7 +57,8 @@ export function explain({ message, cause }: HeadgateError): string {
   return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
 }
 
-/** Warns where there is no log. */
-export function warn(code: string, message: string): void {
-  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code });
+/** Warns where there is no log. `detail` is printed below the message. */
+export function warn(code: string, message: string, detail?: string): void {
+  const more = detail === undefined ? {} : { detail };
+  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...more });
 }

@@ -3,6 +3,7 @@ import { CHANNELS } from "../../channels.ts";
 import { codeOf, HeadgateError } from "../../errors.ts";
 import { probe, probeKeyFor } from "../../store/probe.ts";
 import type { Remote } from "../../store/store.ts";
+import { publish } from "../publish.ts";
 import { sharedBy } from "../shared.ts";
 import { NodeWatch } from "./node-watch.ts";
 import { createNotices, explain } from "./notices.ts";
@@ -56,7 +57,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
         if (!isUnavailable(error)) notices.logOnce(error);
       },
       onDown(reason) {
-        storeDown.publish({ node, reason } satisfies StoreDown);
+        publish(storeDown, { node, reason } satisfies StoreDown);
         notices.log(
           "HEADGATE_STORE_DOWN",
           `${where} is down: ${explain(reason)}; until it answers, limits are decided as onUnavailable says, and breakers go on by themselves`,
@@ -64,7 +65,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
         );
       },
       onUp(downMs, refused) {
-        storeUp.publish({ node, downMs, refused } satisfies StoreUp);
+        publish(storeUp, { node, downMs, refused } satisfies StoreUp);
         notices.log(
           "HEADGATE_STORE_UP",
           `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,

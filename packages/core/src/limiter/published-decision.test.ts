@@ -1,0 +1,161 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { gcra } from "../algorithms/gcra.ts";
+import { CHANNELS } from "../channels.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { createLimiter } from "./create-limiter.ts";
+import type { PublishedDecision } from "./published-decision.ts";
+
+/** What is published of decisions until the test ends. */
+function hear(): PublishedDecision[] {
+  const heard: PublishedDecision[] = [];
+  const note = (message: unknown) => void heard.push(message as PublishedDecision);
+  subscribe(CHANNELS.decision, note);
+  onTestFinished(() => void unsubscribe(CHANNELS.decision, note));
+  return heard;
+}
+
+const once = gcra({ limit: 1, window: "1h" });
+const clock = () => 1_000_000;
+
+function limiterOf(limits: Parameters<typeof createLimiter>[0]["limits"]) {
+  const limiter = createLimiter({ name: "api", limits, store: memoryStore({ clock }) });
+  onTestFinished(() => limiter.close());
+  return limiter;
+}
+
+describe("consume", () => {
+  test("publishes each decision once, the very one that the caller gets, with exactly these fields", async () => {
+    const heard = hear();
+    const limiter = limiterOf(once);
+    const decisions = [await limiter.consume("ada"), await limiter.consume("ada")];
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, false]);
+    expect(heard).toEqual(
+      decisions.map((decision) => ({
+        limiter: "api",
+        route: undefined,
+        subject: { default: "ada" },
+        decision,
+        durationMs: expect.any(Number),
+        shadow: false,
+      })),
+    );
+    for (const [i, { decision, durationMs }] of heard.entries()) {
+      expect(decision).toBe(decisions[i]);
+      expect(durationMs).toBeGreaterThan(0);
+      expect(durationMs).toBeLessThan(10_000);
+    }
+  });
+
+  test("publishes nothing where it rejects", async () => {
+    const heard = hear();
+    const limiter = limiterOf(once);
+    await expect(limiter.consume("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
+    await expect(limiter.consume(null as never)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_KEY",
+    });
+    await expect(limiter.consume("ada", { cost: 0 })).rejects.toThrow();
+    expect(heard).toEqual([]);
+  });
+
+  test("reads no clock where nobody listens", async () => {
+    const now = vi.spyOn(performance, "now");
+    onTestFinished(() => now.mockRestore());
+    const limiter = limiterOf(once);
+    await limiter.consume("ada");
+    await limiter.wait("bob");
+    expect(now).not.toHaveBeenCalled();
+    hear();
+    await limiter.consume("ada");
+    expect(now).toHaveBeenCalledTimes(2);
+  });
+
+  test("is not kept from its answer by a subscriber that throws", async () => {
+    const heard = hear();
+    const fail = () => {
+      throw new Error("a bug");
+    };
+    subscribe(CHANNELS.decision, fail);
+    onTestFinished(() => void unsubscribe(CHANNELS.decision, fail));
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    const decision = await limiterOf(once).consume("ada");
+    expect(decision.allowed).toBe(true);
+    expect(heard).toHaveLength(1);
+  });
+});
+
+describe("the subject", () => {
+  const byTenant = gcra({ limit: 9, window: "1h", per: "tenant" });
+  const byAll = gcra({ limit: 9, window: "1h", per: "global" });
+
+  test.each<[string, Parameters<typeof limiterOf>[0], never, object]>([
+    ["a text", once, "ada" as never, { default: "ada" }],
+    ["of a named dimension", byTenant, "acme" as never, { tenant: "acme" }],
+    [
+      "of several",
+      [once, byTenant, byAll],
+      { default: "ada", tenant: "acme" } as never,
+      { default: "ada", tenant: "acme" },
+    ],
+    [
+      "of those that are not left out",
+      [once, byTenant],
+      { default: null, tenant: "acme" } as never,
+      { tenant: "acme" },
+    ],
+    ["everybody", byAll, "whoever" as never, { global: "*" }],
+    [
+      "of a dimension by any name",
+      gcra({ limit: 9, window: "1h", per: "__proto__" }),
+      "ada" as never,
+      JSON.parse('{ "__proto__": "ada" }'),
+    ],
+  ])("%s is what the limiter's reset takes", async (_, limits, subject, named) => {
+    const heard = hear();
+    const limiter = limiterOf(limits);
+    await limiter.consume(subject);
+    const published = heard[0]?.subject ?? {};
+    expect(Object.entries(published)).toEqual(Object.entries(named));
+    expect(await limiter.reset(published as never)).toBe(true);
+  });
+});
+
+test("peek, refund and reset publish nothing", async () => {
+  const limiter = limiterOf(once);
+  const decision = await limiter.consume("ada");
+  const heard = hear();
+  await limiter.peek("ada");
+  await limiter.refund(decision);
+  await limiter.reset("ada");
+  expect(heard).toEqual([]);
+});
+
+describe("wait", () => {
+  test("publishes the decision that admitted, and none of the attempts before it", async () => {
+    const heard = hear();
+    let now = 1_000_000;
+    const store = memoryStore({ clock: () => now });
+    const limits = gcra({ limit: 1, window: 5 });
+    const limiter = createLimiter({ name: "line", limits, store });
+    onTestFinished(() => limiter.close());
+    await limiter.consume("ada");
+    const waiting = limiter.wait("ada");
+    now += 5;
+    const decision = await waiting;
+    expect(heard).toHaveLength(2);
+    expect(heard[1]?.decision).toBe(decision);
+    expect(heard[1]).toMatchObject({ limiter: "line", subject: { default: "ada" } });
+  });
+
+  test("publishes nothing where it is given up", async () => {
+    const limiter = limiterOf(once);
+    await limiter.consume("ada");
+    const heard = hear();
+    const abort = new AbortController();
+    const waiting = limiter.wait("ada", { signal: abort.signal });
+    abort.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    expect(heard).toEqual([]);
+  });
+});

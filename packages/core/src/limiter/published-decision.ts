@@ -1,0 +1,53 @@
+import { channel } from "node:diagnostics_channel";
+import { CHANNELS } from "../channels.ts";
+import type { Decision } from "../decision.ts";
+import { GLOBAL_DIMENSION } from "../policy.ts";
+import type { Group } from "./counted-policy.ts";
+import type { Subjects } from "./counters.ts";
+import { EVERYBODY } from "./counters.ts";
+import { publish } from "./publish.ts";
+
+/** Published on `headgate:decision`. */
+export interface PublishedDecision {
+  /** The limiter's name. */
+  readonly limiter: string;
+  /** In HTTP, the method and the route as it was written, as in `GET /users/:id`; undefined where there is none. */
+  readonly route: string | undefined;
+  /** Who was counted, by dimension, as the limiter's `reset` takes it. */
+  readonly subject: Readonly<Record<string, string>>;
+  readonly decision: Decision;
+  /** Milliseconds, with fractions, from the question to the answer. */
+  readonly durationMs: number;
+  /** Whether the limiter is in shadow, as `decision.shadow`: then `decision.wouldAllow` says what it would have decided. */
+  readonly shadow: boolean;
+  /** True where `onDenied` let a denied request on; missing otherwise. */
+  readonly passed?: true;
+}
+
+/** What is to be published of a decision. */
+export type DecisionMessage = Omit<PublishedDecision, "shadow">;
+
+const decisions = channel(CHANNELS.decision);
+
+/** Whether anybody listens. Asked before a clock is read: where nobody does, a decision costs no more. */
+export function areDecisionsHeard(): boolean {
+  return decisions.hasSubscribers;
+}
+
+export function publishDecision(taken: DecisionMessage): void {
+  publish(decisions, { ...taken, shadow: taken.decision.shadow } satisfies PublishedDecision);
+}
+
+/** Who was counted in some groups. Everybody is named only where nobody else is: a reset must not forget them too. */
+export function subjectsIn(
+  groups: readonly Group[],
+  subjects: Subjects,
+): Readonly<Record<string, string>> {
+  const named: [dimension: string, subject: string][] = [];
+  for (const { dimension } of groups) {
+    if (dimension === GLOBAL_DIMENSION) continue;
+    const subject = typeof subjects === "string" ? subjects : subjects[dimension];
+    if (typeof subject === "string") named.push([dimension, subject]);
+  }
+  return Object.fromEntries(named.length > 0 ? named : [[GLOBAL_DIMENSION, EVERYBODY]]);
+}

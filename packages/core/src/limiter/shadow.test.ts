@@ -1,0 +1,188 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import { CHANNELS } from "../channels.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { createLimiter } from "./create-limiter.ts";
+import type { Limiter, LimiterOptions } from "./limiter.ts";
+import type { PublishedDecision } from "./published-decision.ts";
+
+const two = gcra({ limit: 2, window: "1h" });
+
+/** A store whose clock stands still. */
+function stillStore() {
+  return memoryStore({ clock: () => 1_000_000 });
+}
+
+function limiterWith(options: Partial<LimiterOptions>): Limiter {
+  const limiter = createLimiter({ name: "api", limits: two, store: stillStore(), ...options });
+  onTestFinished(() => limiter.close());
+  return limiter;
+}
+
+describe("consume in shadow", () => {
+  test("allows everybody, and says what it would have decided", async () => {
+    const limiter = limiterWith({ shadow: true });
+    const decisions = [];
+    for (let i = 0; i < 4; i += 1) decisions.push(await limiter.consume("ada"));
+    expect(
+      decisions.map(({ allowed, shadow, wouldAllow }) => ({ allowed, shadow, wouldAllow })),
+    ).toEqual([
+      { allowed: true, shadow: true, wouldAllow: true },
+      { allowed: true, shadow: true, wouldAllow: true },
+      { allowed: true, shadow: true, wouldAllow: false },
+      { allowed: true, shadow: true, wouldAllow: false },
+    ]);
+  });
+
+  test("counts as the same limiter without shadow does: what it would deny costs nothing", async () => {
+    const shadow = limiterWith({ shadow: true });
+    const enforcing = limiterWith({});
+    for (const cost of [1, 2, 1, 1]) {
+      const [inShadow, enforced] = [
+        await shadow.consume("ada", { cost }),
+        await enforcing.consume("ada", { cost }),
+      ];
+      expect(inShadow.wouldAllow).toBe(enforced.allowed);
+      expect(inShadow).toMatchObject({ limits: enforced.limits, remaining: enforced.remaining });
+    }
+  });
+
+  test("asks nobody to wait; the limits themselves say how long it would be", async () => {
+    const limiter = limiterWith({ shadow: true, limits: gcra({ limit: 1, window: "1h" }) });
+    await limiter.consume("ada");
+    const { retryAfterMs, limits } = await limiter.consume("ada");
+    expect(retryAfterMs).toBe(0);
+    expect(limits).toMatchObject([{ allowed: false, retryAfterMs: 3_600_000 }]);
+  });
+
+  test("reports the limit that would have denied", async () => {
+    const limits = [
+      slidingLog({ limit: 2, window: "1m" }),
+      gcra({ limit: 50, window: "1m", burst: 3 }),
+    ];
+    const limiter = limiterWith({ shadow: true, limits });
+    await limiter.consume("ada", { cost: 2 });
+    expect(await limiter.consume("ada")).toMatchObject({
+      limit: 2,
+      remaining: 0,
+      wouldAllow: false,
+    });
+  });
+
+  test("is published as such", async () => {
+    const heard: PublishedDecision[] = [];
+    const note = (message: unknown) => void heard.push(message as PublishedDecision);
+    subscribe(CHANNELS.decision, note);
+    onTestFinished(() => void unsubscribe(CHANNELS.decision, note));
+    const limiter = limiterWith({ shadow: true });
+    await limiter.consume("ada");
+    await limiter.consume("ada", { cost: 2 });
+    await limiterWith({ name: "other" }).consume("ada");
+    expect(heard.map(({ shadow, decision }) => [shadow, decision.wouldAllow])).toEqual([
+      [true, true],
+      [true, false],
+      [false, true],
+    ]);
+  });
+});
+
+test("without shadow a decision would allow exactly what it allows", async () => {
+  const limiter = limiterWith({ shadow: false });
+  const decisions = [await limiter.consume("ada", { cost: 2 }), await limiter.consume("ada")];
+  expect(decisions).toMatchObject([
+    { allowed: true, shadow: false, wouldAllow: true },
+    { allowed: false, shadow: false, wouldAllow: false },
+  ]);
+});
+
+test("peek gives the answer that consume would give", async () => {
+  const limiter = limiterWith({ shadow: true });
+  const wouldBe = { allowed: true, shadow: true, wouldAllow: false };
+  expect(await limiter.peek("ada", { cost: 3 })).toMatchObject(wouldBe);
+  await limiter.consume("ada", { cost: 2 });
+  expect(await limiter.peek("ada")).toMatchObject(wouldBe);
+  expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ wouldAllow: true });
+});
+
+test("refund gives back what was charged, and nothing of what would have been denied", async () => {
+  const limiter = limiterWith({ shadow: true });
+  const charged = await limiter.consume("ada", { cost: 2 });
+  const denied = await limiter.consume("ada");
+  expect(await limiter.refund(denied)).toBe(false);
+  expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(0);
+  expect(await limiter.refund(charged)).toBe(true);
+  expect(await limiter.refund(charged)).toBe(false);
+  expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(2);
+});
+
+describe("wait in shadow", () => {
+  test("admits at once whatever it would wait for, and also what could never pass", async () => {
+    const limiter = limiterWith({ shadow: true, maxQueue: 1 });
+    const all = await Promise.all([1, 2, 3, 2].map((cost) => limiter.wait("ada", { cost })));
+    expect(all.map(({ allowed, wouldAllow }) => [allowed, wouldAllow])).toEqual([
+      [true, true],
+      [true, false],
+      [true, false],
+      [true, false],
+    ]);
+  });
+
+  test("rejects what it rejects without", async () => {
+    const limiter = limiterWith({ shadow: true });
+    const signal = AbortSignal.abort(new Error("enough"));
+    await expect(limiter.wait("ada", { signal })).rejects.toThrow("enough");
+    await expect(limiter.wait("ada", { cost: 0 })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_COST",
+    });
+    await expect(limiter.wait("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
+    expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(2);
+  });
+});
+
+describe("a limiter that extends another", () => {
+  const own = gcra({ limit: 1, window: "1m" });
+
+  test("is in shadow with it", async () => {
+    const parent = limiterWith({ shadow: true });
+    const child = limiterWith({
+      name: "child",
+      limits: own,
+      extends: parent,
+      store: undefined,
+      shadow: true,
+    });
+    await child.consume("ada");
+    expect(await child.consume("ada")).toMatchObject({ allowed: true, wouldAllow: false });
+    expect(await parent.consume("ada")).toMatchObject({ allowed: true, wouldAllow: true });
+    expect(await parent.consume("ada")).toMatchObject({ allowed: true, wouldAllow: false });
+  });
+
+  test.each([
+    { shadow: true, of: undefined },
+    { shadow: undefined, of: true },
+    { shadow: false, of: true },
+  ])("is refused with shadow $shadow where that has $of", ({ shadow, of }) => {
+    const parent = limiterWith({ shadow: of });
+    const make = () =>
+      limiterWith({ name: "child", limits: own, extends: parent, store: undefined, shadow });
+    expect(make).toThrow(
+      `extends: one decision is in shadow or it is not; shadow is ${of ?? false} for the limiter that is extended, got ${shadow ?? false}`,
+    );
+  });
+});
+
+test("one name in shadow and not is one limiter: it shares its counters, and takes back each other's charges", async () => {
+  const store = stillStore();
+  const shadow = limiterWith({ store, shadow: true });
+  const enforcing = limiterWith({ store });
+  const charged = await shadow.consume("ada", { cost: 2 });
+  expect(await enforcing.consume("ada")).toMatchObject({ allowed: false, shadow: false });
+  expect(await enforcing.refund(charged)).toBe(true);
+  expect(await enforcing.consume("ada")).toMatchObject({ allowed: true });
+});
+
+test.each([[1], ["yes"], [null], [{}]])("shadow is refused as %j", (shadow) => {
+  expect(() => limiterWith({ shadow: shadow as never })).toThrow("shadow must be true or false");
+});

@@ -1,0 +1,21 @@
+import type { Header } from "@headgate/core/http";
+import type { FastifyReply } from "fastify";
+
+/** Puts headers on a reply, or takes them off. */
+export function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
+  for (const [name, value] of headers) {
+    if (value === undefined) reply.removeHeader(name);
+    else reply.header(fieldOf(name), value);
+  }
+}
+
+/** Header names as Fastify keeps them, which would lower their case for every request. */
+const fields = new Map<string, string>();
+
+function fieldOf(name: string): string {
+  const known = fields.get(name);
+  if (known !== undefined) return known;
+  const field = name.toLowerCase();
+  fields.set(name, field);
+  return field;
+}

@@ -1,0 +1,142 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { CHANNELS, createLimiter, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { rateLimit } from "@headgate/express";
+import headgate from "@headgate/fastify";
+import type { RequestHandler } from "express";
+import express5 from "express";
+import express4 from "express4";
+import Fastify from "fastify";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { start } from "./fastify/start.ts";
+import { askAt } from "./support/ask.ts";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { hearDecisions } from "./support/hear-decisions.ts";
+import { listen } from "./support/listen.ts";
+import { uniquePrefix, useRedis } from "./support/redis-client.ts";
+import { watchUnhandled } from "./support/unhandled.ts";
+import { watchWarnings } from "./support/warnings.ts";
+
+const redis = useRedis();
+const once = gcra({ limit: 1, window: "1h" });
+const often = gcra({ limit: 100, window: "1h" });
+
+describeFrameworks(({ serve }) => {
+  test("each decision of a request is published once, with its subject as reset takes it", async () => {
+    const heard = hearDecisions();
+    const limiter = createLimiter({
+      name: "api",
+      limits: [once, gcra({ limit: 9, window: "1h", per: "global" })],
+    });
+    const { ask } = await serve({ limits: { limiter, key: () => "ada" } });
+    const answers = [await ask(), await ask()];
+    expect(answers.map(({ status }) => status)).toEqual([200, 429]);
+    expect(heard).toMatchObject([
+      { limiter: "api", subject: { default: "ada" }, decision: { allowed: true } },
+      { limiter: "api", subject: { default: "ada" }, decision: { allowed: false } },
+    ]);
+    expect(heard[0]?.durationMs).toBeGreaterThan(0);
+    expect(Object.keys(heard[0]?.subject ?? {})).toEqual(["default"]);
+    expect(await limiter.reset(heard[0]?.subject as { default: string })).toBe(true);
+    expect((await ask()).status).toBe(200);
+  });
+
+  test("several limiters on a request are several decisions, and one that is mounted twice is one", async () => {
+    const heard = hearDecisions();
+    const twice = createLimiter({ name: "twice", limits: often });
+    const { ask } = await serve({
+      limits: [{ limiter: twice }, { limits: often, name: "other" }, { limiter: twice }],
+    });
+    await ask();
+    expect(heard.map(({ limiter }) => limiter)).toEqual(["twice", "other"]);
+  });
+
+  test("what asks no limiter publishes nothing", async () => {
+    const heard = hearDecisions();
+    const { ask } = await serve({ limits: { limits: once, skip: () => true } });
+    await ask();
+    expect(heard).toEqual([]);
+  });
+
+  test("what a subscriber throws reaches no request, and the process lives", async () => {
+    watchWarnings();
+    const settled = watchUnhandled();
+    const fail = (): never => {
+      throw new Error("a bug");
+    };
+    const failLater = async (): Promise<never> => fail();
+    for (const subscriber of [fail, failLater as () => unknown]) {
+      subscribe(CHANNELS.decision, subscriber);
+      onTestFinished(() => void unsubscribe(CHANNELS.decision, subscriber));
+    }
+    const { ask, errors } = await serve({ limits: { limits: once } });
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
+    expect(errors).toEqual([]);
+    await settled();
+  });
+
+  test("decisions of Redis, and of the deny cache, are published as well", async () => {
+    const store = redisStore(redis, { prefix: uniquePrefix() });
+    const heard = hearDecisions();
+    const { ask } = await serve({ limits: { name: "channel", limits: once, store } });
+    await ask();
+    await ask();
+    await ask();
+    expect(heard.map(({ decision: { source } }) => source)).toEqual([
+      "store",
+      "store",
+      "deny-cache",
+    ]);
+  });
+});
+
+describe("the route", () => {
+  test("of Fastify is its method and its url as it was added, and none where there is no route", async () => {
+    const heard = hearDecisions();
+    const app = Fastify();
+    await app.register(headgate, { limits: often });
+    await app.register(
+      async (scope) => {
+        scope.get("/users/:id", async () => "");
+        const preHandler = app.rateLimit({ limits: often, name: "hook" });
+        scope.post("/users/:id", { preHandler }, async () => "");
+      },
+      { prefix: "/v1" },
+    );
+    const ask = await start(app);
+    await ask("/v1/users/7?a=1");
+    await ask("/v1/users/7", { method: "POST" });
+    await ask("/v1/users/7", { method: "HEAD" });
+    await ask("/nowhere");
+    expect(heard.map(({ route }) => route)).toEqual([
+      "GET /v1/users/:id",
+      "POST /v1/users/:id",
+      "POST /v1/users/:id",
+      "HEAD /v1/users/:id",
+      undefined,
+    ]);
+  });
+
+  test.each([
+    ["Express 4", express4],
+    ["Express 5", express5],
+  ])(
+    "of %s is the method, where its router is mounted and the route's path, and none in middleware",
+    async (_, makeApp) => {
+      const heard = hearDecisions();
+      const limit = (name: string) => rateLimit({ limits: often, name }) as RequestHandler;
+      const app = makeApp();
+      const router = makeApp.Router();
+      app.use(limit("site"));
+      router.get("/users/:id", limit("route"), (_req, res) => void res.end());
+      app.use("/v1", router);
+      const { ask, end } = askAt((await listen(app)).address() as { port: number });
+      onTestFinished(end);
+      await ask("/v1/users/7?a=1");
+      expect(heard.map(({ limiter, route }) => [limiter, route])).toEqual([
+        ["site", undefined],
+        ["route", "GET /v1/users/:id"],
+      ]);
+    },
+  );
+});

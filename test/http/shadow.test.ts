@@ -1,0 +1,178 @@
+import type { Decision } from "@headgate/core";
+import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { subjectOf } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import type { RateLimit } from "@headgate/express";
+import { byTier, rateLimit } from "@headgate/express";
+import headgate from "@headgate/fastify";
+import type { RequestHandler } from "express";
+import express5 from "express";
+import express4 from "express4";
+import Fastify from "fastify";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { start } from "./fastify/start.ts";
+import { askAt } from "./support/ask.ts";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { hearDecisions } from "./support/hear-decisions.ts";
+import { listen } from "./support/listen.ts";
+import { uniquePrefix, useRedis } from "./support/redis-client.ts";
+
+const redis = useRedis();
+const once = gcra({ limit: 1, window: "1h", name: "once" });
+const often = gcra({ limit: 100, window: "1h", name: "often" });
+
+/** The names of headers that a rate limiter sends. */
+const OURS = /ratelimit|retry-after|cache-control/;
+
+describeFrameworks(({ serve }) => {
+  test.each(["memory", "Redis"])(
+    "counted in %s, it denies nobody and says nothing, and only the channel has it",
+    async (place) => {
+      const store =
+        place === "Redis" ? redisStore(redis, { prefix: uniquePrefix() }) : memoryStore();
+      const heard = hearDecisions();
+      const onDenied = vi.fn();
+      const { ask, handled } = await serve({
+        limits: { name: "new", limits: once, store, shadow: true, onDenied },
+        routes: {
+          "/": { handle: (request) => [request.rateLimit ?? null, subjectOf(request) ?? null] },
+        },
+      });
+      for (let i = 0; i < 3; i += 1) {
+        const answer = await ask();
+        expect([answer.status, answer.json()]).toEqual([200, [null, null]]);
+        expect(Object.keys(answer.headers).filter((name) => OURS.test(name))).toEqual([]);
+      }
+      expect(handled).toHaveLength(3);
+      expect(onDenied).not.toHaveBeenCalled();
+      expect(heard).toMatchObject(
+        [true, false, false].map((wouldAllow) => ({
+          limiter: "new",
+          shadow: true,
+          subject: { default: "127.0.0.1" },
+          decision: { allowed: true, wouldAllow },
+        })),
+      );
+    },
+  );
+
+  test("others on the request are as without it, whichever stand first", async () => {
+    const shadow = { name: "new", limits: once, shadow: true };
+    const enforcing = { name: "old", limits: gcra({ limit: 2, window: "1h", name: "old" }) };
+    for (const limits of [
+      [shadow, enforcing],
+      [enforcing, shadow],
+      [shadow, enforcing, shadow],
+    ]) {
+      const { ask } = await serve({ limits });
+      for (const left of ["1", "0"]) {
+        const { status, headers, json } = await ask();
+        expect(status).toBe(200);
+        expect(json()).toMatchObject({ limit: 2, remaining: Number(left), shadow: false });
+        expect(headers["x-ratelimit-remaining"]).toBe(left);
+        expect(headers["ratelimit-policy"]).toBe('"old";q=2;w=3600');
+        expect(headers["ratelimit"]).toMatch(/^"old";r=\d;t=\d+$/);
+      }
+      const denied = await ask();
+      expect(denied.status).toBe(429);
+      expect(denied.json()).toMatchObject({ "violated-policies": ["old"] });
+    }
+  });
+
+  test("a request that lacks its key is not refused", async () => {
+    const heard = hearDecisions();
+    const { ask } = await serve({
+      limits: { limits: once, shadow: true, missing: "reject", key: () => undefined },
+    });
+    expect((await ask()).status).toBe(200);
+    expect(heard).toEqual([]);
+  });
+
+  test("what it let on does not pass a limiter of the same name that denies", async () => {
+    const limits = { name: "api", limits: once, store: memoryStore() };
+    const { ask } = await serve({ limits: [{ ...limits, shadow: true }, limits] });
+    // Two that count the same, and the first has taken all there is.
+    expect((await ask()).status).toBe(429);
+    const other = await serve({ limits: [limits, { ...limits, shadow: true }] });
+    expect((await other.ask()).status).toBe(429);
+  });
+
+  test("tiers are in shadow together, and a limiter of one's own by itself", async () => {
+    const tiers = byTier({ free: once }, () => "free") as never;
+    const limiter = createLimiter({ name: "own", limits: once, shadow: true });
+    const { ask } = await serve({ limits: [{ limits: tiers, shadow: true }, { limiter }] });
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+  });
+
+  test("a bug in a key function is an error as without it", async () => {
+    const key = () => {
+      throw new TypeError("a bug");
+    };
+    const { ask, errors } = await serve({ limits: { limits: once, shadow: true, key } });
+    expect((await ask()).status).toBe(500);
+    expect(errors).toHaveLength(1);
+  });
+});
+
+/** What can be seen of a limiter's own word. */
+function seen({
+  decision: { allowed, shadow, wouldAllow },
+  subject,
+}: {
+  decision: Decision;
+  subject: object;
+}) {
+  return { allowed, shadow, wouldAllow, subject };
+}
+
+const wouldDeny = {
+  allowed: true,
+  shadow: true,
+  wouldAllow: false,
+  subject: { default: "127.0.0.1" },
+};
+
+describe("a limiter's own word", () => {
+  test.each([
+    ["Express 4", express4],
+    ["Express 5", express5],
+  ])("is of the limiter in shadow, in %s, beside that of others", async (_, makeApp) => {
+    const shadow: RateLimit = rateLimit({ limits: once, shadow: true });
+    const enforcing: RateLimit = rateLimit({ limits: often });
+    const app = makeApp();
+    app.use(shadow as RequestHandler, enforcing as RequestHandler, (req, res) => {
+      const own = shadow.of(req);
+      res.json([own && seen(own), enforcing.of(req)?.decision.shadow, req.rateLimit?.shadow]);
+    });
+    const { ask, end } = askAt((await listen(app)).address() as { port: number });
+    onTestFinished(end);
+    await ask();
+    expect((await ask()).json()).toEqual([wouldDeny, false, false]);
+  });
+
+  test("gives back what its request was charged", async () => {
+    const app = Fastify();
+    await app.register(headgate, { limits: once, shadow: true });
+    app.get("/", async (request) => app.headgate.of(request)?.refund());
+    const ask = await start(app);
+    for (let i = 0; i < 2; i += 1) expect((await ask("/")).json()).toBe(true);
+    expect(await app.headgate.limiter.peek("127.0.0.1")).toMatchObject({ wouldAllow: true });
+  });
+
+  test("is app.headgate.of in Fastify, also where only the route is in shadow", async () => {
+    const app = Fastify();
+    await app.register(headgate, { name: "api", limits: once });
+    const answer = async (request: object) => {
+      const own = app.headgate.of(request);
+      return own && seen(own);
+    };
+    app.get("/", answer);
+    app.get("/new", { config: { rateLimit: { shadow: true } } }, answer);
+    const ask = await start(app);
+    expect((await ask("/")).status).toBe(200);
+    expect((await ask("/")).status).toBe(429);
+    const free = await ask("/new");
+    expect([free.status, free.json()]).toEqual([200, wouldDeny]);
+    expect(free.headers).not.toHaveProperty("ratelimit");
+  });
+});
