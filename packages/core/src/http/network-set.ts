@@ -9,15 +9,38 @@ export interface NetworkSet {
 
 export function createNetworkSet(networks: readonly Network[]): NetworkSet {
   const sorted = withoutInner(networks);
+  const firsts = columnsOf(sorted.map(({ first }) => first));
+  const lasts = columnsOf(sorted.map(({ last }) => last));
   return {
     has(position) {
-      const at = lastIndexWhere(
-        sorted.length,
-        (i) => compare((sorted[i] as Network).first, position) <= 0,
-      );
-      return at >= 0 && compare(position, (sorted[at] as Network).last) <= 0;
+      const at = lastIndexWhere(sorted.length, (i) => compareAt(firsts, i, position) <= 0);
+      return at >= 0 && compareAt(lasts, at, position) >= 0;
     },
   };
+}
+
+/** Positions by their numbers: to go from one to the next takes several times as long where each is an object. */
+interface Columns {
+  readonly high: Float64Array;
+  readonly middle: Float64Array;
+  readonly low: Float64Array;
+}
+
+function columnsOf(positions: readonly Position[]): Columns {
+  return {
+    high: Float64Array.from(positions, ({ high }) => high),
+    middle: Float64Array.from(positions, ({ middle }) => middle),
+    low: Float64Array.from(positions, ({ low }) => low),
+  };
+}
+
+/** `compare` for the position at an index. */
+function compareAt({ high, middle, low }: Columns, index: number, position: Position): number {
+  return (
+    (high[index] as number) - position.high ||
+    (middle[index] as number) - position.middle ||
+    (low[index] as number) - position.low
+  );
 }
 
 /** Networks in their order, without those inside others. Of two that overlap, one is inside the other. */
