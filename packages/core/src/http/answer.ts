@@ -81,7 +81,7 @@ function standardHeaders(reported: readonly ReportedDecision[]): readonly Header
   for (const { decision, headers, text } of reported) {
     if (!headers.standard || !hasNumbers(decision)) continue;
     const separator = policy === "" ? "" : ", ";
-    policy += separator + (text?.policy ?? formatPolicy(decision.limits));
+    policy += separator + (text?.policy ?? formatPolicy(decision.limits, text?.names));
     remaining += separator + formatRemaining(decision.limits, text?.names);
   }
   if (policy === "") return NONE;

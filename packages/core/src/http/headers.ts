@@ -55,14 +55,22 @@ export function formatLegacy(
   ];
 }
 
-/** `RateLimit-Policy`: every limit's quota and window (left out below a second), as an RFC 9651 list. */
-export function formatPolicy(limits: readonly LimitDescription[]): string {
-  return limits
-    .map(({ name, limit, windowMs }) => {
-      const window = windowMs >= 1_000 ? `;w=${toSeconds(windowMs)}` : "";
-      return `${quoteName(name)};q=${limit}${window}`;
-    })
-    .join(", ");
+/**
+ * `RateLimit-Policy`: every limit's quota and window (left out below a second), as an RFC 9651 list. `names` are the limits',
+ * quoted.
+ */
+export function formatPolicy(
+  limits: readonly LimitDescription[],
+  names: readonly string[] = limits.map(({ name }) => quoteName(name)),
+): string {
+  let list = "";
+  for (let i = 0; i < limits.length; i += 1) {
+    const { limit, windowMs } = limits[i] as LimitDescription;
+    const window = windowMs >= 1_000 ? `;w=${toSeconds(windowMs)}` : "";
+    const item = `${names[i]};q=${limit}${window}`;
+    list = i === 0 ? item : `${list}, ${item}`;
+  }
+  return list;
 }
 
 /**

@@ -10,5 +10,6 @@ export interface PolicyText {
 }
 
 export function writePolicy(limits: readonly LimitDescription[]): PolicyText {
-  return { policy: formatPolicy(limits), names: limits.map(({ name }) => quoteName(name)) };
+  const names = limits.map(({ name }) => quoteName(name));
+  return { policy: formatPolicy(limits, names), names };
 }
