@@ -34,6 +34,7 @@ function exchange(ip: string | undefined, destroyed = false) {
     headers,
     body: undefined as string | undefined,
     getHeaders: () => Object.fromEntries(headers),
+    getHeader: (name: string) => headers.get(name),
     setHeader: (name: string, value: string) => headers.set(name, value),
     removeHeader: (name: string) => headers.delete(name),
     end(body?: string) {
