@@ -39,6 +39,8 @@ export const ERROR_CODES = {
     "The header that names the client's address is missing, or came from a stranger.",
   HEADGATE_LATE_ANSWER: "An application answered a denied request that had been answered.",
   HEADGATE_SUBSCRIBER_FAILED: "A subscriber of a diagnostics channel of Headgate's failed.",
+  HEADGATE_NOTHING_LIMITED:
+    "A Fastify plugin has no limits, and neither has any of its routes, so nobody is limited.",
   HEADGATE_MADE_PER_REQUEST:
     "Middleware is made for each request, and each counts for itself, so nobody is limited.",
 } as const;

@@ -156,9 +156,10 @@ export async function headgatePlugin(
       if (!isLimited(limit) || !isOwner(route.scope)) continue;
       routeRuleOf(route, limit, () => routeName(pluginName, route.options));
     }
-    // What routes that nobody knows of read is not known either. Where nothing is limited, there may be limits to come.
+    // What routes that nobody knows of read is not known either.
     if (!areRoutesKnown(app)) rejectUncoveredRoutes(app);
     else if (made.length > 0) rejectUnreadKeys("headgate", options.key, keyed);
+    else warn("HEADGATE_NOTHING_LIMITED", NOTHING_LIMITED, app);
   });
   app.addHook("onError", (_, reply, __, done) => {
     reopen(reply);
@@ -176,6 +177,9 @@ export async function headgatePlugin(
     await Promise.all(made.map(({ limiters }) => limiters.close()));
   });
 }
+
+const NOTHING_LIMITED =
+  "headgate: the plugin has no limits, and neither has any of its routes, so nobody is limited; give it limits, or give them to routes, in config.rateLimit or by app.rateLimit";
 
 /** Whether a route has options; whatever else stands there must not pass for none. */
 function isLimited(

@@ -6,6 +6,7 @@ import Fastify from "fastify";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
+import { watchWarnings } from "../support/warnings.ts";
 import { start } from "./start.ts";
 
 const two = gcra({ limit: 2, window: "1h", name: "two" });
@@ -52,6 +53,18 @@ describe("a plugin without limits", () => {
       }
     }
     expect((await ask("/free")).json()).toEqual({ decision: null });
+  });
+
+  test("is reported where no route has limits either, because then nobody is limited", async () => {
+    const warnings = watchWarnings();
+    for (const limited of [true, false]) {
+      const app = appOf({ name: "api" });
+      addRoute(app, "/", limited ? { limits: two } : undefined);
+      await app.ready();
+      await new Promise(setImmediate);
+      const codes = warnings.map(({ code }) => code);
+      expect(codes).toEqual(limited ? [] : ["HEADGATE_NOTHING_LIMITED"]);
+    }
   });
 
   test("limits hooks of app.rateLimit", async () => {
