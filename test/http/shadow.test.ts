@@ -3,7 +3,7 @@ import { createLimiter, gcra, memoryStore } from "@headgate/core";
 import { subjectOf } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import type { RateLimit } from "@headgate/express";
-import { byTier, rateLimit } from "@headgate/express";
+import { byTier, perRequest, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import type { RequestHandler } from "express";
 import express5 from "express";
@@ -102,6 +102,13 @@ describeFrameworks(({ serve }) => {
     const limiter = createLimiter({ name: "own", limits: once, shadow: true });
     const { ask } = await serve({ limits: [{ limits: tiers, shadow: true }, { limiter }] });
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+  });
+
+  test("numbers that depend on the request deny nobody either", async () => {
+    const { ask } = await serve({
+      limits: { name: "new", limits: perRequest(once, () => once) as never, shadow: true },
+    });
+    for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(200);
   });
 
   test("a bug in a key function is an error as without it", async () => {

@@ -60,7 +60,7 @@ export function makeGuardLimiters<Request>(
   options: GuardOptions<Request>,
   extended?: Limiter,
 ): GuardLimiters {
-  const { limiter, limits, name, store } = options;
+  const { limiter, limits } = options;
   if (limiter !== undefined) {
     rejectBeside(owner, options);
     partsOf(limiter);
@@ -71,14 +71,18 @@ export function makeGuardLimiters<Request>(
   }
   if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended);
   if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, extended);
-  const made = createLimiter({
-    name,
-    limits: limits as Policy,
-    store,
-    extends: extended,
-    ...limiterOptionsOf(options),
-  });
+  const made = makeLimiter(limits as Policy, options, extended);
   return oneLimiter(made, () => made.close());
+}
+
+/** Makes a limiter of these limits, as options say; `extended` is decided together with it. */
+function makeLimiter<Request>(
+  limits: Policy,
+  options: GuardOptions<Request>,
+  extended: Limiter | undefined,
+): Limiter {
+  const { name, store } = options;
+  return createLimiter({ name, limits, store, extends: extended, ...limiterOptionsOf(options) });
 }
 
 /** The store that options without limits name, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
@@ -117,9 +121,7 @@ function requestLimiter<Request>(
       `${owner}: lease takes units ahead under limits that are known; it is not for perRequest`,
     );
   }
-  const { name, store } = options;
-  const failure = failureOptionsOf(options);
-  const only = createLimiter({ name, limits: policy.base, store, extends: extended, ...failure });
+  const only = makeLimiter(policy.base, options, extended);
   const unlimited = withoutLimits(extended);
 
   function askedOf(returned: unknown): Asked | null {
@@ -164,13 +166,8 @@ function tierLimiters<Request>(
         asked.set(tier, withoutLimits(extended));
         continue;
       }
-      const made = createLimiter({
-        name: `${name ?? "limiter"} (${tier})`,
-        limits,
-        store,
-        extends: extended,
-        ...limiterOptionsOf(options),
-      });
+      const place = { name: `${name ?? "limiter"} (${tier})`, store };
+      const made = makeLimiter(limits, { ...options, ...place }, extended);
       tiers.set(tier, made);
       asked.set(tier, ownLimitsOf(made));
     }

@@ -3,7 +3,7 @@ import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/d
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
 import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
-import { readInteger } from "./list-script.ts";
+import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
 /** Units that a limit can hold, and entries that a log can: in the scripts, MOST and ENTRIES. */
@@ -30,13 +30,7 @@ export const charge: Step<ChargeCall> = {
     args: [clock, ...calls.map(argumentOf)],
   }),
 
-  read(calls, reply) {
-    const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-    return calls.map((_, i) => {
-      const counted = readInteger(answers[i]);
-      return Number.isSafeInteger(counted) ? [0, counted] : undefined;
-    });
-  },
+  read: readEach,
 
   keys: ({ counters }) => keysOf(counters),
 

@@ -3,7 +3,7 @@ import { COUNT_DIGITS, digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/d
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
 import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
-import { readInteger } from "./list-script.ts";
+import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
 /** What a decision charged, so that it can be given back. */
@@ -30,13 +30,7 @@ export const refund: Step<Receipt> = {
     args: [clock, ...calls.map(argumentOf)],
   }),
 
-  read(calls, reply) {
-    const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-    return calls.map((_, i) => {
-      const given = readInteger(answers[i]);
-      return Number.isSafeInteger(given) ? [0, given] : undefined;
-    });
-  },
+  read: readEach,
 
   keys: ({ counters }) => keysOf(counters),
 
