@@ -106,6 +106,40 @@ describe.each(clientNames)("%s on a server that does not know the script", (name
   });
 });
 
+test("20,000 policies leave the scripts of two layouts on the server", async () => {
+  const base = [gcra({ limit: 30, window: "1m" }), gcra({ limit: 900, window: "1h" })];
+  const limiter = createLimiter({
+    ...STORE_ALONE,
+    name: "plans",
+    limits: base,
+    store: redisStore(redis),
+  });
+  await limiter.consume("alone");
+  for (let from = 0; from < 20_000; from += 500) {
+    const calls = Array.from({ length: 500 }, (_, i) => {
+      const plan = from + i;
+      const limits = [
+        gcra({ limit: 31 + plan, window: "1m", ...(plan % 2 === 1 && { burst: 10 }) }),
+        gcra({ limit: 901 + plan, window: "1h", ...(plan % 3 === 1 && { burst: 20 }) }),
+      ];
+      return limiter.consume(`customer ${plan % 700}`, { limits });
+    });
+    const decisions = await Promise.all(calls);
+    for (const { source, limits } of decisions) {
+      expect(source).toBe("store");
+      expect(limits.map(({ name }) => name)).toEqual(["30-per-1m", "900-per-1h"]);
+    }
+    await limiter.consume("alone", {
+      limits: [gcra({ limit: 31, window: "1m", burst: 1 + from }), base[1] as (typeof base)[0]],
+    });
+  }
+  // A lone decision and a batch, under as many numbers as the base has, and under as many as there can be.
+  const scripts = /number_of_cached_scripts:(\d+)/.exec(await redis.info("memory"))?.[1];
+  expect(Number(scripts)).toBeLessThanOrEqual(4);
+  expect((await readCommandStats(redis, "eval")).calls).toBeLessThanOrEqual(4);
+  await limiter.close();
+});
+
 test("each of the three scripts finds its way back after SCRIPT FLUSH", async () => {
   const limiter = limiterOn(redis);
   for (let round = 0; round < 3; round += 1) {

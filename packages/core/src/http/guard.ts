@@ -164,14 +164,14 @@ function prepareGuard<Request extends HttpRequest>(
 
   function messageOf(
     request: Request,
-    { limiter, groups, subjects }: AskedPart,
+    part: AskedPart,
     decision: Decision,
     durationMs: number,
   ): DecisionMessage {
     return {
-      limiter: limiter.name,
+      limiter: part.limiter.name,
       route: routeOf(request),
-      subject: subjectsIn(groups, subjects),
+      subject: subjectsIn(part),
       decision,
       durationMs,
     };

@@ -3,14 +3,13 @@ import { joinCharged } from "../charged.ts";
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
-import { EVERYBODY } from "../limiter/counters.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
+import { subjectsIn } from "../limiter/published-decision.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
 import type { RequestSubjects } from "./request-subjects.ts";
-import { noSubjects } from "./request-subjects.ts";
 
 /** What has been asked of one request so far, by all limiters on its way. */
 interface RequestState {
@@ -186,19 +185,14 @@ export function ownDecision(
   };
 }
 
-/** Whom a limiter counted in these parts. Everybody is named only where nobody else is: a reset must not forget them too. */
+/** Whom a limiter counted in these parts. */
 function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjects {
-  const subjects = noSubjects();
-  const { groups } = limiter[LIMITER].counted;
-  for (const part of parts) {
-    for (const { dimension } of part.groups) {
-      const subject = part.subjects[dimension];
-      const isOwn = groups.some((group) => group.dimension === dimension);
-      if (isOwn && typeof subject === "string") subjects[dimension] = subject;
-    }
-  }
-  if (Object.keys(subjects).length === 0) subjects[GLOBAL_DIMENSION] = EVERYBODY;
-  return subjects;
+  const own = limiter[LIMITER].counted.groups.map(({ dimension }) => dimension);
+  const asked = parts.map(({ groups, subjects }) => ({
+    groups: groups.filter(({ dimension }) => own.includes(dimension)),
+    subjects,
+  }));
+  return subjectsIn(...asked);
 }
 
 /**

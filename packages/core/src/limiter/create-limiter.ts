@@ -129,7 +129,7 @@ function limiterOn(
   }
 
   function publishTaken(subject: Subjects, decision: Decision, durationMs: number): void {
-    const counts = subjectsIn(counted.groups, subject);
+    const counts = subjectsIn({ groups: counted.groups, subjects: subject });
     publishDecision({ limiter: name, route: undefined, subject: counts, decision, durationMs });
   }
 

@@ -38,16 +38,21 @@ export function publishDecision(taken: DecisionMessage): void {
   publish(decisions, { ...taken, shadow: taken.decision.shadow } satisfies PublishedDecision);
 }
 
-/** Who was counted in some groups. Everybody is named only where nobody else is: a reset must not forget them too. */
-export function subjectsIn(
-  groups: readonly Group[],
-  subjects: Subjects,
-): Readonly<Record<string, string>> {
+/** Groups that were asked, and about whom. */
+export interface AskedGroups {
+  readonly groups: readonly Group[];
+  readonly subjects: Subjects;
+}
+
+/** Who was counted. Everybody is named only where nobody else is: a reset must not forget them too. */
+export function subjectsIn(...asked: readonly AskedGroups[]): Readonly<Record<string, string>> {
   const named: [dimension: string, subject: string][] = [];
-  for (const { dimension } of groups) {
-    if (dimension === GLOBAL_DIMENSION) continue;
-    const subject = typeof subjects === "string" ? subjects : subjects[dimension];
-    if (typeof subject === "string") named.push([dimension, subject]);
+  for (const { groups, subjects } of asked) {
+    for (const { dimension } of groups) {
+      if (dimension === GLOBAL_DIMENSION) continue;
+      const subject = typeof subjects === "string" ? subjects : subjects[dimension];
+      if (typeof subject === "string") named.push([dimension, subject]);
+    }
   }
   return Object.fromEntries(named.length > 0 ? named : [[GLOBAL_DIMENSION, EVERYBODY]]);
 }
