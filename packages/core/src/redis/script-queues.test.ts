@@ -16,7 +16,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
       return answer(keys);
     },
   };
-  const { add } = createScriptQueues(runner, topologyOf({}));
+  const { add } = createScriptQueues(runner, topologyOf({}), () => 0);
   const ask = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
