@@ -205,6 +205,49 @@ test("calendar windows and others are decided together, all or nothing", async (
   expect(other.limits.map(({ remaining }) => remaining)).toEqual([6, 0, 2, 9]);
 });
 
+test("a denial is remembered to the end of the window, and not beyond", async () => {
+  const end = Date.UTC(2027, 1, 1);
+  let now = end - 500;
+  const limits = fixedWindow({ limit: 2, window: "month" });
+  const store = redisStore(redis, { clock: () => now });
+  const limiter = createLimiter({ name: "remembered", limits, store, storeTimeout: "1m" });
+  await limiter.consume("u", { cost: 2 });
+  const denied = { allowed: false, retryAfterMs: 500, limits: [{ windowMs: 31 * DAY_MS }] };
+  expect(await limiter.consume("u")).toMatchObject({ ...denied, source: "store" });
+  expect(await limiter.consume("u")).toMatchObject({ ...denied, source: "deny-cache" });
+  now = end - 1;
+  expect(await limiter.consume("u")).toMatchObject({ allowed: false, retryAfterMs: 1 });
+  now = end;
+  const february = { allowed: true, remaining: 1, limits: [{ windowMs: 28 * DAY_MS }] };
+  expect(await limiter.consume("u")).toMatchObject({ ...february, source: "store" });
+  await limiter.close();
+});
+
+test("a lease ends with the window, and what it held is not spent in the next", async () => {
+  const end = Date.UTC(2027, 1, 1);
+  let now = end - 10_000;
+  const limits = fixedWindow({ limit: 1_000, window: "month" });
+  const store = redisStore(redis, { clock: () => now });
+  const lease = { max: 100, ttl: "1m" } as const;
+  const limiter = createLimiter({ name: "leased", limits, store, lease, storeTimeout: "1m" });
+  const ask = async (times: number) => {
+    const sources = new Set<string>();
+    for (let i = 0; i < times; i += 1) {
+      sources.add((await limiter.consume("u")).source);
+      await new Promise(setImmediate);
+    }
+    return sources;
+  };
+  expect(await ask(50)).toContain("lease");
+  now = end - 1;
+  expect((await limiter.consume("u")).source).toBe("store");
+  now = end;
+  expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(1_000);
+  expect(await ask(50)).toContain("lease");
+  expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(950);
+  await limiter.close();
+});
+
 test("counters are apart by window and zone, and go on under another number", async () => {
   const counted = async (options: Omit<Limit & { algorithm: "fixedWindow" }, "algorithm">) => {
     const limiter = start(fixedWindow(options));
