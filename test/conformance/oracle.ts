@@ -160,7 +160,7 @@ export class Oracle {
   }
 
   #stateOf(rule: Rule, account: Account, wait: bigint | undefined, now: bigint): LimitState {
-    const { name, per, limit, windowMs } = rule;
+    const { definition, name, per, limit, windowMs } = rule;
     const reset = account.untilUnused(now);
     const growth = account.untilGrowth(now);
     const left = Number(account.remaining(now));
@@ -170,7 +170,7 @@ export class Oracle {
       name,
       per,
       limit,
-      windowMs,
+      windowMs: definition.windowAt ? inMilliseconds(definition.windowAt(now)) : windowMs,
       allowed: wait === 0n,
       remaining: Math.max(0, left),
       overdrawn: Math.max(0, 0 - left),

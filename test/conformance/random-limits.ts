@@ -1,6 +1,7 @@
 import type { Limit } from "@headgate/core";
 import { definitionOf, microsecondsOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
+import { randomCalendar } from "./random-calendar.ts";
 
 /** Every behaviour that has a definition of its own. */
 export const KINDS = [
@@ -8,6 +9,7 @@ export const KINDS = [
   "tokenBucket",
   "fixedWindow",
   "fixedWindow by the clock",
+  "fixedWindow by the calendar",
   "slidingWindow",
   "slidingWindow in buckets",
   "slidingLog",
@@ -54,6 +56,8 @@ export function randomLimit(
       return { algorithm: "fixedWindow", limit, window, ...common };
     case "fixedWindow by the clock":
       return { algorithm: "fixedWindow", limit, window, align: "clock", ...common };
+    case "fixedWindow by the calendar":
+      return { algorithm: "fixedWindow", limit, ...randomCalendar(random), ...common };
     case "slidingWindow":
       return { algorithm: "slidingWindow", limit, window, ...common };
     case "slidingWindow in buckets":
@@ -112,9 +116,14 @@ function mostIn(window: number | string, most: number): number {
 }
 
 /** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */
-export function randomPolicy(random: Random, count: number, dimensions = 1): Limit[] {
+export function randomPolicy(
+  random: Random,
+  count: number,
+  dimensions = 1,
+  kinds: readonly Kind[] = KINDS,
+): Limit[] {
   return Array.from({ length: count }, (_, i) =>
-    randomLimit(random, random.pick(KINDS), random.chance(0.6) ? "small" : "wide", {
+    randomLimit(random, random.pick(kinds), random.chance(0.6) ? "small" : "wide", {
       name: `limit ${i}`,
       per: random.pick(["default", "tenant", "route"].slice(0, dimensions)),
     }),

@@ -20,8 +20,9 @@ type States = readonly LimitState[];
 
 const NONE: readonly never[] = [];
 
-/** What was said of a counter: four numbers for each limit, as the reply has them, and the numbers that the limits had. */
+/** What was said of a counter: when, four numbers for each limit, as the reply has them, and the numbers that the limits had. */
 interface Reported {
+  readonly now: number;
   readonly reply: readonly number[];
   readonly numbers: string;
 }
@@ -72,12 +73,12 @@ export class DenyCache {
     const states: LimitState[] = [];
     for (const counter of counters) {
       const denial = this.#denialFor(counter, known);
-      const reply = denial?.reported.get(counter.key)?.reply;
-      if (denial === undefined || reply === undefined) continue;
+      const said = denial?.reported.get(counter.key);
+      if (denial === undefined || said === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < counter.limits.length; i += 1) {
         const limit = counter.limits[i] as CompiledLimit;
-        states[counter.group.positions[i] as number] = stateAfter(limit, reply, i, elapsed);
+        states[counter.group.positions[i] as number] = stateAfter(limit, said, i, elapsed);
       }
     }
     return present(states);
@@ -156,7 +157,7 @@ function reportedByCounter({ counters, reply }: CountersReply): [string, Reporte
   return counters.map(({ key, limits, numbers }) => {
     const from = at + COUNTER_HEAD;
     at = from + limits.length * LIMIT_NUMBERS;
-    return [key, { reply: reply.slice(from, at), numbers }];
+    return [key, { now: reply[0] as number, reply: reply.slice(from, at), numbers }];
   });
 }
 
@@ -175,7 +176,7 @@ function longestWait({ reply }: Reported): number {
  */
 function stateAfter(
   limit: CompiledLimit,
-  reply: readonly number[],
+  { now, reply }: Reported,
   i: number,
   elapsed: number,
 ): LimitState {
@@ -183,6 +184,7 @@ function stateAfter(
   // Only what is unused has no time left; the longest wait is not over yet, or the denial would not be believed.
   return readState(
     limit,
+    now,
     left(reply[from] as number, elapsed, 0),
     reply[from + 1] as number,
     left(reply[from + 2] as number, elapsed, 1),

@@ -114,11 +114,16 @@ class Composition {
         shape.numbers.map((number): Field => [nameOf(names, number), NUMBER_DIGITS]),
       ),
     );
+    const times = this.#counters.flatMap(({ limits }) =>
+      limits.flatMap(({ shape, names }) =>
+        (shape.times ?? []).map((time): Field => [nameOf(names, time), LONG_DIGITS]),
+      ),
+    );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
       if (name !== "charged") return [[name, digits]];
       return this.#counters.map(({ names }) => [nameOf(names, name), digits]);
     });
-    return [...numbers, ...others];
+    return [...numbers, ...times, ...others];
   }
 
   /** How many digits are before a field. */

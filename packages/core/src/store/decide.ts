@@ -3,7 +3,7 @@ import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/d
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import { inRuns } from "./alike.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import { keepReported, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
@@ -26,10 +26,12 @@ export const decide: Step<DecideCall> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare(calls, clock) {
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    if (calls.length === 1) return prepareLone(first, clock);
-    const runs = runsOf(calls).map((run) => run + newGeneration());
+    if (calls.length === 1) return prepareLone(first, clock, times);
+    const runs = runsOf(calls, times).map((run) => run + newGeneration());
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...runs] };
   },
@@ -47,25 +49,25 @@ export const decide: Step<DecideCall> = {
 export const look: Step<DecideCall> = {
   ...decide,
   name: "look",
-  prepare: (calls, clock) => ({
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...runsOf(calls)],
+    args: [clock, ...runsOf(calls, times)],
   }),
   read: readAll,
 };
 
-function prepareLone({ cost, counters }: DecideCall, clock: string): Prepared {
-  const argument = numbersOf(counters) + newGeneration();
+function prepareLone({ cost, counters }: DecideCall, clock: string, times: string): Prepared {
+  const argument = numbersOf(counters) + times + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
   const digits = cost === 1 ? argument : argument + digitsOf(cost, LONG_DIGITS);
   return { script, args: clock === "" ? [digits] : [digits, clock] };
 }
 
 /** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
-function runsOf(calls: readonly DecideCall[]): string[] {
+function runsOf(calls: readonly DecideCall[], times: string): string[] {
   return inRuns(calls, costsAsMuch).map(
     ({ first: { cost, counters }, count }) =>
-      numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
+      numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
   );
 }
 
