@@ -22,17 +22,28 @@ import type { Random } from "./random.ts";
 
 const LENGTH = 40;
 
-const PLAIN: Features = { denyCache: false, leases: false, stepsBack: false, truth: false };
+const PLAIN: Features = {
+  denyCache: false,
+  leases: false,
+  stepsBack: false,
+  truth: false,
+  races: false,
+};
 
 /** What a history has beside policies and subjects: mostly nothing that excludes something else. */
 const WORLDS: Record<string, Features> = {
-  "with everything": { ...PLAIN, denyCache: true },
-  "beside one where real costs are known": { ...PLAIN, denyCache: true, truth: true },
+  "of one process": PLAIN,
+  "beside one where real costs are known": { ...PLAIN, truth: true },
 };
 const SERVER_WORLDS: Record<string, Features> = {
-  ...WORLDS,
+  "that remembers denials": { ...PLAIN, denyCache: true },
+  "beside one where real costs are known": { ...PLAIN, denyCache: true, truth: true },
   "whose clock steps back": { ...PLAIN, stepsBack: true },
   "with leases": { ...PLAIN, denyCache: true, leases: true },
+};
+const CLUSTER_WORLDS: Record<string, Features> = {
+  "of several slots": { ...PLAIN, denyCache: true, races: true },
+  "beside one where real costs are known": { ...PLAIN, truth: true, races: true },
 };
 
 let opened = 0;
@@ -103,7 +114,7 @@ describe("on Redis", () => {
     await clients[0]?.flushdb();
     await Promise.all(clients.map((client) => client.quit()));
   });
-  declare(SERVER_WORLDS, 50, 32, (clock) => between(clients, clock));
+  declare(SERVER_WORLDS, 80, 32, (clock) => between(clients, clock));
 });
 
 describe("on a cluster", () => {
@@ -119,7 +130,7 @@ describe("on a cluster", () => {
     await Promise.all((connections ?? []).map((connection) => connection.close()));
     await cluster?.stop();
   });
-  declare(WORLDS, 15, 16, (clock) =>
+  declare(CLUSTER_WORLDS, 15, 16, (clock) =>
     between(
       connections.map(({ client }) => client as Cluster),
       clock,

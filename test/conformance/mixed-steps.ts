@@ -1,9 +1,12 @@
-import type { Decision } from "@headgate/core";
+import type { Decision, LimitState } from "@headgate/core";
 import { claim, claimSame } from "./claim.ts";
 import { claimInRange } from "./claim-range.ts";
 import type { Admitted, Features, MixedWorld, Request, Tier } from "./mixed-world.ts";
 import { claimUnchanged, leftIn } from "./mixed-world.ts";
 import { randomCharge, randomCost } from "./random-steps.ts";
+
+/** The longest time that is reported: 285 years. */
+const LONGEST_MS = 9_007_199_254_740;
 
 /** One kind of thing that happens in a mixed world, with the laws that hold when it does. A feature of its own is one more of them. */
 export interface MixedStep {
@@ -31,7 +34,8 @@ const consume: MixedStep = {
     const explain = () =>
       `${JSON.stringify({ request, foretold, decision })} ${world.describe(tier)}`;
     if (!features.leases) {
-      if (decision.source === "deny-cache") claimRemembered(decision, foretold, explain);
+      if (decision.source === "deny-cache")
+        claimRemembered(decision, foretold, world.knowsAll(tier), explain);
       else claimForetold(decision, foretold, explain);
       const after = await world.look(tier, request);
       if (!decision.wouldAllow) claimUnchanged(before, after, explain);
@@ -67,8 +71,9 @@ const batch: MixedStep = {
     const { subjects, options } = world.requestOf(tier);
     const request = { subjects, options: { ...options, cost: 1 } };
     const before = await world.look(tier, request);
+    const areHere = random.chance(0.7);
     const inFlight = Array.from({ length: random.whole(2, 12) }, () => {
-      const isHere = random.chance(0.7);
+      const isHere = world.features.races ? random.chance(0.7) : areHere;
       const limiter = isHere ? random.pick([tier.enforcing, tier.shadow]) : tier.beside;
       const cost = random.chance(0.6) ? 1 : randomCost(random, tier.last);
       return { isHere, decision: limiter.consume(subjects, { ...options, cost }) };
@@ -97,6 +102,7 @@ const charge: MixedStep = {
     const before = await world.look(tier, request);
     const cost = random.chance(0.7) ? random.whole(1, 10) : randomCharge(random, tier.last);
     const limiter = random.pick([tier.enforcing, tier.shadow, tier.beside]);
+    if (limiter === tier.beside) tier.spentBeside = world.time.now;
     const { counted, cut, degraded } = await limiter.charge(subjects, { cost });
     const explain = () => `${cost} charged, ${counted} and ${cut}, ${world.describe(tier)}`;
     claim(counted + cut === cost && !degraded, explain);
@@ -296,13 +302,23 @@ function claimForetold(decision: Decision, foretold: Decision, explain: () => st
   if (!shadow) claim(foretold.retryAfterMs === retryAfterMs, explain);
 }
 
-/** What is remembered is still true; others may have been admitted meanwhile, which makes the wait longer. */
-function claimRemembered(decision: Decision, foretold: Decision, explain: () => string): void {
+/** What is remembered is still true; whom others were admitted meanwhile, it makes wait for longer. */
+function claimRemembered(
+  decision: Decision,
+  foretold: Decision,
+  knowsAll: boolean,
+  explain: () => string,
+): void {
   claim(!decision.wouldAllow && !foretold.allowed, explain);
   // Limits of other subjects than those that were denied may not be known.
-  for (const { name, retryAfterMs } of decision.limits) {
-    const truth = foretold.limits.find((state) => state.name === name);
-    claim(truth !== undefined && retryAfterMs <= truth.retryAfterMs, explain);
+  for (const { name, retryAfterMs, remaining } of decision.limits) {
+    const truth = foretold.limits.find((state) => state.name === name) as LimitState;
+    // The longest time that is reported stands for all that are longer.
+    const isExact = knowsAll && truth.retryAfterMs < LONGEST_MS;
+    claim(retryAfterMs <= truth.retryAfterMs, explain);
+    claim(!isExact || retryAfterMs === truth.retryAfterMs, explain);
+    // It is reported as it was: what came back since is not in it.
+    claim(!knowsAll || remaining <= truth.remaining, explain);
   }
 }
 

@@ -33,7 +33,12 @@ export interface Features {
   readonly stepsBack: boolean;
   /** Real costs are known to a second world, where they are charged at once. */
   readonly truth: boolean;
+  /** Both processes ask at once, and which of them is first is not said: then a history is not the same each time. */
+  readonly races: boolean;
 }
+
+/** A denial is believed for a second, in microseconds. */
+const BELIEVED_US = 1_000_000n;
 
 /** Units that a limiter may hold ahead. */
 const HELD = 50;
@@ -69,6 +74,8 @@ export interface Tier {
   readonly ledger: Ledger;
   readonly admitted: Admitted[];
   last: Decision | undefined;
+  /** When another process was admitted or charged something last: what is remembered here does not know of it. */
+  spentBeside: bigint;
 }
 
 /** Two tiers on one store and one clock, with everything that can happen to them. */
@@ -103,8 +110,9 @@ export class MixedWorld {
       .map((limit) =>
         features.truth && beginsAnywhere(limit) ? { ...limit, align: "clock" as const } : limit,
       );
-    // The second world is charged by the limiter's own numbers.
-    const other = features.truth ? withOtherCapacity : withOtherNumbers;
+    // The second world is charged by the limiter's own numbers; and what another process drains faster, nobody remembers here.
+    const isSlow = features.truth || features.denyCache;
+    const other = isSlow ? withOtherCapacity : withOtherNumbers;
     const plans = [1, 2].map(() => limits.map((limit) => other(random, limit)));
     const lease = features.leases
       ? { lease: { max: HELD, ttl: random.magnitude(10, 60_000) } }
@@ -123,12 +131,20 @@ export class MixedWorld {
       ledger: new Ledger(),
       admitted: [],
       last: undefined,
+      spentBeside: -BELIEVED_US,
     };
   }
 
-  /** Lets time pass, mostly little. */
+  /** Whether what is remembered of denials is all that there is to know. */
+  knowsAll({ spentBeside }: Tier): boolean {
+    return this.time.now - spentBeside >= BELIEVED_US;
+  }
+
+  /** Lets time pass, mostly little; where denials are remembered, mostly so little that they still are. */
   async elapse({ last }: Tier): Promise<void> {
-    await this.advance(randomShortWait(this.random, last));
+    const { random, features } = this;
+    const isShort = features.denyCache && random.chance(0.7);
+    await this.advance(isShort ? BigInt(random.whole(0, 2_000)) : randomShortWait(random, last));
   }
 
   /** False, and nothing passes, when that would be past the latest moment. */
@@ -151,7 +167,10 @@ export class MixedWorld {
 
   /** Something to ask for, now and then under other numbers. */
   requestOf(tier: Tier): Request {
-    const cost = randomCost(this.random, tier.last);
+    const { last } = tier;
+    // Now and then the same again, as clients do.
+    const isSame = last !== undefined && last.cost > 0 && this.random.chance(0.4);
+    const cost = isSame ? last.cost : randomCost(this.random, last);
     const bringsOthers = tier.plans.length > 0 && this.random.chance(0.2);
     return {
       subjects: this.subjectsOf(tier),
@@ -171,6 +190,7 @@ export class MixedWorld {
     claimInRange(decision, () => this.describe(tier));
     tier.last = decision;
     if (!decision.wouldAllow) return;
+    if (!isHere) tier.spentBeside = this.time.now;
     tier.ledger.admit(decision, request.subjects, this.#passed);
     const units = isHere ? this.realCost(decision) : decision.cost;
     if (isHere && (tier.truth === undefined || units !== decision.cost)) {
