@@ -110,9 +110,9 @@ export class MixedWorld {
       .map((limit) =>
         features.truth && beginsAnywhere(limit) ? { ...limit, align: "clock" as const } : limit,
       );
-    // The second world is charged by the limiter's own numbers; and what another process drains faster, nobody remembers here.
-    const isSlow = features.truth || features.denyCache;
-    const other = isSlow ? withOtherCapacity : withOtherNumbers;
+    // By which numbers time passed is said by who wrote last: a second world, what is remembered of denials, and what memory
+    // sweeps out as if unused do not know of others.
+    const other = features.stepsBack ? withOtherNumbers : withOtherCapacity;
     const plans = [1, 2].map(() => limits.map((limit) => other(random, limit)));
     const lease = features.leases
       ? { lease: { max: HELD, ttl: random.magnitude(10, 60_000) } }
