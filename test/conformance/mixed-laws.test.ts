@@ -58,6 +58,7 @@ function declare(
   test.each(Object.entries(worlds))("a world %s", async (_, features) => {
     const steps = MIXED_STEPS.filter(({ isLeftOut }) => !isLeftOut?.(features));
     const seen = new Map(steps.map(({ name }) => [name, 0]));
+    let remembered = 0;
     const run = async (random: Random): Promise<void> => {
       const world = new MixedWorld(random, features, open);
       for (let step = 0; step < LENGTH; step += 1) {
@@ -68,12 +69,15 @@ function declare(
         await world.claimNoMoreRoom(tier);
       }
       world.claimGuarantee();
+      remembered += world.remembered;
       await world.close();
     };
     await runHistories(count * SCALE, run, lanes);
     if (!isWhole) return;
     // Each of them happens often enough to be claimed of.
-    for (const [name, times] of seen) expect(times, name).toBeGreaterThan((count * SCALE) / 10);
+    const least = (count * SCALE) / 10;
+    for (const [name, times] of seen) expect(times, name).toBeGreaterThan(least);
+    expect(remembered, "denials remembered").toBeGreaterThan(features.denyCache ? least : -1);
   });
 }
 

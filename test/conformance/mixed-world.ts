@@ -88,6 +88,8 @@ export class MixedWorld {
   /** Microseconds that have passed, whatever the clock says. */
   #passed = 0n;
   #stepsBack = 0n;
+  /** Denials that were answered from memory of them. */
+  remembered = 0;
 
   constructor(random: Random, features: Features, open: (clock: Clock) => Place) {
     this.random = random;
@@ -189,6 +191,7 @@ export class MixedWorld {
   async note(tier: Tier, request: Request, decision: Decision, isHere: boolean): Promise<void> {
     claimInRange(decision, () => this.describe(tier));
     tier.last = decision;
+    if (decision.source === "deny-cache") this.remembered += 1;
     if (!decision.wouldAllow) return;
     if (!isHere) tier.spentBeside = this.time.now;
     tier.ledger.admit(decision, request.subjects, this.#passed);
