@@ -88,6 +88,17 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
   return random.chance(0.5) ? withoutBurst : { ...withoutBurst, burst: other(burst, most) };
 }
 
+/**
+ * The same limit with other numbers, and what drains continuously drains as fast as before: so that it does not matter by which
+ * of the numbers time passed, also where nothing was written then.
+ */
+export function withOtherCapacity(random: Random, limit: Limit): Limit {
+  const other = withOtherNumbers(random, limit);
+  if (limit.algorithm === "tokenBucket") return { ...other, refill: limit.refill } as Limit;
+  if (limit.algorithm !== "gcra") return other;
+  return { ...limit, burst: Number(definitionOf(other).capacity) };
+}
+
 /** The limit whose every number is the largest among limits of one shape. */
 export function largestOf(limits: readonly [Limit, ...Limit[]]): Limit {
   const [first] = limits;

@@ -91,7 +91,14 @@ export class DenyCache {
       const wait = longestWait(reported.get(key) as Reported);
       const until = sent + Math.min(wait, LONGEST);
       if (wait > 0) this.#keep({ cost, of: key, numbers, sent, received, until, reported });
+      else this.#heed(key);
     }
+  }
+
+  /** What was said of a counter that would have allowed is told, too, until it is charged: which is noted of those that are known. */
+  #heed(key: string): void {
+    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: [] };
+    this.#known.set(key, known);
   }
 
   /** What is known of a counter: its own denial, or what one of those beside it says. */
