@@ -87,7 +87,7 @@ export class Oracle {
 
   /** Makes a decision cost so many units. */
   settle(decision: Decision, units: number, now: bigint): Charged {
-    const { cost } = decision;
+    const cost = Number(decision.cost);
     const charge = this.#charges.get(decision);
     if (charge === undefined) return { counted: 0, cut: 0, degraded: false };
     this.#charges.delete(decision);
@@ -103,7 +103,7 @@ export class Oracle {
   refund(decision: Decision, now: bigint): boolean {
     const charge = this.#charges.get(decision) as Charge;
     this.#charges.delete(decision);
-    return this.#giveBack(charge, decision.cost, now);
+    return this.#giveBack(charge, Number(decision.cost), now);
   }
 
   #giveBack({ rules, subjects, at }: Charge, units: number, now: bigint): boolean {

@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
-import { digitsOf, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import type { Moment } from "./store.ts";
 
@@ -26,6 +26,10 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
+  /** What a call asks of each limit, where its cost is by name: then all of its counters have them. 0 leaves a limit out. */
+  readonly costs?: readonly number[] | undefined;
+  /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
+  readonly besides?: readonly number[] | undefined;
 }
 
 /** The numbers of all counters of a call. */
@@ -33,6 +37,18 @@ export function numbersOf(counters: readonly Counter[]): string {
   const [first] = counters;
   if (counters.length === 1 && first !== undefined) return first.numbers;
   return counters.map(({ numbers }) => numbers).join("");
+}
+
+/** Whether what a call costs is a number of each limit's own. */
+export function areByName(counters: readonly Counter[]): boolean {
+  return counters[0]?.costs !== undefined;
+}
+
+/** What a call costs, or gives back, as the scripts take it: the units of all limits, or of each. */
+export function unitsOf(counters: readonly Counter[], cost: number): string {
+  if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
+  const costs = counters.flatMap((counter) => counter.costs ?? []);
+  return costs.map((units) => digitsOf(units, LONG_DIGITS)).join("");
 }
 
 /** The keys of counters: each one's own, then one for each sliding log in it. */

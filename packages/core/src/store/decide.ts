@@ -3,7 +3,15 @@ import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/d
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import { inRuns } from "./alike.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import {
+  areByName,
+  keepReported,
+  keysOf,
+  numbersOf,
+  openCounter,
+  unitsOf,
+  weightOf,
+} from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
@@ -28,13 +36,13 @@ export const decide: Step<DecideCall> = {
 
   prepare(calls, clock) {
     const [first] = calls as [DecideCall];
-    if (calls.length === 1) return prepareLone(first, clock);
+    if (isLone(calls)) return prepareLone(first, clock);
     const runs = runsOf(calls).map((run) => run + newGeneration());
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...runs] };
   },
 
-  read: (calls, reply) => readAll(calls, calls.length === 1 ? [reply] : reply),
+  read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
 
   keys: ({ counters }) => keysOf(counters),
 
@@ -54,6 +62,11 @@ export const look: Step<DecideCall> = {
   read: readAll,
 };
 
+/** Whether calls have a script for one; a cost by name is decided by that for several. */
+function isLone(calls: readonly DecideCall[]): boolean {
+  return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
+}
+
 function prepareLone({ cost, counters }: DecideCall, clock: string): Prepared {
   const argument = numbersOf(counters) + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
@@ -65,7 +78,7 @@ function prepareLone({ cost, counters }: DecideCall, clock: string): Prepared {
 function runsOf(calls: readonly DecideCall[]): string[] {
   return inRuns(calls, costsAsMuch).map(
     ({ first: { cost, counters }, count }) =>
-      numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
+      numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost),
   );
 }
 
@@ -78,8 +91,13 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
 function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
-    one.counters.every(({ numbers }, i) => numbers === other.counters[i]?.numbers)
+    one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
   );
+}
+
+function isAsMuch(one: Counter, other: Counter): boolean {
+  if (one.numbers !== other.numbers) return false;
+  return one.costs === undefined || one.costs.every((units, i) => units === other.costs?.[i]);
 }
 
 /** The twin of the scripts. */
@@ -101,8 +119,9 @@ function decideHere(
     at += 1;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+      const units = counter.costs?.[i] ?? cost;
       // Who only looks is denied by no limit, also where more is used than it.
-      const wait = cost === 0 ? 0 : algorithm.wait(open.states[i], quota, cost);
+      const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
       allowed &&= wait === 0;
       reply[at] = wait;
       at += 4;
@@ -121,7 +140,8 @@ function decideHere(
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      if (spends) algorithm.spend(state, quota, cost);
+      const units = counter.costs?.[i] ?? cost;
+      if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;
