@@ -146,7 +146,7 @@ function limiterOn(
   /** Units of a decision that is settled. Throws as `readCost`. */
   function readUnits(units: Cost): Cost {
     return withoutLease(
-      typeof units === "object"
+      typeof units === "object" && units !== null
         ? requireUnitsByName("units", units, counted.limits)
         : requireUnits("units", units, 0),
     );

@@ -20,6 +20,24 @@ const decision: Promise<Decision> = limiter.consume({ default: "a", tenant: "b" 
 void decision.then(({ retryAfterMs, limits }) => retryAfterMs.toFixed() + limits[0]?.name.trim());
 void decision.then(toProblem).then(({ status }) => status.toFixed());
 
+/** A cost by name is settled by name, and what became of it is reported so. */
+const named = limiter.consume("u", { cost: { requests: 1, tokens: 512 } });
+void named.then(({ cost }) => (typeof cost === "number" ? cost : cost["tokens"])?.toFixed());
+void named
+  .then((asked) => limiter.settle(asked, { tokens: 731 }))
+  .then(({ counted }) => counted["tokens"]?.toFixed());
+void decision.then((asked) => limiter.settle(asked, 731)).then(({ counted }) => counted.toFixed());
+void limiter.charge("u").then(({ cut }) => cut.toFixed());
+void limiter.charge("u", { cost: { tokens: 5 } }).then(({ cut }) => Object.values(cut));
+// @ts-expect-error units are numbers
+void limiter.peek("u", { cost: { tokens: "5" } });
+// @ts-expect-error an estimate that may be missing must not cost the default
+void limiter.wait("u", { cost: { tokens: undefined } });
+// @ts-expect-error what is settled by name is reported by name
+void decision
+  .then((asked) => limiter.settle(asked, { tokens: 1 }))
+  .then(({ cut }) => cut.toFixed());
+
 const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
 // @ts-expect-error a misspelt dimension
 void byTenant.consume({ tenatn: "b" });
