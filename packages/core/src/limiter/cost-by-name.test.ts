@@ -236,6 +236,14 @@ describe("settle", () => {
     });
   });
 
+  test("at 0 gives back all of a cost by name", async () => {
+    const limiter = createLimiter({ limits: [...limits, hourly("images", 10, "tenant")] });
+    const who = { default: "u", tenant: "t" };
+    const decision = await limiter.consume(who, { cost: { tokens: 5, images: 0 } });
+    expect(await limiter.settle(decision, 0)).toEqual({ counted: 0, cut: 0, degraded: false });
+    expect(await leftIn(limiter, who)).toEqual([3, 1_000, 10]);
+  });
+
   test("by name of a cost in one number: each limit was charged that", async () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: 2 });
@@ -333,9 +341,16 @@ describe("on servers", () => {
     const charged = await answer(limiter.charge(who, { cost: { requests: 2, tokens: 50 } }));
     expect(charged.counted).toEqual({ requests: 2, tokens: 50 });
     expect(await answer(leftIn(limiter, who))).toEqual([-1, 850]);
-    const other = await answer(limiter.consume({ ...who, default: "v" }, { cost: { tokens: 9 } }));
-    expect(await answer(limiter.refund(other))).toBe(true);
-    expect(await answer(leftIn(limiter, { ...who, default: "v" }))).toEqual([3, 850]);
+    const other = { ...who, default: "v" };
+    for (const giveBack of [limiter.refund, (one: Decision) => limiter.settle(one, 0)]) {
+      const taken = await answer(limiter.consume(other, { cost: { tokens: 9 } }));
+      expect(await answer<unknown>(giveBack(taken))).toBeTruthy();
+      expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
+    }
+    // What was left out was charged nothing, and is not asked to give back.
+    const part = await answer(limiter.consume(other, { cost: { tokens: 0 } }));
+    expect((await answer(limiter.settle(part, 0))).counted).toBe(0);
+    expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
   });
 
   test("a decision whose call is refused for its slots is asked again over them", async () => {
@@ -365,6 +380,22 @@ describe("on servers", () => {
     const looked = limiter.peek(who, { cost: { tokens: 1 } });
     await vi.advanceTimersByTimeAsync(100);
     expect((await looked).limits.map(({ remaining }) => remaining)).toEqual([0, 460]);
+    await limiter.close();
+  });
+
+  test("a share counts of it no more than itself, whether charged at once or settled", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+    const { limiter } = start(limits, { storeTimeout: "10ms", localShare: 0.5 });
+    const within = async <T>(asked: Promise<T>): Promise<T> => {
+      await vi.advanceTimersByTimeAsync(100);
+      return asked;
+    };
+    const decision = await within(limiter.consume("u", { cost: { tokens: 400 } }));
+    expect(decision).toMatchObject({ allowed: true, source: "local" });
+    // The share is 500, as which 900 count.
+    await limiter.settle(decision, { tokens: 900 });
+    const full = await within(limiter.peek("u", { cost: { requests: 0 } }));
+    expect(full.limits).toMatchObject([{ remaining: 0, overdrawn: 0 }]);
     await limiter.close();
   });
 

@@ -60,9 +60,10 @@ export function leavesOut(cost: CostByName, limits: readonly Named[]): boolean {
   return limits.every(({ name }) => unitsFor(cost, name) === 0);
 }
 
-/** Throws `HEADGATE_INVALID_COST` where one number would stand for what a decision was charged by name. */
+/** Throws `HEADGATE_INVALID_COST` where one number, but 0, would stand for what a decision was charged by name. */
 export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): void {
-  if (typeof units !== "number" || typeof Object(decision).cost !== "object") return;
+  if (typeof units !== "number" || units === 0) return;
+  if (typeof Object(decision).cost !== "object") return;
   throw invalidCost(
     `a decision with a cost by name is settled by name, as in { tokens: 731 }, got ${units}`,
   );

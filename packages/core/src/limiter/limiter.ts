@@ -98,7 +98,7 @@ export interface Limiter<Dimension extends string = string> {
    * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down.
    *
    * `units` by the names of limits are for those limits; others keep what they were charged. A decision with a cost by name is
-   * settled by name only, also a limit that it left out. Rejects with
+   * settled by name, also limits that it left out, or at 0, which gives back all of it. Rejects with
    * `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_DECISION`, `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
   settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;

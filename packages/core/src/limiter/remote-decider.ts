@@ -148,7 +148,7 @@ export function createRemoteDecider(
   }
 
   async function settleOneNumber(decision: Decision, units: number): Promise<Charged<Cost>> {
-    const receipts = takeReceipts(decision, counted);
+    const receipts = takeReceipts(decision, counted).filter(isCharged);
     // Nobody counted what was admitted by `onUnavailable: "allow"`.
     if (decision.source === "allow") return UNREACHED;
     const [receipt] = receipts;
