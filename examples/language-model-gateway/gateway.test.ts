@@ -41,6 +41,9 @@ async function withGateway(where: string, use: (gateway: Gateway) => Promise<voi
 const PROMPT = 3;
 const TYPICAL = 100;
 
+/** An answer is settled after its end. */
+const PATIENT = { timeout: 20_000 };
+
 describe.each(["in memory", "on Redis"])("language-model-gateway, %s", (where) => {
   test("counts the tokens of an answer, fewer than the estimate or more", async () => {
     await withGateway(where, async ({ ask, usage }) => {
@@ -49,9 +52,13 @@ describe.each(["in memory", "on Redis"])("language-model-gateway, %s", (where) =
         /^"requests";r=4;t=\d+, "tokens";r=897;t=\d+$/,
       );
       expect((await small.text()).split(" ")).toHaveLength(11);
-      await expect.poll(() => usage("ada-key")).toEqual({ requests: 1, tokens: PROMPT + 10 });
+      await expect
+        .poll(() => usage("ada-key"), PATIENT)
+        .toEqual({ requests: 1, tokens: PROMPT + 10 });
       await (await ask("grace-key", 400)).text();
-      await expect.poll(() => usage("grace-key")).toEqual({ requests: 1, tokens: PROMPT + 400 });
+      await expect
+        .poll(() => usage("grace-key"), PATIENT)
+        .toEqual({ requests: 1, tokens: PROMPT + 400 });
     });
   });
 
@@ -63,7 +70,7 @@ describe.each(["in memory", "on Redis"])("language-model-gateway, %s", (where) =
       expect(await tooMany.json()).toMatchObject({ "violated-policies": ["requests"] });
       // More than is left when it turns out; then there is none for the next.
       await (await ask("grace-key", 990)).text();
-      await expect.poll(() => usage("grace-key")).toEqual({ requests: 1, tokens: 993 });
+      await expect.poll(() => usage("grace-key"), PATIENT).toEqual({ requests: 1, tokens: 993 });
       const tooMuch = await ask("grace-key", 1);
       expect(tooMuch.status).toBe(429);
       expect(await tooMuch.json()).toMatchObject({ "violated-policies": ["tokens"] });
@@ -82,7 +89,7 @@ describe.each(["in memory", "on Redis"])("language-model-gateway, %s", (where) =
       while (read < 200) read += ((await reader?.read())?.value?.length ?? 0) / "word ".length;
       hangUp.abort();
       const estimate = PROMPT + TYPICAL;
-      await expect.poll(async () => (await usage("linus-key")).tokens).not.toBe(estimate);
+      await expect.poll(async () => (await usage("linus-key")).tokens, PATIENT).not.toBe(estimate);
       const { requests, tokens } = await usage("linus-key");
       expect(requests).toBe(1);
       expect(tokens).toBeGreaterThanOrEqual(PROMPT + read);

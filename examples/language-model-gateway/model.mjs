@@ -8,11 +8,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Starts it on a free port; resolves with where it is. GET / tells what it was asked. */
 export async function startModel() {
   const asked = { requests: 0, tokens: 0 };
-  const server = createServer(async (request, response) => {
-    if (request.method === "GET") {
-      response.end(JSON.stringify(asked));
-      return;
-    }
+
+  /**
+   * @param {import("node:http").IncomingMessage} request
+   * @param {import("node:http").ServerResponse} response
+   */
+  async function answer(request, response) {
     asked.requests += 1;
     const { prompt } = /** @type {{ prompt: string }} */ (await json(request));
     const words = Number(/\d+/.exec(prompt)?.[0] ?? 10);
@@ -22,6 +23,11 @@ export async function startModel() {
       if (said % 10 === 0) await sleep(5);
     }
     response.end();
+  }
+
+  const server = createServer((request, response) => {
+    if (request.method === "GET") response.end(JSON.stringify(asked));
+    else answer(request, response).catch(console.error);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
