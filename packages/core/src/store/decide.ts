@@ -3,7 +3,16 @@ import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/d
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import { inRuns } from "./alike.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
+import {
+  areByName,
+  keepReported,
+  keysOf,
+  numbersOf,
+  openCounter,
+  timesOf,
+  unitsOf,
+  weightOf,
+} from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
@@ -30,13 +39,13 @@ export const decide: Step<DecideCall> = {
 
   prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    if (calls.length === 1) return prepareLone(first, clock, times);
+    if (isLone(calls)) return prepareLone(first, clock, times);
     const runs = runsOf(calls, times).map((run) => run + newGeneration());
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...runs] };
   },
 
-  read: (calls, reply) => readAll(calls, calls.length === 1 ? [reply] : reply),
+  read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
 
   keys: ({ counters }) => keysOf(counters),
 
@@ -56,6 +65,11 @@ export const look: Step<DecideCall> = {
   read: readAll,
 };
 
+/** Whether calls have a script for one; a cost by name is decided by that for several. */
+function isLone(calls: readonly DecideCall[]): boolean {
+  return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
+}
+
 function prepareLone({ cost, counters }: DecideCall, clock: string, times: string): Prepared {
   const argument = numbersOf(counters) + times + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
@@ -67,7 +81,7 @@ function prepareLone({ cost, counters }: DecideCall, clock: string, times: strin
 function runsOf(calls: readonly DecideCall[], times: string): string[] {
   return inRuns(calls, costsAsMuch).map(
     ({ first: { cost, counters }, count }) =>
-      numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
+      numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost),
   );
 }
 
@@ -80,8 +94,13 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
 function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
-    one.counters.every(({ numbers }, i) => numbers === other.counters[i]?.numbers)
+    one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
   );
+}
+
+function isAsMuch(one: Counter, other: Counter): boolean {
+  if (one.numbers !== other.numbers) return false;
+  return one.costs === undefined || one.costs.every((units, i) => units === other.costs?.[i]);
 }
 
 /** The twin of the scripts. */
@@ -103,8 +122,9 @@ function decideHere(
     at += 1;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+      const units = counter.costs?.[i] ?? cost;
       // Who only looks is denied by no limit, also where more is used than it.
-      const wait = cost === 0 ? 0 : algorithm.wait(open.states[i], quota, cost);
+      const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
       allowed &&= wait === 0;
       reply[at] = wait;
       at += 4;
@@ -123,7 +143,8 @@ function decideHere(
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      if (spends) algorithm.spend(state, quota, cost);
+      const units = counter.costs?.[i] ?? cost;
+      if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;
