@@ -24,7 +24,7 @@ export type MissingKey = "ip" | "reject" | "skip";
 /** The dimensions that need no key function. */
 export type KnownDimension = "default" | "ip" | "global";
 
-/** The options that both adapters share. `Request` is the framework's own. */
+/** The options that all adapters share. `Request` is the framework's own. */
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
@@ -59,7 +59,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. */
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Not every adapter has it. */
   readonly onDenied?: unknown;
   /**
    * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
