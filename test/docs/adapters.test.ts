@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gcra } from "@headgate/core";
 import * as http from "@headgate/core/http";
 import { describe, expect, test } from "vitest";
 import { codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
@@ -31,6 +32,26 @@ describe("what the entry for adapters exports", () => {
     expect(exported).toContain("createHttpGuard");
     const values = [...exported, ...ours].filter((name) => name in http);
     expect(values.toSorted()).toEqual(Object.keys(http).toSorted());
+  });
+});
+
+describe("coming from a limiter of these frameworks", () => {
+  const tables = tablesOf(section(it, "Coming from a limiter of these frameworks"));
+  const options = tables.flatMap(({ rows }) => rows.flatMap(([names = ""]) => codeIn(names)));
+  /** What it says of a decorator, and of options that Headgate has, too. */
+  const isTheirs = (name: string): boolean =>
+    /^\w+$/.test(name) && !["headers", "driver"].includes(name);
+
+  test.each(options.filter(isTheirs))("%s is refused, and the error names ours", (option) => {
+    const limits = gcra({ limit: 1, window: "1s" });
+    expect(() => http.createHttpGuard("rateLimit", { limits, [option]: 1 } as never)).toThrow(
+      "Headgate's way is",
+    );
+  });
+
+  test("has the options of three", () => {
+    expect(tables).toHaveLength(3);
+    expect(options).toEqual(expect.arrayContaining(["max", "ttl", "windowMs"]));
   });
 });
 
