@@ -51,6 +51,9 @@ async function askOften(
 const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status);
 
 describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
+  // Handlers of Request and fields of GraphQL have no response of Node's.
+  const counts = example !== "nestjs" && example !== "route-handlers";
+
   let server: RunningServer;
   beforeAll(async () => {
     server = await startServer(`${example}/server.mjs`, proxy);
@@ -112,6 +115,21 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     expect(failed.headers.get("content-type")).not.toBe("application/problem+json");
     const known = await ask(url, { ...forwardedFor(newAddress()), "x-api-key": "ada-key" });
     expect(known.status).toBe(200);
+  });
+
+  test.skipIf(!counts)("counts failures only, where it is told to", async () => {
+    const address = newAddress();
+    const statuses = [];
+    for (const of of ["ada", "ada", "nobody", "nobody"]) {
+      const { status } = await ask(`${server.url}/coupon?of=${of}`, forwardedFor(address));
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([200, 200, 404, 404]);
+    const guesser = newAddress();
+    const guesses = await askOften(4, `${server.url}/coupon?of=nobody`, () =>
+      forwardedFor(guesser),
+    );
+    expect(statusesOf(guesses)).toEqual([404, 404, 404, 429]);
   });
 
   test("leaves alone what has no limit", async () => {

@@ -22,7 +22,7 @@ function requestOf(context) {
  * @param {import("@headgate/core/http").GuardOptions<HonoRequest>} options
  */
 export function rateLimit(options) {
-  const guard = createHttpGuard("rateLimit", options);
+  const guard = createHttpGuard("rateLimit", options, { count: true });
 
   /**
    * @param {Context} c
@@ -31,7 +31,7 @@ export function rateLimit(options) {
    */
   async function limit(c, next) {
     const client = clientOf(getConnInfo(c).remote.address, c.env.incoming);
-    const verdict = await guard.check(requestOf(c), client);
+    const verdict = await guard.check(requestOf(c), client, c.env.outgoing);
     if (verdict.kind === "pass") return next();
     if (verdict.kind === "left") return c.body(null);
     for (const [name, value] of verdict.headers) {

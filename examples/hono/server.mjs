@@ -35,6 +35,9 @@ const accounts = rateLimit({
   },
 });
 
+// Whoever guesses at coupons: those that exist cost nothing.
+const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), address, count: "failed" });
+
 /** @type {Hono<{ Bindings: import("@hono/node-server").HttpBindings }>} */
 const app = new Hono();
 
@@ -45,6 +48,9 @@ app.get("/", (c) => c.json({ left: everything.of(c)?.decision.remaining }));
 app.get("/search", searches, (c) => c.json({ left: everything.of(c)?.decision.remaining }));
 app.get("/reports", reports, () => new Response("a report"));
 app.get("/account", accounts, (c) => c.text("an account"));
+app.get("/coupon", guesses, (c) =>
+  c.req.query("of") === "nobody" ? c.text("no coupon", 404) : c.text("a coupon"),
+);
 
 serve({ fetch: app.fetch, port: Number(process.env["PORT"] ?? 3000) }, ({ port }) => {
   console.log(`listening on http://127.0.0.1:${port}`);

@@ -10,14 +10,14 @@ import { clientOf, createHttpGuard } from "@headgate/core/http";
  * @param {import("@headgate/core/http").GuardOptions<Context>} options
  */
 export function rateLimit(options) {
-  const guard = createHttpGuard("rateLimit", options);
+  const guard = createHttpGuard("rateLimit", options, { count: true });
 
   /**
    * @param {Context} ctx
    * @param {import("koa").Next} next
    */
   async function limit(ctx, next) {
-    const verdict = await guard.check(ctx, clientOf(ctx.ip, ctx.req));
+    const verdict = await guard.check(ctx, clientOf(ctx.ip, ctx.req), ctx.res);
     if (verdict.kind === "pass") return next();
     if (verdict.kind === "left" || ctx.headerSent) return;
     for (const [name, value] of verdict.headers) {

@@ -27,8 +27,16 @@ const accounts = rateLimit({
   key: (ctx) => CUSTOMERS.get(ctx.get("x-api-key")) ?? ctx.throw(401, "no such key"),
 });
 
+// Whoever guesses at coupons: those that exist cost nothing.
+const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), count: "failed" });
+
 /** Yours would be a router's. @type {Readonly<Record<string, import("koa").Middleware>>} */
-const LIMITED = { "/search": searches, "/reports": reports, "/account": accounts };
+const LIMITED = {
+  "/search": searches,
+  "/reports": reports,
+  "/account": accounts,
+  "/coupon": guesses,
+};
 
 // What comes before the middleware goes without.
 app.use(async (ctx, next) => {
@@ -42,6 +50,7 @@ app.use(async (ctx, next) => {
   else await limit(ctx, next);
 });
 app.use((ctx) => {
+  if (ctx.query["of"] === "nobody") ctx.throw(404, "no coupon");
   ctx.body = { left: everything.of(ctx)?.decision.remaining };
 });
 

@@ -11,7 +11,7 @@ import { clientOf, createHttpGuard, sendRejection, setHeaders } from "@headgate/
  * @param {import("@headgate/core/http").GuardOptions<IncomingMessage>} options
  */
 export function rateLimit(options) {
-  const guard = createHttpGuard("rateLimit", options);
+  const guard = createHttpGuard("rateLimit", options, { count: true });
 
   /**
    * @param {IncomingMessage} req
@@ -19,7 +19,7 @@ export function rateLimit(options) {
    */
   async function limit(req, res) {
     const client = clientOf(req.socket.remoteAddress, req);
-    const verdict = await guard.check(req, client);
+    const verdict = await guard.check(req, client, res);
     if (verdict.kind === "pass") return true;
     if (verdict.kind === "left" || res.headersSent) return false;
     setHeaders(res, verdict.headers);

@@ -25,6 +25,8 @@ const reports = rateLimit({
   missing: "reject",
 });
 const accounts = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), key: customerOf });
+// Whoever guesses at coupons: those that exist cost nothing.
+const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), address, count: "failed" });
 
 /** @param {import("node:http").IncomingMessage} req */
 function customerOf(req) {
@@ -39,6 +41,7 @@ const ROUTES = new Map([
   ["/search", [everything, searches]],
   ["/reports", [everything, reports]],
   ["/account", [everything, accounts]],
+  ["/coupon", [everything, guesses]],
 ]);
 
 /**
@@ -49,6 +52,7 @@ async function answer(req, res) {
   const limits = ROUTES.get(req.url?.split("?", 1)[0] ?? "");
   if (limits === undefined) throw Object.assign(new Error("no such page"), { status: 404 });
   for (const limit of limits) if (!(await limit(req, res))) return;
+  if (req.url === "/coupon?of=nobody") throw Object.assign(new Error("no coupon"), { status: 404 });
   res.setHeader("Content-Type", "application/json");
   res.end(JSON.stringify({ left: everything.of(req)?.decision.remaining }));
 }

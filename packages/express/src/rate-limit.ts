@@ -1,6 +1,7 @@
 import type { Limiter, Policy } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type {
+  CountOption,
   GuardOptions,
   KnownDimension,
   OwnDecision,
@@ -29,6 +30,8 @@ interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Request, Dimension>, "limits"> {
   /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
+  /** Which answers count; a function gets `(req, res)` at the end of an answer. */
+  readonly count?: CountOption<Request, Response> | undefined;
 }
 
 export interface RateLimitOptions<Dimension extends string = string>
@@ -81,7 +84,8 @@ export function rateLimit<const Dimension extends string = never>(
 export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {
-  const guard = createHttpGuard<Request>(OWNER, options, { warn, routeOf, onDenied: true });
+  const adapter = { warn, routeOf, onDenied: true, count: true };
+  const guard = createHttpGuard<Request>(OWNER, options, adapter);
   const { onDenied, store, limiter } = options;
   const noteMaking = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
 
@@ -89,11 +93,8 @@ export function rateLimit(
     if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
     noteMaking?.(request);
-    void settle(
-      guard.check(request, clientOf(request.ip, request)),
-      (verdict) => answer(verdict, request, res as Response, onDenied),
-      next,
-    );
+    const decided = guard.check(request, clientOf(request.ip, request), res);
+    void settle(decided, (verdict) => answer(verdict, request, res as Response, onDenied), next);
   }
 
   const { limiter: only, tiers, of, close } = guard;

@@ -1,3 +1,7 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
@@ -123,12 +127,40 @@ describe("what a framework is handed as an error", () => {
   });
 });
 
-test("onDenied is refused, where the adapter does not have it", () => {
-  const onDenied = () => {};
-  expect(() => createHttpGuard("rateLimit", { limits, onDenied })).toThrow(
-    "rateLimit: this adapter does not have the option onDenied",
-  );
-  createHttpGuard("rateLimit", { limits, onDenied }, { onDenied: true });
+describe("an option for which an adapter has to do something", () => {
+  test.each([
+    ["onDenied", () => {}],
+    ["count", "failed"],
+  ])("is refused where it does not: %s", (option, value) => {
+    const options: GuardOptions<HttpRequest> = { limits, [option]: value };
+    expect(() => createHttpGuard("rateLimit", options)).toThrow(
+      `rateLimit: this adapter does not have the option ${option}; `,
+    );
+    createHttpGuard("rateLimit", options, { [option]: true });
+  });
+});
+
+describe("count", () => {
+  /** Remaining units after one answer with a status. */
+  async function remainingAfter(status: number, handOver: boolean): Promise<number | undefined> {
+    const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    await guard.check(request(), client, handOver ? response : undefined);
+    response.assignSocket(new PassThrough() as unknown as Socket);
+    response.statusCode = status;
+    await promisify(response.end.bind(response) as (done: () => void) => void)();
+    await new Promise((resolve) => setImmediate(resolve));
+    return (await guard.limiter?.peek("203.0.113.7", { cost: 0 }))?.remaining;
+  }
+
+  test("decides at the end of the response that was handed to check", async () => {
+    expect(await remainingAfter(200, true)).toBe(2);
+    expect(await remainingAfter(404, true)).toBe(1);
+  });
+
+  test("leaves charged what it sees no end of", async () => {
+    expect(await remainingAfter(200, false)).toBe(1);
+  });
 });
 
 describe("warnings", () => {

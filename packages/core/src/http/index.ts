@@ -5,6 +5,7 @@ export type { AddressList } from "./address-list.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";
 export type { ClientList } from "./client-lists.ts";
+export type { CountOption, CountResult } from "./count.ts";
 export { HeadgateDenied } from "./denied.ts";
 export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
 export type { NodeHeaders, WebHeaders } from "./header-value.ts";

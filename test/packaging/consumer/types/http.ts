@@ -38,6 +38,9 @@ createHttpGuard<{ readonly user: string }>("limit", { limits });
 // @ts-expect-error a misspelt name for the adapter
 createHttpGuard<Context>("limit", { limits }, { routesOf: () => "GET /" });
 
+// @ts-expect-error it is true or false
+createHttpGuard<Context>("limit", { limits }, { count: "failed" });
+
 export const adapter: HttpAdapter<Context> = {
   routeOf: ({ user }) => `GET /${user.name}`,
   warn: (code, message, request, error) => console.log(code, message, request, error),
@@ -50,12 +53,14 @@ void handlers.check(new Request("http://localhost"), nobody);
 
 /** What an adapter's own function takes. */
 export function rateLimit(options: GuardOptions<IncomingMessage>): HttpGuard<IncomingMessage> {
-  return createHttpGuard("rateLimit", options);
+  return createHttpGuard("rateLimit", options, { count: true });
 }
 
 export async function limit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
   const client = clientOf(req.socket.remoteAddress, req);
-  const verdict: Verdict = await rateLimit({ limits }).check(req, client);
+  const count = ({ method }: IncomingMessage, { statusCode }: ServerResponse): boolean =>
+    method === "POST" && statusCode >= 400;
+  const verdict: Verdict = await rateLimit({ limits, count }).check(req, client, res);
   // @ts-expect-error a request that was not decided has no decision
   void verdict.decision;
   if (verdict.kind === "pass" || verdict.kind === "left") return verdict.kind === "pass";
