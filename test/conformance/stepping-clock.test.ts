@@ -14,10 +14,10 @@ import { momentsOf, randomCharge, randomCost, randomStart, randomWait } from "./
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
 
+const HISTORIES = 1_500;
 const SUBJECT = "patient";
 const LONGEST_MS = 9_007_199_254_740;
 
-const HISTORIES = 1_500;
 describeRedisWorld(9, (world) => {
   test("a clock that steps back blocks nobody longer than before the step", async () => {
     let blocked = 0;

@@ -27,7 +27,7 @@ export type MissingKey = "ip" | "reject" | "skip";
 /** The dimensions that need no key function. */
 export type KnownDimension = "default" | "ip" | "global";
 
-/** The options that both adapters share. `Request` is the framework's own. */
+/** The options that all adapters share. `Request` is the framework's own. */
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
@@ -71,7 +71,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. */
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Not every adapter has it. */
   readonly onDenied?: unknown;
   /**
    * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
@@ -109,11 +109,16 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   windowMs: "limits: gcra({ limit, window })",
   timeWindow: "limits: gcra({ limit, window })",
   duration: "limits: gcra({ limit, window })",
+  throttlers: "limits: [gcra({ limit, window }), ...]",
   ttl: "limits: gcra({ limit, window })",
   keyGenerator: "key: (request) => ...",
+  getTracker: "key: (request) => ...",
+  id: "key: (request) => ...",
   ipv6Subnet: "key: byIp({ ipv6Prefix })",
   redis: "store: redisStore(client)",
   storeClient: "store: redisStore(client)",
+  db: "store: redisStore(client)",
+  storage: "store: redisStore(client)",
   keyPrefix: "store: redisStore(client, { prefix })",
   nameSpace: "name, and store: redisStore(client, { prefix })",
   identifier: "name",
@@ -121,20 +126,27 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   handler: "onDenied",
   message: "onDenied",
   statusCode: "onDenied",
+  errorMessage: "onDenied",
   errorResponseBuilder: "onDenied",
   onExceeded: "onDenied",
+  onLimited: "onDenied",
+  throw: 'onDenied: "error"',
   standardHeaders: "headers: { standard }",
   legacyHeaders: "headers: { legacy }",
   addHeaders: "headers",
+  disableHeader: "headers: false",
   addHeadersOnExceeding: "headers",
   enableDraftSpec: "headers: { standard }",
   requestPropertyName: "req.rateLimit, always",
   skipSuccessfulRequests: 'count: "failed"',
   skipFailedRequests: 'count: "succeeded"',
   requestWasSuccessful: "count: (request, response) => ...",
+  skipIf: "skip: (request) => ...",
+  ignoreUserAgents: "skip: (request) => ...",
   whitelist: "allowList",
   whiteList: "allowList",
   isWhiteListed: "allowList: (request, address) => ...",
+  blacklist: "blockList",
   blackList: "blockList",
   isBlackListed: "blockList: (request, address) => ...",
   global: "to register without limits: then only routes with limits of their own are limited",
