@@ -46,13 +46,21 @@ export interface SlidingLogLimit<Per extends string = string> extends CommonLimi
   readonly window: Duration;
 }
 
+/** See `concurrency`. */
+export interface ConcurrencyLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "concurrency";
+  readonly limit: number;
+  readonly ttl: Duration;
+}
+
 /** One rule, as plain data: what a builder returns, and what JSON may hold. */
 export type Limit<Per extends string = string> =
   | GcraLimit<Per>
   | TokenBucketLimit<Per>
   | FixedWindowLimit<Per>
   | SlidingWindowLimit<Per>
-  | SlidingLogLimit<Per>;
+  | SlidingLogLimit<Per>
+  | ConcurrencyLimit<Per>;
 
 /*
  * What a builder takes when the compiler knows whether a dimension is named, in two overloads: were they one, it would take
@@ -82,6 +90,6 @@ export interface LimitDescription {
   readonly per: string;
   /** The most it grants at once, in units. */
   readonly limit: number;
-  /** Milliseconds in which `limit` comes back in full, rounded up. */
+  /** Milliseconds in which `limit` comes back in full, rounded up; 0 where nobody knows, as of places. */
   readonly windowMs: number;
 }

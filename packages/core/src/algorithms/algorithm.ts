@@ -28,6 +28,8 @@ export interface LimitShape {
   readonly reported?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
+  /** Of a limit of places: for how long a place is held unless it is renewed, in microseconds. */
+  readonly heldFor?: number;
 }
 
 /** What is left of a limit, in whole units and microseconds. */
@@ -67,6 +69,12 @@ export interface Algorithm<State, Quota> {
   report(state: State, quota: Quota): Report;
   /** Entries held in a log, for memory bounds; 0 for states of fixed size. */
   entries?(state: State): number;
+  /** Microseconds until the limit is as if unused, where that is not what is reported. */
+  lasts?(state: State): number;
+  /** Of a limit of places, in place of `spend`: takes a place for its holder, or renews it. */
+  hold?(state: State, quota: Quota, holder: string): void;
+  /** Gives a holder's place back; false when it is not held. */
+  leave?(state: State, holder: string): boolean;
 }
 
 /** A limit that was validated and is ready to be decided. */

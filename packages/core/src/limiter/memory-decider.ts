@@ -13,17 +13,21 @@ import { CountedDecision, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
-import { present, readReply, rejectWrongType } from "./read-reply.ts";
+import { keepPlacesHere, takePlaces } from "./places/keep-places.ts";
+import type { PlaceKeeping, TakenPlaces } from "./places/taken-places.ts";
+import { listReceipt, present, readReply, rejectWrongType } from "./read-reply.ts";
 
 const NOTHING: readonly Receipt[] = [];
 
 /** Decides in this process, which always answers. */
 export function createMemoryDecider(counted: CountedPolicy): Decider {
   const { store } = counted;
+  const keeping = counted.hasPlaces ? keepPlacesHere(store) : undefined;
   return {
     watch: undefined,
 
-    decide: (counters, cost, charge) => decideOn(store, counted, counters, cost, charge, "store"),
+    decide: (counters, cost, charge) =>
+      decideOn(store, counted, counters, cost, charge, "store", keeping),
 
     async giveBack(decision) {
       return giveBackOn(store, takeReceipts(decision, counted));
@@ -43,9 +47,11 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
 interface SubjectCall extends DecideCall {
   readonly counters: readonly SubjectCounter[];
+  /** Those that it takes. */
+  readonly places: TakenPlaces | undefined;
 }
 
-/** Asks a store of this process; at once where it can. */
+/** Asks a store of this process; at once where it can. `keeping` keeps the places that are taken. */
 export function decideOn(
   store: Store,
   counted: CountedPolicy,
@@ -53,9 +59,11 @@ export function decideOn(
   cost: number,
   charge: boolean,
   source: DecisionSource,
+  keeping?: PlaceKeeping,
 ): Promise<Decision> {
   const mode = charge ? "charge" : "peek";
-  const call = { cost, mode, counters } as const;
+  const places = charge && keeping !== undefined ? takePlaces(keeping, counters) : undefined;
+  const call = { cost, mode, counters, places, holder: places?.holder } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
   return Promise.resolve(readDecision(counted, call, source, reply));
@@ -72,18 +80,20 @@ async function decideLater(
 
 function readDecision(
   counted: CountedPolicy,
-  { counters, cost, mode }: SubjectCall,
+  { counters, cost, mode, places }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
   const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
-  const receipts = allowed && mode === "charge" ? [receipt] : NOTHING;
+  const isCharged = allowed && mode === "charge";
+  const receipts = isCharged ? listReceipt(receipt) : NOTHING;
   return new CountedDecision(counted, {
     allowed,
     limits: present(states),
     cost,
     source,
     receipts,
+    places: isCharged ? places : undefined,
   });
 }
 

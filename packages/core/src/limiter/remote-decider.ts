@@ -4,6 +4,7 @@ import type { Charged } from "../charged.ts";
 import { NOTHING_CHARGED } from "../charged.ts";
 import type { Decision, LimitState } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
+import { places } from "../store/places.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
@@ -21,6 +22,8 @@ import { requireUnreached, storeFailure } from "./outage/store-failure.ts";
 import { createStoreReturns } from "./outage/store-returns.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
+import { keepPlaces, takePlaces } from "./places/keep-places.ts";
+import type { HeldPlaces } from "./places/places.ts";
 import { publish } from "./publish.ts";
 import type { Answer } from "./slots/slots.ts";
 
@@ -47,6 +50,9 @@ export function createRemoteDecider(
   const withoutStore = prepareWithoutStore(counted, failure);
   const returns = createStoreReturns(store, remote, watch, denials);
   const charges = createStoreCharges(store, remote, watch, denials);
+  const keeping = counted.hasPlaces
+    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), store.owner)
+    : undefined;
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
   function remember(
@@ -55,12 +61,20 @@ export function createRemoteDecider(
     cost: number,
     charge: boolean,
     sent: number,
+    taken: HeldPlaces | undefined,
   ): Decision {
     if (allowed && charge) denials.forgetKnown(counters, store.now());
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
-    return new CountedDecision(counted, { allowed, limits, cost, source: "store", receipts });
+    return new CountedDecision(counted, {
+      allowed,
+      limits,
+      cost,
+      source: "store",
+      receipts,
+      places: allowed ? taken : undefined,
+    });
   }
 
   async function decideWithout(
@@ -94,8 +108,9 @@ export function createRemoteDecider(
     charge: boolean,
     sent: number,
   ): Promise<Decision> {
-    return askStore(asked, counters, cost, charge).then(
-      (answer) => remember(answer, counters, cost, charge, sent),
+    const taken = charge && keeping !== undefined ? takePlaces(keeping, counters) : undefined;
+    return askStore(asked, counters, cost, charge, taken).then(
+      (answer) => remember(answer, counters, cost, charge, sent, taken),
       (error: unknown) => decideWithout(error, counters, cost, charge),
     );
   }

@@ -51,6 +51,9 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "moment": {
     "": "local givenClock, now = CLOCK, nil\nif givenClock then\n  now = givenClock + 0\nelse\n  local time = call(\"TIME\")\n  now = time[1] * 1000000 + time[2]\nend\n"
   },
+  "places": {
+    "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
+  },
   "put-all": {
     "": "for key, value in pairs(values) do\n  local life = lifetimes[key]\n  --- @include \"put\"\nend\n"
   },
@@ -74,6 +77,23 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   "settle-counter": {
     "": "value = isKnown and bytes or false\nif isAllowed or isAhead or isKnown and (ANY(\"outlives\")) then\n  if not isKnown or isAhead then\n    --- @digits generation\n  end\n  --- @include \"keep-counter\"\nend\n"
+  },
+  "tend-counter": {
+    "": "--- @include \"advance-counter\"\nlocal isChanged = false\nfor at = HOLDERS_AT, #DIGITS, 8 do\n  local holder, isThere = string.sub(DIGITS, at, at + 8 - 1), 0\n  --- @limits tend\n  isChanged = isChanged or isThere == 1\n  answer[#answer + 1] = isThere\nend\nif isChanged then\n  --- @include \"keep-counter\"\nend\n"
+  },
+  "tend-places": {
+    "": "answer = {}\n--- @counters \"tend-counter\"\n"
+  },
+  "concurrency": {
+    "reach": "length, places, from = redis.pcall(\"STRLEN\", LOG), \"\", nil\nif type(length) == \"table\" then\n  if not string.find(length.err, \"^WRONGTYPE\") then\n    call(\"STRLEN\", LOG)\n  end\n  isWrongType, length = true, 0\nend\nfunction leave(holder)\n  local at = string.find(places, holder, 1, true)\n  while at and at % 15 ~= 15 - 8 + 1 do\n    at = string.find(places, holder, at + 1, true)\n  end\n  if not at then\n    return false\n  end\n  local before = at - 15 + 8 - 1\n  places = string.sub(places, 1, before) .. string.sub(places, at + 8)\n  from, count = math.min(from or before, before), count - 1\n  return true\nend\nfunction hold(holder)\n  from = from or #places\n  places, count = places .. struct.pack(\">I7\", clock + PERIOD) .. holder, count + 1\nend\n",
+    "sound": "length >= count * 15\n",
+    "advance": "clock = clock + elapsed\nlocal lapsed, held = 0, count\nif count > 0 then\n  places = string.sub(call(\"GET\", LOG), 1, count * 15)\nend\nwhile lapsed < held do\n  local middle = (lapsed + held - (lapsed + held) % 2) / 2\n  if struct.unpack(\">I7\", places, middle * 15 + 1) <= clock then\n    lapsed = middle + 1\n  else\n    held = middle\n  end\nend\nif lapsed > 0 then\n  places, from, count = string.sub(places, lapsed * 15 + 1), 0, count - lapsed\nend\nif count == 0 then\n  clock = 0\nend\n",
+    "allows": "(count < limit or leave(HOLDER))\n",
+    "charge": "leave(HOLDER)\nhold(HOLDER)\ntaken = count\n",
+    "report": "taken = count\n",
+    "lasts": "if longest < PERIOD then\n  longest = PERIOD\nend\nmustSet = mustSet or from and length == 0\n",
+    "store": "if from then\n  call(\"SETRANGE\", LOG, from .. \"\", string.sub(places, from + 1))\nend\nif life then\n  call(\"PEXPIRE\", LOG, life)\nend\n",
+    "tend": "if leave(holder) then\n  isThere = 1\n  if renews == 1 then\n    hold(holder)\n  end\nend\n"
   },
   "fixed-window": {
     "sound": "age < PERIOD\n",

@@ -101,7 +101,7 @@ export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryT
     const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
     const report = algorithm.report(open.states[i], quota);
     share = Math.max(share, 1 - report.remaining / limit);
-    reset = Math.max(reset, report.reset);
+    reset = Math.max(reset, algorithm.lasts?.(open.states[i]) ?? report.reset);
   }
   keepReported(counter, open, share, reset, memory);
 }

@@ -29,7 +29,7 @@ export const decide: Step<DecideCall> = {
   prepare(calls, clock) {
     const [first] = calls as [DecideCall];
     if (calls.length === 1) return prepareLone(first, clock);
-    const runs = runsOf(calls).map((run) => run + newGeneration());
+    const runs = runsOf(calls).map(({ digits, holder }) => digits + newGeneration() + holder);
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...runs] };
   },
@@ -49,24 +49,27 @@ export const look: Step<DecideCall> = {
   name: "look",
   prepare: (calls, clock) => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...runsOf(calls)],
+    args: [clock, ...runsOf(calls).map(({ digits }) => digits)],
   }),
   read: readAll,
 };
 
-function prepareLone({ cost, counters }: DecideCall, clock: string): Prepared {
+function prepareLone({ cost, counters, holder }: DecideCall, clock: string): Prepared {
   const argument = numbersOf(counters) + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
-  const digits = cost === 1 ? argument : argument + digitsOf(cost, LONG_DIGITS);
+  const digits =
+    cost === 1 && holder === undefined
+      ? argument
+      : argument + digitsOf(cost, LONG_DIGITS) + (holder ?? "");
   return { script, args: clock === "" ? [digits] : [digits, clock] };
 }
 
 /** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
-function runsOf(calls: readonly DecideCall[]): string[] {
-  return inRuns(calls, costsAsMuch).map(
-    ({ first: { cost, counters }, count }) =>
-      numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
-  );
+function runsOf(calls: readonly DecideCall[]): { digits: string; holder: string }[] {
+  return inRuns(calls, areAlike).map(({ first: { cost, counters, holder = "" }, count }) => ({
+    digits: numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
+    holder,
+  }));
 }
 
 function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
@@ -74,17 +77,18 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
   return calls.map((call, i) => readDecision(call, answers[i]));
 }
 
-/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers. */
-function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
+/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers, and take no places. */
+function areAlike(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
+    one.holder === other.holder &&
     one.counters.every(({ numbers }, i) => numbers === other.counters[i]?.numbers)
   );
 }
 
 /** The twin of the scripts. */
 function decideHere(
-  { cost, mode, counters }: DecideCall,
+  { cost, mode, counters, holder }: DecideCall,
   memory: MemoryTable,
   moment: Moment,
 ): readonly number[] {
@@ -121,14 +125,15 @@ function decideHere(
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      if (spends) algorithm.spend(state, quota, cost);
+      if (charges && holder !== undefined && algorithm.hold) algorithm.hold(state, quota, holder);
+      else if (spends) algorithm.spend(state, quota, cost);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;
       reply[at + 3] = growth;
       at += 4;
       share = Math.max(share, 1 - remaining / limit);
-      longest = Math.max(longest, reset);
+      longest = Math.max(longest, algorithm.lasts?.(state) ?? reset);
     }
     // A denial keeps what takes longer to drain than by the numbers by which it was spent.
     const outlives = mode === "charge" && open.stamp + longest > open.expires;

@@ -4,9 +4,6 @@ import type { Counter } from "./counter.ts";
 import type { DecideCall } from "./decide-call.ts";
 import { readInteger } from "./list-script.ts";
 
-/** How many numbers a script reports of a log beside its state. */
-const REPORTED = 4;
-
 /** What a script answered to a decision. */
 interface Answer {
   readonly values: readonly unknown[];
@@ -64,9 +61,9 @@ function takeValue(answer: Answer, { shape }: Counter): Buffer | null | undefine
 function takeState(answer: Answer, counter: Counter, i: number, bytes: Buffer | null): unknown {
   const limit = counter.limits[i] as CompiledLimit;
   const { algorithm, quota, shape } = limit;
-  if (shape.hasLog) {
-    const reported = answer.values.slice(answer.next, answer.next + REPORTED);
-    answer.next += REPORTED;
+  if (shape.reported !== undefined) {
+    const reported = answer.values.slice(answer.next, answer.next + shape.reported.length);
+    answer.next += reported.length;
     return algorithm.read(reported.map(readInteger), quota);
   }
   const state = bytes === null ? algorithm.fresh(quota) : stateIn(bytes, counter.shape, i, limit);

@@ -1,0 +1,126 @@
+import type { ConcurrencyLimit, WithoutPer, WithPer } from "../policy.ts";
+import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import { readCount, readWindow, requireShape } from "./read-limit.ts";
+
+/*
+ * Concurrency: at most `limit` places taken at the same time. Twin of concurrency.lua.
+ *
+ * State  taken: how many places are taken.
+ *        holders: until when each place is held, by its holder; the one that lapses first comes first.
+ *        last: until when the last of them is held.
+ *        clock: microseconds on the places' own clock, which starts with the first of them.
+ * Quota  limit. ttl: microseconds for which a place is held unless it is renewed.
+ */
+interface Places {
+  taken: number;
+  readonly holders: Map<string, number>;
+  last: number;
+  clock: number;
+}
+
+interface PlacesQuota {
+  readonly limit: number;
+  readonly ttl: number;
+}
+
+/** The largest limit: all places of a subject are read by each decision. */
+const MAX_LIMIT = 10_000;
+
+/** Nobody knows when a place comes free, so whoever is denied is told to come again after a second, in microseconds. */
+const RETRY = 1_000_000;
+
+/** Of a state that a script answered, only how many are taken is known. */
+const UNKNOWN: Map<string, number> = new Map();
+
+const places: Algorithm<Places, PlacesQuota> = {
+  fresh: () => ({ taken: 0, holders: new Map(), last: 0, clock: 0 }),
+
+  read: ([taken]) => ({ taken: taken as number, holders: UNKNOWN, last: 0, clock: 0 }),
+
+  // To spend from it takes no holder.
+  copy: (state) => ({ ...state }),
+
+  advance(state, _, elapsed) {
+    state.clock += elapsed;
+    for (const [holder, until] of state.holders) {
+      if (until > state.clock) break;
+      state.holders.delete(holder);
+    }
+    state.taken = state.holders.size;
+    if (state.taken === 0) state.clock = 0;
+  },
+
+  wait: (state, quota) => (state.taken < quota.limit ? 0 : RETRY),
+
+  // One place, whatever a request costs elsewhere.
+  spend(state) {
+    state.taken += 1;
+  },
+
+  refund: () => false,
+
+  report: (state, quota) => ({ remaining: quota.limit - state.taken, reset: 0, growth: 0 }),
+
+  entries: (state) => state.holders.size,
+
+  lasts: (state) => (state.taken === 0 ? 0 : state.last - state.clock),
+
+  hold(state, quota, holder) {
+    state.last = state.clock + quota.ttl;
+    state.holders.delete(holder);
+    state.holders.set(holder, state.last);
+    state.taken = state.holders.size;
+  },
+
+  leave(state, holder) {
+    const isThere = state.holders.delete(holder);
+    state.taken = state.holders.size;
+    return isThere;
+  },
+};
+
+/**
+ * At most `limit` places (1 to 10,000) taken at the same time. A request holds its place until it is over; one that nobody renews
+ * is held for `ttl` (1 ms to 366 days).
+ *
+ * Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ */
+export function concurrency(options: WithoutPer<ConcurrencyLimit<never>>): ConcurrencyLimit<never>;
+export function concurrency<const Per extends string>(
+  options: WithPer<ConcurrencyLimit<Per>>,
+): ConcurrencyLimit<Per>;
+export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): ConcurrencyLimit;
+export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): ConcurrencyLimit {
+  return { algorithm: "concurrency", ...options };
+}
+
+export function compileConcurrency(limit: ConcurrencyLimit): CompiledLimit<Places, PlacesQuota> {
+  requireShape(limit, ["limit", "ttl"]);
+  const count = readCount(limit, "limit", MAX_LIMIT);
+  const ttl = readWindow(limit, "ttl");
+  return {
+    algorithm: places,
+    quota: { limit: count, ttl },
+    numbers: [count],
+    shape: {
+      id: `concurrency(${ttl})`,
+      part: "concurrency",
+      state: [
+        ["count", 4],
+        ["clock", 7],
+      ],
+      numbers: ["limit"],
+      locals: ["length", "places", "from", "leave", "hold"],
+      reported: ["taken"],
+      constants: { PERIOD: String(ttl) },
+      hasLog: true,
+      heldFor: ttl,
+    },
+    name: limit.name ?? `${count}-at-once`,
+    per: limit.per ?? "default",
+    limit: count,
+    windowMs: 0,
+    source: limit,
+    canonical: `concurrency(${count},${ttl})`,
+  };
+}
