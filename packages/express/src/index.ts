@@ -12,6 +12,7 @@ export type {
   Store,
 } from "@headgate/core";
 export {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,

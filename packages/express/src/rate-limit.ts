@@ -95,7 +95,7 @@ export function rateLimit(
     const request = req as Request;
     noteMaking?.(request);
     void settle(
-      guard.check(request, clientOf(request.ip, request)),
+      guard.check(request, clientOf(request.ip, request), res),
       (verdict) => answer(verdict, request, res as Response, onDenied),
       next,
     );

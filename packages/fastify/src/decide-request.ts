@@ -17,7 +17,7 @@ export function decideRequest(
   done: Done,
 ): void {
   void settle(
-    rule.guard.check(request, clientOf(request.ip, request.raw)),
+    rule.guard.check(request, clientOf(request.ip, request.raw), reply.raw),
     (verdict) => answer(verdict, request, reply, rule),
     done,
   );

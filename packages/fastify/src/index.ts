@@ -16,6 +16,7 @@ export type {
   Store,
 } from "@headgate/core";
 export {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,

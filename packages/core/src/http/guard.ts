@@ -1,5 +1,6 @@
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { placesOf } from "../limiter/counted-decision.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
@@ -10,6 +11,7 @@ import { createListCheck } from "./client-lists.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { readHeadersOption } from "./headers.ts";
+import { holdPlaces } from "./hold-places.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
 import type { PolicyText } from "./policy-text.ts";
@@ -34,8 +36,11 @@ import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
-  /** Lists, skip, limits, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
-  check(request: Request, client: Client): Promise<Verdict>;
+  /**
+   * Lists, skip, limits, key, cost, decision, in this order. Places are held until the response ends; without one they lapse. Rejects
+   * with what the framework shall handle as an error.
+   */
+  check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** What its limiter decided of a request; undefined when it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
@@ -110,7 +115,7 @@ function prepareGuard<Request extends HttpRequest>(
     return client;
   }
 
-  async function check(request: Request, connected: Client): Promise<Verdict> {
+  async function check(request: Request, connected: Client, response?: object): Promise<Verdict> {
     const client = counted(request, connected);
     if (lists !== undefined) {
       const listed = lists.find(request, client);
@@ -147,6 +152,10 @@ function prepareGuard<Request extends HttpRequest>(
       forgetAsked(request, part);
       throw limits === undefined ? error : ofRequest(owner, error);
     }
+    const { counted: asks } = limiter[LIMITER];
+    const places = asks.hasPlaces ? placesOf(decision, asks) : undefined;
+    if (places !== undefined && response !== undefined)
+      holdPlaces(places, response, client.hasLeft());
     const written = limits === undefined ? text : names;
     part.reported = { decision, headers, text: isWhole(decision, limiter) ? written : undefined };
     const message =

@@ -48,6 +48,8 @@ export interface OwnDecision {
   settle(units: number): Promise<Charged>;
   /** Gives back what this request was charged here; true if something was. Rejects as `limiter.refund` does. */
   refund(): Promise<boolean>;
+  /** Gives back the places that this request holds here before it is answered; true if it held one. Rejects as `limiter.release` does. */
+  release(): Promise<boolean>;
 }
 
 /** Where a request carries its state: shared by all copies of Headgate that it passes. */
@@ -181,6 +183,12 @@ export function ownDecision(
         parts.map((part, i) => part.limiter.refund(decisions[i] as Decision)),
       );
       return given.includes(true);
+    },
+    async release() {
+      const released = await Promise.all(
+        parts.map((part, i) => part.limiter.release(decisions[i] as Decision)),
+      );
+      return released.includes(true);
     },
   };
 }
