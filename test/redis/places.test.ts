@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Limiter, LimiterOptions } from "@headgate/core";
+import type { Decision, Limiter, LimiterOptions } from "@headgate/core";
 import { concurrency, createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -191,6 +191,37 @@ describe("an answer that does not come in time", () => {
     await limiter.release(decision);
     expect(await taken()).toBe(0);
   });
+});
+
+test("while Redis is away, places are counted in this process", async () => {
+  watchWarnings();
+  const away = await startRedis();
+  onTestFinished(() => away.stop());
+  const client = new Redis(away.socket);
+  onTestFinished(() => client.disconnect());
+  const limiter = open({ name: "away", storeTimeout: 50 }, client);
+  const before = await limiter.consume("ann");
+  away.freeze();
+  const decisions = [];
+  for (let i = 0; i < 3; i += 1) decisions.push(await limiter.consume("ann"));
+  expect(decisions.map(({ source, allowed }) => [source, allowed])).toEqual([
+    ["local", true],
+    ["local", true],
+    ["local", false],
+  ]);
+  expect(await limiter.release(decisions[0] as Decision)).toBe(true);
+  const waiting = limiter.run("ann", ({ decision }) => decision.source, { timeout: "20s" });
+  expect(await waiting).toBe("local");
+  await expect(limiter.release(before)).rejects.toMatchObject({
+    code: "HEADGATE_STORE_UNAVAILABLE",
+  });
+  away.thaw();
+  await waitUntil("it can be given back", 10_000, async () => {
+    await limiter.release(before);
+    return true;
+  });
+  const left = async () => (await limiter.peek("ann", { cost: 0 })).remaining;
+  await expect.poll(left, { timeout: 10_000 }).toBe(2);
 });
 
 describe("eight processes", () => {
