@@ -230,6 +230,7 @@ test("no example is without a test", () => {
     "express-upstream",
     "fastify-quickstart",
     "fastify-upstream",
+    "language-model-gateway",
     "login",
     "plans-by-api-key",
     "plans-from-a-database",

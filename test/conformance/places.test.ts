@@ -117,6 +117,13 @@ async function compareWithOracle(random: Random, name: string): Promise<void> {
   }
 }
 
+/** What some limits cost, by name; the first of them something, so that one is asked. */
+function randomCostByName(random: Random, limits: readonly Limit[]): Record<string, number> {
+  return Object.fromEntries(
+    limits.map(({ name = "" }, i) => [name, random.whole(i === 0 ? 1 : 0, 3)]),
+  );
+}
+
 /** Does the same random things with a limiter in this process and one on Redis. */
 async function compareTwins(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
   const time = new MicroClock(randomStart(random));
@@ -143,7 +150,9 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
       await both((limiter) => limiter.reset(subjects));
     } else {
       const charge = act < 0.9;
-      const cost = random.pick(charge ? [1, 1, 2] : [0, 1, 2]);
+      const cost = random.chance(0.4)
+        ? randomCostByName(random, limits)
+        : random.pick(charge ? [1, 1, 2] : [0, 1, 2]);
       const pair = await both((limiter) =>
         (charge ? limiter.consume : limiter.peek)(subjects, { cost }),
       );

@@ -1,6 +1,7 @@
 import type { Limit } from "@headgate/core";
 import { definitionOf, microsecondsOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
+import { randomCalendar } from "./random-calendar.ts";
 
 /** Every behaviour that has a definition of its own. */
 export const KINDS = [
@@ -8,12 +9,16 @@ export const KINDS = [
   "tokenBucket",
   "fixedWindow",
   "fixedWindow by the clock",
+  "fixedWindow by the calendar",
   "slidingWindow",
   "slidingWindow in buckets",
   "slidingLog",
 ] as const;
 
 export type Kind = (typeof KINDS)[number];
+
+/** A calendar window ends when the clock says so, wherever that was before: calendar-clock.test.ts steps back in those. */
+export const UNDATED = KINDS.filter((kind) => kind !== "fixedWindow by the calendar");
 
 const DAY_MS = 86_400_000;
 const MAX_LIMIT = 1_000_000_000;
@@ -55,6 +60,8 @@ export function randomLimit(
       return { algorithm: "fixedWindow", limit, window, ...common };
     case "fixedWindow by the clock":
       return { algorithm: "fixedWindow", limit, window, align: "clock", ...common };
+    case "fixedWindow by the calendar":
+      return { algorithm: "fixedWindow", limit, ...randomCalendar(random), ...common };
     case "slidingWindow":
       return { algorithm: "slidingWindow", limit, window, ...common };
     case "slidingWindow in buckets":
@@ -86,6 +93,17 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
   return random.chance(0.5) ? withoutBurst : { ...withoutBurst, burst: other(burst, most) };
 }
 
+/**
+ * The same limit with other numbers, and what drains continuously drains as fast as before: so that it does not matter by which
+ * of the numbers time passed, also where nothing was written then.
+ */
+export function withOtherCapacity(random: Random, limit: Limit): Limit {
+  const other = withOtherNumbers(random, limit);
+  if (limit.algorithm === "tokenBucket") return { ...other, refill: limit.refill } as Limit;
+  if (limit.algorithm !== "gcra") return other;
+  return { ...limit, burst: Number(definitionOf(other).capacity) };
+}
+
 /** The limit whose every number is the largest among limits of one shape. */
 export function largestOf(limits: readonly [Limit, ...Limit[]]): Limit {
   const [first] = limits;
@@ -114,9 +132,14 @@ function mostIn(window: number | string, most: number): number {
 }
 
 /** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */
-export function randomPolicy(random: Random, count: number, dimensions = 1): Limit[] {
+export function randomPolicy(
+  random: Random,
+  count: number,
+  dimensions = 1,
+  kinds: readonly Kind[] = KINDS,
+): Limit[] {
   return Array.from({ length: count }, (_, i) =>
-    randomLimit(random, random.pick(KINDS), random.chance(0.6) ? "small" : "wide", {
+    randomLimit(random, random.pick(kinds), random.chance(0.6) ? "small" : "wide", {
       name: `limit ${i}`,
       per: random.pick(["default", "tenant", "route"].slice(0, dimensions)),
     }),

@@ -9,6 +9,8 @@ const SUMMARY = [
   "cost",
   "source",
   "degraded",
+  "shadow",
+  "wouldAllow",
 ] as const;
 
 const STATE = [

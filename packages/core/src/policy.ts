@@ -23,12 +23,18 @@ export interface TokenBucketLimit<Per extends string = string> extends CommonLim
   readonly every: Duration;
 }
 
+/** A window that lasts from the first instant of a day, a week (Monday), a month or a year in a time zone to that of the next. */
+export type CalendarWindow = "day" | "week" | "month" | "year";
+
 /** See `fixedWindow`. */
 export interface FixedWindowLimit<Per extends string = string> extends CommonLimit<Per> {
   readonly algorithm: "fixedWindow";
   readonly limit: number;
-  readonly window: Duration;
+  readonly window: Duration | CalendarWindow;
+  /** Not beside a calendar window. */
   readonly align?: "first" | "clock" | undefined;
+  /** Whose calendar a calendar window keeps to: an IANA name. Default `"UTC"`. */
+  readonly timeZone?: string | undefined;
 }
 
 /** See `slidingWindow`. */
@@ -90,6 +96,9 @@ export interface LimitDescription {
   readonly per: string;
   /** The most it grants at once, in units. */
   readonly limit: number;
-  /** Milliseconds in which `limit` comes back in full, rounded up; 0 where nobody knows, as of places. */
+  /**
+   * Milliseconds in which `limit` comes back in full, rounded up. By the calendar: the length of the present window. Of places 0, because
+   * nobody knows.
+   */
   readonly windowMs: number;
 }

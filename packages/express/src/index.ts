@@ -1,6 +1,7 @@
 import "./request-augmentation.ts";
 
 export type {
+  CalendarWindow,
   Charged,
   Decision,
   Duration,
@@ -27,6 +28,8 @@ export {
 export type {
   AddressOption,
   ClientList,
+  CountOption,
+  CountResult,
   HeaderOptions,
   KeyFunction,
   MissingKey,

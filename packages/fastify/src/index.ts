@@ -5,6 +5,7 @@ import type { HeadgateOptions } from "./options.ts";
 import { headgatePlugin } from "./plugin.ts";
 
 export type {
+  CalendarWindow,
   Charged,
   Decision,
   Duration,
@@ -31,6 +32,8 @@ export {
 export type {
   AddressOption,
   ClientList,
+  CountOption,
+  CountResult,
   HeaderOptions,
   KeyFunction,
   MissingKey,

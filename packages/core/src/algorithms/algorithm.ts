@@ -1,4 +1,5 @@
 import type { Limit, LimitDescription } from "../policy.ts";
+import type { Calendar } from "./calendar.ts";
 
 /** A Lua script as the generator embeds it. */
 export interface LuaSource {
@@ -20,6 +21,8 @@ export interface LimitShape {
   readonly numbers: readonly string[];
   /** Other names of the same numbers. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Names of times that a call brings behind the numbers of all limits, in microseconds since the epoch. */
+  readonly times?: readonly string[];
   /** What stands for the names in capitals. */
   readonly constants: Readonly<Record<string, string>>;
   /** The other names that sections of the twin share. */
@@ -54,8 +57,8 @@ export interface Report {
 export interface Algorithm<State, Quota> {
   /** The state of a limit nobody has used. */
   fresh(quota: Quota): State;
-  /** The state that a script answered, from its numbers in the order of the shape; of a log, from what it reports. */
-  read(numbers: readonly number[], quota: Quota): State;
+  /** The state that a script answered, from its numbers in the order of the shape; of a log, from what it reports. `now`: when it was so. */
+  read(numbers: readonly number[], quota: Quota, now: number): State;
   /** A copy to spend from and to report, while the original does not change. */
   copy(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
@@ -71,10 +74,10 @@ export interface Algorithm<State, Quota> {
   entries?(state: State): number;
   /** Microseconds until the limit is as if unused, where that is not what is reported. */
   lasts?(state: State): number;
-  /** Of a limit of places, in place of `spend`: takes a place for its holder, or renews it. */
-  hold?(state: State, quota: Quota, holder: string): void;
-  /** Gives a holder's place back; false when it is not held. */
-  leave?(state: State, holder: string): boolean;
+  /** Of a limit of places, in place of `spend`: takes places for a holder who has none. */
+  hold?(state: State, quota: Quota, holder: string, number: number): void;
+  /** Gives a holder's places back; says how many those were. */
+  leave?(state: State, holder: string): number;
 }
 
 /** A limit that was validated and is ready to be decided. */
@@ -84,6 +87,8 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly algorithm: Algorithm<State, Quota>;
   readonly quota: Quota;
   readonly shape: LimitShape;
+  /** Where its windows begin, if the calendar says; `windowMs` is then more than any of them lasts. */
+  readonly calendar?: Calendar | undefined;
   /** Its numbers of units, as the shape names them. */
   readonly numbers: readonly number[];
   /** How many counters a decision reads. Default 1. */

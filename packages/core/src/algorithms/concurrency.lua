@@ -4,11 +4,12 @@ Concurrency: at most `limit` places taken at the same time. Twin of concurrency.
 State  count: how many places are on record. clock: microseconds on the places' own clock, which starts with the first of them and
        never steps back.
 Quota  limit.
-Shape  PERIOD: microseconds for which a place is held unless it is renewed. HOLDER: who asks, HOLDER_BYTES characters.
+Shape  PERIOD: microseconds for which a place is held unless it is renewed. HOLDER: who asks, HOLDER_BYTES characters. PLACES: for how
+       many.
 
 The places are in a string of their own, LOG, as records of SLOT bytes: 7 of the time on that clock until which the place is held,
-then its holder. The one that lapses first comes first. The string is written from the first record that changed; what it has
-behind the last one means nothing.
+then its holder. The one that lapses first comes first, and those of one holder stand together. The string is written from the
+first record that changed; what it has behind the last one means nothing.
 
 Reported is how many places are taken.
 ]]
@@ -22,24 +23,29 @@ if type(length) == "table" then
   end
   isWrongType, length = true, 0
 end
--- Takes a holder's place off the record. Returns whether it was there.
+-- Takes a holder's places off the record. Returns how many those were.
 function leave(holder)
   local at = string.find(places, holder, 1, true)
   while at and at % SLOT ~= SLOT - HOLDER_BYTES + 1 do
     at = string.find(places, holder, at + 1, true) -- not a holder, but pieces of two records
   end
   if not at then
-    return false
+    return 0
   end
-  local before = at - SLOT + HOLDER_BYTES - 1
-  places = string.sub(places, 1, before) .. string.sub(places, at + HOLDER_BYTES)
-  from, count = math.min(from or before, before), count - 1
-  return true
+  local before, after = at - SLOT + HOLDER_BYTES - 1, at + HOLDER_BYTES - 1
+  while string.sub(places, after + SLOT - HOLDER_BYTES + 1, after + SLOT) == holder do
+    after = after + SLOT
+  end
+  local number = (after - before) / SLOT
+  places = string.sub(places, 1, before) .. string.sub(places, after + 1)
+  from, count = math.min(from or before, before), count - number
+  return number
 end
--- Puts a holder's place on the record, from now on.
-function hold(holder)
+-- Puts a holder's places on the record, from now on.
+function hold(holder, number)
   from = from or #places
-  places, count = places .. struct.pack(">I7", clock + PERIOD) .. holder, count + 1
+  places = places .. string.rep(struct.pack(">I7", clock + PERIOD) .. holder, number)
+  count = count + number
 end
 
 --- @section sound
@@ -67,11 +73,11 @@ if count == 0 then
 end
 
 --- @section allows
-(count < limit or leave(HOLDER))
+(count + PLACES <= limit or leave(HOLDER) > 0)
 
 --- @section charge
 leave(HOLDER) -- it is there where an answer was lost and the client sent the call again
-hold(HOLDER)
+hold(HOLDER, PLACES)
 taken = count
 
 --- @section report
@@ -92,9 +98,10 @@ if life then
 end
 
 --- @section tend
-if leave(holder) then
+local number = leave(holder)
+if number > 0 then
   isThere = 1
   if renews == 1 then
-    hold(holder)
+    hold(holder, number)
   end
 end

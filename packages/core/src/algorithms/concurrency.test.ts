@@ -13,7 +13,10 @@ function twoPlaces() {
   const state = algorithm.fresh(quota);
   return {
     pass: (ms: number) => algorithm.advance(state, quota, ms * MS, 0),
-    hold: (holder: string) => algorithm.hold?.(state, quota, holder),
+    hold(holder: string) {
+      algorithm.leave?.(state, holder);
+      algorithm.hold?.(state, quota, holder, 1);
+    },
     leave: (holder: string) => algorithm.leave?.(state, holder),
     wait: () => algorithm.wait(state, quota, 1),
     remaining: () => algorithm.report(state, quota).remaining,
@@ -49,9 +52,9 @@ describe("a limit of places", () => {
     expect([places.remaining(), places.wait()]).toEqual([1, 0]);
     places.hold("two");
     expect([places.remaining(), places.wait()]).toEqual([0, 1_000 * MS]);
-    expect(places.leave("three")).toBe(false);
-    expect(places.leave("one")).toBe(true);
-    expect(places.leave("one")).toBe(false);
+    expect(places.leave("three")).toBe(0);
+    expect(places.leave("one")).toBe(1);
+    expect(places.leave("one")).toBe(0);
     expect([places.remaining(), places.wait()]).toEqual([1, 0]);
   });
 
@@ -67,7 +70,7 @@ describe("a limit of places", () => {
     expect(places.remaining()).toBe(0);
     places.pass(1);
     expect(places.remaining()).toBe(1);
-    expect(places.leave("two")).toBe(false);
+    expect(places.leave("two")).toBe(0);
     places.pass(10);
     expect([places.remaining(), places.lasts()]).toEqual([2, 0]);
   });

@@ -1,21 +1,27 @@
 import type { ConcurrencyLimit, WithoutPer, WithPer } from "../policy.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import { NEVER } from "./exact.ts";
 import { readCount, readWindow, requireShape } from "./read-limit.ts";
 
 /*
  * Concurrency: at most `limit` places taken at the same time. Twin of concurrency.lua.
  *
  * State  taken: how many places are taken.
- *        holders: until when each place is held, by its holder; the one that lapses first comes first.
+ *        holders: who holds places, until when, and how many; the one whose places lapse first comes first.
  *        last: until when the last of them is held.
  *        clock: microseconds on the places' own clock, which starts with the first of them.
  * Quota  limit. ttl: microseconds for which a place is held unless it is renewed.
  */
 interface Places {
   taken: number;
-  readonly holders: Map<string, number>;
+  readonly holders: Map<string, Held>;
   last: number;
   clock: number;
+}
+
+interface Held {
+  readonly until: number;
+  readonly number: number;
 }
 
 interface PlacesQuota {
@@ -30,7 +36,7 @@ const MAX_LIMIT = 10_000;
 const RETRY = 1_000_000;
 
 /** Of a state that a script answered, only how many are taken is known. */
-const UNKNOWN: Map<string, number> = new Map();
+const UNKNOWN: Map<string, Held> = new Map();
 
 const places: Algorithm<Places, PlacesQuota> = {
   fresh: () => ({ taken: 0, holders: new Map(), last: 0, clock: 0 }),
@@ -42,40 +48,41 @@ const places: Algorithm<Places, PlacesQuota> = {
 
   advance(state, _, elapsed) {
     state.clock += elapsed;
-    for (const [holder, until] of state.holders) {
+    for (const [holder, { until }] of state.holders) {
       if (until > state.clock) break;
-      state.holders.delete(holder);
+      places.leave?.(state, holder);
     }
-    state.taken = state.holders.size;
     if (state.taken === 0) state.clock = 0;
   },
 
-  wait: (state, quota) => (state.taken < quota.limit ? 0 : RETRY),
+  wait(state, quota, cost) {
+    if (cost > quota.limit) return NEVER;
+    return state.taken + cost <= quota.limit ? 0 : RETRY;
+  },
 
-  // One place, whatever a request costs elsewhere.
-  spend(state) {
-    state.taken += 1;
+  spend(state, _, cost) {
+    state.taken += cost;
   },
 
   refund: () => false,
 
   report: (state, quota) => ({ remaining: quota.limit - state.taken, reset: 0, growth: 0 }),
 
-  entries: (state) => state.holders.size,
+  entries: (state) => state.taken,
 
   lasts: (state) => (state.taken === 0 ? 0 : state.last - state.clock),
 
-  hold(state, quota, holder) {
+  hold(state, quota, holder, number) {
     state.last = state.clock + quota.ttl;
-    state.holders.delete(holder);
-    state.holders.set(holder, state.last);
-    state.taken = state.holders.size;
+    state.holders.set(holder, { until: state.last, number });
+    state.taken += number;
   },
 
   leave(state, holder) {
-    const isThere = state.holders.delete(holder);
-    state.taken = state.holders.size;
-    return isThere;
+    const { number } = state.holders.get(holder) ?? { number: 0 };
+    state.holders.delete(holder);
+    state.taken -= number;
+    return number;
   },
 };
 

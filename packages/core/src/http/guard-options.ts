@@ -1,9 +1,11 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
+import type { Cost } from "../cost.ts";
 import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailureOptions } from "../limiter/outage/outage.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { AddressOption } from "./address-header.ts";
@@ -12,6 +14,7 @@ import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { ClientList } from "./client-lists.ts";
 import { validateClientLists } from "./client-lists.ts";
+import type { CountOption } from "./count.ts";
 import type { HeadersOption } from "./headers.ts";
 import { readHeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./key-function.ts";
@@ -51,8 +54,17 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   readonly blockList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
-  /** Units a request costs: a whole number of at least 1. Default 1. */
-  readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
+  /**
+   * Units a request costs: a whole number of at least 1, or an object with units for limits by their names. Those that are not named
+   * cost 1, and 0 leaves a limit out of the decision. Default 1.
+   */
+  readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
+  /**
+   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below), or a function that says at the
+   * end of an answer whether its request counts, or how many units it cost. Until then every request is charged; one that is not
+   * answered whole stays so.
+   */
+  readonly count?: CountOption<Request, never> | undefined;
   /** Whether a request is not limited at all. */
   readonly skip?:
     | ((request: Request) => boolean | undefined | Promise<boolean | undefined>)
@@ -79,6 +91,7 @@ const OWN_OPTIONS: readonly string[] = [
   "blockList",
   "missing",
   "cost",
+  "count",
   "skip",
   "headers",
   "onDenied",
@@ -118,9 +131,9 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   addHeadersOnExceeding: "headers",
   enableDraftSpec: "headers: { standard }",
   requestPropertyName: "req.rateLimit, always",
-  skipSuccessfulRequests: "limit.of(request).refund(), for those that should not count",
-  skipFailedRequests: "limit.of(request).refund(), for those that should not count",
-  requestWasSuccessful: "limit.of(request).refund(), for those that should not count",
+  skipSuccessfulRequests: 'count: "failed"',
+  skipFailedRequests: 'count: "succeeded"',
+  requestWasSuccessful: "count: (request, response) => ...",
   whitelist: "allowList",
   whiteList: "allowList",
   isWhiteListed: "allowList: (request, address) => ...",
@@ -155,7 +168,7 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], peerOptionsFor(options));
-  const { missing, skip, cost, key, address, limits, headers, shadow, onDenied } =
+  const { missing, skip, cost, count, key, address, limits, headers, shadow, onDenied } =
     options as GuardOptions<never>;
   if (address !== undefined) readAddressOption(owner, address);
   validateClientLists(owner, options);
@@ -177,9 +190,22 @@ export function validateGuardOptions(
     owner,
     "cost",
     cost,
-    (value) => isFunction(value) || (Number.isSafeInteger(value) && (value as number) >= 1),
-    "a whole number of at least 1, or a function",
+    (value) => isFunction(value) || isPlainObject(value) || isUnits(value),
+    "a whole number of at least 1, an object with units by the names of limits, or a function",
   );
+  requireThat(
+    owner,
+    "count",
+    count,
+    (value) => isFunction(value) || isOneOf("all", "failed", "succeeded")(value),
+    '"all", "failed", "succeeded" or a function',
+  );
+  if (typeof cost === "object" && (options as FailureOptions).lease) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: lease takes units of all limits alike; it is not for a cost by name`,
+    );
+  }
   requireThat(owner, "key", key, isKey, "a function, or an object with one for each dimension");
   requireThat(
     owner,
@@ -246,6 +272,10 @@ function requireThat(
 
 function isFunction(value: unknown): boolean {
   return typeof value === "function";
+}
+
+function isUnits(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
 function isOneOf(...allowed: readonly unknown[]): (value: unknown) => boolean {

@@ -1,11 +1,14 @@
 import type { Charged } from "../charged.ts";
 import { joinCharged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
+import { requireFormOf } from "../limiter/costs.ts";
 import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
+import { isPlainObject } from "../plain-object.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
@@ -23,6 +26,10 @@ export interface AskedPart {
   readonly subjects: RequestSubjects;
   /** The option that says what the request cost. */
   readonly cost: unknown;
+  /** The option that says which answers count, where a mount has named one. */
+  count: unknown;
+  /** Whether that was asked: once, when the answer was over. */
+  isJudged: boolean;
   /** What was decided; undefined until it is. */
   reported: ReportedDecision | undefined;
 }
@@ -44,8 +51,8 @@ export interface OwnDecision {
   /** Whom it counted, by dimension, as `limiter.reset`, `peek` and `consume` take it. */
   readonly subject: RequestSubjects;
   readonly limiter: Limiter;
-  /** Makes this request cost so many units here, from 0, once. Rejects as `limiter.settle` does. */
-  settle(units: number): Promise<Charged>;
+  /** Makes this request cost so many units here, from 0, once, or so many of each limit by its name. Rejects as `limiter.settle` does. */
+  settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
   /** Gives back what this request was charged here; true if something was. Rejects as `limiter.refund` does. */
   refund(): Promise<boolean>;
   /** Gives back the places that this request holds here before it is answered; true if it held one. Rejects as `limiter.release` does. */
@@ -103,7 +110,15 @@ export function takeUnasked(
     (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counted, group)),
   );
   if (groups.length === 0) return undefined;
-  const part: AskedPart = { limiter, groups, subjects, cost, reported: undefined };
+  const part: AskedPart = {
+    limiter,
+    groups,
+    subjects,
+    cost,
+    count: undefined,
+    isJudged: false,
+    reported: undefined,
+  };
   // Most requests meet one limiter; a list that grows would make room for many.
   state.asked = isFirst ? [part] : [...asked, part];
   return part;
@@ -162,7 +177,28 @@ export function ownDecision(
   request: object,
   limiters: readonly Limiter[],
 ): OwnDecision | undefined {
-  const parts = partsAsked(request, limiters).filter(({ reported }) => reported !== undefined);
+  return joinParts(request, limiters, partsDecided(request, limiters));
+}
+
+/** The same of what no `count` has judged so far. It is judged from now on. */
+export function takeUnjudged(
+  request: object,
+  limiters: readonly Limiter[],
+): OwnDecision | undefined {
+  const parts = partsDecided(request, limiters).filter(({ isJudged }) => !isJudged);
+  for (const part of parts) part.isJudged = true;
+  return joinParts(request, limiters, parts);
+}
+
+function partsDecided(request: object, limiters: readonly Limiter[]): readonly AskedPart[] {
+  return partsAsked(request, limiters).filter(({ reported }) => reported !== undefined);
+}
+
+function joinParts(
+  request: object,
+  limiters: readonly Limiter[],
+  parts: readonly AskedPart[],
+): OwnDecision | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
   const decisions = parts.map(({ reported }) => (reported as ReportedDecision).decision);
@@ -174,9 +210,13 @@ export function ownDecision(
     decision: bindingDecision(decisions),
     subject: subjectIn(limiter, parts),
     limiter,
-    async settle(units) {
-      const settled = parts.map((part, i) => part.limiter.settle(decisions[i] as Decision, units));
-      return joinCharged(await Promise.all(settled));
+    async settle<Units extends Cost>(units: Units) {
+      // Before any of them is settled.
+      for (const decision of decisions) requireFormOf(decision, units);
+      const settled = parts.map((part, i) =>
+        part.limiter.settle(decisions[i] as Decision, unitsOf(units, part, parts)),
+      );
+      return joinCharged<Units>(await Promise.all(settled));
     },
     async refund() {
       const given = await Promise.all(
@@ -191,6 +231,21 @@ export function ownDecision(
       return released.includes(true);
     },
   };
+}
+
+/** The units that are of a part's limits. A name that no part knows is left in, for all of them to refuse. */
+function unitsOf<Units extends Cost>(
+  units: Units,
+  part: AskedPart,
+  parts: readonly AskedPart[],
+): Units {
+  if (!isPlainObject(units) || parts.length === 1) return units;
+  const knows = ({ limiter }: AskedPart, name: string) =>
+    limiter.limits.some((limit) => limit.name === name);
+  const own = Object.entries(units).filter(
+    ([name]) => knows(part, name) || !parts.some((other) => knows(other, name)),
+  );
+  return Object.fromEntries(own) as Units;
 }
 
 /** Whom a limiter counted in these parts. */

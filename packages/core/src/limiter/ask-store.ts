@@ -1,5 +1,6 @@
 import { stepFor } from "../store/decide.ts";
 import type { DecideMode } from "../store/decide-call.ts";
+import { askedOf } from "./costs.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { placesReturned } from "./places/returned-places.ts";
 import type { TakenPlaces } from "./places/taken-places.ts";
@@ -12,16 +13,18 @@ const NOTHING: readonly never[] = [];
 
 /**
  * Asks a store whose counts are on servers: in one call where all counters are in one slot, as far as is known. A call that shows
- * that they are not did nothing, and is asked again over the slots in what is left of the time. Rejects with the store's error.
+ * that they are not did nothing, and is asked again over the slots in what is left of the time. What a cost by name leaves out is
+ * not asked. Rejects with the store's error.
  */
 export function askStore(
   asked: AskedStore,
-  counters: readonly SubjectCounter[],
+  all: readonly SubjectCounter[],
   cost: number,
   charge: boolean,
   places?: TakenPlaces,
 ): Promise<Answer> {
   const mode = charge ? "charge" : "peek";
+  const counters = askedOf(all);
   if (counters.length === 1) return askOneSlot(asked, counters, cost, mode, places);
   const { timeoutMs } = asked.watch;
   const slots = bySlot(counters, asked.remote);

@@ -1,13 +1,27 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
+import type { Charged } from "../charged.ts";
 import { NOTHING_CHARGED } from "../charged.ts";
+import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
-import type { Limit, Policy } from "../policy.ts";
+import type { Limit, LimitDescription, Policy } from "../policy.ts";
+import { unitsAt } from "../store/counter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import { CalledLimits } from "./called-limits.ts";
+import {
+  askedOf,
+  largestCost,
+  requireCost,
+  requireFormOf,
+  requireUnits,
+  requireUnitsByName,
+  withCosts,
+} from "./costs.ts";
 import { placesOf } from "./counted-decision.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
@@ -98,6 +112,8 @@ function limiterOn(
       : createRemoteDecider(name, counted, remote, failure);
   const queue = createWaitQueue(maxQueue, giveAllBack);
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
+  /** Those that are charged, and settled. */
+  const limitsOfUnits = counted.limits.filter(({ shape }) => shape.heldFor === undefined);
   let called: CalledLimits | undefined;
   let closed = false;
 
@@ -122,20 +138,51 @@ function limiterOn(
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
-      const cost =
-        options === undefined
-          ? 1
-          : readCost("consume and peek", options, ["cost", "limits"], charge ? 1 : 0);
+      let cost: Cost = 1;
+      if (options !== undefined) {
+        rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
+        cost = readCost(options.cost, charge ? 1 : 0);
+      }
       requireOpen();
       if (options?.limits !== undefined) {
-        return decider.decide(countersUnder(options.limits, subject, groups), cost, charge);
+        return ask(countersUnder(options.limits, subject, groups), cost, charge);
       }
-      const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
+      const known =
+        charge && typeof cost === "number" ? decider.admitKnown?.(subject, cost) : undefined;
       if (known !== undefined) return Promise.resolve(known);
-      return decider.decide(countersOf(counted, subject, groups), cost, charge);
+      return ask(countersOf(counted, subject, groups), cost, charge);
     } catch (error) {
       return Promise.reject(error as Error);
     }
+  }
+
+  function ask(
+    counters: readonly SubjectCounter[],
+    cost: Cost,
+    charge: boolean,
+  ): Promise<Decision> {
+    if (typeof cost === "number") return decider.decide(counters, cost, charge);
+    const named = withCosts(counters, cost);
+    return decider.decide(named, largestCost(named), charge);
+  }
+
+  /** A cost of at least `least`, or by name. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
+  function readCost(cost: Cost = 1, least = 1, limits = counted.limits): Cost {
+    return withoutLease(requireCost("cost", cost, least, limits));
+  }
+
+  /** Units of a decision that is settled. Throws as `readCost`. */
+  function readUnits(units: Cost): Cost {
+    return withoutLease(
+      typeof units === "object" && units !== null
+        ? requireUnitsByName("units", units, limitsOfUnits)
+        : requireUnits("units", units, 0),
+    );
+  }
+
+  function withoutLease(units: Cost): Cost {
+    if (typeof units !== "number" && failure.lease !== undefined) throw leasesByName();
+    return units;
   }
 
   /** The counters that a call asks under limits of its own. Throws `HEADGATE_INVALID_LIMIT`, and as `countersOf`. */
@@ -170,11 +217,21 @@ function limiterOn(
     return areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true);
   }
 
+  /** Nothing is charged where only places are counted. */
+  async function chargeAll(
+    counters: readonly SubjectCounter[],
+    cost: number,
+  ): Promise<Charged<Cost>> {
+    return counters.length === 0 ? NOTHING_CHARGED : decider.charge(counters, cost);
+  }
+
   async function wait(subject: Subjects, options: WaitForOptions = {}): Promise<Decision> {
     requireOpen();
     rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
-    const counters = countersOf(counted, subject);
-    const cost = checkCost(options.cost);
+    const given = readCost(options.cost);
+    const named = countersOf(counted, subject);
+    const counters = typeof given === "number" ? named : withCosts(named, given);
+    const cost = typeof given === "number" ? given : largestCost(counters);
     const { signal } = options;
     requireSignal(signal);
     if (!counted.shadow) rejectImpossible(counters, cost);
@@ -186,7 +243,7 @@ function limiterOn(
           );
     if (counted.shadow) {
       signal?.throwIfAborted();
-      return consume(subject, { cost });
+      return consume(subject, { cost: given });
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
     const ask = async () => {
@@ -218,12 +275,7 @@ function limiterOn(
 
   return {
     name,
-    limits: counted.limits.map(({ name, per, limit, windowMs }) => ({
-      name,
-      per,
-      limit,
-      windowMs,
-    })),
+    limits: counted.limits.map((limit) => describeLimit(limit, counted.store)),
     [LIMITER]: {
       counted,
       parent,
@@ -241,17 +293,22 @@ function limiterOn(
       return decider.giveBack(decision);
     },
 
-    async charge(subject, options = {}) {
+    async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
       requireOpen();
-      const cost = readCost("charge", options, ["cost"]);
+      rejectUnknownOptions("charge", options, ["cost"]);
+      const cost = readCost(options.cost, 1, limitsOfUnits);
       const counters = unitsOnly(countersOf(counted, subject));
-      return counters.length === 0 ? NOTHING_CHARGED : decider.charge(counters, cost);
+      if (typeof cost === "number") return (await chargeAll(counters, cost)) as Charged<Units>;
+      const asked = askedOf(withCosts(counters, cost));
+      return (await decider.charge(asked, largestCost(asked))) as Charged<Units>;
     },
 
-    async settle(decision, units, more?: unknown) {
+    async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       requireOpen();
       rejectMore("settle(decision, units)", more);
-      return decider.settle(decision, requireUnits("units", units, 0));
+      const wanted = readUnits(units);
+      requireFormOf(decision, wanted);
+      return (await decider.settle(decision, wanted)) as Charged<Units>;
     },
 
     async reset(subject, more?: unknown) {
@@ -302,27 +359,17 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   return { name: named, store: place ?? memoryStore() };
 }
 
-function readCost(
-  owner: string,
-  options: CostOptions,
-  known: readonly string[],
-  least = 1,
-): number {
-  rejectUnknownOptions(owner, options, known);
-  return checkCost(options.cost, least);
-}
-
-function checkCost(cost = 1, least = 1): number {
-  return requireUnits("cost", cost, least);
-}
-
-function requireUnits(what: string, units: number, least: number): number {
-  // Turns -0 into 0.
-  if (Number.isSafeInteger(units) && units >= least) return units + 0;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_COST",
-    `${what} must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(units)}`,
-  );
+function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription {
+  const { name, per, limit, windowMs, calendar } = compiled;
+  if (calendar === undefined) return { name, per, limit, windowMs };
+  return {
+    name,
+    per,
+    limit,
+    get windowMs() {
+      return windowMsAt(compiled, store.now());
+    },
+  };
 }
 
 function requireSignal(signal: unknown): void {
@@ -331,12 +378,13 @@ function requireSignal(signal: unknown): void {
 }
 
 function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
-  for (const { limits } of unitsOnly(counters)) {
-    for (const { name, limit } of limits) {
-      if (cost <= limit) continue;
+  for (const counter of counters) {
+    for (const [i, { name, limit }] of counter.limits.entries()) {
+      const units = unitsAt(counter, i, cost);
+      if (units <= limit) continue;
       throw new HeadgateError(
         "HEADGATE_COST_ABOVE_LIMIT",
-        `a cost of ${cost} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
+        `a cost of ${units} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
       );
     }
   }
@@ -357,6 +405,14 @@ function rejectSeveralCounters({ groups }: CountedPolicy): void {
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `lease is for limits of one dimension in a limiter that extends none; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
+  );
+}
+
+/** Of units that are taken ahead each is one of every limit. */
+function leasesByName(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "units by name are not for a limiter with lease, whose units are of all limits alike",
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Charged } from "../charged.ts";
-import { NOTHING_CHARGED } from "../charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
+import type { Cost, CostByName } from "../cost.ts";
 import type { Decision, DecisionSource } from "../decision.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
@@ -9,13 +10,15 @@ import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
-import { CountedDecision, takeReceipts } from "./counted-decision.ts";
+import { askedOf, largestCost, readCharged } from "./costs.ts";
+import { CountedDecision, isCharged, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { keepPlacesHere, takePlaces } from "./places/keep-places.ts";
 import type { PlaceKeeping, TakenPlaces } from "./places/taken-places.ts";
 import { listReceipt, present, readReply, rejectWrongType } from "./read-reply.ts";
+import { settleByName, settlementOf } from "./settle-by-name.ts";
 
 const NOTHING: readonly Receipt[] = [];
 
@@ -36,7 +39,7 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
     charge: (counters, cost) => chargeOn(store, counters, cost),
 
     async settle(decision, units) {
-      return settleOn(store, takeReceipts(decision, counted), units);
+      return settleOn(store, counted, takeReceipts(decision, counted), units);
     },
 
     forget: (counters) => forgetOn(store, counters),
@@ -47,11 +50,16 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
 interface SubjectCall extends DecideCall {
   readonly counters: readonly SubjectCounter[];
+  /** Those that are left out, too. */
+  readonly all: readonly SubjectCounter[];
   /** Those that it takes. */
   readonly places: TakenPlaces | undefined;
 }
 
-/** Asks a store of this process; at once where it can. `keeping` keeps the places that are taken. */
+/**
+ * Asks a store of this process; at once where it can. What a cost by name leaves out is not asked. `keeping` keeps the places that
+ * are taken.
+ */
 export function decideOn(
   store: Store,
   counted: CountedPolicy,
@@ -62,8 +70,10 @@ export function decideOn(
   keeping?: PlaceKeeping,
 ): Promise<Decision> {
   const mode = charge ? "charge" : "peek";
-  const places = charge && keeping !== undefined ? takePlaces(keeping, counters) : undefined;
-  const call = { cost, mode, counters, places, holder: places?.holder } as const;
+  const asked = askedOf(counters);
+  const places = charge && keeping !== undefined ? takePlaces(keeping, asked) : undefined;
+  const holder = places?.holder;
+  const call = { cost, mode, counters: asked, all: counters, places, holder } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
   return Promise.resolve(readDecision(counted, call, source, reply));
@@ -80,27 +90,28 @@ async function decideLater(
 
 function readDecision(
   counted: CountedPolicy,
-  { counters, cost, mode, places }: SubjectCall,
+  { counters, all, cost, mode, places }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
   const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
-  const isCharged = allowed && mode === "charge";
-  const receipts = isCharged ? listReceipt(receipt) : NOTHING;
+  const isTaken = allowed && mode === "charge";
+  const receipts = isTaken ? listReceipt(receipt) : NOTHING;
   return new CountedDecision(counted, {
     allowed,
     limits: present(states),
     cost,
+    counters: all,
     source,
     receipts,
-    places: isCharged ? places : undefined,
+    places: isTaken ? places : undefined,
   });
 }
 
 /** Gives back on a store of this process; true if something was. */
 export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Promise<boolean> {
   let isGiven = false;
-  for (const receipt of receipts) {
+  for (const receipt of receipts.filter(isCharged)) {
     const reply = await store.run(refund, receipt);
     rejectWrongType(reply, receipt.counters);
     isGiven ||= reply[1] === 1;
@@ -114,28 +125,45 @@ export async function chargeOn(
   counters: readonly Counter[],
   cost: number,
   beside = 0,
-): Promise<Charged> {
+): Promise<Charged<Cost>> {
   const reply = await store.run(charge, { cost, beside, counters });
   rejectWrongType(reply, counters);
-  const counted = reply[1] as number;
-  return { counted, cut: cost - counted, degraded: false };
+  return readCharged(counters, cost, reply);
 }
 
 /** Settles on a store of this process what receipts say was charged. */
 export async function settleOn(
   store: Store,
+  counted: CountedPolicy,
   receipts: readonly Receipt[],
-  units: number,
-): Promise<Charged> {
+  units: Cost,
+): Promise<Charged<Cost>> {
+  if (typeof units !== "number") return settleByNameOn(store, counted, receipts, units);
   const [receipt] = receipts;
   if (receipt === undefined) return NOTHING_CHARGED;
   const { cost, counters } = receipt;
   if (units > cost) {
     const more = await chargeOn(store, counters, units - cost, cost);
-    return { ...more, counted: cost + more.counted };
+    return { ...more, counted: cost + (more.counted as number) };
   }
   if (units < cost) await giveBackOn(store, [receiptBut(receipt, units)]);
   return { counted: units, cut: 0, degraded: false };
+}
+
+async function settleByNameOn(
+  store: Store,
+  counted: CountedPolicy,
+  receipts: readonly Receipt[],
+  units: CostByName,
+): Promise<Charged<CostByName>> {
+  if (receipts.length === 0) return nothingCharged(counted.limits);
+  return settleByName(settlementOf(receipts, units), {
+    charge: (counters) => chargeOn(store, counters, largestCost(counters)),
+    async giveBack(less) {
+      await giveBackOn(store, less);
+      return true;
+    },
+  });
 }
 
 /** Forgets on a store of this process; true if there was anything. */

@@ -1,4 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
@@ -21,7 +22,7 @@ export interface ReadReply {
   readonly states: LimitStates;
 }
 
-/** Limits by their place in the policy; holes where a limit was not asked. */
+/** Limits by their place in the policy; holes where a limit was not asked, or was left out. */
 export type LimitStates = readonly (LimitState | undefined)[];
 
 /** Those that were asked, in the order of the policy. */
@@ -43,21 +44,24 @@ export function readReply(
   let at = REPLY_HEAD;
   let allowed = true;
   for (let u = 0; u < counters.length; u += 1) {
-    const { group } = counters[u] as SubjectCounter;
+    const { group, costs } = counters[u] as SubjectCounter;
     generations[u] = reply[at] as number;
     at += COUNTER_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
+      const from = at;
+      at += LIMIT_NUMBERS;
+      if (costs?.[i] === 0) continue;
       const limit = group.limits[i] as CompiledLimit;
       const state = readState(
         limit,
-        reply[at] as number,
-        reply[at + 1] as number,
-        reply[at + 2] as number,
-        reply[at + 3] as number,
+        reply[0] as number,
+        reply[from] as number,
+        reply[from + 1] as number,
+        reply[from + 2] as number,
+        reply[from + 3] as number,
       );
       states[group.positions[i] as number] = state;
       allowed &&= state.allowed;
-      at += LIMIT_NUMBERS;
     }
   }
   if (reply.length !== at) {
@@ -84,9 +88,10 @@ function unitsOf(receipt: Receipt, counters: readonly SubjectCounter[]): Receipt
   return { ...receipt, counters: ofUnits, generations };
 }
 
-/** One limit's four numbers: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
+/** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
 export function readState(
   limit: CompiledLimit,
+  now: number,
   wait: number,
   remaining: number,
   reset: number,
@@ -96,7 +101,7 @@ export function readState(
     name: limit.name,
     per: limit.per,
     limit: limit.limit,
-    windowMs: limit.windowMs,
+    windowMs: windowMsAt(limit, now),
     allowed: wait === 0,
     remaining: Math.max(0, remaining),
     overdrawn: Math.max(0, 0 - remaining),

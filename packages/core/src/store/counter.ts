@@ -1,7 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
-import { digitsOf, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import type { Moment } from "./store.ts";
 
@@ -11,6 +12,8 @@ export interface CounterLimits {
   readonly shape: CounterShape;
   /** The numbers of units of all limits, as the scripts take them. */
   readonly numbers: string;
+  /** The times that their calendars bring to a call at a moment; undefined where none has one. */
+  readonly timesAt?: ((now: number) => string) | undefined;
 }
 
 /** Makes limits in canonical order ready to be counted. */
@@ -20,12 +23,34 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
     limits,
     shape: shapeOf(limits.map(({ shape }) => shape)),
     numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
+    timesAt: writeTimes(limits),
   };
+}
+
+/** The boundaries of windows as the scripts take them, written once while a window lasts. */
+const written = new WeakMap<Boundaries, string>();
+
+function writeTimes(limits: readonly CompiledLimit[]): CounterLimits["timesAt"] {
+  const calendars = limits.flatMap(({ calendar }) => calendar ?? []);
+  if (calendars.length === 0) return undefined;
+  return (now) => calendars.map((calendar) => writeBoundaries(calendar.around(now))).join("");
+}
+
+function writeBoundaries(boundaries: Boundaries): string {
+  const known = written.get(boundaries);
+  if (known !== undefined) return known;
+  const text = boundaries.map((boundary) => digitsOf(boundary, LONG_DIGITS)).join("");
+  written.set(boundaries, text);
+  return text;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
+  /** What a call asks of each limit, where its cost is by name: then all of its counters have them. 0 leaves a limit out. */
+  readonly costs?: readonly number[] | undefined;
+  /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
+  readonly besides?: readonly number[] | undefined;
 }
 
 /** The numbers of all counters of a call. */
@@ -33,6 +58,36 @@ export function numbersOf(counters: readonly Counter[]): string {
   const [first] = counters;
   if (counters.length === 1 && first !== undefined) return first.numbers;
   return counters.map(({ numbers }) => numbers).join("");
+}
+
+/** The times that a call brings for its counters, as `Step.times` says; empty where no limit has a calendar. */
+export function timesOf(counters: readonly Counter[], clock: string, guess: () => number): string {
+  let now: number | undefined;
+  let times = "";
+  for (let u = 0; u < counters.length; u += 1) {
+    const { timesAt } = counters[u] as Counter;
+    if (timesAt === undefined) continue;
+    now ??= clock === "" ? guess() : Number(clock);
+    times += timesAt(now);
+  }
+  return times;
+}
+
+/** What a call asks of a limit: one place, whatever it costs elsewhere, unless its cost is by name. */
+export function unitsAt({ costs, limits }: Counter, i: number, cost: number): number {
+  return costs?.[i] ?? (limits[i]?.shape.heldFor === undefined ? cost : Math.min(cost, 1));
+}
+
+/** Whether what a call costs is a number of each limit's own. */
+export function areByName(counters: readonly Counter[]): boolean {
+  return counters[0]?.costs !== undefined;
+}
+
+/** What a call costs, or gives back, as the scripts take it: the units of all limits, or of each. */
+export function unitsOf(counters: readonly Counter[], cost: number): string {
+  if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
+  const costs = counters.flatMap((counter) => counter.costs ?? []);
+  return costs.map((units) => digitsOf(units, LONG_DIGITS)).join("");
 }
 
 /** The keys of counters: each one's own, then one for each sliding log in it. */

@@ -3,7 +3,17 @@ import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/d
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import { inRuns } from "./alike.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import {
+  areByName,
+  keepReported,
+  keysOf,
+  numbersOf,
+  openCounter,
+  timesOf,
+  unitsAt,
+  unitsOf,
+  weightOf,
+} from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
@@ -26,15 +36,19 @@ export const decide: Step<DecideCall> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare(calls, clock) {
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    if (calls.length === 1) return prepareLone(first, clock);
-    const runs = runsOf(calls).map(({ digits, holder }) => digits + newGeneration() + holder);
+    if (isLone(calls)) return prepareLone(first, clock, times);
+    const runs = runsOf(calls, times).map(
+      ({ digits, holder }) => digits + newGeneration() + holder,
+    );
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...runs] };
   },
 
-  read: (calls, reply) => readAll(calls, calls.length === 1 ? [reply] : reply),
+  read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
 
   keys: ({ counters }) => keysOf(counters),
 
@@ -47,15 +61,24 @@ export const decide: Step<DecideCall> = {
 export const look: Step<DecideCall> = {
   ...decide,
   name: "look",
-  prepare: (calls, clock) => ({
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...runsOf(calls).map(({ digits }) => digits)],
+    args: [clock, ...runsOf(calls, times).map(({ digits }) => digits)],
   }),
   read: readAll,
 };
 
-function prepareLone({ cost, counters, holder }: DecideCall, clock: string): Prepared {
-  const argument = numbersOf(counters) + newGeneration();
+/** Whether calls have a script for one; a cost by name is decided by that for several. */
+function isLone(calls: readonly DecideCall[]): boolean {
+  return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
+}
+
+function prepareLone(
+  { cost, counters, holder }: DecideCall,
+  clock: string,
+  times: string,
+): Prepared {
+  const argument = numbersOf(counters) + times + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
   const digits =
     cost === 1 && holder === undefined
@@ -65,9 +88,12 @@ function prepareLone({ cost, counters, holder }: DecideCall, clock: string): Pre
 }
 
 /** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
-function runsOf(calls: readonly DecideCall[]): { digits: string; holder: string }[] {
+function runsOf(
+  calls: readonly DecideCall[],
+  times: string,
+): { readonly digits: string; readonly holder: string }[] {
   return inRuns(calls, areAlike).map(({ first: { cost, counters, holder = "" }, count }) => ({
-    digits: numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
+    digits: numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost),
     holder,
   }));
 }
@@ -82,8 +108,13 @@ function areAlike(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
     one.holder === other.holder &&
-    one.counters.every(({ numbers }, i) => numbers === other.counters[i]?.numbers)
+    one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
   );
+}
+
+function isAsMuch(one: Counter, other: Counter): boolean {
+  if (one.numbers !== other.numbers) return false;
+  return one.costs === undefined || one.costs.every((units, i) => units === other.costs?.[i]);
 }
 
 /** The twin of the scripts. */
@@ -105,8 +136,9 @@ function decideHere(
     at += 1;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+      const units = unitsAt(counter, i, cost);
       // Who only looks is denied by no limit, also where more is used than it.
-      const wait = cost === 0 ? 0 : algorithm.wait(open.states[i], quota, cost);
+      const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
       allowed &&= wait === 0;
       reply[at] = wait;
       at += 4;
@@ -125,8 +157,10 @@ function decideHere(
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      if (charges && holder !== undefined && algorithm.hold) algorithm.hold(state, quota, holder);
-      else if (spends) algorithm.spend(state, quota, cost);
+      const units = unitsAt(counter, i, cost);
+      if (charges && units > 0 && algorithm.hold)
+        algorithm.hold(state, quota, holder as string, units);
+      else if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;

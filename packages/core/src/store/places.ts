@@ -42,9 +42,9 @@ export const places: Step<PlacesCall> = {
     const { algorithm, quota } = counter.limits[0] as CompiledLimit;
     const [state] = open.states;
     const areThere = holders.map((holder) => {
-      const isThere = algorithm.leave?.(state, holder) === true;
-      if (isThere && renews) algorithm.hold?.(state, quota, holder);
-      return isThere ? 1 : 0;
+      const number = algorithm.leave?.(state, holder) ?? 0;
+      if (number > 0 && renews) algorithm.hold?.(state, quota, holder, number);
+      return number > 0 ? 1 : 0;
     });
     if (areThere.includes(1)) keepCounter(counter, open, memory);
     return [moment.now, ...areThere];

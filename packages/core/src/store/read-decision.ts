@@ -1,6 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { generationIn, isValue, stampIn, stateIn } from "../scripts/read-value.ts";
 import type { Counter } from "./counter.ts";
+import { unitsAt } from "./counter.ts";
 import type { DecideCall } from "./decide-call.ts";
 import { readInteger } from "./list-script.ts";
 
@@ -37,7 +38,8 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
       const state = takeState(answer, counter, i, bytes);
-      const wait = isCharged || cost === 0 ? 0 : algorithm.wait(state, quota, cost);
+      const units = unitsAt(counter, i, cost);
+      const wait = isCharged || units === 0 ? 0 : algorithm.wait(state, quota, units);
       isAllowed &&= wait === 0;
       states.push(state);
       reply.push(wait, 0, 0, 0);
@@ -64,7 +66,7 @@ function takeState(answer: Answer, counter: Counter, i: number, bytes: Buffer | 
   if (shape.reported !== undefined) {
     const reported = answer.values.slice(answer.next, answer.next + shape.reported.length);
     answer.next += reported.length;
-    return algorithm.read(reported.map(readInteger), quota);
+    return algorithm.read(reported.map(readInteger), quota, answer.now);
   }
   const state = bytes === null ? algorithm.fresh(quota) : stateIn(bytes, counter.shape, i, limit);
   if (!answer.isCharged) {
@@ -83,11 +85,14 @@ function report(
 ): void {
   let limitAt = 0;
   let at = 1;
-  for (const { limits } of counters) {
+  for (const counter of counters) {
+    const { limits } = counter;
     at += 1;
-    for (const { algorithm, quota } of limits) {
+    for (let i = 0; i < limits.length; i += 1) {
+      const { algorithm, quota } = limits[i] as CompiledLimit;
       const state = states[limitAt];
-      if (spends) algorithm.spend(state, quota, cost);
+      const units = unitsAt(counter, i, cost);
+      if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;

@@ -241,6 +241,71 @@ describe("beside other limits", () => {
   });
 });
 
+describe("with a cost by name", () => {
+  const limits = [
+    gcra({ limit: 100, window: "1h", name: "requests" }),
+    concurrency({ limit: 3, ttl: "30s", name: "small" }),
+    concurrency({ limit: 1, ttl: "30s", name: "large" }),
+  ];
+
+  /** What is left of each limit. */
+  async function left({ peek }: ReturnType<typeof start>["limiter"]): Promise<number[]> {
+    return (await peek("ann", { cost: 0 })).limits.map(({ remaining }) => remaining);
+  }
+
+  test("a request takes as many places as it says, and none where it costs nothing", async () => {
+    const { limiter } = start(limits);
+    const decision = await limiter.consume("ann", { cost: { small: 2, large: 0 } });
+    expect(decision).toMatchObject({ allowed: true, cost: { requests: 1, small: 2 } });
+    expect(await left(limiter)).toEqual([99, 1, 1]);
+    const denied = await limiter.consume("ann", { cost: { small: 2, large: 0 } });
+    expect(denied.limits.map(({ allowed, retryAfterMs }) => [allowed, retryAfterMs])).toEqual([
+      [true, 0],
+      [false, 1_000],
+    ]);
+    expect((await limiter.consume("ann", { cost: { small: 4, large: 0 } })).retryAfterMs).toBe(
+      Infinity,
+    );
+    expect(await limiter.release(decision)).toBe(true);
+    expect(await left(limiter)).toEqual([99, 3, 1]);
+  });
+
+  test("they are renewed and lost together", async () => {
+    const { limiter, memory } = start(limits);
+    const long = work();
+    const done = limiter.run("ann", long.do, { cost: { small: 3, large: 1 } });
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(await left(limiter)).toEqual([100, 0, 0]);
+    expect(long.signals[0]?.aborted).toBe(false);
+    memory.clear();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(long.signals[0]?.aborted).toBe(true);
+    long.ends[0]?.();
+    await done;
+  });
+
+  test("what is charged and settled by name is of units only", async () => {
+    const { limiter } = start(limits);
+    const decision = await limiter.consume("ann", { cost: { requests: 5, large: 0 } });
+    expect(await limiter.settle(decision, { requests: 7 })).toEqual({
+      counted: { requests: 7 },
+      cut: { requests: 0 },
+      degraded: false,
+    });
+    await limiter.charge("ann", { cost: { requests: 3 } });
+    expect(await left(limiter)).toEqual([90, 2, 1]);
+    const named = { cost: { small: 1 } };
+    await expect(limiter.charge("ann", named)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_COST",
+    });
+    const other = await limiter.consume("ann", { cost: { requests: 1 } });
+    await expect(limiter.settle(other, named.cost)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_COST",
+    });
+    expect(await limiter.release(decision)).toBe(true);
+  });
+});
+
 describe("in shadow", () => {
   test("nobody is denied, and only what would be admitted takes a place", async () => {
     const { limiter, remaining } = start(two, { shadow: true });
