@@ -122,6 +122,11 @@ function unnamed({ source, per }: CompiledLimit): HeadgateError {
   );
 }
 
+/** The limits that are charged, and settled: all but those of places. */
+export function limitsOfUnits({ limits }: CountedPolicy): readonly CompiledLimit[] {
+  return limits.filter(({ shape }) => shape.heldFor === undefined);
+}
+
 /** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores, or one of them is in shadow. */
 export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy): CountedPolicy {
   const sameStore =

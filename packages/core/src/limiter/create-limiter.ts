@@ -24,7 +24,7 @@ import {
 } from "./costs.ts";
 import { placesOf } from "./counted-decision.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
-import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
+import { compileCountedPolicy, joinCountedPolicies, limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { countersOf, namedCountersOf, unitsOnly } from "./counters.ts";
 import { formatPolicy } from "./format-policy.ts";
@@ -113,7 +113,7 @@ function limiterOn(
   const queue = createWaitQueue(maxQueue, giveAllBack);
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
   /** Those that are charged, and settled. */
-  const limitsOfUnits = counted.limits.filter(({ shape }) => shape.heldFor === undefined);
+  const chargeable = limitsOfUnits(counted);
   let called: CalledLimits | undefined;
   let closed = false;
 
@@ -175,7 +175,7 @@ function limiterOn(
   function readUnits(units: Cost): Cost {
     return withoutLease(
       typeof units === "object" && units !== null
-        ? requireUnitsByName("units", units, limitsOfUnits)
+        ? requireUnitsByName("units", units, chargeable)
         : requireUnits("units", units, 0),
     );
   }
@@ -296,7 +296,7 @@ function limiterOn(
     async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
       requireOpen();
       rejectUnknownOptions("charge", options, ["cost"]);
-      const cost = readCost(options.cost, 1, limitsOfUnits);
+      const cost = readCost(options.cost, 1, chargeable);
       const counters = unitsOnly(countersOf(counted, subject));
       if (typeof cost === "number") return (await chargeAll(counters, cost)) as Charged<Units>;
       const asked = askedOf(withCosts(counters, cost));

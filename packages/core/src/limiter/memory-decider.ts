@@ -13,6 +13,7 @@ import type { Store } from "../store/store.ts";
 import { askedOf, largestCost, readCharged } from "./costs.ts";
 import { CountedDecision, isCharged, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { keepPlacesHere, takePlaces } from "./places/keep-places.ts";
@@ -156,7 +157,7 @@ async function settleByNameOn(
   receipts: readonly Receipt[],
   units: CostByName,
 ): Promise<Charged<CostByName>> {
-  if (receipts.length === 0) return nothingCharged(counted.limits);
+  if (receipts.length === 0) return nothingCharged(limitsOfUnits(counted));
   return settleByName(settlementOf(receipts, units), {
     charge: (counters) => chargeOn(store, counters, largestCost(counters)),
     async giveBack(less) {

@@ -13,6 +13,7 @@ import { askStore } from "./ask-store.ts";
 import { askedOf, largestCost } from "./costs.ts";
 import { CountedDecision, isCharged, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
@@ -179,7 +180,7 @@ export function createRemoteDecider(
 
   async function settleEach(decision: Decision, units: CostByName): Promise<Charged<CostByName>> {
     const receipts = takeReceipts(decision, counted);
-    const nothing = nothingCharged(counted.limits);
+    const nothing = nothingCharged(limitsOfUnits(counted));
     if (decision.source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
     const settlement = settlementOf(receipts, units);

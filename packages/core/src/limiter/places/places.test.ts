@@ -303,6 +303,13 @@ describe("with a cost by name", () => {
       code: "HEADGATE_INVALID_COST",
     });
     expect(await limiter.release(decision)).toBe(true);
+    const denied = await limiter.consume("ann", { cost: { requests: 1, large: 2 } });
+    const nothing = { requests: 0 };
+    expect(await limiter.settle(denied, {})).toEqual({
+      counted: nothing,
+      cut: nothing,
+      degraded: false,
+    });
   });
 });
 
