@@ -42,6 +42,8 @@ export function findExcess(
     }
     case "slidingLog":
       return overWindow(admissions, microsecondsOf(limit.window), capacity + extra);
+    case "concurrency":
+      throw new Error("what was admitted says nothing of what is taken");
   }
 }
 

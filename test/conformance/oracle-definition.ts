@@ -46,12 +46,15 @@ export function definitionOf(limit: Limit): Definition {
     }
     case "slidingLog":
       return defineLog(BigInt(limit.limit), microsecondsOf(limit.window));
+    case "concurrency":
+      throw new Error("places have an oracle of their own: oracle-places.ts");
   }
 }
 
 /** What clients are told a limit is called: its own name, or its quota and the shortest way to write its window. */
 export function nameOf(limit: Limit): string {
   if (limit.name !== undefined) return limit.name;
+  if (limit.algorithm === "concurrency") return `${limit.limit}-at-once`;
   return limit.algorithm === "tokenBucket"
     ? `${limit.refill}-per-${shortest(limit.every)}`
     : `${limit.limit}-per-${shortest(limit.window)}`;

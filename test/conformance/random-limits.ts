@@ -23,6 +23,7 @@ export const UNDATED = KINDS.filter((kind) => kind !== "fixedWindow by the calen
 const DAY_MS = 86_400_000;
 const MAX_LIMIT = 1_000_000_000;
 const MAX_LOG = 1_000_000;
+const MAX_PLACES = 10_000;
 /** Windows people write, and some that divide nothing. */
 const WINDOWS_MS = [1, 2, 7, 997, 1_000, 60_000, 3_600_000, DAY_MS, 1_000_003, 2_147_483_647];
 /** Limits that divide no window, and the ends of the range. */
@@ -85,6 +86,7 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
       refill: other(limit.refill, mostIn(limit.every, most)),
     };
   }
+  if (limit.algorithm === "concurrency") return { ...limit, limit: other(limit.limit, MAX_PLACES) };
   const changed = { ...limit, limit: other(limit.limit, mostIn(limit.window, most)) };
   if (changed.algorithm !== "gcra") return changed;
   const { burst = changed.limit, ...withoutBurst } = changed;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy, Store } from "@headgate/core";
 import {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,
@@ -39,6 +40,7 @@ const LIMITS: Readonly<Record<string, Policy>> = {
   slidingWindow: slidingWindow({ limit, window }),
   "slidingWindow with 10 buckets": slidingWindow({ limit, window, buckets: 10 }),
   slidingLog: slidingLog({ limit, window }),
+  concurrency: concurrency({ limit, ttl: window }),
   "gcra and fixedWindow": [gcra({ limit, window }), fixedWindow({ limit: 50, window })],
   "gcra, fixedWindow and slidingWindow": [
     gcra({ limit, window }),

@@ -45,6 +45,16 @@ export interface Decision {
   readonly shadow: boolean;
   /** What `allowed` is, or would be without `shadow`. */
   readonly wouldAllow: boolean;
+  /**
+   * Of a decision that took a place: aborts when the place is lost, or, in HTTP, when its client has left. Undefined for all
+   * others. Not enumerable.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Whether a limit is of places: nobody knows when one comes free. */
+export function isOfPlaces({ windowMs }: LimitDescription): boolean {
+  return windowMs === 0;
 }
 
 /** The limit whose numbers speak for all: the longest wait when denied, the least share left when allowed; ties go to the longer window, then to the name. */

@@ -1,3 +1,4 @@
+export { concurrency } from "./algorithms/concurrency.ts";
 export { fixedWindow } from "./algorithms/fixed-window.ts";
 export { gcra } from "./algorithms/gcra.ts";
 export { readPolicy } from "./algorithms/read-policy.ts";
@@ -15,10 +16,12 @@ export { createLimiter } from "./limiter/create-limiter.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
 export type { LeaseOptions } from "./limiter/leases/leases.ts";
 export type {
+  AdmittedWork,
   ConsumeOptions,
   CostOptions,
   Limiter,
   LimiterOptions,
+  RunOptions,
   WaitForOptions,
 } from "./limiter/limiter.ts";
 export type {
@@ -31,6 +34,7 @@ export type {
 export type { PublishedDecision } from "./limiter/published-decision.ts";
 export type {
   CalendarWindow,
+  ConcurrencyLimit,
   FixedWindowLimit,
   GcraLimit,
   Limit,

@@ -52,13 +52,21 @@ export interface SlidingLogLimit<Per extends string = string> extends CommonLimi
   readonly window: Duration;
 }
 
+/** See `concurrency`. */
+export interface ConcurrencyLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "concurrency";
+  readonly limit: number;
+  readonly ttl: Duration;
+}
+
 /** One rule, as plain data: what a builder returns, and what JSON may hold. */
 export type Limit<Per extends string = string> =
   | GcraLimit<Per>
   | TokenBucketLimit<Per>
   | FixedWindowLimit<Per>
   | SlidingWindowLimit<Per>
-  | SlidingLogLimit<Per>;
+  | SlidingLogLimit<Per>
+  | ConcurrencyLimit<Per>;
 
 /*
  * What a builder takes when the compiler knows whether a dimension is named, in two overloads: were they one, it would take
@@ -88,6 +96,9 @@ export interface LimitDescription {
   readonly per: string;
   /** The most it grants at once, in units. */
   readonly limit: number;
-  /** Milliseconds in which `limit` comes back in full, rounded up. By the calendar: the length of the present window. */
+  /**
+   * Milliseconds in which `limit` comes back in full, rounded up. By the calendar: the length of the present window. Of places 0, because
+   * nobody knows.
+   */
   readonly windowMs: number;
 }

@@ -13,6 +13,7 @@ export type {
   Store,
 } from "@headgate/core";
 export {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,

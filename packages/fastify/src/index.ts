@@ -17,6 +17,7 @@ export type {
   Store,
 } from "@headgate/core";
 export {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,

@@ -31,6 +31,8 @@ export interface LimitShape {
   readonly reported?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
+  /** Of a limit of places: for how long a place is held unless it is renewed, in microseconds. */
+  readonly heldFor?: number;
 }
 
 /** What is left of a limit, in whole units and microseconds. */
@@ -70,6 +72,12 @@ export interface Algorithm<State, Quota> {
   report(state: State, quota: Quota): Report;
   /** Entries held in a log, for memory bounds; 0 for states of fixed size. */
   entries?(state: State): number;
+  /** Microseconds until the limit is as if unused, where that is not what is reported. */
+  lasts?(state: State): number;
+  /** Of a limit of places, in place of `spend`: takes places for a holder who has none. */
+  hold?(state: State, quota: Quota, holder: string, number: number): void;
+  /** Gives a holder's places back; says how many those were. */
+  leave?(state: State, holder: string): number;
 }
 
 /** A limit that was validated and is ready to be decided. */

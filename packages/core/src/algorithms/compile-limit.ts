@@ -1,6 +1,7 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Limit } from "../policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
+import { compileConcurrency } from "./concurrency.ts";
 import { compileFixedWindow } from "./fixed-window.ts";
 import { compileGcra } from "./gcra.ts";
 import { compileSlidingLog } from "./sliding-log.ts";
@@ -13,6 +14,7 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
   fixedWindow: compileFixedWindow,
   slidingWindow: compileSlidingWindow,
   slidingLog: compileSlidingLog,
+  concurrency: compileConcurrency,
 };
 
 /** Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`. */

@@ -111,6 +111,8 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   duration: "limits: gcra({ limit, window })",
   throttlers: "limits: [gcra({ limit, window }), ...]",
   ttl: "limits: gcra({ limit, window })",
+  maxConcurrent: "limits: concurrency({ limit, ttl })",
+  activeLimit: "limits: concurrency({ limit, ttl })",
   keyGenerator: "key: (request) => ...",
   getTracker: "key: (request) => ...",
   id: "key: (request) => ...",

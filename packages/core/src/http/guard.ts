@@ -1,6 +1,6 @@
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import { limitsBefore } from "../limiter/counted-decision.ts";
+import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
@@ -13,6 +13,7 @@ import { createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
+import { holdPlaces } from "./hold-places.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
 import type { PolicyText } from "./policy-text.ts";
@@ -39,8 +40,11 @@ import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
-  /** Lists, skip, limits, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
-  check(request: Request, client: Client): Promise<Verdict>;
+  /**
+   * Lists, skip, limits, key, cost, decision, in this order. Places are held until the response ends; without one they lapse. Rejects
+   * with what the framework shall handle as an error.
+   */
+  check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** To be called beside each check: at the end of the answer it decides whether the request counts. Undefined where all do. */
   readonly count: Count<Request> | undefined;
   /** What its limiter decided of a request; undefined when it was not asked. */
@@ -120,7 +124,7 @@ function prepareGuard<Request extends HttpRequest>(
     return client;
   }
 
-  async function check(request: Request, connected: Client): Promise<Verdict> {
+  async function check(request: Request, connected: Client, response?: object): Promise<Verdict> {
     const client = counted(request, connected);
     if (lists !== undefined) {
       const listed = lists.find(request, client);
@@ -160,6 +164,10 @@ function prepareGuard<Request extends HttpRequest>(
       forgetAsked(request, part);
       throw limits === undefined ? error : ofRequest(owner, error);
     }
+    const { counted: asks } = limiter[LIMITER];
+    const places = asks.hasPlaces ? placesOf(decision, asks) : undefined;
+    if (places !== undefined && response !== undefined)
+      holdPlaces(places, response, client.hasLeft());
     const written = limits === undefined ? text : names;
     const said = isWhole(decision, limiter) ? written : textBefore(decision);
     part.reported = { decision, headers, text: said };

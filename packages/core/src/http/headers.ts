@@ -1,4 +1,5 @@
 import type { Decision, LimitState } from "../decision.ts";
+import { isOfPlaces } from "../decision.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { LimitDescription } from "../policy.ts";
@@ -74,7 +75,7 @@ export function formatPolicy(
 }
 
 /**
- * `RateLimit`: what is left of every limit, and in how many seconds that grows, as an RFC 9651 list. `names` are the limits',
+ * `RateLimit`: what is left of every limit, and in how many seconds that grows, where anybody knows, as an RFC 9651 list. `names` are the limits',
  * quoted.
  */
 export function formatRemaining(
@@ -83,8 +84,9 @@ export function formatRemaining(
 ): string {
   let list = "";
   for (let i = 0; i < limits.length; i += 1) {
-    const { remaining, growsAfterMs } = limits[i] as LimitState;
-    const item = `${names[i]};r=${remaining};t=${toSeconds(growsAfterMs)}`;
+    const limit = limits[i] as LimitState;
+    const time = isOfPlaces(limit) ? "" : `;t=${toSeconds(limit.growsAfterMs)}`;
+    const item = `${names[i]};r=${limit.remaining}${time}`;
     list = i === 0 ? item : `${list}, ${item}`;
   }
   return list;

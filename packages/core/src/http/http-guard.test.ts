@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
+import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -137,6 +138,26 @@ describe("an option for which an adapter has to do something", () => {
       `rateLimit: this adapter does not have the option ${option}; `,
     );
     createHttpGuard("rateLimit", options, { [option]: true });
+  });
+});
+
+describe("places", () => {
+  const two = concurrency({ limit: 2, ttl: "1m" });
+
+  test("are refused where nobody says when a request is over", () => {
+    expect(() => createHttpGuard("limited", { limits: two })).toThrow(
+      "limited: this adapter does not know when a request is over",
+    );
+  });
+
+  test("are held until the response that was handed to check has ended", async () => {
+    const guard = createHttpGuard("rateLimit", { limits: two }, { count: true });
+    const free = async () => (await guard.limiter?.peek("203.0.113.7", { cost: 0 }))?.remaining;
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    await guard.check(request(), client, response);
+    expect(await free()).toBe(1);
+    response.end();
+    await expect.poll(free).toBe(2);
   });
 });
 

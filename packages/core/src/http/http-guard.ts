@@ -1,7 +1,9 @@
 import { HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
+import type { GuardLimiters } from "./guard-limiters.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { validateGuardOptions } from "./guard-options.ts";
@@ -18,8 +20,8 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
   /** The limiter of each tier, where the limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's, at whose end `count` decides. Rejects with what the
-   * framework shall handle as an error, and is one.
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, and there `count`
+   * decides. Rejects with what the framework shall handle as an error, and is one.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** Frees the names of the limiters that were made here. The store's client stays open. */
@@ -34,7 +36,7 @@ export interface HttpAdapter<Request> {
   readonly warn?: Warn | undefined;
   /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is refused. */
   readonly onDenied?: boolean | undefined;
-  /** Whether the adapter hands each response to `check`. Default false: the option `count` is refused. */
+  /** Whether the adapter hands each response to `check`. Default false: `count` and limits of `concurrency` are refused. */
   readonly count?: boolean | undefined;
 }
 
@@ -51,12 +53,13 @@ export function createHttpGuard<Request extends HttpRequest>(
   validateGuardOptions(owner, options);
   rejectUnreadOptions(owner, options, adapter);
   const limiters = makeGuardLimiters(owner, options);
+  if (adapter.count !== true) rejectPlaces(owner, limiters);
   const guard = createGuard(owner, limiters, options, { warn, routeOf });
   return {
     limiter: limiters.only,
     tiers: limiters.tiers,
     check(request, client, response) {
-      const decided = guard.check(request, client).catch(throwError);
+      const decided = guard.check(request, client, response).catch(throwError);
       if (response !== undefined) guard.count?.(decided, request, response, response);
       return decided;
     },
@@ -103,4 +106,14 @@ function rejectUnreadOptions(
       `${owner}: this adapter does not have the option ${option}; ${instead}`,
     );
   }
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for places that the adapter would never give back. */
+function rejectPlaces(owner: string, limiters: GuardLimiters): void {
+  if (!limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces)) return;
+  void limiters.close();
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: this adapter does not know when a request is over, so it cannot hold the places of concurrency; run the work inside limiter.run(subject, fn)`,
+  );
 }

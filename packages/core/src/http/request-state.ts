@@ -55,6 +55,8 @@ export interface OwnDecision {
   settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
   /** Gives back what this request was charged here; true if something was. Rejects as `limiter.refund` does. */
   refund(): Promise<boolean>;
+  /** Gives back the places that this request holds here before it is answered; true if it held one. Rejects as `limiter.release` does. */
+  release(): Promise<boolean>;
 }
 
 /** Where a request carries its state: shared by all copies of Headgate that it passes. */
@@ -221,6 +223,12 @@ function joinParts(
         parts.map((part, i) => part.limiter.refund(decisions[i] as Decision)),
       );
       return given.includes(true);
+    },
+    async release() {
+      const released = await Promise.all(
+        parts.map((part, i) => part.limiter.release(decisions[i] as Decision)),
+      );
+      return released.includes(true);
     },
   };
 }

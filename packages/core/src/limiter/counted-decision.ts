@@ -8,9 +8,14 @@ import type { Receipt } from "../store/refund.ts";
 import { costByName, leftOutOf } from "./costs.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
+import { unitsOnly } from "./counters.ts";
+import type { HeldPlaces } from "./places/places.ts";
 
 /** How every copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
+
+/** How it is asked for its places. */
+const PLACES_OF = Symbol.for("@headgate/core.places-of");
 
 /** How it learns that what was taken was not used. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
@@ -30,6 +35,8 @@ export interface Outcome {
   readonly source: DecisionSource;
   /** Of what was charged where the decision was taken, as `source` says. */
   readonly receipts: readonly Receipt[];
+  /** Places that it took. */
+  readonly places?: HeldPlaces | undefined;
   /** How long a denial lasts for which no limit was asked. Default 0. */
   readonly retryAfterMs?: number;
 }
@@ -61,11 +68,12 @@ export class CountedDecision implements Decision {
   /** Private, so that nobody can make one up; gone once they were used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
+  readonly #places: HeldPlaces | undefined;
   /** The counters of a cost by name, those it leaves out too. */
   readonly #named: readonly SubjectCounter[] | undefined;
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
-    const { allowed, limits, cost, counters, source, receipts, retryAfterMs = 0 } = outcome;
+    const { allowed, limits, cost, counters, source, receipts, places, retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed || counted.shadow;
@@ -85,6 +93,11 @@ export class CountedDecision implements Decision {
       this.#named === undefined
         ? receipts
         : [...receipts, ...receiptOfLeftOut(receipts, this.#named)];
+    this.#places = places;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return #places in this ? this.#places?.signal : undefined;
   }
 
   /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
@@ -94,6 +107,15 @@ export class CountedDecision implements Decision {
     decision.#taken = decision.#receipts;
     decision.#receipts = NONE;
     return decision.#taken;
+  }
+
+  /** The places that it took, if any. `false` when they were taken of other counters. */
+  static placesOf(
+    decision: CountedDecision,
+    counted: CountedPolicy,
+  ): HeldPlaces | undefined | false {
+    if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
+    return decision.#places;
   }
 
   /** Every limit that was to be asked, in the order of the policy; undefined where none of them was left out. */
@@ -120,6 +142,12 @@ Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPTS, {
   },
 });
 
+Object.defineProperty(CountedDecision.prototype, PLACES_OF, {
+  value(this: CountedDecision, counted: CountedPolicy) {
+    return CountedDecision.placesOf(this, counted);
+  },
+});
+
 Object.defineProperty(CountedDecision.prototype, RETURN_RECEIPTS, {
   value(this: CountedDecision) {
     CountedDecision.returnReceipts(this);
@@ -137,7 +165,7 @@ function receiptOfLeftOut(
   receipts: readonly Receipt[],
   named: readonly SubjectCounter[],
 ): readonly Receipt[] {
-  const counters = receipts.length === 0 ? [] : leftOutOf(named);
+  const counters = receipts.length === 0 ? [] : leftOutOf(unitsOnly(named));
   if (counters.length === 0) return NONE;
   return [{ cost: 0, charged: 0, counters, generations: counters.map(() => 0) }];
 }
@@ -162,18 +190,24 @@ export function returnReceipts(decision: Decision): void {
 
 /** The receipts of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
 export function takeReceipts(decision: unknown, counted: CountedPolicy): readonly Receipt[] {
-  const take: unknown =
+  return askDecision(decision, TAKE_RECEIPTS, counted);
+}
+
+/** The places that a decision took, which any copy of Headgate made on these counters; undefined when it took none. Throws `HEADGATE_INVALID_DECISION`. */
+export function placesOf(decision: unknown, counted: CountedPolicy): HeldPlaces | undefined {
+  return askDecision(decision, PLACES_OF, counted);
+}
+
+function askDecision<T>(decision: unknown, question: symbol, counted: CountedPolicy): T {
+  const ask: unknown =
     typeof decision === "object" && decision !== null
-      ? (decision as Record<symbol, unknown>)[TAKE_RECEIPTS]
+      ? (decision as Record<symbol, unknown>)[question]
       : undefined;
-  const receipts =
-    typeof take === "function"
-      ? (take.call(decision, counted) as readonly Receipt[] | false)
-      : false;
-  if (receipts !== false) return receipts;
+  const answer = typeof ask === "function" ? (ask.call(decision, counted) as T | false) : false;
+  if (answer !== false) return answer;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
-    `refund and settle take a decision that this limiter made, got ${formatKind(decision)}`,
+    `refund, settle and release take a decision that this limiter made, got ${formatKind(decision)}`,
   );
 }
 

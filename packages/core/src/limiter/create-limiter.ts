@@ -1,11 +1,13 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import type { Charged } from "../charged.ts";
+import { NOTHING_CHARGED } from "../charged.ts";
 import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
 import type { Limit, LimitDescription, Policy } from "../policy.ts";
+import { unitsAt } from "../store/counter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -20,12 +22,19 @@ import {
   requireUnitsByName,
   withCosts,
 } from "./costs.ts";
+import { placesOf } from "./counted-decision.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
-import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
+import { compileCountedPolicy, joinCountedPolicies, limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
-import { countersOf, namedCountersOf } from "./counters.ts";
+import { countersOf, namedCountersOf, unitsOnly } from "./counters.ts";
 import { formatPolicy } from "./format-policy.ts";
-import type { ConsumeOptions, CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
+import type {
+  ConsumeOptions,
+  CostOptions,
+  Limiter,
+  LimiterOptions,
+  WaitForOptions,
+} from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
 import { createWaitQueue } from "./line/wait-queue.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
@@ -34,6 +43,8 @@ import { claimName, requireName } from "./names.ts";
 import { withNumbers } from "./numbers-in-force.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
+import { releasesOf } from "./places/keep-places.ts";
+import { runAdmitted } from "./places/run-admitted.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "./published-decision.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 
@@ -70,7 +81,10 @@ export function createLimiter<const Per extends string = never>(
   const join = (policy: CountedPolicy): CountedPolicy =>
     parent === undefined ? policy : joinCountedPolicies(partsOf(parent).counted, policy);
   const counted = join(own);
-  if (failure.lease !== undefined) rejectSeveralCounters(counted);
+  if (failure.lease !== undefined) {
+    rejectPlaces(counted);
+    rejectSeveralCounters(counted);
+  }
   const written = formatPolicy(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
@@ -96,12 +110,24 @@ function limiterOn(
     remote === undefined
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
-  const queue = createWaitQueue(maxQueue, decider.giveBack);
+  const queue = createWaitQueue(maxQueue, giveAllBack);
+  const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
+  /** Those that are charged, and settled. */
+  const chargeable = limitsOfUnits(counted);
   let called: CalledLimits | undefined;
   let closed = false;
 
   function requireOpen(): void {
     if (closed) throw isClosed(name);
+  }
+
+  function giveAllBack(decision: Decision): Promise<unknown> {
+    return Promise.all([
+      decider.giveBack(decision),
+      placesOf(decision, counted)
+        ?.release()
+        .catch(() => false),
+    ]);
   }
 
   /** Rejects, and never throws. */
@@ -141,15 +167,15 @@ function limiterOn(
   }
 
   /** A cost of at least `least`, or by name. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
-  function readCost(cost: Cost = 1, least = 1): Cost {
-    return withoutLease(requireCost("cost", cost, least, counted.limits));
+  function readCost(cost: Cost = 1, least = 1, limits = counted.limits): Cost {
+    return withoutLease(requireCost("cost", cost, least, limits));
   }
 
   /** Units of a decision that is settled. Throws as `readCost`. */
   function readUnits(units: Cost): Cost {
     return withoutLease(
       typeof units === "object" && units !== null
-        ? requireUnitsByName("units", units, counted.limits)
+        ? requireUnitsByName("units", units, chargeable)
         : requireUnits("units", units, 0),
     );
   }
@@ -191,6 +217,62 @@ function limiterOn(
     return areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true);
   }
 
+  /** Nothing is charged where only places are counted. */
+  async function chargeAll(
+    counters: readonly SubjectCounter[],
+    cost: number,
+  ): Promise<Charged<Cost>> {
+    return counters.length === 0 ? NOTHING_CHARGED : decider.charge(counters, cost);
+  }
+
+  async function wait(subject: Subjects, options: WaitForOptions = {}): Promise<Decision> {
+    requireOpen();
+    rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
+    const given = readCost(options.cost);
+    const named = countersOf(counted, subject);
+    const counters = typeof given === "number" ? named : withCosts(named, given);
+    const cost = typeof given === "number" ? given : largestCost(counters);
+    const { signal } = options;
+    requireSignal(signal);
+    if (!counted.shadow) rejectImpossible(counters, cost);
+    const timeoutMs =
+      options.timeout === undefined
+        ? undefined
+        : toMilliseconds(
+            parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber),
+          );
+    if (counted.shadow) {
+      signal?.throwIfAborted();
+      return consume(subject, { cost: given });
+    }
+    const last: { durationMs: number | undefined } = { durationMs: undefined };
+    const ask = async () => {
+      requireOpen();
+      const started = areDecisionsHeard() ? performance.now() : undefined;
+      const answer = await decider.decide(counters, cost, true);
+      last.durationMs = started && performance.now() - started;
+      return answer;
+    };
+    const keys = counters.map(({ key }) => key);
+    const onFreed = releases && ((wake: () => void) => releases.on(keys, wake));
+    const decision = await queue.enter(keys.join(" "), ask, { timeoutMs, signal, onFreed });
+    // Of all attempts, the one that admitted is the caller's answer.
+    if (last.durationMs !== undefined) publishTaken(subject, decision, last.durationMs);
+    return decision;
+  }
+
+  /** Asks once, without waiting. Rejects with `HEADGATE_DENIED`. */
+  async function admitNow(
+    subject: Subjects,
+    { cost, signal }: Omit<WaitForOptions, "timeout">,
+  ): Promise<Decision> {
+    requireSignal(signal);
+    signal?.throwIfAborted();
+    const decision = await consume(subject, { cost });
+    if (decision.allowed) return decision;
+    throw new HeadgateError("HEADGATE_DENIED", "denied, and told not to wait", { cause: decision });
+  }
+
   return {
     name,
     limits: counted.limits.map((limit) => describeLimit(limit, counted.store)),
@@ -214,9 +296,9 @@ function limiterOn(
     async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
       requireOpen();
       rejectUnknownOptions("charge", options, ["cost"]);
-      const cost = readCost(options.cost);
-      const counters = countersOf(counted, subject);
-      if (typeof cost === "number") return (await decider.charge(counters, cost)) as Charged<Units>;
+      const cost = readCost(options.cost, 1, chargeable);
+      const counters = unitsOnly(countersOf(counted, subject));
+      if (typeof cost === "number") return (await chargeAll(counters, cost)) as Charged<Units>;
       const asked = askedOf(withCosts(counters, cost));
       return (await decider.charge(asked, largestCost(asked))) as Charged<Units>;
     },
@@ -232,45 +314,28 @@ function limiterOn(
     async reset(subject, more?: unknown) {
       requireOpen();
       rejectMore("reset(subject)", more);
-      return decider.forget(namedCountersOf(counted, subject));
+      const counters = unitsOnly(namedCountersOf(counted, subject));
+      return counters.length > 0 && decider.forget(counters);
     },
 
-    async wait(subject, options = {}) {
-      requireOpen();
-      rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
-      const given = readCost(options.cost);
-      const named = countersOf(counted, subject);
-      const counters = typeof given === "number" ? named : withCosts(named, given);
-      const cost = typeof given === "number" ? given : largestCost(counters);
-      const { signal } = options;
-      if (signal !== undefined && !(signal instanceof AbortSignal)) {
-        throw invalidOption("signal must be an AbortSignal", signal);
-      }
-      if (!counted.shadow) rejectImpossible(counters, cost);
-      const timeoutMs =
-        options.timeout === undefined
-          ? undefined
-          : toMilliseconds(
-              parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber),
-            );
-      if (counted.shadow) {
-        signal?.throwIfAborted();
-        return consume(subject, { cost: given });
-      }
-      const last: { durationMs: number | undefined } = { durationMs: undefined };
-      const ask = async () => {
-        requireOpen();
-        const started = areDecisionsHeard() ? performance.now() : undefined;
-        const answer = await decider.decide(counters, cost, true);
-        last.durationMs = started && performance.now() - started;
-        return answer;
-      };
-      const line = counters.map(({ key }) => key).join(" ");
-      const decision = await queue.enter(line, ask, { timeoutMs, signal });
-      // Of all attempts, the one that admitted is the caller's answer.
-      if (last.durationMs !== undefined) publishTaken(subject, decision, last.durationMs);
-      return decision;
+    async release(decision, more?: unknown) {
+      rejectMore("release(decision)", more);
+      return placesOf(decision, counted)?.release() ?? false;
     },
+
+    async run(subject, work, options = {}, more?: unknown) {
+      rejectUnknownOptions("run", options, ["cost", "timeout", "signal"]);
+      rejectMore("run(subject, work, options)", more);
+      if (typeof work !== "function") throw invalidKind("run takes a function to run", work);
+      const { timeout, ...waiting } = options;
+      const decision =
+        timeout === 0
+          ? await admitNow(subject, waiting)
+          : await wait(subject, { ...waiting, timeout });
+      return runAdmitted(decision, placesOf(decision, counted), options.signal, work);
+    },
+
+    wait,
 
     async close(...given: unknown[]) {
       rejectCloseOptions(given);
@@ -307,10 +372,15 @@ function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription 
   };
 }
 
+function requireSignal(signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  throw invalidOption("signal must be an AbortSignal", signal);
+}
+
 function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
-  for (const { limits, costs } of counters) {
-    for (const [i, { name, limit }] of limits.entries()) {
-      const units = costs?.[i] ?? cost;
+  for (const counter of counters) {
+    for (const [i, { name, limit }] of counter.limits.entries()) {
+      const units = unitsAt(counter, i, cost);
       if (units <= limit) continue;
       throw new HeadgateError(
         "HEADGATE_COST_ABOVE_LIMIT",
@@ -318,6 +388,15 @@ function rejectImpossible(counters: readonly SubjectCounter[], cost: number): vo
       );
     }
   }
+}
+
+/** A place is held by one request, and cannot be taken ahead. */
+function rejectPlaces({ hasPlaces }: CountedPolicy): void {
+  if (!hasPlaces) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "lease takes units ahead, and a concurrency limit has none: leave one of them out",
+  );
 }
 
 /** Units that are taken ahead of one subject say nothing of what another one, of the same request, allows. */

@@ -3,6 +3,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import type { SubjectCounter } from "./counters.ts";
+import { unitsOnly } from "./counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./read-reply.ts";
 import { sharedBy } from "./shared.ts";
 import type { CountersReply } from "./slots/slots.ts";
@@ -85,10 +86,10 @@ export class DenyCache {
     return present(states);
   }
 
-  /** Remembers a denial by the counters that denied. The replies are all to one decision. */
+  /** Remembers a denial by the counters that denied, but not by places, which come free at any time. The replies are all to one decision. */
   remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
     const reported = new Map(replies.flatMap(reportedByCounter));
-    for (const { key } of replies.flatMap(({ counters }) => counters)) {
+    for (const { key } of unitsOnly(replies.flatMap(({ counters }) => counters))) {
       const said = reported.get(key) as Reported;
       const wait = longestWait(said);
       const until = sent + Math.min(wait, LONGEST);

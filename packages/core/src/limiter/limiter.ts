@@ -52,6 +52,20 @@ export interface WaitForOptions extends CostOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface RunOptions extends CostOptions {
+  /** The longest wait for admission; 0 for none at all. Default: as long as it takes. */
+  readonly timeout?: Duration | 0 | undefined;
+  /** Ends the wait, and aborts the signal that the work has. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What work under a limiter is given. */
+export interface AdmittedWork {
+  /** Aborts when a place that the work holds is lost, and when the caller's signal does. */
+  readonly signal: AbortSignal;
+  readonly decision: Decision;
+}
+
 /** A named policy on a store. */
 export interface Limiter<Dimension extends string = string> {
   readonly name: string;
@@ -117,6 +131,24 @@ export interface Limiter<Dimension extends string = string> {
    * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and all that `consume` rejects with.
    */
   wait(subject: Subjects<Dimension>, options?: WaitForOptions): Promise<Decision>;
+
+  /**
+   * Gives back the places that a decision holds, once, and nothing else: units stay charged. True if a place was still held. Also
+   * after `close`. Rejects with `HEADGATE_INVALID_DECISION`, and as `refund` does when the store gave no answer in time: then
+   * the places lapse, or can be given back again.
+   */
+  release(decision: Decision): Promise<boolean>;
+
+  /**
+   * Waits for its turn as `wait` does, runs `work`, and gives its places back when that is over, whatever came of it; meanwhile they
+   * are renewed. With a `timeout` of 0 it does not wait, and rejects with `HEADGATE_DENIED`, whose `cause` is the decision.
+   * Otherwise rejects as `wait`, and with what `work` throws.
+   */
+  run<T>(
+    subject: Subjects<Dimension>,
+    work: (admitted: AdmittedWork) => T | Promise<T>,
+    options?: RunOptions,
+  ): Promise<T>;
 
   /** Frees the name and rejects everybody who waits. The store's client stays open. */
   close(): Promise<void>;

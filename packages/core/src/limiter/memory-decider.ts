@@ -13,9 +13,12 @@ import type { Store } from "../store/store.ts";
 import { askedOf, largestCost, readCharged } from "./costs.ts";
 import { CountedDecision, isCharged, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
-import { present, readReply, rejectWrongType } from "./read-reply.ts";
+import { keepPlacesHere, takePlaces } from "./places/keep-places.ts";
+import type { PlaceKeeping, TakenPlaces } from "./places/taken-places.ts";
+import { listReceipt, present, readReply, rejectWrongType } from "./read-reply.ts";
 import { settleByName, settlementOf } from "./settle-by-name.ts";
 
 const NOTHING: readonly Receipt[] = [];
@@ -23,10 +26,12 @@ const NOTHING: readonly Receipt[] = [];
 /** Decides in this process, which always answers. */
 export function createMemoryDecider(counted: CountedPolicy): Decider {
   const { store } = counted;
+  const keeping = counted.hasPlaces ? keepPlacesHere(store) : undefined;
   return {
     watch: undefined,
 
-    decide: (counters, cost, charge) => decideOn(store, counted, counters, cost, charge, "store"),
+    decide: (counters, cost, charge) =>
+      decideOn(store, counted, counters, cost, charge, "store", keeping),
 
     async giveBack(decision) {
       return giveBackOn(store, takeReceipts(decision, counted));
@@ -48,9 +53,14 @@ interface SubjectCall extends DecideCall {
   readonly counters: readonly SubjectCounter[];
   /** Those that are left out, too. */
   readonly all: readonly SubjectCounter[];
+  /** Those that it takes. */
+  readonly places: TakenPlaces | undefined;
 }
 
-/** Asks a store of this process; at once where it can. What a cost by name leaves out is not asked. */
+/**
+ * Asks a store of this process; at once where it can. What a cost by name leaves out is not asked. `keeping` keeps the places that
+ * are taken.
+ */
 export function decideOn(
   store: Store,
   counted: CountedPolicy,
@@ -58,9 +68,13 @@ export function decideOn(
   cost: number,
   charge: boolean,
   source: DecisionSource,
+  keeping?: PlaceKeeping,
 ): Promise<Decision> {
   const mode = charge ? "charge" : "peek";
-  const call = { cost, mode, counters: askedOf(counters), all: counters } as const;
+  const asked = askedOf(counters);
+  const places = charge && keeping !== undefined ? takePlaces(keeping, asked) : undefined;
+  const holder = places?.holder;
+  const call = { cost, mode, counters: asked, all: counters, places, holder } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
   return Promise.resolve(readDecision(counted, call, source, reply));
@@ -77,12 +91,13 @@ async function decideLater(
 
 function readDecision(
   counted: CountedPolicy,
-  { counters, all, cost, mode }: SubjectCall,
+  { counters, all, cost, mode, places }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
   const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
-  const receipts = allowed && mode === "charge" ? [receipt] : NOTHING;
+  const isTaken = allowed && mode === "charge";
+  const receipts = isTaken ? listReceipt(receipt) : NOTHING;
   return new CountedDecision(counted, {
     allowed,
     limits: present(states),
@@ -90,6 +105,7 @@ function readDecision(
     counters: all,
     source,
     receipts,
+    places: isTaken ? places : undefined,
   });
 }
 
@@ -141,7 +157,7 @@ async function settleByNameOn(
   receipts: readonly Receipt[],
   units: CostByName,
 ): Promise<Charged<CostByName>> {
-  if (receipts.length === 0) return nothingCharged(counted.limits);
+  if (receipts.length === 0) return nothingCharged(limitsOfUnits(counted));
   return settleByName(settlementOf(receipts, units), {
     charge: (counters) => chargeOn(store, counters, largestCost(counters)),
     async giveBack(less) {

@@ -7,6 +7,7 @@ import type { Receipt } from "../store/refund.ts";
 import { toMilliseconds } from "../time.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
+import { unitsOnly } from "./counters.ts";
 
 /** Numbers in the reply to a decision: in front of the counters, in front of a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
@@ -16,7 +17,7 @@ export const LIMIT_NUMBERS = 4;
 /** The reply to a decision, read. */
 export interface ReadReply {
   readonly allowed: boolean;
-  /** What was charged, if it was charged. */
+  /** What was charged in units, if it was charged. */
   readonly receipt: Receipt;
   readonly states: LimitStates;
 }
@@ -70,7 +71,21 @@ export function readReply(
     );
   }
   const receipt = { cost, charged: reply[0] as number, counters, generations };
-  return { allowed, receipt, states };
+  return { allowed, receipt: counted.hasPlaces ? unitsOf(receipt, counters) : receipt, states };
+}
+
+const NOTHING: readonly Receipt[] = [];
+
+/** The receipt in a list, or none where a request asked for places only. */
+export function listReceipt(receipt: Receipt): readonly Receipt[] {
+  return receipt.counters.length === 0 ? NOTHING : [receipt];
+}
+
+/** What a receipt says of units. */
+function unitsOf(receipt: Receipt, counters: readonly SubjectCounter[]): Receipt {
+  const ofUnits = unitsOnly(counters);
+  const generations = ofUnits.map((one) => receipt.generations[counters.indexOf(one)] as number);
+  return { ...receipt, counters: ofUnits, generations };
 }
 
 /** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */

@@ -5,6 +5,7 @@ import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
 import type { Cost, CostByName } from "../cost.ts";
 import type { Decision, LimitState } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
+import { places } from "../store/places.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
@@ -12,6 +13,7 @@ import { askStore } from "./ask-store.ts";
 import { askedOf, largestCost } from "./costs.ts";
 import { CountedDecision, isCharged, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { denyCacheOf } from "./deny-cache.ts";
@@ -23,6 +25,8 @@ import { requireUnreached, storeFailure } from "./outage/store-failure.ts";
 import { createStoreReturns } from "./outage/store-returns.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
+import { keepPlaces, takePlaces } from "./places/keep-places.ts";
+import type { HeldPlaces } from "./places/places.ts";
 import { publish } from "./publish.ts";
 import { settleByName, settlementOf, unsettled } from "./settle-by-name.ts";
 import type { Answer } from "./slots/slots.ts";
@@ -52,6 +56,9 @@ export function createRemoteDecider(
   const withoutStore = prepareWithoutStore(counted, failure);
   const returns = createStoreReturns(store, remote, watch, denials);
   const charges = createStoreCharges(store, remote, watch, denials);
+  const keeping = counted.hasPlaces
+    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), store.owner)
+    : undefined;
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
   function remember(
@@ -60,13 +67,21 @@ export function createRemoteDecider(
     cost: number,
     charge: boolean,
     sent: number,
+    taken: HeldPlaces | undefined,
   ): Decision {
     if (allowed && charge) denials.forgetKnown(askedOf(counters), store.now());
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
-    const source = "store";
-    return new CountedDecision(counted, { allowed, limits, cost, counters, source, receipts });
+    return new CountedDecision(counted, {
+      allowed,
+      limits,
+      cost,
+      counters,
+      source: "store",
+      receipts,
+      places: allowed ? taken : undefined,
+    });
   }
 
   async function decideWithout(
@@ -105,8 +120,10 @@ export function createRemoteDecider(
     charge: boolean,
     sent: number,
   ): Promise<Decision> {
-    return askStore(asked, counters, cost, charge).then(
-      (answer) => remember(answer, counters, cost, charge, sent),
+    const taken =
+      charge && keeping !== undefined ? takePlaces(keeping, askedOf(counters)) : undefined;
+    return askStore(asked, counters, cost, charge, taken).then(
+      (answer) => remember(answer, counters, cost, charge, sent, taken),
       (error: unknown) => decideWithout(error, counters, cost, charge),
     );
   }
@@ -163,7 +180,7 @@ export function createRemoteDecider(
 
   async function settleEach(decision: Decision, units: CostByName): Promise<Charged<CostByName>> {
     const receipts = takeReceipts(decision, counted);
-    const nothing = nothingCharged(counted.limits);
+    const nothing = nothingCharged(limitsOfUnits(counted));
     if (decision.source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
     const settlement = settlementOf(receipts, units);

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HEADER } from "./counter-shape.ts";
-import { COUNT_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
+import { COUNT_DIGITS, HOLDER_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
 import { parts } from "./lua.generated.ts";
 import type { NamedCounter, Names } from "./script-names.ts";
 import { areFields, nameCounters, OF_COUNTER, ownNames } from "./script-names.ts";
 
 /** The scripts that are put together, by the files beside this one in which they begin. */
-export type ScriptName = "decide-lone" | "decide-batch" | "look" | "charge" | "refund";
+export type ScriptName = "decide-lone" | "decide-batch" | "look" | "charge" | "refund" | "places";
 
 type Field = readonly [name: string, digits: number];
 
@@ -41,6 +41,10 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
     ["moment", LONG_DIGITS],
     ["charged", NUMBER_DIGITS],
   ],
+  places: [
+    ["requests", COUNT_DIGITS],
+    ["renews", 1],
+  ],
 };
 
 /** The part that finds the answer to a call; where the cost is by name, one that ends in "-by-name" goes before it. */
@@ -50,6 +54,7 @@ const ANSWERS: Readonly<Record<ScriptName, string>> = {
   look: "look-counters",
   charge: "charge-counters",
   refund: "refund-counters",
+  places: "tend-places",
 };
 
 /** Few calls need these: they are read where they are used. */
@@ -102,10 +107,14 @@ class Composition {
 
   compose(): string {
     const values = this.#counters.flatMap(reportedBy);
+    const digits = this.#isLone ? "ARGV[1]" : "ARGV[run]";
     const names = new Map([
       ["CLOCK", this.#isLone ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
-      ["DIGITS", this.#isLone ? "ARGV[1]" : "ARGV[run]"],
+      ["DIGITS", digits],
+      // Who asks for places comes last.
+      ["HOLDER", `string.sub(${digits}, -${HOLDER_DIGITS})`],
       ["COST_AT", String(this.#placeOf("cost"))],
+      ["HOLDERS_AT", String(sizeOf(this.#fields) + 1)],
       ["KEY_COUNT", String(this.#keyCount)],
       ["CHARGED", values.length === 1 ? String(values) : `{ ${values.join(", ")} }`],
       ["REPORTED", values.join(", ")],
@@ -151,7 +160,7 @@ class Composition {
   /** How many digits are before a field. */
   #placeOf(field: string): number {
     const index = this.#fields.findIndex(([name]) => name === field);
-    return this.#fields.slice(0, index).reduce((sum, [, digits]) => sum + digits, 0);
+    return sizeOf(this.#fields.slice(0, index));
   }
 
   /** A part with all that it asks for; of a counter, where one is given. */
@@ -294,7 +303,7 @@ function unpackValue(counter: NamedCounter): string {
   const statements = chunksOf(valueFields(counter)).map((fields) => {
     const names = fields.map(([name]) => name).join(", ");
     const from = at === 1 ? "" : `, ${at}`;
-    at += fields.reduce((sum, [, bytes]) => sum + bytes, 0);
+    at += sizeOf(fields);
     return `${names} = struct.unpack(${formatOf(fields)}, bytes${from})\n`;
   });
   return statements.join("");
@@ -350,6 +359,11 @@ function reportedBy({ names, limits }: NamedCounter): string[] {
 /** Statements that declare names keep them to themselves. */
 function enclose(statements: string): string {
   return /^local /m.test(statements) ? `do\n${statements}end\n` : statements;
+}
+
+/** How many digits, or bytes, fields take together. */
+function sizeOf(fields: readonly Field[]): number {
+  return fields.reduce((sum, [, size]) => sum + size, 0);
 }
 
 function chunksOf(fields: readonly Field[]): Field[][] {

@@ -6,3 +6,4 @@ local ENTRIES = 1048576 -- entries that a log can hold
 local DAY = 86400000 -- milliseconds
 local LAST_SECOND = 4294967295 -- 2^32 - 1
 local BLOCK = 16 -- bytes behind a counter that is blocked
+local HOLDER_BYTES = 8 -- of the holder of a place

@@ -28,3 +28,11 @@ export function digitsOf(number: number, count: number): string {
 export function newGeneration(): string {
   return digitsOf(Math.floor(Math.random() * 2 ** 32), NUMBER_DIGITS);
 }
+
+/** Characters of the holder of a place: in the scripts, HOLDER_BYTES. */
+export const HOLDER_DIGITS = 8;
+
+/** Who holds a place, known by nobody else. */
+export function newHolder(): string {
+  return digitsOf(Math.floor(Math.random() * 2 ** 53), HOLDER_DIGITS);
+}

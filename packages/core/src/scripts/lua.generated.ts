@@ -54,6 +54,9 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "moment": {
     "": "local givenClock, now = CLOCK, nil\nif givenClock then\n  now = givenClock + 0\nelse\n  local time = call(\"TIME\")\n  now = time[1] * 1000000 + time[2]\nend\n"
   },
+  "places": {
+    "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
+  },
   "put-all": {
     "": "for key, value in pairs(values) do\n  local life = lifetimes[key]\n  --- @include \"put\"\nend\n"
   },
@@ -78,6 +81,12 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "settle-counter": {
     "": "value = isKnown and bytes or false\nif isAllowed or isAhead or isKnown and (ANY(\"outlives\")) then\n  if not isKnown or isAhead then\n    --- @digits generation\n  end\n  --- @include \"keep-counter\"\nend\n"
   },
+  "tend-counter": {
+    "": "--- @include \"advance-counter\"\nlocal isChanged = false\nfor at = HOLDERS_AT, #DIGITS, 8 do\n  local holder, isThere = string.sub(DIGITS, at, at + 8 - 1), 0\n  --- @limits tend\n  isChanged = isChanged or isThere == 1\n  answer[#answer + 1] = isThere\nend\nif isChanged then\n  --- @include \"keep-counter\"\nend\n"
+  },
+  "tend-places": {
+    "": "answer = {}\n--- @counters \"tend-counter\"\n"
+  },
   "calendar-window": {
     "present": "if now < earliest or now >= latest then\n  return now\nend\nopens, closes = opening, closing\nif now < opening then\n  opens, closes = earliest, opening\nelseif now >= closing then\n  opens, closes = closing, latest\nend\n",
     "sound": "starts <= stamp and stamp < ends and ends - starts <= LONGEST_WINDOW\n",
@@ -88,6 +97,17 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "overcharge": "local units, held = cost, used\n--- @include \"hold\"\nused = used + units\n",
     "lasts": "if longest < ends - now then\n  longest = ends - now\nend\n",
     "refund": "if since <= now - starts and used > 0 then\n  isGiven, used = true, math.max(0, used - given)\nend\n"
+  },
+  "concurrency": {
+    "reach": "length, places, from = redis.pcall(\"STRLEN\", LOG), \"\", nil\nif type(length) == \"table\" then\n  if not string.find(length.err, \"^WRONGTYPE\") then\n    call(\"STRLEN\", LOG)\n  end\n  isWrongType, length = true, 0\nend\nfunction leave(holder)\n  local at = string.find(places, holder, 1, true)\n  while at and at % 15 ~= 15 - 8 + 1 do\n    at = string.find(places, holder, at + 1, true)\n  end\n  if not at then\n    return 0\n  end\n  local before, after = at - 15 + 8 - 1, at + 8 - 1\n  while string.sub(places, after + 15 - 8 + 1, after + 15) == holder do\n    after = after + 15\n  end\n  local number = (after - before) / 15\n  places = string.sub(places, 1, before) .. string.sub(places, after + 1)\n  from, count = math.min(from or before, before), count - number\n  return number\nend\nfunction hold(holder, number)\n  from = from or #places\n  places = places .. string.rep(struct.pack(\">I7\", clock + PERIOD) .. holder, number)\n  count = count + number\nend\n",
+    "sound": "length >= count * 15\n",
+    "advance": "clock = clock + elapsed\nlocal lapsed, held = 0, count\nif count > 0 then\n  places = string.sub(call(\"GET\", LOG), 1, count * 15)\nend\nwhile lapsed < held do\n  local middle = (lapsed + held - (lapsed + held) % 2) / 2\n  if struct.unpack(\">I7\", places, middle * 15 + 1) <= clock then\n    lapsed = middle + 1\n  else\n    held = middle\n  end\nend\nif lapsed > 0 then\n  places, from, count = string.sub(places, lapsed * 15 + 1), 0, count - lapsed\nend\nif count == 0 then\n  clock = 0\nend\n",
+    "allows": "(count + PLACES <= limit or leave(HOLDER) > 0)\n",
+    "charge": "leave(HOLDER)\nhold(HOLDER, PLACES)\ntaken = count\n",
+    "report": "taken = count\n",
+    "lasts": "if longest < PERIOD then\n  longest = PERIOD\nend\nmustSet = mustSet or from and length == 0\n",
+    "store": "if from then\n  call(\"SETRANGE\", LOG, from .. \"\", string.sub(places, from + 1))\nend\nif life then\n  call(\"PEXPIRE\", LOG, life)\nend\n",
+    "tend": "local number = leave(holder)\nif number > 0 then\n  isThere = 1\n  if renews == 1 then\n    hold(holder, number)\n  end\nend\n"
   },
   "fixed-window": {
     "sound": "age < PERIOD\n",

@@ -85,6 +85,8 @@ export function nameCounters(
       for (const name of UNITS_OF_LIMIT) names.set(name, `${ofRun}${name}${suffix}`);
       names.set(COUNTED_OF_LIMIT, `${ofCall}${COUNTED_OF_LIMIT}${suffix}`);
     }
+    // A request takes one place, unless its cost is by name.
+    names.set("PLACES", names.get("cost") ?? "1");
     return { shape, names };
   }
 

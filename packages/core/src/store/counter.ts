@@ -73,6 +73,11 @@ export function timesOf(counters: readonly Counter[], clock: string, guess: () =
   return times;
 }
 
+/** What a call asks of a limit: one place, whatever it costs elsewhere, unless its cost is by name. */
+export function unitsAt({ costs, limits }: Counter, i: number, cost: number): number {
+  return costs?.[i] ?? (limits[i]?.shape.heldFor === undefined ? cost : Math.min(cost, 1));
+}
+
 /** Whether what a call costs is a number of each limit's own. */
 export function areByName(counters: readonly Counter[]): boolean {
   return counters[0]?.costs !== undefined;
@@ -151,7 +156,7 @@ export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryT
     const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
     const report = algorithm.report(open.states[i], quota);
     share = Math.max(share, 1 - report.remaining / limit);
-    reset = Math.max(reset, report.reset);
+    reset = Math.max(reset, algorithm.lasts?.(open.states[i]) ?? report.reset);
   }
   keepReported(counter, open, share, reset, memory);
 }

@@ -11,5 +11,7 @@ export interface DecideCall {
    * asked for (`"ask"`), and the limits are reported as they are.
    */
   readonly mode: DecideMode;
+  /** Who takes the places, where counters are of places and the request is charged. */
+  readonly holder?: string | undefined;
   readonly counters: readonly Counter[];
 }

@@ -10,6 +10,7 @@ import {
   numbersOf,
   openCounter,
   timesOf,
+  unitsAt,
   unitsOf,
   weightOf,
 } from "./counter.ts";
@@ -40,7 +41,9 @@ export const decide: Step<DecideCall> = {
   prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
     if (isLone(calls)) return prepareLone(first, clock, times);
-    const runs = runsOf(calls, times).map((run) => run + newGeneration());
+    const runs = runsOf(calls, times).map(
+      ({ digits, holder }) => digits + newGeneration() + holder,
+    );
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...runs] };
   },
@@ -60,7 +63,7 @@ export const look: Step<DecideCall> = {
   name: "look",
   prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...runsOf(calls, times)],
+    args: [clock, ...runsOf(calls, times).map(({ digits }) => digits)],
   }),
   read: readAll,
 };
@@ -70,19 +73,29 @@ function isLone(calls: readonly DecideCall[]): boolean {
   return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
 }
 
-function prepareLone({ cost, counters }: DecideCall, clock: string, times: string): Prepared {
+function prepareLone(
+  { cost, counters, holder }: DecideCall,
+  clock: string,
+  times: string,
+): Prepared {
   const argument = numbersOf(counters) + times + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
-  const digits = cost === 1 ? argument : argument + digitsOf(cost, LONG_DIGITS);
+  const digits =
+    cost === 1 && holder === undefined
+      ? argument
+      : argument + digitsOf(cost, LONG_DIGITS) + (holder ?? "");
   return { script, args: clock === "" ? [digits] : [digits, clock] };
 }
 
 /** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
-function runsOf(calls: readonly DecideCall[], times: string): string[] {
-  return inRuns(calls, costsAsMuch).map(
-    ({ first: { cost, counters }, count }) =>
-      numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost),
-  );
+function runsOf(
+  calls: readonly DecideCall[],
+  times: string,
+): { readonly digits: string; readonly holder: string }[] {
+  return inRuns(calls, areAlike).map(({ first: { cost, counters, holder = "" }, count }) => ({
+    digits: numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost),
+    holder,
+  }));
 }
 
 function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
@@ -90,10 +103,11 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
   return calls.map((call, i) => readDecision(call, answers[i]));
 }
 
-/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers. */
-function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
+/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers, and take no places. */
+function areAlike(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
+    one.holder === other.holder &&
     one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
   );
 }
@@ -105,7 +119,7 @@ function isAsMuch(one: Counter, other: Counter): boolean {
 
 /** The twin of the scripts. */
 function decideHere(
-  { cost, mode, counters }: DecideCall,
+  { cost, mode, counters, holder }: DecideCall,
   memory: MemoryTable,
   moment: Moment,
 ): readonly number[] {
@@ -122,7 +136,7 @@ function decideHere(
     at += 1;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-      const units = counter.costs?.[i] ?? cost;
+      const units = unitsAt(counter, i, cost);
       // Who only looks is denied by no limit, also where more is used than it.
       const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
       allowed &&= wait === 0;
@@ -143,15 +157,17 @@ function decideHere(
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      const units = counter.costs?.[i] ?? cost;
-      if (spends && units > 0) algorithm.spend(state, quota, units);
+      const units = unitsAt(counter, i, cost);
+      if (charges && units > 0 && algorithm.hold)
+        algorithm.hold(state, quota, holder as string, units);
+      else if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;
       reply[at + 3] = growth;
       at += 4;
       share = Math.max(share, 1 - remaining / limit);
-      longest = Math.max(longest, reset);
+      longest = Math.max(longest, algorithm.lasts?.(state) ?? reset);
     }
     // A denial keeps what takes longer to drain than by the numbers by which it was spent.
     const outlives = mode === "charge" && open.stamp + longest > open.expires;

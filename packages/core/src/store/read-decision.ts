@@ -1,11 +1,9 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { generationIn, isValue, stampIn, stateIn } from "../scripts/read-value.ts";
 import type { Counter } from "./counter.ts";
+import { unitsAt } from "./counter.ts";
 import type { DecideCall } from "./decide-call.ts";
 import { readInteger } from "./list-script.ts";
-
-/** How many numbers a script reports of a log beside its state. */
-const REPORTED = 4;
 
 /** What a script answered to a decision. */
 interface Answer {
@@ -40,7 +38,7 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
       const state = takeState(answer, counter, i, bytes);
-      const units = counter.costs?.[i] ?? cost;
+      const units = unitsAt(counter, i, cost);
       const wait = isCharged || units === 0 ? 0 : algorithm.wait(state, quota, units);
       isAllowed &&= wait === 0;
       states.push(state);
@@ -65,9 +63,9 @@ function takeValue(answer: Answer, { shape }: Counter): Buffer | null | undefine
 function takeState(answer: Answer, counter: Counter, i: number, bytes: Buffer | null): unknown {
   const limit = counter.limits[i] as CompiledLimit;
   const { algorithm, quota, shape } = limit;
-  if (shape.hasLog) {
-    const reported = answer.values.slice(answer.next, answer.next + REPORTED);
-    answer.next += REPORTED;
+  if (shape.reported !== undefined) {
+    const reported = answer.values.slice(answer.next, answer.next + shape.reported.length);
+    answer.next += reported.length;
     return algorithm.read(reported.map(readInteger), quota, answer.now);
   }
   const state = bytes === null ? algorithm.fresh(quota) : stateIn(bytes, counter.shape, i, limit);
@@ -87,12 +85,13 @@ function report(
 ): void {
   let limitAt = 0;
   let at = 1;
-  for (const { limits, costs } of counters) {
+  for (const counter of counters) {
+    const { limits } = counter;
     at += 1;
     for (let i = 0; i < limits.length; i += 1) {
       const { algorithm, quota } = limits[i] as CompiledLimit;
       const state = states[limitAt];
-      const units = costs?.[i] ?? cost;
+      const units = unitsAt(counter, i, cost);
       if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;

@@ -13,4 +13,6 @@ export interface WaitOptions {
   /** Milliseconds after which the wait is given up. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Calls back when something comes free that nobody knew the time of, until the function that is returned is called. */
+  readonly onFreed?: ((wake: () => void) => () => void) | undefined;
 }

@@ -4,6 +4,7 @@ import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
 import { chargeOn, decideOn, forgetOn, giveBackOn, settleOn } from "../memory-decider.ts";
+import { keepPlacesHere } from "../places/keep-places.ts";
 import { sharedBy } from "../shared.ts";
 import { shareLimits } from "./local-limits.ts";
 import type { FailurePolicy, WithoutStore } from "./outage.ts";
@@ -19,12 +20,13 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
   const { onUnavailable } = failure;
   // Limiters that share a budget on the store share it here.
   const local = sharedBy(counted.store.owner, "local-counts", () => memoryStore());
+  const keeping = counted.hasPlaces ? keepPlacesHere(local, counted.store.owner) : undefined;
   const shareOf = shareLimits(failure.localShare);
 
   return {
     async decide(counters, cost, charge) {
       if (onUnavailable === "local") {
-        return decideOn(local, counted, counters.map(shareOf), cost, charge, "local");
+        return decideOn(local, counted, counters.map(shareOf), cost, charge, "local", keeping);
       }
       return new CountedDecision(counted, {
         allowed: onUnavailable === "allow",

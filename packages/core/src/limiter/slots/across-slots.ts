@@ -3,8 +3,10 @@ import { HeadgateError } from "../../errors.ts";
 import { stepFor } from "../../store/decide.ts";
 import type { DecideMode } from "../../store/decide-call.ts";
 import type { SubjectCounter } from "../counters.ts";
+import { placesReturned } from "../places/returned-places.ts";
+import type { TakenPlaces } from "../places/taken-places.ts";
 import type { LimitStates, ReadReply } from "../read-reply.ts";
-import { present, readReply } from "../read-reply.ts";
+import { listReceipt, present, readReply } from "../read-reply.ts";
 import type { Answer, AskedStore, CountersReply } from "./slots.ts";
 
 /** What one slot answered. */
@@ -22,15 +24,22 @@ export class AcrossSlots {
   readonly #asked: AskedStore;
   readonly #slots: readonly (readonly SubjectCounter[])[];
   readonly #cost: number;
+  readonly #places: TakenPlaces | undefined;
   /** Set when the time for the decision is over: nothing more is charged, and what was is given back. */
   #isOver = false;
   /** What is known already, while something is still given back. */
   #verdict: Answer | undefined;
 
-  constructor(asked: AskedStore, slots: readonly (readonly SubjectCounter[])[], cost: number) {
+  constructor(
+    asked: AskedStore,
+    slots: readonly (readonly SubjectCounter[])[],
+    cost: number,
+    places?: TakenPlaces,
+  ) {
     this.#asked = asked;
     this.#slots = slots;
     this.#cost = cost;
+    this.#places = places;
   }
 
   /**
@@ -63,7 +72,7 @@ export class AcrossSlots {
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const receipts =
       mode === "charge"
-        ? replies.filter(({ allowed }) => allowed).map(({ receipt }) => receipt)
+        ? replies.filter(({ allowed }) => allowed).flatMap(({ receipt }) => listReceipt(receipt))
         : [];
     const failed = settled.find((one) => one.status === "rejected");
     const late = replies.filter(({ allowed }) => !allowed);
@@ -78,14 +87,17 @@ export class AcrossSlots {
   async #ask(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
     const { counted, watch } = this.#asked;
     const { key } = counters[0] as SubjectCounter;
-    const call = { cost: this.#cost, mode, counters };
-    const reply = await watch.run(counted.store, stepFor(mode), call, key);
+    const places = mode === "charge" ? this.#places : undefined;
+    const call = { cost: this.#cost, mode, counters, holder: places?.holder };
+    const store = placesReturned(counted.store, places);
+    const reply = await watch.run(store, stepFor(mode), call, key);
     return { counters, reply, ...readReply(counted, counters, this.#cost, reply) };
   }
 
   /** What cannot be delivered stays charged. */
   async #giveBack(receipts: ReadonlyArray<ReadReply["receipt"]>): Promise<void> {
-    await Promise.allSettled(receipts.map((receipt) => this.#asked.giveBack([receipt])));
+    const given = receipts.map((receipt) => this.#asked.giveBack([receipt]));
+    await Promise.allSettled([...given, this.#places?.release()]);
   }
 }
 
