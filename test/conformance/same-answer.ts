@@ -9,6 +9,7 @@ const SUMMARY = [
   "cost",
   "source",
   "degraded",
+  "blocked",
 ] as const;
 
 const STATE = [

@@ -8,7 +8,7 @@ import { claim, claimSame, claimSameCharge } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
-import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
+import { KINDS, randomLimit, randomPolicy, withRandomBlocks } from "./random-limits.ts";
 import {
   momentsOf,
   randomCharge,
@@ -82,6 +82,40 @@ describe("memoryStore and redisStore give equal decisions", () => {
   });
 });
 
+describe("memoryStore and redisStore block alike", () => {
+  test.each(KINDS)("%s", async (kind) => {
+    await runHistories(
+      HISTORIES,
+      (random, history) => {
+        const limit = randomLimit(random, kind, random.chance(0.9) ? "small" : "wide");
+        return compare(
+          random,
+          `blocks ${kind} ${history}`,
+          withRandomBlocks(random, [limit]),
+          blockingSteps(random),
+        );
+      },
+      LANES,
+    );
+  });
+
+  test("several limits, in several dimensions", async () => {
+    await runHistories(
+      HISTORIES,
+      (random, history) => {
+        const limits = randomPolicy(random, random.whole(2, 5), random.whole(1, 3));
+        return compare(
+          random,
+          `blocks ${history}`,
+          withRandomBlocks(random, limits),
+          blockingSteps(random),
+        );
+      },
+      LANES,
+    );
+  });
+});
+
 interface Steps {
   readonly length: number;
   /** Microseconds. */
@@ -90,6 +124,32 @@ interface Steps {
   /** Units to charge, or those to settle at. */
   readonly charge: (last: Decision | undefined) => number;
   readonly units: (decision: Decision) => number;
+  /** Milliseconds to block by hand; 0 to end a block. */
+  readonly block?: (last: Decision | undefined) => number;
+}
+
+function stepsOf(random: Random): Steps {
+  return {
+    length: LENGTH,
+    wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
+    cost: (last) => randomCost(random, last),
+    charge: (last) => randomCharge(random, last),
+    units: (decision) => randomUnits(random, decision),
+  };
+}
+
+/** Steps of which some block by hand: for less, as long, or more than what was told last, or not any longer. */
+function blockingSteps(random: Random): Steps {
+  const near = ({ retryAfterMs }: Decision) => retryAfterMs + random.pick([-1, 0, 1]);
+  return {
+    ...stepsOf(random),
+    length: 2 * LENGTH,
+    block: (last) => {
+      if (random.chance(0.4)) return 0;
+      const span = last?.blocked && random.chance(0.5) ? near(last) : random.magnitude(1, 1e9);
+      return Number.isFinite(span) ? Math.max(1, Math.min(span, 366 * 86_400_000)) : 1;
+    },
+  };
 }
 
 /** Does the same random things with a limiter in this process and one on Redis. */
@@ -97,13 +157,7 @@ async function compare(
   random: Random,
   name: string,
   limits: readonly Limit[],
-  steps: Steps = {
-    length: LENGTH,
-    wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
-    cost: (last) => randomCost(random, last),
-    charge: (last) => randomCharge(random, last),
-    units: (decision) => randomUnits(random, decision),
-  },
+  steps: Steps = stepsOf(random),
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
   const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
@@ -137,7 +191,13 @@ async function compare(
         twins[1].charge(subjects, charge),
       ]);
       claimSameCharge(charged[1], charged[0], () => `${charge.cost} charged, ${context()}`);
-    } else if (act < 0.28) {
+    } else if (act < 0.32 && steps.block !== undefined) {
+      const span = steps.block(last);
+      const done = await Promise.all(
+        twins.map((twin) => (span > 0 ? twin.block(subjects, span) : twin.unblock(subjects))),
+      );
+      claim(done[0] === done[1], () => `${span} blocked: ${done}, ${context()}`);
+    } else if (act < (steps.block === undefined ? 0.28 : 0.34)) {
       // Whether there was anything to forget is not compared: it depends on whether what had expired was collected.
       await Promise.all(twins.map((twin) => twin.reset(subjects)));
     } else {
@@ -147,7 +207,10 @@ async function compare(
       const ask = (twin: Limiter) => (charge ? twin.consume : twin.peek)(subjects, { cost: asked });
       const [inMemory, onRedis] = await Promise.all([ask(twins[0]), ask(twins[1])]);
       claimSame(onRedis, inMemory, context);
-      claim(inMemory.allowed || asked > 0, () => `a look is denied, ${context()}`);
+      claim(
+        inMemory.allowed || inMemory.blocked || asked > 0,
+        () => `a look is denied, ${context()}`,
+      );
       if (inMemory.allowed && charge) admitted.push([inMemory, onRedis]);
       last = inMemory;
     }

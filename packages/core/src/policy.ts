@@ -5,6 +5,11 @@ interface CommonLimit<Per extends string> {
   readonly name?: string | undefined;
   /** The dimension this limit counts by. Default `"default"`; `"global"` counts everybody together. */
   readonly per?: Per | undefined;
+  /**
+   * How long a denial locks out: a duration, or a list of 1 to 16 for the first block in a row, the second and so on, of which the
+   * last one repeats. Default: not at all.
+   */
+  readonly block?: Duration | readonly Duration[] | undefined;
 }
 
 /** See `gcra`. */

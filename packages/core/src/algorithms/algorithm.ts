@@ -28,6 +28,16 @@ export interface LimitShape {
   readonly reported?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
+  /** Whether its denials block. */
+  readonly blocks?: boolean;
+}
+
+/** How the denials of a limit block. */
+export interface BlockRule {
+  /** Microseconds of the first block in a row, of the second, and so on; the last one repeats. 1 to 16 of them. */
+  readonly spans: readonly number[];
+  /** After so many microseconds without another block, at least, the next one is the first again. */
+  readonly quiet: number;
 }
 
 /** What is left of a limit, in whole units and microseconds. */
@@ -78,6 +88,8 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly shape: LimitShape;
   /** Its numbers of units, as the shape names them. */
   readonly numbers: readonly number[];
+  /** How its denials block; undefined when they do not. */
+  readonly block?: BlockRule | undefined;
   /** How many counters a decision reads. Default 1. */
   readonly counters?: number | undefined;
   /** Algorithm and parameters in canonical form: equal exactly when two limits are. */

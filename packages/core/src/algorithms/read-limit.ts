@@ -55,10 +55,10 @@ export function readWindow(limit: Limit, option: string): number {
 /** Throws for a property that the algorithm does not have, since a misspelt one must not be ignored, and for a `name` or `per` that is none. */
 export function requireShape(limit: Limit, known: readonly string[]): void {
   for (const option of Object.keys(limit)) {
-    if (!known.includes(option) && !["algorithm", "name", "per"].includes(option)) {
+    if (!known.includes(option) && !["algorithm", "block", "name", "per"].includes(option)) {
       rejectLimit(
         limit,
-        `unknown option ${formatReceived(option)}; it takes ${known.join(", ")}, name, per`,
+        `unknown option ${formatReceived(option)}; it takes ${known.join(", ")}, block, name, per`,
       );
     }
   }

@@ -1,5 +1,6 @@
 import { stepFor } from "../store/decide.ts";
 import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { present, readReply } from "./read-reply.ts";
 import { AcrossSlots } from "./slots/across-slots.ts";
@@ -16,9 +17,8 @@ export function askStore(
   asked: AskedStore,
   counters: readonly SubjectCounter[],
   cost: number,
-  charge: boolean,
+  mode: DecideMode,
 ): Promise<Answer> {
-  const mode = charge ? "charge" : "peek";
   if (counters.length === 1) return askOneSlot(asked, counters, cost, mode);
   const { timeoutMs } = asked.watch;
   const slots = bySlot(counters, asked.remote);
@@ -40,11 +40,12 @@ function askOneSlot(
 ): Promise<Answer> {
   const { key } = counters[0] as SubjectCounter;
   return watch.run(counted.store, stepFor(mode), { cost, mode, counters }, key).then((reply) => {
-    const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
+    const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
     return {
       allowed,
+      blocked,
       limits: present(states),
-      receipts: allowed && mode === "charge" ? [receipt] : NOTHING,
+      receipts: allowed && isCharging(mode) ? [receipt] : NOTHING,
       lasting: allowed ? NOTHING : [{ counters, reply }],
     };
   });

@@ -20,6 +20,8 @@ export interface Outcome {
   readonly source: DecisionSource;
   /** Of what was charged where the decision was taken, as `source` says. */
   readonly receipts: readonly Receipt[];
+  /** Whether a block denied. Default false. */
+  readonly blocked?: boolean;
   /** How long a denial lasts for which no limit was asked. Default 0. */
   readonly retryAfterMs?: number;
 }
@@ -44,6 +46,7 @@ export class CountedDecision implements Decision {
   readonly cost: number;
   readonly source: DecisionSource;
   readonly degraded: boolean;
+  readonly blocked: boolean;
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   /** The counters that were asked. */
@@ -53,7 +56,7 @@ export class CountedDecision implements Decision {
   #taken: readonly Receipt[] = NONE;
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
-    const { allowed, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
+    const { allowed, limits, cost, source, receipts, blocked = false, retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed || counted.shadow;
@@ -65,6 +68,7 @@ export class CountedDecision implements Decision {
     this.cost = cost;
     this.source = source;
     this.degraded = isDegraded(source);
+    this.blocked = blocked;
     this.shadow = counted.shadow;
     this.wouldAllow = allowed;
     this.#counted = counted;

@@ -2,6 +2,8 @@ import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
 import type { Limit, Policy } from "../policy.ts";
+import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -57,7 +59,10 @@ export function createLimiter<const Per extends string = never>(
   const join = (policy: CountedPolicy): CountedPolicy =>
     parent === undefined ? policy : joinCountedPolicies(partsOf(parent).counted, policy);
   const counted = join(own);
-  if (failure.lease !== undefined) rejectSeveralCounters(counted);
+  if (failure.lease !== undefined) {
+    rejectSeveralCounters(counted);
+    rejectBlocks(counted);
+  }
   const written = formatPolicy(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
@@ -84,6 +89,8 @@ function limiterOn(
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
   const queue = createWaitQueue(maxQueue, decider.giveBack);
+  /** In shadow, nobody is blocked. */
+  const consuming = counted.shadow ? "charge" : "enforce";
   let called: CalledLimits | undefined;
   let closed = false;
 
@@ -95,21 +102,21 @@ function limiterOn(
   function decide(
     subject: Subjects,
     options: ConsumeOptions | undefined,
-    charge: boolean,
+    mode: DecideMode,
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
       const cost =
         options === undefined
           ? 1
-          : readCost("consume and peek", options, ["cost", "limits"], charge ? 1 : 0);
+          : readCost("consume and peek", options, ["cost", "limits"], mode === "peek" ? 0 : 1);
       requireOpen();
       if (options?.limits !== undefined) {
-        return decider.decide(countersUnder(options.limits, subject, groups), cost, charge);
+        return decider.decide(countersUnder(options.limits, subject, groups), cost, mode);
       }
-      const known = charge ? decider.admitKnown?.(subject, cost) : undefined;
+      const known = isCharging(mode) ? decider.admitKnown?.(subject, cost) : undefined;
       if (known !== undefined) return Promise.resolve(known);
-      return decider.decide(countersOf(counted, subject, groups), cost, charge);
+      return decider.decide(countersOf(counted, subject, groups), cost, mode);
     } catch (error) {
       return Promise.reject(error as Error);
     }
@@ -138,13 +145,15 @@ function limiterOn(
     options: ConsumeOptions | undefined,
   ): Promise<Decision> {
     const started = performance.now();
-    const decision = await decide(subject, options, true);
+    const decision = await decide(subject, options, consuming);
     publishTaken(subject, decision, performance.now() - started);
     return decision;
   }
 
   function consume(subject: Subjects, options?: ConsumeOptions): Promise<Decision> {
-    return areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true);
+    return areDecisionsHeard()
+      ? consumeHeard(subject, options)
+      : decide(subject, options, consuming);
   }
 
   return {
@@ -158,13 +167,13 @@ function limiterOn(
     [LIMITER]: {
       counted,
       parent,
-      consumeIn: (groups, subject, options) => decide(subject, options, true, groups),
+      consumeIn: (groups, subject, options) => decide(subject, options, consuming, groups),
       watch: decider.watch,
       isClosed: () => closed,
     },
 
     consume,
-    peek: (subject, options) => decide(subject, options, false),
+    peek: (subject, options) => decide(subject, options, "peek"),
 
     async refund(decision, more?: unknown) {
       requireOpen();
@@ -188,6 +197,19 @@ function limiterOn(
       requireOpen();
       rejectMore("reset(subject)", more);
       return decider.forget(namedCountersOf(counted, subject));
+    },
+
+    async block(subject, duration, more?: unknown) {
+      requireOpen();
+      rejectMore("block(subject, duration)", more);
+      const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
+      await decider.block(namedCountersOf(counted, subject), span);
+    },
+
+    async unblock(subject, more?: unknown) {
+      requireOpen();
+      rejectMore("unblock(subject)", more);
+      return decider.block(namedCountersOf(counted, subject), 0);
     },
 
     async wait(subject, options = {}) {
@@ -214,7 +236,7 @@ function limiterOn(
       const ask = async () => {
         requireOpen();
         const started = areDecisionsHeard() ? performance.now() : undefined;
-        const answer = await decider.decide(counters, cost, true);
+        const answer = await decider.decide(counters, cost, "charge");
         last.durationMs = started && performance.now() - started;
         return answer;
       };
@@ -288,6 +310,16 @@ function rejectSeveralCounters({ groups }: CountedPolicy): void {
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `lease is for limits of one dimension in a limiter that extends none; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
+  );
+}
+
+/** Units that were taken ahead would be spent by who is blocked. */
+function rejectBlocks({ limits }: CountedPolicy): void {
+  const blocking = limits.find(({ block }) => block !== undefined);
+  if (blocking === undefined) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `lease takes units ahead, which a block would come too late for; the limit ${formatReceived(blocking.name)} has block`,
   );
 }
 

@@ -16,13 +16,19 @@ const MAX_COUNTERS = 10_000;
 /** So many of one subject: each cost under each of the numbers that its limits had. */
 const MAX_DENIALS = 8;
 
-type States = readonly LimitState[];
+/** What is known of a decision without asking for it: that it is denied. */
+export interface KnownDenial {
+  readonly limits: readonly LimitState[];
+  /** Whether a block denied. */
+  readonly blocked: boolean;
+}
 
 const NONE: readonly never[] = [];
 
 /** What was said of a counter: four numbers for each limit, as the reply has them, and the numbers that the limits had. */
 interface Reported {
   readonly reply: readonly number[];
+  readonly isBlocked: boolean;
   readonly numbers: string;
 }
 
@@ -60,7 +66,7 @@ export class DenyCache {
    * What is known of the limits, when a counter is known to deny; undefined when none is. Counters that were not part of the
    * decision which was denied then are not known.
    */
-  find(counters: readonly SubjectCounter[], cost: number, now: number): States | undefined {
+  find(counters: readonly SubjectCounter[], cost: number, now: number): KnownDenial | undefined {
     let known: Denial[] | undefined;
     for (const counter of counters) {
       const denial = this.#denial(counter, cost, now);
@@ -80,7 +86,8 @@ export class DenyCache {
         states[counter.group.positions[i] as number] = stateAfter(limit, reply, i, elapsed);
       }
     }
-    return present(states);
+    const blocked = known.some(({ of, reported }) => reported.get(of)?.isBlocked);
+    return { limits: present(states), blocked };
   }
 
   /** Remembers a denial by the counters that denied. The replies are all to one decision. */
@@ -155,8 +162,9 @@ function reportedByCounter({ counters, reply }: CountersReply): [string, Reporte
   let at = REPLY_HEAD;
   return counters.map(({ key, limits, numbers }) => {
     const from = at + COUNTER_HEAD;
+    const isBlocked = (reply[at + 1] as number) > 0;
     at = from + limits.length * LIMIT_NUMBERS;
-    return [key, { reply: reply.slice(from, at), numbers }];
+    return [key, { reply: reply.slice(from, at), isBlocked, numbers }];
   });
 }
 

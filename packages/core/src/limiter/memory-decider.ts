@@ -1,10 +1,12 @@
 import type { Charged } from "../charged.ts";
 import { NOTHING_CHARGED } from "../charged.ts";
 import type { Decision, DecisionSource } from "../decision.ts";
+import { block } from "../store/block-by-hand.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
-import type { DecideCall } from "../store/decide-call.ts";
+import type { DecideCall, DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
@@ -23,7 +25,7 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
   return {
     watch: undefined,
 
-    decide: (counters, cost, charge) => decideOn(store, counted, counters, cost, charge, "store"),
+    decide: (counters, cost, mode) => decideOn(store, counted, counters, cost, mode, "store"),
 
     async giveBack(decision) {
       return giveBackOn(store, takeReceipts(decision, counted));
@@ -33,6 +35,12 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
     async settle(decision, units) {
       return settleOn(store, takeReceipts(decision, counted), units);
+    },
+
+    async block(counters, span) {
+      const reply = await store.run(block, { counters, span });
+      rejectWrongType(reply, counters);
+      return reply[1] === 1;
     },
 
     forget: (counters) => forgetOn(store, counters),
@@ -51,10 +59,9 @@ export function decideOn(
   counted: CountedPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
-  charge: boolean,
+  mode: DecideMode,
   source: DecisionSource,
 ): Promise<Decision> {
-  const mode = charge ? "charge" : "peek";
   const call = { cost, mode, counters } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
@@ -76,10 +83,11 @@ function readDecision(
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
-  const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
-  const receipts = allowed && mode === "charge" ? [receipt] : NOTHING;
+  const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
+  const receipts = allowed && isCharging(mode) ? [receipt] : NOTHING;
   return new CountedDecision(counted, {
     allowed,
+    blocked,
     limits: present(states),
     cost,
     source,

@@ -9,12 +9,14 @@ import type { SubjectCounter } from "./counters.ts";
 
 /** Numbers in the reply to a decision: in front of the counters, in front of a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
-export const COUNTER_HEAD = 1;
+export const COUNTER_HEAD = 2;
 export const LIMIT_NUMBERS = 4;
 
 /** The reply to a decision, read. */
 export interface ReadReply {
   readonly allowed: boolean;
+  /** Whether a block denied. */
+  readonly blocked: boolean;
   /** What was charged, if it was charged. */
   readonly receipt: Receipt;
   readonly states: LimitStates;
@@ -41,9 +43,11 @@ export function readReply(
   const generations: number[] = new Array(counters.length);
   let at = REPLY_HEAD;
   let allowed = true;
+  let blocked = false;
   for (let u = 0; u < counters.length; u += 1) {
     const { group } = counters[u] as SubjectCounter;
     generations[u] = reply[at] as number;
+    blocked ||= (reply[at + 1] as number) > 0;
     at += COUNTER_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
       const limit = group.limits[i] as CompiledLimit;
@@ -66,7 +70,7 @@ export function readReply(
     );
   }
   const receipt = { cost, charged: reply[0] as number, counters, generations };
-  return { allowed, receipt, states };
+  return { allowed, blocked, receipt, states };
 }
 
 /** One limit's four numbers: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */

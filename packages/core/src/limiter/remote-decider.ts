@@ -2,8 +2,10 @@ import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Charged } from "../charged.ts";
 import { NOTHING_CHARGED } from "../charged.ts";
-import type { Decision, LimitState } from "../decision.ts";
+import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
+import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
@@ -12,6 +14,7 @@ import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decisio
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
+import type { KnownDenial } from "./deny-cache.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import { closeLeases } from "./leases/lease-accounts.ts";
 import { createLeaseDecider } from "./leases/lease-decider.ts";
@@ -50,37 +53,39 @@ export function createRemoteDecider(
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
   function remember(
-    { allowed, limits, receipts, lasting }: Answer,
+    { allowed, blocked, limits, receipts, lasting }: Answer,
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
     sent: number,
   ): Decision {
-    if (allowed && charge) denials.forgetKnown(counters, store.now());
+    if (allowed && isCharging(mode)) denials.forgetKnown(counters, store.now());
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
-    return new CountedDecision(counted, { allowed, limits, cost, source: "store", receipts });
+    const source = "store";
+    return new CountedDecision(counted, { allowed, blocked, limits, cost, source, receipts });
   }
 
   async function decideWithout(
     error: unknown,
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
   ): Promise<Decision> {
     const reason = storeFailure(error, watch.notices);
-    const decision = await withoutStore.decide(counters, cost, charge);
+    const decision = await withoutStore.decide(counters, cost, mode);
     if (degradedDecisions.hasSubscribers) {
       publish(degradedDecisions, { limiter: name, decision, reason } satisfies DegradedDecision);
     }
     return decision;
   }
 
-  function deniedFromCache(limits: readonly LimitState[], cost: number): Decision {
+  function deniedFromCache({ limits, blocked }: KnownDenial, cost: number): Decision {
     const source = "deny-cache";
     return new CountedDecision(counted, {
       allowed: false,
+      blocked,
       limits,
       cost,
       source,
@@ -91,13 +96,26 @@ export function createRemoteDecider(
   function ask(
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
     sent: number,
   ): Promise<Decision> {
-    return askStore(asked, counters, cost, charge).then(
-      (answer) => remember(answer, counters, cost, charge, sent),
-      (error: unknown) => decideWithout(error, counters, cost, charge),
+    return askStore(asked, counters, cost, mode).then(
+      (answer) => remember(answer, counters, cost, mode, sent),
+      (error: unknown) => decideWithout(error, counters, cost, mode),
     );
+  }
+
+  /** A denial that is known here; none that is to block, which only the store can. */
+  function findKnown(
+    counters: readonly SubjectCounter[],
+    cost: number,
+    mode: DecideMode,
+    sent: number,
+  ): KnownDenial | undefined {
+    if (!failure.denyCache || !isCharging(mode)) return undefined;
+    const known = denials.find(counters, cost, sent);
+    const isToBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
+    return isToBlock && known?.blocked === false ? undefined : known;
   }
 
   /** Why a server of what was charged is known to be down. */
@@ -131,11 +149,11 @@ export function createRemoteDecider(
   const decider: Decider = {
     watch,
 
-    decide(counters, cost, charge) {
+    decide(counters, cost, mode) {
       const sent = store.now();
-      const known = charge && failure.denyCache ? denials.find(counters, cost, sent) : undefined;
+      const known = findKnown(counters, cost, mode, sent);
       return known === undefined
-        ? ask(counters, cost, charge, sent)
+        ? ask(counters, cost, mode, sent)
         : Promise.resolve(deniedFromCache(known, cost));
     },
 
@@ -167,6 +185,15 @@ export function createRemoteDecider(
       // Nothing was done, so it can be asked for again.
       returnReceipts(decision);
       return { ...UNREACHED, counted: cost };
+    },
+
+    /** What was leased before, or meanwhile, is not to be spent by who is blocked. */
+    async block(counters, span) {
+      try {
+        return await returns.block(counters, span);
+      } finally {
+        closeLeases(store.owner, counters);
+      }
     },
 
     /** What was leased before, or meanwhile, may be of what is forgotten. */

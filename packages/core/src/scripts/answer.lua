@@ -1,5 +1,5 @@
 -- Finds the `answer` to a call: -1, and nothing is done, when one of its keys holds something else.
-local isWrongType = false
+local isWrongType, isBlocked
 --- @declare
 --- @counters "read-counter"
 local answer = -1

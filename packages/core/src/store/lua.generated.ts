@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const forgetLua: LuaSource = {
-  sha1: "ef727ee07504649867cfebfbbe221b3197128d15",
+  sha1: "f089e50cf1f1c222567e2e0e44121de2d7f72958",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -50,12 +50,35 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
+local function blockByHand(bytes, width)
+if not bytes or #bytes ~= width + 16 then
+return nil
+end
+local stamp, generation = struct.unpack(">I7I4", bytes)
+local blockEnds, _, _, setBy = struct.unpack(">I7I7I1I1", bytes, width + 1)
+local left = blockEnds - math.max(stamp, now)
+if setBy ~= 0 or left <= 0 or left > 31622400000000 then
+return nil
+end
+local life = expiryAfter(left)
+local lives = math.floor(math.min((now / 1000 + life) / 1000, 4294967295))
+local header = struct.pack(">I7I4I4", now, (generation + 1) % 4294967296, lives)
+return header .. string.rep("\\0", width - #header) .. struct.pack(">I7I7I1I1", now + left, 0, 0, 0), life
+end
 return takeCalls(function()
-local deleted = 0
+local deleted, counters = 0, tonumber(ARGV[argumentAt + 1])
 argumentAt = argumentAt + 1
-for _ = 1, tonumber(ARGV[argumentAt]) do
+for _ = 1, counters do
+local key, keys, width = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
+local kept, life = blockByHand(readString("GET", key), width)
+for _ = 1, keys do
 keyAt = keyAt + 1
 deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt]))
+end
+if kept then
+redis.call("SET", key, kept, "PX", life)
+end
+argumentAt = argumentAt + 2
 end
 add(deleted)
 end)`,

@@ -1,4 +1,5 @@
 import { NOTHING_CHARGED } from "../../charged.ts";
+import { isCharging } from "../../store/decide-call.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
@@ -21,9 +22,11 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
   const shareOf = shareLimits(failure.localShare);
 
   return {
-    async decide(counters, cost, charge) {
+    async decide(counters, cost, mode) {
       if (onUnavailable === "local") {
-        return decideOn(local, counted, counters.map(shareOf), cost, charge, "local");
+        // What this process counts alone is no ground to block anybody.
+        const here = isCharging(mode) ? "charge" : "peek";
+        return decideOn(local, counted, counters.map(shareOf), cost, here, "local");
       }
       return new CountedDecision(counted, {
         allowed: onUnavailable === "allow",
