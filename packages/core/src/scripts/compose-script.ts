@@ -13,15 +13,17 @@ export type ScriptName = "decide-lone" | "decide-batch" | "look" | "charge" | "r
 
 type Field = readonly [name: string, digits: number];
 
-/** What the argument of a call brings behind the numbers of its limits; `charged` for each counter. */
+/** What the argument of a call brings behind the numbers of its limits; `rules` for each limit that blocks, `charged` for each counter. */
 const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   "decide-lone": [
+    ["rules", RULE_DIGITS],
     ["generation", NUMBER_DIGITS],
     ["cost", LONG_DIGITS],
   ],
   "decide-batch": [
     ["requests", COUNT_DIGITS],
     ["cost", LONG_DIGITS],
+    ["rules", RULE_DIGITS],
     ["generation", NUMBER_DIGITS],
   ],
   look: [
@@ -46,9 +48,6 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   ],
 };
 
-/** The scripts whose denials block: their argument brings the rule of each limit that blocks. */
-const BLOCKING: readonly ScriptName[] = ["decide-lone", "decide-batch"];
-
 /** The part that finds the answer to a call. */
 const ANSWERS: Readonly<Record<ScriptName, string>> = {
   "decide-lone": "decide",
@@ -59,7 +58,7 @@ const ANSWERS: Readonly<Record<ScriptName, string>> = {
   block: "block-by-hand",
 };
 
-/** Few calls need these: they are read where they are used. */
+/** Few calls need these, and the rules: they are read where they are used. */
 const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
   "decide-lone": ["generation", "cost"],
   "decide-batch": ["generation"],
@@ -127,20 +126,18 @@ class Composition {
         shape.numbers.map((number): Field => [nameOf(names, number), NUMBER_DIGITS]),
       ),
     );
-    const rules = this.#blockingLimits().map(
-      ({ names }): Field => [nameOf(names, "blocks"), RULE_DIGITS],
-    );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
+      if (name === "rules") return this.#rules().map((rule) => [rule, digits]);
       if (name !== "charged") return [[name, digits]];
       return this.#counters.map(({ names }) => [nameOf(names, name), digits]);
     });
-    return [...numbers, ...rules, ...others];
+    return [...numbers, ...others];
   }
 
-  /** The limits whose rules the argument brings. */
-  #blockingLimits(): NamedLimit[] {
-    if (!BLOCKING.includes(this.#script)) return [];
-    return this.#counters.flatMap(({ limits }) => limits.filter(({ shape }) => shape.blocks));
+  /** The names of the rules by which limits block. */
+  #rules(): string[] {
+    const limits = this.#counters.flatMap((counter) => counter.limits);
+    return limits.filter(({ shape }) => shape.blocks).map(({ names }) => nameOf(names, "rules"));
   }
 
   /** How many digits are before a field. */
@@ -232,7 +229,7 @@ class Composition {
     return new Map([
       ["ALLOWS", sectionOf(shape.part, "allows").trim()],
       ["GRANTED", shape.numbers[0] as string],
-      ["BLOCK_AT", String(this.#placeOf(nameOf(names, "blocks")))],
+      ["RULE_AT", String(this.#placeOf(nameOf(names, "rules")))],
       ["PLACE", String(place + 1)],
     ]);
   }
@@ -251,9 +248,8 @@ class Composition {
 
   /** Reads what the argument brings, but what few calls need. */
   #readArgument(): string {
-    const later = READ_LATER[this.#script] ?? [];
-    const rules = this.#blockingLimits().map(({ names }) => nameOf(names, "blocks"));
-    const fields = this.#fields.filter(([name]) => ![...later, ...rules].includes(name));
+    const later = [...(READ_LATER[this.#script] ?? []), ...this.#rules()];
+    const fields = this.#fields.filter(([name]) => !later.includes(name));
     const read = chunksOf(fields).map((some) => this.#readDigits(some));
     const tables = this.#inTables ? "local numbers = {}\n" : "";
     return tables + declare(fields.map(([name]) => name)) + read.join("");

@@ -19,7 +19,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
   },
   "blocks": {
-    "denies": "if not (ALLOWS) and cost <= GRANTED then\n  local place = BLOCK_AT + 5 * math.min(level + 1, 16)\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, place + 1, place + 5)\n  local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n  if span > longestBlock then\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, BLOCK_AT + 1, BLOCK_AT + 5)\n    quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    longestBlock, setBy = span, PLACE\n  end\nend\n",
+    "denies": "if not (ALLOWS) and cost <= GRANTED then\n  local place = RULE_AT + 5 * math.min(level + 1, 16)\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, place + 1, place + 5)\n  local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n  if span > longestBlock then\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)\n    quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    longestBlock, setBy = span, PLACE\n  end\nend\n",
     "outlives": "isSet\n"
   },
   "calls": {

@@ -73,7 +73,7 @@ export function nameCounters(
     for (const [name, same] of Object.entries(shape.aliases ?? {}))
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
-    if (shape.blocks) names.set("blocks", `blocks${suffix}`);
+    if (shape.blocks) names.set("rules", `rules${suffix}`);
     return { shape, names };
   }
 

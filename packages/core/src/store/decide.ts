@@ -2,6 +2,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { digitsOfRule, NO_RULE } from "../scripts/rule-digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
+import type { Run } from "./alike.ts";
 import { inRuns } from "./alike.ts";
 import type { Block } from "./block.ts";
 import { restOf } from "./block.ts";
@@ -36,9 +37,10 @@ export const decide: Step<DecideCall> = {
   prepare(calls, clock) {
     const [first] = calls as [DecideCall];
     if (calls.length === 1) return prepareLone(first, clock);
-    const runs = runsOf(calls, rulesOf).map((run) => run + newGeneration());
+    const runs = inRuns(calls, isAlike).map((run) => writeRun(run) + rulesOf(run.first));
+    const args = runs.map((run) => run + newGeneration());
     const script = scriptsFor(first.counters).get("decide-batch");
-    return { script, args: [clock, ...runs] };
+    return { script, args: [clock, ...args] };
   },
 
   read: (calls, reply) => readAll(calls, calls.length === 1 ? [reply] : reply),
@@ -56,7 +58,7 @@ export const look: Step<DecideCall> = {
   name: "look",
   prepare: (calls, clock) => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...runsOf(calls, () => "")],
+    args: [clock, ...inRuns(calls, costsAsMuch).map(writeRun)],
   }),
   read: readAll,
 };
@@ -69,15 +71,14 @@ function prepareLone(call: DecideCall, clock: string): Prepared {
   return { script, args: clock === "" ? [digits] : [digits, clock] };
 }
 
-/** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
-function runsOf(calls: readonly DecideCall[], rulesOf: (call: DecideCall) => string): string[] {
-  const isAlike = (one: DecideCall, other: DecideCall): boolean =>
-    costsAsMuch(one, other) && rulesOf(one) === rulesOf(other);
-  return inRuns(calls, isAlike).map(({ first, count }) => {
-    const { cost, counters } = first;
-    const numbers = numbersOf(counters) + rulesOf(first);
-    return numbers + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS);
-  });
+/** What the scripts take of calls that are alike: it comes once, with how many they are. */
+function writeRun({ first: { cost, counters }, count }: Run<DecideCall>): string {
+  return numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS);
+}
+
+/** Whether two calls of one line are decided alike. */
+function isAlike(one: DecideCall, other: DecideCall): boolean {
+  return costsAsMuch(one, other) && rulesOf(one) === rulesOf(other);
 }
 
 /** The rules by which a denial of this call blocks, one for each limit that blocks; none do where it may not block. */
