@@ -1,6 +1,6 @@
 // A login: guessing passwords is limited for each address and account together, for each account, and for each address.
-// A good login gives back what it was charged itself, and nothing else: whoever has one account must not buy guesses at all the
-// others with it.
+// A good login gives back what it was charged itself (count: "failed"), and nothing else: whoever has one account must not buy
+// guesses at all the others with it.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/login/server.mjs        (with REDIS_URL=redis://... all processes count together)
@@ -42,6 +42,7 @@ const login = rateLimit({
   ],
   key: { pair: byAll(byIp(), account), account },
   missing: "reject",
+  count: "failed",
 });
 
 app.post("/login", express.json(), login, async (req, res) => {
@@ -50,7 +51,6 @@ app.post("/login", express.json(), login, async (req, res) => {
     res.status(401).json({ error: "wrong address or password" });
     return;
   }
-  await login.of(req)?.refund();
   res.json({ welcome: account(req) });
 });
 

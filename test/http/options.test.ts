@@ -32,6 +32,9 @@ const peers = [
   ["addHeadersOnExceeding", "headers"],
   ["enableDraftSpec", "standard"],
   ["requestPropertyName", "rateLimit"],
+  ["skipFailedRequests", "count"],
+  ["skipSuccessfulRequests", "count"],
+  ["requestWasSuccessful", "count"],
   ["passOnStoreError", "onUnavailable"],
   ["skipOnError", "onUnavailable"],
   ["whitelist", "allowList"],
@@ -40,19 +43,10 @@ const peers = [
 ] as const;
 
 /** Protections that do not exist yet, by names people will try: taken silently, they would protect nobody. */
-const unbuilt = ["count"] as const;
+const unbuilt = ["wait"] as const;
 
 /** Options whose effect elsewhere somebody may rely on, with no counterpart here yet. */
-const withoutCounterpart = [
-  "skipFailedRequests",
-  "skipSuccessfulRequests",
-  "ban",
-  "cache",
-  "continueExceeding",
-  "requestWasSuccessful",
-  "validate",
-  "global",
-] as const;
+const withoutCounterpart = ["ban", "cache", "continueExceeding", "validate", "global"] as const;
 
 describeFrameworks(({ serve }) => {
   const serving = (options: object) => serve({ limits: options as SharedOptions });
@@ -120,6 +114,8 @@ describeFrameworks(({ serve }) => {
     ["localShare", Number.NaN],
     ["denyCache", "no"],
     ["denyCache", 0],
+    ["count", "none"],
+    ["count", 1],
     ["shadow", 1],
     ["shadow", "log"],
     ["lease", true],

@@ -38,6 +38,7 @@ export const ERROR_CODES = {
   HEADGATE_ADDRESS_HEADER:
     "The header that names the client's address is missing, or came from a stranger.",
   HEADGATE_LATE_ANSWER: "An application answered a denied request that had been answered.",
+  HEADGATE_COUNT_FAILED: "A function that says which answers count threw, or gave no answer.",
   HEADGATE_SUBSCRIBER_FAILED: "A subscriber of a diagnostics channel of Headgate's failed.",
   HEADGATE_NOTHING_LIMITED:
     "A Fastify plugin has no limits, and neither has any of its routes, so nobody is limited.",

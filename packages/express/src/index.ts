@@ -26,6 +26,8 @@ export {
 export type {
   AddressOption,
   ClientList,
+  CountOption,
+  CountResult,
   HeaderOptions,
   KeyFunction,
   MissingKey,

@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import type { Limiter, Policy } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type {
+  CountOption,
   GuardOptions,
   KnownDimension,
   OwnDecision,
@@ -32,6 +33,8 @@ interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Request, Dimension>, "limits"> {
   /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
+  /** Which answers count; a function gets `(req, res)` at the end of an answer. */
+  readonly count?: CountOption<Request, Response> | undefined;
 }
 
 export interface RateLimitOptions<Dimension extends string = string>
@@ -94,11 +97,9 @@ export function rateLimit(
     if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
     noteMaking?.(request);
-    void settle(
-      guard.check(request, clientOf(request.ip, request)),
-      (verdict) => answer(verdict, request, res as Response, onDenied),
-      next,
-    );
+    const decided = guard.check(request, clientOf(request.ip, request));
+    guard.count?.(decided, request, res, res);
+    void settle(decided, (verdict) => answer(verdict, request, res as Response, onDenied), next);
   }
 
   const { only, tiers, close } = limiters;

@@ -16,11 +16,9 @@ export function decideRequest(
   reply: FastifyReply,
   done: Done,
 ): void {
-  void settle(
-    rule.guard.check(request, clientOf(request.ip, request.raw)),
-    (verdict) => answer(verdict, request, reply, rule),
-    done,
-  );
+  const decided = rule.guard.check(request, clientOf(request.ip, request.raw));
+  rule.guard.count?.(decided, request, reply, reply.raw);
+  void settle(decided, (verdict) => answer(verdict, request, reply, rule), done);
 }
 
 /** Puts a verdict on the reply, and says whether the request goes on. Throws or rejects with what goes to the error handler. */

@@ -30,6 +30,8 @@ export {
 export type {
   AddressOption,
   ClientList,
+  CountOption,
+  CountResult,
   HeaderOptions,
   KeyFunction,
   MissingKey,

@@ -52,7 +52,7 @@ export function notePlugin({ server }: FastifyInstance): void {
 }
 
 /** Options that no other rate limiter of Fastify has. They are meant for Headgate also where somebody else may read the config. */
-const OURS = ["limits", "limiter", "extend", "cost", "missing"];
+const OURS = ["limits", "limiter", "extend", "cost", "count", "missing"];
 
 /**
  * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be unlimited, and nobody

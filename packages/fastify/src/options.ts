@@ -1,5 +1,5 @@
-import type { GuardOptions } from "@headgate/core/http";
-import type { FastifyRequest } from "fastify";
+import type { CountOption, GuardOptions } from "@headgate/core/http";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OnDenied } from "./on-denied.ts";
 
 /** The hooks in which a request can be decided. */
@@ -11,6 +11,8 @@ interface FastifyGuardOptions<Dimension extends string>
   extends GuardOptions<FastifyRequest, Dimension> {
   /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
+  /** Which answers count; a function gets `(request, reply)` at the end of an answer. */
+  readonly count?: CountOption<FastifyRequest, FastifyReply> | undefined;
 }
 
 /** Options of the plugin. See the README for each. Without `limits` and `limiter` it limits only the routes that have their own. */

@@ -1,5 +1,5 @@
 import type { Decision } from "@headgate/core";
-import type { GuardOptions } from "@headgate/core/http";
+import type { CountOption, GuardOptions } from "@headgate/core/http";
 import type { Request } from "express";
 import type { FastifyRequest } from "fastify";
 import type { Answer, Question } from "./ask.ts";
@@ -10,8 +10,14 @@ export type AnyRequest = FastifyRequest | Request;
 /** Sends a whole answer, in the framework's own way. */
 export type Send = (status: number, body: string) => void;
 
+/** What is the same of the frameworks' replies. */
+export interface AnyReply {
+  readonly statusCode: number;
+}
+
 /** Options as every adapter takes them; only `onDenied` sees replies that the frameworks do not share. */
 export interface SharedOptions extends GuardOptions<AnyRequest> {
+  readonly count?: CountOption<AnyRequest, AnyReply> | undefined;
   readonly onDenied?:
     | ((request: AnyRequest, send: Send, decision: Decision) => unknown)
     | "error"

@@ -12,6 +12,7 @@ import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import type { ClientList } from "./client-lists.ts";
 import { validateClientLists } from "./client-lists.ts";
+import type { CountOption } from "./count.ts";
 import type { HeadersOption } from "./headers.ts";
 import { readHeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./key-function.ts";
@@ -53,6 +54,12 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   readonly missing?: MissingKey | undefined;
   /** Units a request costs: a whole number of at least 1. Default 1. */
   readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
+  /**
+   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below), or a function that says at the
+   * end of an answer whether its request counts, or how many units it cost. Until then every request is charged; one that is not
+   * answered whole stays so.
+   */
+  readonly count?: CountOption<Request, never> | undefined;
   /** Whether a request is not limited at all. */
   readonly skip?:
     | ((request: Request) => boolean | undefined | Promise<boolean | undefined>)
@@ -79,6 +86,7 @@ const OWN_OPTIONS: readonly string[] = [
   "blockList",
   "missing",
   "cost",
+  "count",
   "skip",
   "headers",
   "onDenied",
@@ -116,9 +124,9 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   addHeadersOnExceeding: "headers",
   enableDraftSpec: "headers: { standard }",
   requestPropertyName: "req.rateLimit, always",
-  skipSuccessfulRequests: "limit.of(request).refund(), for those that should not count",
-  skipFailedRequests: "limit.of(request).refund(), for those that should not count",
-  requestWasSuccessful: "limit.of(request).refund(), for those that should not count",
+  skipSuccessfulRequests: 'count: "failed"',
+  skipFailedRequests: 'count: "succeeded"',
+  requestWasSuccessful: "count: (request, response) => ...",
   whitelist: "allowList",
   whiteList: "allowList",
   isWhiteListed: "allowList: (request, address) => ...",
@@ -159,7 +167,7 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], peerOptionsFor(options));
-  const { missing, skip, cost, key, address, limits, headers, shadow, onDenied } =
+  const { missing, skip, cost, count, key, address, limits, headers, shadow, onDenied } =
     options as GuardOptions<never>;
   if (address !== undefined) readAddressOption(owner, address);
   validateClientLists(owner, options);
@@ -183,6 +191,13 @@ export function validateGuardOptions(
     cost,
     (value) => isFunction(value) || (Number.isSafeInteger(value) && (value as number) >= 1),
     "a whole number of at least 1, or a function",
+  );
+  requireThat(
+    owner,
+    "count",
+    count,
+    (value) => isFunction(value) || isOneOf("all", "failed", "succeeded")(value),
+    '"all", "failed", "succeeded" or a function',
   );
   requireThat(owner, "key", key, isKey, "a function, or an object with one for each dimension");
   requireThat(

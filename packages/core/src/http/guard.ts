@@ -7,6 +7,8 @@ import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/publi
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
+import type { Count } from "./count.ts";
+import { createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { readHeadersOption } from "./headers.ts";
@@ -25,6 +27,7 @@ import {
   ownDecision,
   partsAsked,
   takeUnasked,
+  takeUnjudged,
 } from "./request-state.ts";
 import { areSubjects } from "./request-subjects.ts";
 import { rejectUnreadKeys } from "./unread-keys.ts";
@@ -36,6 +39,8 @@ import type { Warn } from "./warn.ts";
 export interface Guard<Request> {
   /** Lists, skip, limits, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
   check(request: Request, client: Client): Promise<Verdict>;
+  /** To be called beside each check: at the end of the answer it decides whether the request counts. Undefined where all do. */
+  readonly count: Count<Request> | undefined;
   /** What its limiter decided of a request; undefined when it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
@@ -134,11 +139,13 @@ function prepareGuard<Request extends HttpRequest>(
       const units: unknown = cost(request);
       charge = chargeOf(isPromiseLike(units) ? await units : units);
     }
+    if (options.count !== undefined) noteCount(request, limiter);
     const part = takeUnasked(request, limiter, subjects, options.cost);
     if (part === undefined) {
       rejectUnreadCost(request, limiter);
       return PASS;
     }
+    part.count = options.count;
     const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
     try {
@@ -191,7 +198,23 @@ function prepareGuard<Request extends HttpRequest>(
     );
   }
 
-  return { check, of: (request) => ownDecision(request, limiters.all) };
+  /** A count comes in time after the request was charged, too. Of two that differ the second would be ignored. */
+  function noteCount(request: Request, limiter: Limiter): void {
+    for (const part of partsAsked(request, [limiter])) {
+      part.count ??= options.count;
+      if (part.count === options.count) continue;
+      throw new HeadgateError(
+        "HEADGATE_INVALID_OPTION",
+        `${owner}: count is not read, because this request asked the limiter ${formatReceived(limiter.name)} before, under another count; give the same one, or none`,
+      );
+    }
+  }
+
+  return {
+    check,
+    count: createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn),
+    of: (request) => ownDecision(request, limiters.all),
+  };
 }
 
 /** Notes once that the application let a denied request on, or did not, and publishes the decision, where anybody listens. */

@@ -8,6 +8,7 @@ export type { AddressOption } from "./address-header.ts";
 export type { TierPolicy } from "./by-tier.ts";
 export { byTier } from "./by-tier.ts";
 export type { ClientList } from "./client-lists.ts";
+export type { CountOption, CountResult } from "./count.ts";
 export { HeadgateDenied } from "./denied.ts";
 export type { Failure, Head, NodeResponse } from "./denied-response.ts";
 export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";

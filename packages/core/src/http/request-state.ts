@@ -23,6 +23,10 @@ export interface AskedPart {
   readonly subjects: RequestSubjects;
   /** The option that says what the request cost. */
   readonly cost: unknown;
+  /** The option that says which answers count, where a mount has named one. */
+  count: unknown;
+  /** Whether that was asked: once, when the answer was over. */
+  isJudged: boolean;
   /** What was decided; undefined until it is. */
   reported: ReportedDecision | undefined;
 }
@@ -101,7 +105,15 @@ export function takeUnasked(
     (group) => isCounted(group, subjects) && (isFirst || !isAsked(asked, counted, group)),
   );
   if (groups.length === 0) return undefined;
-  const part: AskedPart = { limiter, groups, subjects, cost, reported: undefined };
+  const part: AskedPart = {
+    limiter,
+    groups,
+    subjects,
+    cost,
+    count: undefined,
+    isJudged: false,
+    reported: undefined,
+  };
   // Most requests meet one limiter; a list that grows would make room for many.
   state.asked = isFirst ? [part] : [...asked, part];
   return part;
@@ -160,7 +172,28 @@ export function ownDecision(
   request: object,
   limiters: readonly Limiter[],
 ): OwnDecision | undefined {
-  const parts = partsAsked(request, limiters).filter(({ reported }) => reported !== undefined);
+  return joinParts(request, limiters, partsDecided(request, limiters));
+}
+
+/** The same of what no `count` has judged so far. It is judged from now on. */
+export function takeUnjudged(
+  request: object,
+  limiters: readonly Limiter[],
+): OwnDecision | undefined {
+  const parts = partsDecided(request, limiters).filter(({ isJudged }) => !isJudged);
+  for (const part of parts) part.isJudged = true;
+  return joinParts(request, limiters, parts);
+}
+
+function partsDecided(request: object, limiters: readonly Limiter[]): readonly AskedPart[] {
+  return partsAsked(request, limiters).filter(({ reported }) => reported !== undefined);
+}
+
+function joinParts(
+  request: object,
+  limiters: readonly Limiter[],
+  parts: readonly AskedPart[],
+): OwnDecision | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
   const decisions = parts.map(({ reported }) => (reported as ReportedDecision).decision);

@@ -1,0 +1,227 @@
+import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { describe, expect, test, vi } from "vitest";
+import { describeFrameworks } from "../support/describe-frameworks.ts";
+import type { AnyReply, AnyRequest, Route, SharedOptions } from "../support/framework.ts";
+import { watchUnhandled } from "../support/unhandled.ts";
+import { failure, usePlaces } from "./places.ts";
+
+const places = usePlaces();
+
+function fail(status: number): Route {
+  return {
+    handle() {
+      throw failure(status);
+    },
+  };
+}
+
+const routes = {
+  "/": {},
+  "/wrong": fail(401),
+  "/broken": fail(503),
+};
+
+const FAILED = ["/wrong", "/broken", "/nowhere"];
+const SUCCEEDED = ["/"];
+
+describeFrameworks(({ serve }) => {
+  describe.each(places)("counted in $name", ({ count: counting }) => {
+    async function start(limit: number, options: Partial<SharedOptions>) {
+      const { limiter, used } = counting(limit);
+      const site = await serve({ limits: { limiter, ...options }, routes });
+      return { ...site, limiter, used };
+    }
+
+    test.each([
+      ["all", [...FAILED, ...SUCCEEDED]],
+      ["failed", FAILED],
+      ["succeeded", SUCCEEDED],
+    ] as const)("%s: of all answers, %j count", async (count, counted) => {
+      const { ask, used } = await start(50, { count });
+      for (const method of ["GET", "HEAD"] as const) {
+        for (const path of [...FAILED, ...SUCCEEDED]) {
+          const before = await used();
+          await ask(path, { method });
+          const isCounted = (counted as readonly string[]).includes(path);
+          expect([method, path, (await used()) - before]).toEqual([
+            method,
+            path,
+            isCounted ? 1 : 0,
+          ]);
+        }
+      }
+    });
+
+    test("what counts is denied in the end, and what does not never is", async () => {
+      const { ask } = await start(3, { count: "failed" });
+      for (let i = 0; i < 9; i += 1) expect((await ask("/")).status).toBe(200);
+      for (let i = 0; i < 3; i += 1) expect((await ask("/wrong")).status).toBe(401);
+      expect((await ask("/")).status).toBe(429);
+    });
+
+    test("a function sees request and answer, and says what the request costs", async () => {
+      const seen: unknown[] = [];
+      const results: Record<string, boolean | number> = { "/": 0, "/wrong": 7, "/broken": true };
+      const { ask, used } = await start(50, {
+        cost: 3,
+        count(request: AnyRequest, reply: AnyReply) {
+          seen.push([request.url, reply.statusCode]);
+          return results[request.url] ?? false;
+        },
+      });
+      const costs: number[] = [];
+      for (const path of ["/", "/wrong", "/broken", "/nowhere"]) {
+        const before = await used();
+        await ask(path);
+        costs.push((await used()) - before);
+      }
+      expect(seen).toEqual([
+        ["/", 200],
+        ["/wrong", 401],
+        ["/broken", 503],
+        ["/nowhere", 404],
+      ]);
+      expect(costs).toEqual([0, 7, 3, 0]);
+    });
+
+    test("a function may take its time; the request is charged meanwhile", async () => {
+      let answer = (_: boolean): void => {};
+      const { ask, used } = await start(5, {
+        count: () =>
+          new Promise<boolean>((resolve) => {
+            answer = resolve;
+          }),
+      });
+      await ask();
+      expect(await used()).toBe(1);
+      answer(false);
+      expect(await used()).toBe(0);
+    });
+
+    test("a cost beyond the limit is charged all the same", async () => {
+      const { ask, used } = await start(5, { count: () => 12 });
+      await ask();
+      expect(await used()).toBe(12);
+      expect((await ask()).status).toBe(429);
+      expect(await used()).toBe(12);
+    });
+
+    test("a thousand guesses at once get no more than the limit", async () => {
+      let arrived = 0;
+      const { limiter, used } = counting(5);
+      const site = await serve({
+        limits: { limiter, count: "failed" },
+        routes: {
+          "/": {
+            handle() {
+              arrived += 1;
+              throw failure(401);
+            },
+          },
+        },
+      });
+      const answers = await Promise.all(Array.from({ length: 1_000 }, () => site.ask()));
+      expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(995);
+      expect(arrived).toBe(5);
+      expect(await used()).toBe(5);
+    });
+
+    test("requests in flight hold their units, whatever comes of them", async () => {
+      const { limiter, used } = counting(5);
+      let letGo = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      const site = await serve({
+        limits: { limiter, count: "failed" },
+        routes: { "/": { handle: () => held } },
+      });
+      const asked = Array.from({ length: 5 }, () => site.ask());
+      await vi.waitFor(() => expect(site.handled).toHaveLength(5));
+      expect((await site.ask()).status).toBe(429);
+      letGo();
+      await Promise.all(asked);
+      expect(await used()).toBe(0);
+    });
+  });
+
+  test("in shadow it is settled too", async () => {
+    const limiter = createLimiter({
+      limits: fixedWindow({ limit: 2, window: "1h" }),
+      shadow: true,
+    });
+    const { ask } = await serve({ limits: { limiter, count: "failed" }, routes });
+    const left = async () => (await limiter.peek("127.0.0.1", { cost: 0 })).remaining;
+    await ask("/");
+    expect(await left()).toBe(2);
+    for (let i = 0; i < 3; i += 1) expect((await ask("/wrong")).status).toBe(401);
+    expect(await left()).toBe(0);
+  });
+
+  describe("a denied request", () => {
+    const limits = gcra({ limit: 1, window: "1h" });
+
+    test("costs nothing, and is none of the function's business", async () => {
+      const count = vi.fn(() => 5);
+      const limiter = createLimiter({ limits });
+      await limiter.consume("127.0.0.1");
+      for (const onDenied of [
+        undefined,
+        "error" as const,
+        (_: AnyRequest, send: (status: number, body: string) => void) => send(200, "in our way"),
+        () => "allow",
+      ]) {
+        const { ask } = await serve({ limits: { limiter, count, onDenied } });
+        await ask();
+      }
+      expect(count).not.toHaveBeenCalled();
+      expect(await limiter.reset("127.0.0.1")).toBe(true);
+      expect((await limiter.consume("127.0.0.1")).allowed).toBe(true);
+    });
+
+    test("by another limiter after it, it is a failed one", async () => {
+      const first = createLimiter({ limits: fixedWindow({ limit: 9, window: "1h" }) });
+      const denying = createLimiter({ limits });
+      await denying.consume("127.0.0.1");
+      const { ask } = await serve({
+        limits: [{ limiter: first, count: "failed" }, { limiter: denying }],
+      });
+      expect((await ask()).status).toBe(429);
+      expect((await first.peek("127.0.0.1", { cost: 0 })).remaining).toBe(8);
+    });
+  });
+
+  describe("a request that was not asked", () => {
+    test("as after skip, or without a key, has nothing to count", async () => {
+      const expectNothingUnhandled = watchUnhandled();
+      const count = vi.fn(() => false);
+      const limits = gcra({ limit: 1, window: "1h" });
+      const { ask } = await serve({
+        limits: [
+          { limits, count, skip: () => true },
+          { limits, count, key: () => undefined, missing: "skip" },
+        ],
+      });
+      for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(200);
+      expect(count).not.toHaveBeenCalled();
+      await expectNothingUnhandled();
+    });
+
+    test("because its key could not be found, fails as usual", async () => {
+      const expectNothingUnhandled = watchUnhandled();
+      const { ask, errors } = await serve({
+        limits: {
+          limits: gcra({ limit: 1, window: "1h" }),
+          count: "failed",
+          key: async () => {
+            throw new TypeError("a bug");
+          },
+        },
+      });
+      for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(500);
+      expect(errors).toHaveLength(3);
+      await expectNothingUnhandled();
+    });
+  });
+});

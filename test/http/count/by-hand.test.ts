@@ -1,0 +1,147 @@
+import type { Decision, Limiter } from "@headgate/core";
+import { CHANNELS, createLimiter, fixedWindow, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, test, vi } from "vitest";
+import { holdStore } from "../../support/held-store.ts";
+import { deferred } from "../support/deferred.ts";
+import { describeFrameworks } from "../support/describe-frameworks.ts";
+import type { AnyRequest } from "../support/framework.ts";
+import { useLosableRedis } from "../support/losable-redis.ts";
+import { nextMessage } from "../support/next-message.ts";
+import { uniquePrefix, useRedis } from "../support/redis-client.ts";
+import { watchUnhandled } from "../support/unhandled.ts";
+import { failure, usedOf, usePlaces } from "./places.ts";
+
+const places = usePlaces();
+const redis = useRedis();
+const losable = useLosableRedis();
+const hourly = slidingLog({ limit: 20, window: "1h", name: "hourly" });
+
+const decisionOf = (request: AnyRequest) => request.rateLimit as Decision;
+
+describeFrameworks(({ serve }) => {
+  describe.each(places)("in $name, what a handler settles is not settled again", ({ count }) => {
+    test.each<[string, (limiter: Limiter, decision: Decision) => Promise<unknown>, number]>([
+      ["settle", (limiter, decision) => limiter.settle(decision, 4), 4],
+      ["settle to what it was", (limiter, decision) => limiter.settle(decision, 2), 2],
+      ["refund", (limiter, decision) => limiter.refund(decision), 0],
+    ])("%s", async (_, act, expected) => {
+      for (const say of [false, true, 9]) {
+        const { limiter, used } = count(20);
+        const { ask } = await serve({
+          limits: { limiter, cost: 2, count: () => say },
+          routes: { "/": { handle: (request) => act(limiter, decisionOf(request)) } },
+        });
+        expect((await ask()).status).toBe(200);
+        expect(await used()).toBe(expected);
+      }
+    });
+  });
+
+  test("a settle that is under way when the answer is over wins, and is the only one", async () => {
+    const { store, held } = holdStore(() => 0);
+    const limiter = createLimiter({ name: "api", limits: hourly, store, storeTimeout: "1m" });
+    let settled: Promise<unknown> | undefined;
+    const { ask } = await serve({
+      limits: { limiter, count: () => 0 },
+      routes: {
+        "/": {
+          handle(request) {
+            settled = limiter.settle(decisionOf(request), 7);
+            return "answered";
+          },
+        },
+      },
+    });
+    const asked = ask();
+    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await held.shift()?.carryOut();
+    await asked;
+    const looked = usedOf(limiter).used();
+    await vi.waitFor(() => expect(held).toHaveLength(2));
+    for (const call of held.splice(0)) await call.carryOut();
+    expect(await settled).toMatchObject({ counted: 7 });
+    expect(await looked).toBe(7);
+  });
+
+  test("a limiter that was closed meanwhile leaves the charge, and disturbs nobody", async () => {
+    const expectNothingUnhandled = watchUnhandled();
+    const limiter = createLimiter({ limits: hourly });
+    const { ask, errors, warnings } = await serve({
+      limits: { limiter, count: "failed" },
+      routes: { "/": { handle: () => limiter.close() } },
+    });
+    expect((await ask()).status).toBe(200);
+    await expectNothingUnhandled();
+    expect([errors, warnings]).toEqual([[], []]);
+  });
+
+  test("what a lease paid is settled in the store", async () => {
+    const prefix = uniquePrefix();
+    const limits = fixedWindow({ limit: 1_000, window: "1h" });
+    const store = redisStore(redis, { prefix });
+    const limiter = createLimiter({
+      name: "leased",
+      limits,
+      store,
+      lease: { max: 50, ttl: "10s" },
+    });
+    const other = createLimiter({ name: "leased", limits, store: redisStore(redis, { prefix }) });
+    const sources = new Set<string>();
+    const { ask } = await serve({
+      limits: { limiter, count: "failed" },
+      routes: {
+        "/": {
+          handle(request) {
+            sources.add(decisionOf(request).source);
+          },
+        },
+        "/wrong": {
+          handle(request) {
+            sources.add(decisionOf(request).source);
+            throw failure(401);
+          },
+        },
+      },
+    });
+    for (let i = 0; i < 30; i += 1) await ask(i % 3 === 0 ? "/wrong" : "/");
+    expect(sources).toContain("lease");
+    await limiter.close();
+    // What was held is given back at the end.
+    expect(await usedOf(other).used()).toBe(10);
+  });
+
+  test("while Redis is away a request stays charged, and nothing is disturbed", async () => {
+    const expectNothingUnhandled = watchUnhandled();
+    const limiter = createLimiter({
+      name: "api",
+      limits: hourly,
+      store: await losable.openStore(),
+    });
+    const letGo = deferred();
+    const site = await serve({
+      limits: { limiter, count: "failed" },
+      routes: { "/": {}, "/slow": { handle: () => letGo.promise } },
+    });
+    const asked = site.ask("/slow");
+    await vi.waitFor(() => expect(site.handled).toHaveLength(1));
+    const down = nextMessage(CHANNELS.storeDown);
+    losable.lose();
+    expect((await site.ask()).json()).toMatchObject({ source: "local" });
+    await down;
+    letGo.resolve();
+    expect((await asked).status).toBe(200);
+    const looked = await limiter.peek("127.0.0.1", { cost: 0 });
+    // What was decided without Redis was settled here.
+    expect(looked).toMatchObject({ source: "local", remaining: 20 });
+    await losable.giveBack();
+    await expectNothingUnhandled();
+    const { used } = usedOf(limiter);
+    await vi.waitFor(async () => {
+      expect((await limiter.peek("127.0.0.1")).source).toBe("store");
+    });
+    // The request that made the outage known may have reached Redis all the same.
+    expect([1, 2]).toContain(await used());
+    expect(site.errors).toEqual([]);
+  });
+});

@@ -1,0 +1,141 @@
+import { createLimiter, fixedWindow } from "@headgate/core";
+import { rateLimit } from "@headgate/express";
+import type { ErrorRequestHandler, Request } from "express";
+import express from "express";
+import { request } from "undici";
+import { expect, test } from "vitest";
+import { describeExpress } from "../express/describe-express.ts";
+import { usedOf } from "./places.ts";
+
+const limits = fixedWindow({ limit: 100, window: "1h" });
+
+describeExpress(({ serve, make }) => {
+  test("the error handler's answer counts, whenever it comes", async () => {
+    const limiter = createLimiter({ limits });
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limiter, count: "failed" }));
+      app.get("/mended", (_req, _res, next) => next(new Error("a small one")));
+      app.get("/broken", () => {
+        throw new Error("a bug");
+      });
+      const onError: ErrorRequestHandler = (_error, req, res, _next) => {
+        setImmediate(() => res.status(req.path === "/mended" ? 200 : 500).end());
+      };
+      app.use(onError);
+    });
+    const { used } = usedOf(limiter);
+    expect((await ask("/mended")).status).toBe(200);
+    expect(await used()).toBe(0);
+    expect((await ask("/broken")).status).toBe(500);
+    expect(await used()).toBe(1);
+  });
+
+  test("a body that cannot be read is a failure, and one that is unchanged is none", async () => {
+    const limiter = createLimiter({ limits });
+    const { port } = await serve((app) => {
+      app.use(rateLimit({ limiter, count: "failed" }), make.json({ limit: 10 }));
+      app.all("/", (_req, res) => {
+        res.set("etag", '"1"').send("same");
+      });
+      const quiet: ErrorRequestHandler = (error, _req, res, _next) => {
+        res.status(error.status).end();
+      };
+      app.use(quiet);
+    });
+    const { used } = usedOf(limiter);
+    const asked: unknown[] = [];
+    for (const [body, headers] of [
+      ["{", {}],
+      ['"longer than ten"', {}],
+      ["{}", {}],
+      [undefined, { "if-none-match": '"1"' }],
+    ] as const) {
+      const before = await used();
+      const { statusCode, body: answer } = await request(`http://127.0.0.1:${port}/`, {
+        method: body === undefined ? "GET" : "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body }),
+      });
+      await answer.dump();
+      asked.push([statusCode, (await used()) - before]);
+    }
+    expect(asked).toEqual([
+      [400, 1],
+      [413, 1],
+      [200, 0],
+      [304, 0],
+    ]);
+  });
+
+  test("of the limiter's own word, settle and refund are the last word", async () => {
+    const limiter = createLimiter({
+      limits: ["ip", "user"].map((per) => fixedWindow({ limit: 100, window: "1h", per })),
+    });
+    const user = (req: Request) => req.get("x-late");
+    const options = { limiter, missing: "skip", key: { user }, count: () => 50 } as const;
+    const limit = rateLimit(options);
+    const { ask } = await serve((app) => {
+      app.use(limit, (req, _res, next) => {
+        req.headers["x-late"] = "ann";
+        next();
+      });
+      app.use(rateLimit(options));
+      app.get("/settled", async (req, res) => {
+        await limit.of(req)?.settle(3);
+        res.end();
+      });
+      app.get("/under-way", (req, res) => {
+        void limit.of(req)?.settle(3);
+        res.end();
+      });
+      app.get("/given-back", (req, res) => {
+        res.on("finish", () => void limit.of(req)?.refund());
+        res.end();
+      });
+    });
+    for (const [path, used] of [
+      ["/settled", 3],
+      ["/under-way", 6],
+      ["/given-back", 6],
+      ["/nowhere", 56],
+    ] as const) {
+      await ask(path);
+      const { used: now } = usedOf(limiter, { ip: "127.0.0.1", user: "ann" });
+      expect([path, await now()]).toEqual([path, used]);
+      const { limits } = await limiter.peek({ ip: "127.0.0.1", user: "ann" }, { cost: 0 });
+      expect(limits.map(({ remaining }) => remaining)).toEqual([100 - used, 100 - used]);
+    }
+  });
+
+  test("nothing listens for the end of an answer where all of them count", async () => {
+    const listening = async (middleware: express.RequestHandler[]) => {
+      let count = 0;
+      const { ask } = await serve((app) => {
+        app.use(...middleware, (_req: Request, res: express.Response) => {
+          count = res.listenerCount("finish") + res.listenerCount("close");
+          res.end();
+        });
+      });
+      await ask();
+      return count;
+    };
+    const none = await listening([(_req, _res, next) => next()]);
+    const limit = (count?: "all" | "failed") =>
+      rateLimit({ limits, count }) as express.RequestHandler;
+    expect(await listening([limit(), limit("all")])).toBe(none);
+    expect(await listening([limit("failed")])).toBe(none + 2);
+  });
+
+  test("a file, and a file that is not there", async () => {
+    const limiter = createLimiter({ limits });
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limiter, count: "failed" }));
+      app.use(express.static(import.meta.dirname));
+    });
+    const { used } = usedOf(limiter);
+    expect((await ask("/express.test.ts")).status).toBe(200);
+    expect(await used()).toBe(0);
+    expect((await ask("/none.test.ts")).status).toBe(404);
+    expect(await used()).toBe(1);
+  });
+});

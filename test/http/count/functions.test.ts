@@ -1,0 +1,164 @@
+import { createLimiter, fixedWindow } from "@headgate/core";
+import { expect, test, vi } from "vitest";
+import { deferred } from "../support/deferred.ts";
+import { describeFrameworks } from "../support/describe-frameworks.ts";
+import type { Send } from "../support/framework.ts";
+import { watchUnhandled } from "../support/unhandled.ts";
+import { usedOf } from "./places.ts";
+
+const limits = fixedWindow({ limit: 100, window: "1h" });
+
+/** What a function may do that is no answer. */
+const WRONG: readonly (readonly [string, () => unknown])[] = [
+  ["nothing", () => undefined],
+  ["null", () => null],
+  ["a text", () => "no"],
+  ["a negative number", () => -1],
+  ["half a unit", () => 0.5],
+  ["NaN", () => Number.NaN],
+  ["without end", () => Number.POSITIVE_INFINITY],
+  ["an object", () => ({ units: 1 })],
+  ["a promise of a text", async () => "no"],
+  [
+    "an error",
+    () => {
+      throw new TypeError("a bug");
+    },
+  ],
+  ["a rejection", async () => Promise.reject(new TypeError("a bug"))],
+  [
+    "an error that is none",
+    () => {
+      throw undefined;
+    },
+  ],
+];
+
+describeFrameworks(({ serve }) => {
+  test.each(WRONG)(
+    "%s is reported once; the request stays charged, and its answer is none the worse",
+    async (_, count) => {
+      const expectNothingUnhandled = watchUnhandled();
+      const limiter = createLimiter({ limits });
+      const { ask, errors, warnings } = await serve({
+        limits: { limiter, count: count as never },
+      });
+      for (let i = 1; i < 4; i += 1) {
+        expect((await ask()).status).toBe(200);
+        expect(await usedOf(limiter).used()).toBe(i);
+      }
+      await expectNothingUnhandled();
+      expect(errors).toEqual([]);
+      expect(warnings).toEqual([
+        { code: "HEADGATE_COUNT_FAILED", message: expect.stringContaining("stay charged") },
+      ]);
+    },
+  );
+
+  test.each(["none", true, null, 5, ["failed"], "FAILED"])(
+    "%j in place of a function is an error",
+    async (count) => {
+      await expect(serve({ limits: { limits, count: count as never } })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(
+          'count must be "all", "failed", "succeeded" or a function',
+        ),
+      });
+    },
+  );
+
+  test("a limiter that is mounted twice is settled once, in all it was asked", async () => {
+    const limiter = createLimiter({
+      limits: ["ip", "user"].map((per) => fixedWindow({ limit: 100, window: "1h", per })),
+    });
+    const mount = (user: string | undefined) =>
+      ({ limiter, missing: "skip", key: { user: () => user } }) as const;
+    const count = vi.fn(() => false);
+    for (const limits of [
+      [
+        { ...mount(undefined), count },
+        { ...mount("ann"), count },
+      ],
+      [{ ...mount(undefined), count }, mount("ann")],
+      [mount(undefined), { ...mount("ann"), count }],
+      // This one asks nothing any more.
+      [mount("ann"), { ...mount("ann"), count }],
+    ]) {
+      count.mockClear();
+      const { ask } = await serve({ limits });
+      expect((await ask()).status).toBe(200);
+      const ip = { ip: "127.0.0.1", user: "bob" };
+      expect(await usedOf(limiter, ip).used()).toBe(0);
+      expect((await limiter.peek({ ip: "127.0.0.2", user: "ann" }, { cost: 0 })).remaining).toBe(
+        100,
+      );
+      expect(count).toHaveBeenCalledTimes(1);
+    }
+  });
+
+  test("another count for a limiter that was asked is an error, because it would not be read", async () => {
+    const limiter = createLimiter({ limits });
+    const { ask, errors } = await serve({
+      limits: [
+        { limiter, count: "failed" },
+        { limiter, count: "succeeded" },
+      ],
+    });
+    expect((await ask()).status).toBe(500);
+    expect(errors).toMatchObject([
+      { code: "HEADGATE_INVALID_OPTION", message: expect.stringContaining("count is not read") },
+    ]);
+    expect(await usedOf(limiter).used()).toBe(1);
+  });
+
+  test("limiters beside each other count each for itself", async () => {
+    const [all, failed, succeeded] = [1, 2, 3].map(() => createLimiter({ limits }));
+    const { ask } = await serve({
+      limits: [
+        { limiter: all },
+        { limiter: failed, count: "failed" },
+        { limiter: succeeded, count: "succeeded" },
+      ],
+    });
+    await ask("/");
+    await ask("/nowhere");
+    await ask("/nowhere");
+    const used = [all, failed, succeeded].map((limiter) => usedOf(limiter as never).used());
+    expect(await Promise.all(used)).toEqual([3, 2, 1]);
+  });
+
+  test.each([
+    ["failed", 503, 1],
+    ["failed", 200, 0],
+    ["succeeded", 503, 0],
+    ["succeeded", 200, 1],
+  ] as const)(
+    "%s: what was answered with %d before there was a decision is judged when there is one",
+    async (count, status, used) => {
+      const looked = deferred();
+      let send: Send | undefined;
+      const limiter = createLimiter({ limits });
+      const { ask, handled, errors } = await serve({
+        limits: {
+          limiter,
+          count,
+          async key() {
+            // What a timer of somebody else's would do while this one waits.
+            send?.(status, "timed out");
+            await looked.promise;
+            return "ann";
+          },
+        },
+        before: (_, answer) => {
+          send = answer;
+        },
+      });
+      expect((await ask()).status).toBe(status);
+      const { used: now } = usedOf(limiter, "ann");
+      expect(await now()).toBe(0);
+      looked.resolve();
+      expect(await now()).toBe(used);
+      expect([handled, errors]).toEqual([[], []]);
+    },
+  );
+});
