@@ -7,9 +7,6 @@ if block then
   blockEnds, levelEnds, level, setBy = struct.unpack(">I7I7I1I1", block)
 end
 if blockEnds <= now then
-  if levelEnds <= now then
-    level = 0
-  end
   --- @limits denies
   if longestBlock > 0 then
     blockEnds, level = now + longestBlock, math.min(level + 1, LEVELS)

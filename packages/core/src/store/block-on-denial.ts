@@ -18,13 +18,12 @@ export function blockOnDenial(
   const now = open.stamp;
   const { ends, levelEnds, level, setBy } = open.block ?? UNBLOCKED;
   if (ends > now) return false;
-  const reached = levelEnds > now ? level : 0;
   let longest = 0;
   let by = setBy;
   for (let i = 0; i < limits.length; i += 1) {
     const { block, limit } = limits[i] as CompiledLimit;
     if (block === undefined || waits[i] === 0 || cost > limit) continue;
-    const span = block.spans[Math.min(reached, block.spans.length - 1)] as number;
+    const span = block.spans[Math.min(level, block.spans.length - 1)] as number;
     if (span <= longest) continue;
     longest = span;
     by = i + 1;
@@ -35,7 +34,7 @@ export function blockOnDenial(
   open.block = {
     ends: now + longest,
     levelEnds: Math.max(levelEnds, now + longest + quiet),
-    level: Math.min(reached + 1, LEVELS),
+    level: Math.min(level + 1, LEVELS),
     setBy: by,
   };
   open.generation = generation;
