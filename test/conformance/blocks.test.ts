@@ -108,6 +108,19 @@ describeWorlds(22, (world) => {
     });
   });
 
+  test("by the calendar, the level is forgotten when the longest of such windows has passed", async () => {
+    const limits = fixedWindow({ limit: 10, window: "day", block: ["1m", "10m"] });
+    for (const [early, minutes] of [
+      [1n, 10],
+      [0n, 1],
+    ] as const) {
+      const { time, limiter } = open(limits);
+      expect(await exceed(limiter)).toMatchObject({ retryAfterMs: MINUTE_MS });
+      time.advance(MINUTE + 48n * HOUR - early);
+      expect(await exceed(limiter)).toMatchObject({ retryAfterMs: minutes * MINUTE_MS });
+    }
+  });
+
   describe("a level", () => {
     /** Is blocked, and waits until it is over. */
     async function serve({ limiter, time }: Opened, span: bigint): Promise<void> {
@@ -373,6 +386,21 @@ describeWorlds(22, (world) => {
       expect(await limiter.consume(SUBJECT)).toMatchObject({ blocked: true, retryAfterMs: 1 });
       time.advance(1n);
       expect(await exceed(limiter)).toMatchObject({ retryAfterMs: MINUTE_MS });
+    });
+
+    test.each<[string, Limit]>([
+      ...Object.entries(ALGORITHMS).map(([name, of]): [string, Limit] => [name, of(10)]),
+      ["fixedWindow by the calendar", fixedWindow({ limit: 10, window: "month" })],
+    ])("outlasts a reset, whatever it is a block of: %s", async (_, limits) => {
+      const { time, limiter } = open(limits);
+      const taken = await limiter.consume(SUBJECT, { cost: 7 });
+      await limiter.block(SUBJECT, "2h");
+      expect(await limiter.reset(SUBJECT)).toBe(true);
+      expect(await limiter.refund(taken)).toBe(false);
+      const { blocked, remaining } = await limiter.peek(SUBJECT, { cost: 0 });
+      expect([blocked, remaining]).toEqual([true, 10]);
+      time.advance(2n * HOUR);
+      expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: true, remaining: 9 });
     });
 
     test("is ended by hand, as is a limit's, with the level left as it is", async () => {

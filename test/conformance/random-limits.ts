@@ -1,6 +1,7 @@
 import type { Limit } from "@headgate/core";
 import { definitionOf, microsecondsOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
+import { randomCalendar } from "./random-calendar.ts";
 
 /** Every behaviour that has a definition of its own. */
 export const KINDS = [
@@ -8,6 +9,7 @@ export const KINDS = [
   "tokenBucket",
   "fixedWindow",
   "fixedWindow by the clock",
+  "fixedWindow by the calendar",
   "slidingWindow",
   "slidingWindow in buckets",
   "slidingLog",
@@ -54,6 +56,8 @@ export function randomLimit(
       return { algorithm: "fixedWindow", limit, window, ...common };
     case "fixedWindow by the clock":
       return { algorithm: "fixedWindow", limit, window, align: "clock", ...common };
+    case "fixedWindow by the calendar":
+      return { algorithm: "fixedWindow", limit, ...randomCalendar(random), ...common };
     case "slidingWindow":
       return { algorithm: "slidingWindow", limit, window, ...common };
     case "slidingWindow in buckets":
@@ -82,6 +86,17 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
   if (changed.algorithm !== "gcra") return changed;
   const { burst = changed.limit, ...withoutBurst } = changed;
   return random.chance(0.5) ? withoutBurst : { ...withoutBurst, burst: other(burst, most) };
+}
+
+/**
+ * The same limit with other numbers, and what drains continuously drains as fast as before: so that it does not matter by which
+ * of the numbers time passed, also where nothing was written then.
+ */
+export function withOtherCapacity(random: Random, limit: Limit): Limit {
+  const other = withOtherNumbers(random, limit);
+  if (limit.algorithm === "tokenBucket") return { ...other, refill: limit.refill } as Limit;
+  if (limit.algorithm !== "gcra") return other;
+  return { ...limit, burst: Number(definitionOf(other).capacity) };
 }
 
 /** The limit whose every number is the largest among limits of one shape. */
@@ -126,9 +141,14 @@ function withRandomBlock(random: Random, limit: Limit): Limit {
 }
 
 /** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */
-export function randomPolicy(random: Random, count: number, dimensions = 1): Limit[] {
+export function randomPolicy(
+  random: Random,
+  count: number,
+  dimensions = 1,
+  kinds: readonly Kind[] = KINDS,
+): Limit[] {
   return Array.from({ length: count }, (_, i) =>
-    randomLimit(random, random.pick(KINDS), random.chance(0.6) ? "small" : "wide", {
+    randomLimit(random, random.pick(kinds), random.chance(0.6) ? "small" : "wide", {
       name: `limit ${i}`,
       per: random.pick(["default", "tenant", "route"].slice(0, dimensions)),
     }),

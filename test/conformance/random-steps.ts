@@ -101,8 +101,9 @@ export function randomStart(random: Random): bigint {
 export function randomSubjects(
   random: Random,
   dimensions: readonly string[],
+  often = 0.85,
 ): Record<string, string> {
   return Object.fromEntries(
-    dimensions.map((dimension) => [dimension, random.chance(0.85) ? "often" : "seldom"]),
+    dimensions.map((dimension) => [dimension, random.chance(often) ? "often" : "seldom"]),
   );
 }

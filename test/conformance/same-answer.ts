@@ -10,6 +10,8 @@ const SUMMARY = [
   "source",
   "degraded",
   "blocked",
+  "shadow",
+  "wouldAllow",
 ] as const;
 
 const STATE = [

@@ -35,6 +35,7 @@ const LIMITS: Readonly<Record<string, Policy>> = {
   gcra: gcra({ limit, window }),
   tokenBucket: tokenBucket({ capacity: limit, refill: 10, every: window }),
   fixedWindow: fixedWindow({ limit, window }),
+  "fixedWindow by the calendar": fixedWindow({ limit, window: "month" }),
   slidingWindow: slidingWindow({ limit, window }),
   "slidingWindow with 10 buckets": slidingWindow({ limit, window, buckets: 10 }),
   slidingLog: slidingLog({ limit, window }),

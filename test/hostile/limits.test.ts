@@ -29,6 +29,14 @@ const name = fc.oneof(
 );
 const per = fc.oneof(fc.constantFrom<unknown>("default", "global", "ip", "__proto__"), garbage);
 const align = fc.oneof(fc.constantFrom<unknown>("first", "clock", "Clock", null), garbage);
+const windowOrDay = fc.oneof(
+  duration,
+  fc.constantFrom<unknown>("day", "week", "month", "year", "days", "Month"),
+);
+const timeZone = fc.oneof(
+  fc.constantFrom<unknown>(undefined, "UTC", "Europe/Berlin", "Europe/Nowhere", "+01:00", null),
+  garbage,
+);
 const buckets = fc.oneof(fc.constantFrom<unknown>(1, 2, 60, 61, 0), garbage);
 const optional = { requiredKeys: ["algorithm"] as const };
 const common = { name, per };
@@ -36,7 +44,7 @@ const common = { name, per };
 const OWN: Record<Limit["algorithm"], Record<string, fc.Arbitrary<unknown>>> = {
   gcra: { limit: count, window: duration, burst: count },
   tokenBucket: { capacity: count, refill: count, every: duration },
-  fixedWindow: { limit: count, window: duration, align },
+  fixedWindow: { limit: count, window: windowOrDay, align, timeZone },
   slidingWindow: { limit: count, window: duration, buckets },
   slidingLog: { limit: count, window: duration },
 };

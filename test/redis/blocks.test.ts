@@ -103,7 +103,7 @@ test("a reset after a step back keeps a block by hand as long as it was", async 
   await limiter.block("u", "1m");
   time.now = START - 3_600_000_000n;
   expect(await limiter.reset("u")).toBe(true);
-  expect(await limiter.peek("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+  expect(await limiter.consume("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
   time.now += 60_000_000n;
   expect(await limiter.consume("u", { cost: 2 })).toMatchObject({ allowed: true });
 });

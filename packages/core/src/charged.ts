@@ -11,11 +11,12 @@ export interface Charged {
 /** Nothing was charged, so there is nothing to settle. */
 export const NOTHING_CHARGED: Charged = { counted: 0, cut: 0, degraded: false };
 
-/** What became of units that were charged in several places. */
+/** What became of units that were charged in several places: what counts is what all of them could hold that got it. */
 export function joinCharged(charged: readonly Charged[]): Charged {
+  const cut = Math.max(...charged.map((one) => one.cut));
   return {
-    counted: Math.max(...charged.map(({ counted }) => counted)),
-    cut: Math.max(...charged.map(({ cut }) => cut)),
+    counted: Math.max(...charged.map((one) => one.counted + one.cut)) - cut,
+    cut,
     degraded: charged.some(({ degraded }) => degraded),
   };
 }

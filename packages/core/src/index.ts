@@ -29,6 +29,7 @@ export type {
 } from "./limiter/outage/outage.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
 export type {
+  CalendarWindow,
   FixedWindowLimit,
   GcraLimit,
   Limit,

@@ -28,12 +28,18 @@ export interface TokenBucketLimit<Per extends string = string> extends CommonLim
   readonly every: Duration;
 }
 
+/** A window that lasts from the first instant of a day, a week (Monday), a month or a year in a time zone to that of the next. */
+export type CalendarWindow = "day" | "week" | "month" | "year";
+
 /** See `fixedWindow`. */
 export interface FixedWindowLimit<Per extends string = string> extends CommonLimit<Per> {
   readonly algorithm: "fixedWindow";
   readonly limit: number;
-  readonly window: Duration;
+  readonly window: Duration | CalendarWindow;
+  /** Not beside a calendar window. */
   readonly align?: "first" | "clock" | undefined;
+  /** Whose calendar a calendar window keeps to: an IANA name. Default `"UTC"`. */
+  readonly timeZone?: string | undefined;
 }
 
 /** See `slidingWindow`. */
@@ -87,6 +93,6 @@ export interface LimitDescription {
   readonly per: string;
   /** The most it grants at once, in units. */
   readonly limit: number;
-  /** Milliseconds in which `limit` comes back in full, rounded up. */
+  /** Milliseconds in which `limit` comes back in full, rounded up. By the calendar: the length of the present window. */
   readonly windowMs: number;
 }

@@ -1,6 +1,7 @@
 import "./request-augmentation.ts";
 
 export type {
+  CalendarWindow,
   Charged,
   Decision,
   Duration,

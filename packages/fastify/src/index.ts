@@ -5,6 +5,7 @@ import type { HeadgateOptions } from "./options.ts";
 import { headgatePlugin } from "./plugin.ts";
 
 export type {
+  CalendarWindow,
   Charged,
   Decision,
   Duration,

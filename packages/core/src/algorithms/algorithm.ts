@@ -1,4 +1,5 @@
 import type { Limit, LimitDescription } from "../policy.ts";
+import type { Calendar } from "./calendar.ts";
 
 /** A Lua script as the generator embeds it. */
 export interface LuaSource {
@@ -20,12 +21,16 @@ export interface LimitShape {
   readonly numbers: readonly string[];
   /** Other names of the same numbers. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Names of times that a call brings behind the numbers of all limits, in microseconds since the epoch. */
+  readonly times?: readonly string[];
   /** What stands for the names in capitals. */
   readonly constants: Readonly<Record<string, string>>;
   /** The other names that sections of the twin share. */
   readonly locals?: readonly string[];
   /** Names of what is reported beside the state. */
   readonly reported?: readonly string[];
+  /** Names of numbers that say when something is, and not how much: a state that nobody has used keeps them. */
+  readonly dates?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
   /** Whether its denials block. */
@@ -62,8 +67,8 @@ export interface Report {
 export interface Algorithm<State, Quota> {
   /** The state of a limit nobody has used. */
   fresh(quota: Quota): State;
-  /** The state that a script answered, from its numbers in the order of the shape; of a log, from what it reports. */
-  read(numbers: readonly number[], quota: Quota): State;
+  /** The state that a script answered, from its numbers in the order of the shape; of a log, from what it reports. `now`: when it was so. */
+  read(numbers: readonly number[], quota: Quota, now: number): State;
   /** A copy to spend from and to report, while the original does not change. */
   copy(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
@@ -86,6 +91,8 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly algorithm: Algorithm<State, Quota>;
   readonly quota: Quota;
   readonly shape: LimitShape;
+  /** Where its windows begin, if the calendar says; `windowMs` is then more than any of them lasts. */
+  readonly calendar?: Calendar | undefined;
   /** Its numbers of units, as the shape names them. */
   readonly numbers: readonly number[];
   /** How its denials block; undefined when they do not. */

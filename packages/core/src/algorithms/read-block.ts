@@ -2,7 +2,7 @@ import { formatReceived } from "../errors.ts";
 import type { Limit } from "../policy.ts";
 import { MAX_DURATION_MS, parseDuration } from "../time.ts";
 import type { CompiledLimit } from "./algorithm.ts";
-import { rejectLimit } from "./read-limit.ts";
+import { readWindow, rejectLimit } from "./read-limit.ts";
 
 /** So many blocks in a list that escalates: in the scripts, LEVELS. */
 export const LEVELS = 16;
@@ -38,9 +38,12 @@ function readSpans(limit: Limit): number[] {
   );
 }
 
-/** Until the level is forgotten, without another block: the window, or the time in which all units come back, if that is longer. */
-function quietOf(limit: Limit, { windowMs }: CompiledLimit): number {
-  const written = limit.algorithm === "tokenBucket" ? limit.every : limit.window;
-  const window = parseDuration(written, limit.algorithm, "HEADGATE_INVALID_LIMIT");
-  return Math.max(window, Math.min(windowMs, MAX_DURATION_MS) * 1_000);
+/**
+ * Until the level is forgotten, without another block: the window, or the time in which all units come back, if that is longer;
+ * by the calendar, the longest that such a window may last.
+ */
+function quietOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
+  const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;
+  if (calendar !== undefined) return longest;
+  return Math.max(longest, readWindow(limit, "every" in limit ? "every" : "window"));
 }

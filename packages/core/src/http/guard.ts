@@ -1,7 +1,7 @@
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
@@ -94,7 +94,7 @@ function prepareGuard<Request extends HttpRequest>(
   const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
-    const text = writePolicy(limiter.limits);
+    const text = writePolicy(partsOf(limiter).counted.limits);
     prepared.set(limiter, { reader, text, names: { ...text, policy: undefined } });
   }
   const lists = createListCheck(owner, options);

@@ -70,6 +70,7 @@ function counterOf(group: Group, subject: string): SubjectCounter {
     limits: group.limits,
     shape: group.shape,
     numbers: group.numbers,
+    timesAt: group.timesAt,
     key: group.keys.of(subject),
   };
 }

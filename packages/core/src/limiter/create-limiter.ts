@@ -1,7 +1,9 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
-import type { Limit, Policy } from "../policy.ts";
+import type { Limit, LimitDescription, Policy } from "../policy.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -158,12 +160,7 @@ function limiterOn(
 
   return {
     name,
-    limits: counted.limits.map(({ name, per, limit, windowMs }) => ({
-      name,
-      per,
-      limit,
-      windowMs,
-    })),
+    limits: counted.limits.map((limit) => describeLimit(limit, counted.store)),
     [LIMITER]: {
       counted,
       parent,
@@ -267,6 +264,19 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   const named = name === undefined && place === undefined ? "limiter" : name;
   requireName(named);
   return { name: named, store: place ?? memoryStore() };
+}
+
+function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription {
+  const { name, per, limit, windowMs, calendar } = compiled;
+  if (calendar === undefined) return { name, per, limit, windowMs };
+  return {
+    name,
+    per,
+    limit,
+    get windowMs() {
+      return windowMsAt(compiled, store.now());
+    },
+  };
 }
 
 function readCost(

@@ -25,8 +25,9 @@ export interface KnownDenial {
 
 const NONE: readonly never[] = [];
 
-/** What was said of a counter: four numbers for each limit, as the reply has them, and the numbers that the limits had. */
+/** What was said of a counter: when, four numbers for each limit, as the reply has them, and the numbers that the limits had. */
 interface Reported {
+  readonly now: number;
   readonly reply: readonly number[];
   readonly isBlocked: boolean;
   readonly numbers: string;
@@ -78,12 +79,12 @@ export class DenyCache {
     const states: LimitState[] = [];
     for (const counter of counters) {
       const denial = this.#denialFor(counter, known);
-      const reply = denial?.reported.get(counter.key)?.reply;
-      if (denial === undefined || reply === undefined) continue;
+      const said = denial?.reported.get(counter.key);
+      if (denial === undefined || said === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < counter.limits.length; i += 1) {
         const limit = counter.limits[i] as CompiledLimit;
-        states[counter.group.positions[i] as number] = stateAfter(limit, reply, i, elapsed);
+        states[counter.group.positions[i] as number] = stateAfter(limit, said, i, elapsed);
       }
     }
     const blocked = known.some(({ of, reported }) => reported.get(of)?.isBlocked);
@@ -97,7 +98,14 @@ export class DenyCache {
       const wait = longestWait(reported.get(key) as Reported);
       const until = sent + Math.min(wait, LONGEST);
       if (wait > 0) this.#keep({ cost, of: key, numbers, sent, received, until, reported });
+      else this.#heed(key);
     }
+  }
+
+  /** What was said of a counter that would have allowed is told, too, until it is charged: which is noted of those that are known. */
+  #heed(key: string): void {
+    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: [] };
+    this.#known.set(key, known);
   }
 
   /** What is known of a counter: its own denial, or what one of those beside it says. */
@@ -164,7 +172,7 @@ function reportedByCounter({ counters, reply }: CountersReply): [string, Reporte
     const from = at + COUNTER_HEAD;
     const isBlocked = (reply[at + 1] as number) > 0;
     at = from + limits.length * LIMIT_NUMBERS;
-    return [key, { reply: reply.slice(from, at), isBlocked, numbers }];
+    return [key, { now: reply[0] as number, reply: reply.slice(from, at), isBlocked, numbers }];
   });
 }
 
@@ -183,7 +191,7 @@ function longestWait({ reply }: Reported): number {
  */
 function stateAfter(
   limit: CompiledLimit,
-  reply: readonly number[],
+  { now, reply }: Reported,
   i: number,
   elapsed: number,
 ): LimitState {
@@ -191,6 +199,7 @@ function stateAfter(
   // Only what is unused has no time left; the longest wait is not over yet, or the denial would not be believed.
   return readState(
     limit,
+    now,
     left(reply[from] as number, elapsed, 0),
     reply[from + 1] as number,
     left(reply[from + 2] as number, elapsed, 1),

@@ -1,4 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
@@ -53,6 +54,7 @@ export function readReply(
       const limit = group.limits[i] as CompiledLimit;
       const state = readState(
         limit,
+        reply[0] as number,
         reply[at] as number,
         reply[at + 1] as number,
         reply[at + 2] as number,
@@ -73,9 +75,10 @@ export function readReply(
   return { allowed, blocked, receipt, states };
 }
 
-/** One limit's four numbers: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
+/** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
 export function readState(
   limit: CompiledLimit,
+  now: number,
   wait: number,
   remaining: number,
   reset: number,
@@ -85,7 +88,7 @@ export function readState(
     name: limit.name,
     per: limit.per,
     limit: limit.limit,
-    windowMs: limit.windowMs,
+    windowMs: windowMsAt(limit, now),
     allowed: wait === 0,
     remaining: Math.max(0, remaining),
     overdrawn: Math.max(0, 0 - remaining),

@@ -126,12 +126,17 @@ class Composition {
         shape.numbers.map((number): Field => [nameOf(names, number), NUMBER_DIGITS]),
       ),
     );
+    const times = this.#counters.flatMap(({ limits }) =>
+      limits.flatMap(({ shape, names }) =>
+        (shape.times ?? []).map((time): Field => [nameOf(names, time), LONG_DIGITS]),
+      ),
+    );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
       if (name === "rules") return this.#rules().map((rule) => [rule, digits]);
       if (name !== "charged") return [[name, digits]];
       return this.#counters.map(({ names }) => [nameOf(names, name), digits]);
     });
-    return [...numbers, ...others];
+    return [...numbers, ...times, ...others];
   }
 
   /** The names of the rules by which limits block. */

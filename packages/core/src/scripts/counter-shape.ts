@@ -9,6 +9,8 @@ export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["lives", 4],
 ];
 
+export const HEADER_BYTES: number = sizeOf(HEADER);
+
 /** What a counter has behind its value where it has a block: see read-blocked.lua. */
 export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["blockEnds", 7],
@@ -16,7 +18,7 @@ export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["level", 1],
   ["setBy", 1],
 ];
-export const BLOCK_BYTES: number = BLOCK.reduce((size, [, bytes]) => size + bytes, 0);
+export const BLOCK_BYTES: number = sizeOf(BLOCK);
 
 /** Where a value has a number: its first byte, from 0, and how many there are. */
 export type Place = readonly [at: number, bytes: number];
@@ -47,8 +49,12 @@ export function shapeOf(limits: readonly LimitShape[]): CounterShape {
   return shape;
 }
 
+function sizeOf(fields: ReadonlyArray<readonly [name: string, bytes: number]>): number {
+  return fields.reduce((size, [, bytes]) => size + bytes, 0);
+}
+
 function layOut(limits: readonly LimitShape[]): CounterShape {
-  let width = HEADER.reduce((size, [, bytes]) => size + bytes, 0);
+  let width = HEADER_BYTES;
   const take = (bytes: number): Place => {
     width += bytes;
     return [width - bytes, bytes];

@@ -4,7 +4,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "": "if bytes then\n  elapsed = now - stamp\n  if elapsed < 0 then\n    elapsed, isAhead = 0, true\n  end\n  --- @limits advance\nelse\n  lives = 0\n  --- @zero\n  --- @limits fresh\nend\n"
   },
   "answer": {
-    "": "local isWrongType, isBlocked\n--- @declare\n--- @counters \"read-counter\"\nlocal answer = -1\nif not isWrongType then\n  --- @answer\nend\n"
+    "": "local isWrongType, isBlocked\n--- @declare\n--- @limits present\n--- @counters \"read-counter\"\nlocal answer = -1\nif not isWrongType then\n  --- @answer\nend\n"
   },
   "block-by-hand": {
     "": "answer = 0\n--- @counters \"block-counter-by-hand\"\n"
@@ -93,6 +93,17 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   "settle-counter": {
     "": "value = bytes\nif isAllowed or isAhead or bytes and (ANY(\"outlives\")) then\n  if not bytes or isAhead then\n    --- @digits generation\n  end\n  --- @include \"keep-counter\"\nend\n"
+  },
+  "calendar-window": {
+    "present": "if now < earliest or now >= latest then\n  return now\nend\nopens, closes = opening, closing\nif now < opening then\n  opens, closes = earliest, opening\nelseif now >= closing then\n  opens, closes = closing, latest\nend\n",
+    "sound": "starts <= stamp and stamp < ends and ends - starts <= LONGEST_WINDOW\n",
+    "fresh": "starts, ends = opens, closes\n",
+    "advance": "if now >= ends then\n  used, starts, ends = 0, math.max(ends, opens), closes\nelseif now < starts then\n  starts, ends = opens, closes\nend\n",
+    "allows": "used + cost <= limit\n",
+    "charge": "used = used + cost\n",
+    "overcharge": "local units, held = cost, used\n--- @include \"hold\"\nused = used + units\n",
+    "lasts": "if longest < ends - now then\n  longest = ends - now\nend\n",
+    "refund": "if since <= now - starts and used > 0 then\n  isGiven, used = true, math.max(0, used - given)\nend\n"
   },
   "fixed-window": {
     "sound": "age < PERIOD\n",

@@ -37,7 +37,7 @@ export function stateIn(
   const numbers: number[] = [];
   for (const [at, bytes] of places[i] as readonly Place[])
     numbers.push(readNumber(value, at, bytes));
-  return algorithm.read(numbers, quota);
+  return algorithm.read(numbers, quota, stampIn(value));
 }
 
 function readNumber(value: Buffer, at: number, bytes: number): number {

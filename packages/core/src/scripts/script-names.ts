@@ -44,7 +44,7 @@ const MOST_LOCALS = 150;
 export function areFields(shapes: readonly CounterShape[]): boolean {
   const names = shapes.flatMap((shape) => [
     ...counterNames(shape),
-    ...shape.limits.flatMap((limit) => [...ownNames(limit), ...limit.numbers]),
+    ...shape.limits.flatMap((limit) => [...ownNames(limit), ...broughtNames(limit)]),
   ]);
   return names.length > MOST_LOCALS;
 }
@@ -52,6 +52,11 @@ export function areFields(shapes: readonly CounterShape[]): boolean {
 /** What a limit has for itself in a call. */
 export function ownNames({ state, locals = [], reported = [] }: LimitShape): string[] {
   return [...state.map(([name]) => name), ...locals, ...reported];
+}
+
+/** What a call brings of a limit. */
+function broughtNames({ numbers, times = [] }: LimitShape): string[] {
+  return [...numbers, ...times];
 }
 
 /** Gives counters and limits their names in a script: with a number behind them where there are several. */
@@ -69,7 +74,7 @@ export function nameCounters(
     const names = new Map(Object.entries(shape.constants));
     names.set("TAIL_AT", String(tailAt + 1));
     for (const name of ownNames(shape)) names.set(name, `${ofCall}${name}${suffix}`);
-    for (const name of shape.numbers) names.set(name, `${ofRun}${name}${suffix}`);
+    for (const name of broughtNames(shape)) names.set(name, `${ofRun}${name}${suffix}`);
     for (const [name, same] of Object.entries(shape.aliases ?? {}))
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());

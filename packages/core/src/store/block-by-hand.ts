@@ -2,7 +2,7 @@ import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/d
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import { blockByHand, restOf } from "./block.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import { keepCounter, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
 import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
@@ -20,9 +20,11 @@ export const block: Step<BlockCall> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare: (calls, clock) => ({
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as BlockCall).counters).get("block"),
-    args: [clock, ...calls.map(argumentOf)],
+    args: [clock, ...calls.map((call) => argumentOf(call, times))],
   }),
 
   read: readEach,
@@ -44,8 +46,12 @@ export const block: Step<BlockCall> = {
   },
 };
 
-function argumentOf({ counters, span }: BlockCall): string {
+function argumentOf({ counters, span }: BlockCall, times: string): string {
   return (
-    numbersOf(counters) + digitsOf(1, COUNT_DIGITS) + digitsOf(span, LONG_DIGITS) + newGeneration()
+    numbersOf(counters) +
+    times +
+    digitsOf(1, COUNT_DIGITS) +
+    digitsOf(span, LONG_DIGITS) +
+    newGeneration()
   );
 }

@@ -2,7 +2,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import { keepCounter, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
 import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
@@ -25,9 +25,11 @@ export const charge: Step<ChargeCall> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare: (calls, clock) => ({
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as ChargeCall).counters).get("charge"),
-    args: [clock, ...calls.map(argumentOf)],
+    args: [clock, ...calls.map((call) => argumentOf(call, times))],
   }),
 
   read: readEach,
@@ -58,8 +60,12 @@ function roomIn({ algorithm, quota, limit }: CompiledLimit, state: unknown): num
   return Math.max(0, MOST - held);
 }
 
-function argumentOf({ cost, counters }: ChargeCall): string {
+function argumentOf({ cost, counters }: ChargeCall, times: string): string {
   return (
-    numbersOf(counters) + digitsOf(1, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS) + newGeneration()
+    numbersOf(counters) +
+    times +
+    digitsOf(1, COUNT_DIGITS) +
+    digitsOf(cost, LONG_DIGITS) +
+    newGeneration()
   );
 }

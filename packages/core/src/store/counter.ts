@@ -1,7 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
-import { digitsOf, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { Block } from "./block.ts";
 import { overAt } from "./block.ts";
 import type { MemoryTable } from "./memory-table.ts";
@@ -13,6 +14,8 @@ export interface CounterLimits {
   readonly shape: CounterShape;
   /** The numbers of units of all limits, as the scripts take them. */
   readonly numbers: string;
+  /** The times that their calendars bring to a call at a moment; undefined where none has one. */
+  readonly timesAt?: ((now: number) => string) | undefined;
 }
 
 /** Makes limits in canonical order ready to be counted. */
@@ -22,7 +25,25 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
     limits,
     shape: shapeOf(limits.map(({ shape }) => shape)),
     numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
+    timesAt: writeTimes(limits),
   };
+}
+
+/** The boundaries of windows as the scripts take them, written once while a window lasts. */
+const written = new WeakMap<Boundaries, string>();
+
+function writeTimes(limits: readonly CompiledLimit[]): CounterLimits["timesAt"] {
+  const calendars = limits.flatMap(({ calendar }) => calendar ?? []);
+  if (calendars.length === 0) return undefined;
+  return (now) => calendars.map((calendar) => writeBoundaries(calendar.around(now))).join("");
+}
+
+function writeBoundaries(boundaries: Boundaries): string {
+  const known = written.get(boundaries);
+  if (known !== undefined) return known;
+  const text = boundaries.map((boundary) => digitsOf(boundary, LONG_DIGITS)).join("");
+  written.set(boundaries, text);
+  return text;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
@@ -35,6 +56,19 @@ export function numbersOf(counters: readonly Counter[]): string {
   const [first] = counters;
   if (counters.length === 1 && first !== undefined) return first.numbers;
   return counters.map(({ numbers }) => numbers).join("");
+}
+
+/** The times that a call brings for its counters, as `Step.times` says; empty where no limit has a calendar. */
+export function timesOf(counters: readonly Counter[], clock: string, guess: () => number): string {
+  let now: number | undefined;
+  let times = "";
+  for (let u = 0; u < counters.length; u += 1) {
+    const { timesAt } = counters[u] as Counter;
+    if (timesAt === undefined) continue;
+    now ??= clock === "" ? guess() : Number(clock);
+    times += timesAt(now);
+  }
+  return times;
 }
 
 /** The keys of counters: each one's own, then one for each sliding log in it. */

@@ -8,7 +8,7 @@ import type { Block } from "./block.ts";
 import { restOf } from "./block.ts";
 import { blockOnDenial } from "./block-on-denial.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import { keepReported, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import { isCharging } from "./decide-call.ts";
 import { denyByBlock } from "./deny-by-block.ts";
@@ -34,10 +34,12 @@ export const decide: Step<DecideCall> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare(calls, clock) {
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    if (calls.length === 1) return prepareLone(first, clock);
-    const runs = inRuns(calls, isAlike).map((run) => writeRun(run) + rulesOf(run.first));
+    if (calls.length === 1) return prepareLone(first, clock, times);
+    const runs = inRuns(calls, isAlike).map((run) => writeRun(run, times) + rulesOf(run.first));
     const args = runs.map((run) => run + newGeneration());
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...args] };
@@ -56,24 +58,25 @@ export const decide: Step<DecideCall> = {
 export const look: Step<DecideCall> = {
   ...decide,
   name: "look",
-  prepare: (calls, clock) => ({
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...inRuns(calls, costsAsMuch).map(writeRun)],
+    args: [clock, ...inRuns(calls, costsAsMuch).map((run) => writeRun(run, times))],
   }),
   read: readAll,
 };
 
-function prepareLone(call: DecideCall, clock: string): Prepared {
+function prepareLone(call: DecideCall, clock: string, times: string): Prepared {
   const { cost, counters } = call;
-  const argument = numbersOf(counters) + rulesOf(call) + newGeneration();
+  const argument = numbersOf(counters) + times + rulesOf(call) + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
   const digits = cost === 1 ? argument : argument + digitsOf(cost, LONG_DIGITS);
   return { script, args: clock === "" ? [digits] : [digits, clock] };
 }
 
 /** What the scripts take of calls that are alike: it comes once, with how many they are. */
-function writeRun({ first: { cost, counters }, count }: Run<DecideCall>): string {
-  return numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS);
+function writeRun({ first, count }: Run<DecideCall>, times: string): string {
+  const { cost, counters } = first;
+  return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS);
 }
 
 /** Whether two calls of one line are decided alike. */

@@ -1,4 +1,6 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { CounterShape, Place } from "../scripts/counter-shape.ts";
+import { HEADER_BYTES } from "../scripts/counter-shape.ts";
 import { restOf } from "./block.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 import { keepCounter, keysOf } from "./counter.ts";
@@ -13,7 +15,7 @@ export const forget: Step<readonly Counter[]> = {
     source: forgetLua,
     parameters: (counters: readonly Counter[]) => [
       counters.length,
-      ...counters.flatMap((counter) => [keysOf([counter]).length, counter.shape.width]),
+      ...counters.flatMap((counter) => [keysOf([counter]).length, keptOf(counter.shape)]),
     ],
     replySize: () => 1,
   }),
@@ -24,6 +26,18 @@ export const forget: Step<readonly Counter[]> = {
     Math.max(...counters.map((counter) => forgetHere(counter, memory, moment))),
   ],
 };
+
+/** A digit for each byte of a counter's states: 1 for those that a counter which nobody has used keeps. */
+function keptOf({ limits, places, width }: CounterShape): string {
+  const kept = new Array<number>(width).fill(0);
+  for (const [i, { state, dates = [] }] of limits.entries()) {
+    for (const [n, [name]] of state.entries()) {
+      const [at, bytes] = (places[i] as readonly Place[])[n] as Place;
+      if (dates.includes(name)) kept.fill(1, at, at + bytes);
+    }
+  }
+  return kept.slice(HEADER_BYTES).join("");
+}
 
 function forgetHere(counter: Counter, memory: MemoryTable, { now, generation }: Moment): number {
   const { key, limits } = counter;

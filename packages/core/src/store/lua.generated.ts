@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const forgetLua: LuaSource = {
-  sha1: "f089e50cf1f1c222567e2e0e44121de2d7f72958",
+  sha1: "794626947138de86a6a9e8b32792be919181b82a",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -50,7 +50,8 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
-local function blockByHand(bytes, width)
+local function blockByHand(bytes, digits)
+local width = 15 + #digits
 if not bytes or #bytes ~= width + 16 then
 return nil
 end
@@ -60,25 +61,30 @@ local left = blockEnds - math.max(stamp, now)
 if setBy ~= 0 or left <= 0 or left > 31622400000000 then
 return nil
 end
-local life = expiryAfter(left)
-local lives = math.floor(math.min((now / 1000 + life) / 1000, 4294967295))
-local header = struct.pack(">I7I4I4", now, (generation + 1) % 4294967296, lives)
-return header .. string.rep("\\0", width - #header) .. struct.pack(">I7I7I1I1", now + left, 0, 0, 0), life
+local states = ""
+for i = 1, #digits do
+states = states .. (string.sub(digits, i, i) == "1" and string.sub(bytes, 15 + i, 15 + i) or "\\0")
+end
+return string.sub(bytes, 1, 7)
+.. struct.pack(">I4", (generation + 1) % 4294967296)
+.. string.sub(bytes, 12, 15)
+.. states
+.. struct.pack(">I7I7I1I1", blockEnds, 0, 0, 0)
 end
 return takeCalls(function()
 local deleted, counters = 0, tonumber(ARGV[argumentAt + 1])
 argumentAt = argumentAt + 1
 for _ = 1, counters do
-local key, keys, width = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), tonumber(ARGV[argumentAt + 2])
-local kept, life = blockByHand(readString("GET", key), width)
-for _ = 1, keys do
-keyAt = keyAt + 1
-deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt]))
-end
+local key, keys, digits = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), ARGV[argumentAt + 2]
+local kept = blockByHand(readString("GET", key), digits)
 if kept then
-redis.call("SET", key, kept, "PX", life)
+redis.call("SETRANGE", key, "0", kept)
+deleted = 1
 end
-argumentAt = argumentAt + 2
+for i = kept and 2 or 1, keys do
+deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt + i]))
+end
+keyAt, argumentAt = keyAt + keys, argumentAt + 2
 end
 add(deleted)
 end)`,

@@ -100,7 +100,7 @@ function takeState(answer: Answer, counter: Counter, i: number, bytes: Buffer | 
   if (shape.hasLog) {
     const reported = answer.values.slice(answer.next, answer.next + REPORTED);
     answer.next += REPORTED;
-    return algorithm.read(reported.map(readInteger), quota);
+    return algorithm.read(reported.map(readInteger), quota, answer.now);
   }
   const state = bytes === null ? algorithm.fresh(quota) : stateIn(bytes, counter.shape, i, limit);
   if (!answer.isCharged) {

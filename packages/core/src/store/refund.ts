@@ -2,7 +2,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import { keepCounter, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
 import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
@@ -25,9 +25,11 @@ export const refund: Step<Receipt> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare: (calls, clock) => ({
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as Receipt).counters).get("refund"),
-    args: [clock, ...calls.map(argumentOf)],
+    args: [clock, ...calls.map((call) => argumentOf(call, times))],
   }),
 
   read: readEach,
@@ -59,9 +61,10 @@ export function receiptBut(receipt: Receipt, kept: number): Receipt {
   return { ...receipt, cost: receipt.cost - kept, kept };
 }
 
-function argumentOf({ cost, charged, counters, generations }: Receipt): string {
+function argumentOf({ cost, charged, counters, generations }: Receipt, times: string): string {
   return (
     numbersOf(counters) +
+    times +
     digitsOf(1, COUNT_DIGITS) +
     digitsOf(cost, LONG_DIGITS) +
     digitsOf(charged, LONG_DIGITS) +
