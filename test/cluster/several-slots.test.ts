@@ -118,7 +118,7 @@ describe("a decision over several slots, asked by several processes at once", ()
         }
         for (const [dimension, subject] of Object.entries(who)) {
           const key = `${dimension} ${subject}`;
-          admitted.set(key, (admitted.get(key) ?? 0) + decision.cost);
+          admitted.set(key, (admitted.get(key) ?? 0) + Number(decision.cost));
         }
       }
       for (const limit of policy) {

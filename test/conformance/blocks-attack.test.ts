@@ -93,7 +93,7 @@ class Guesser {
     const { now } = this.#time;
     if (allowed) {
       claim(now >= this.#ends, () => `admitted ${this.#ends - now} µs before the block ends`);
-      this.admitted += cost;
+      this.admitted += cost as number;
       return;
     }
     if (!blocked || now < this.#ends || !Number.isFinite(retryAfterMs)) return;

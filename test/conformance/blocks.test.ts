@@ -303,6 +303,62 @@ describeWorlds(22, (world) => {
     expect(other).toMatchObject({ allowed: true, blocked: false });
   });
 
+  describe("with a cost by name", () => {
+    const limits = [
+      fixedWindow({ limit: 10, window: "1h", name: "requests" }),
+      slidingLog({ limit: 100, window: "1h", block: ["1m", "10m"], name: "tokens" }),
+    ];
+
+    test("the limit that denied blocks, and not one that has room", async () => {
+      const { time, limiter } = open(limits);
+      await limiter.consume(SUBJECT, { cost: { tokens: 90 } });
+      for (let i = 0; i < 9; i += 1) await limiter.consume(SUBJECT, { cost: { tokens: 0 } });
+      const plain = await limiter.consume(SUBJECT, { cost: { tokens: 0 } });
+      expect(plain).toMatchObject({ allowed: false, blocked: false });
+      const never = await limiter.consume(SUBJECT, { cost: { tokens: 101 } });
+      expect(never).toMatchObject({ blocked: false, retryAfterMs: Number.POSITIVE_INFINITY });
+      const denied = await limiter.consume(SUBJECT, { cost: { requests: 0, tokens: 11 } });
+      expect(denied).toMatchObject({ blocked: true, retryAfterMs: MINUTE_MS });
+      expect(denied.limits.map(({ name }) => name)).toEqual(["tokens"]);
+      time.advance(MINUTE);
+      const after = await limiter.consume(SUBJECT, { cost: { requests: 0, tokens: 100 } });
+      expect(after).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    test("who is blocked is denied, also where the limit that set the block is left out", async () => {
+      const { limiter } = open(limits);
+      await limiter.consume(SUBJECT, { cost: { tokens: 100 } });
+      await limiter.consume(SUBJECT);
+      const left = { allowed: false, blocked: true, remaining: 0, retryAfterMs: MINUTE_MS };
+      for (const ask of [limiter.consume, limiter.peek]) {
+        const denied = await ask(SUBJECT, { cost: { tokens: 0 } });
+        expect(denied).toMatchObject(left);
+        expect(denied.limits).toMatchObject([{ name: "requests", allowed: false }]);
+      }
+      await limiter.unblock(SUBJECT);
+      await limiter.block(SUBJECT, "1h");
+      const byHand = await limiter.consume(SUBJECT, { cost: { requests: 0 } });
+      expect(byHand).toMatchObject({ blocked: true, retryAfterMs: HOUR_MS });
+    });
+
+    test("several at once set one block", async () => {
+      const { limiter } = open(limits);
+      const asked = [60, 60, 60, 60, 40, 1].map((tokens) =>
+        limiter.consume(SUBJECT, { cost: { tokens } }),
+      );
+      const decisions = await Promise.all(asked);
+      expect(decisions.map(({ allowed }) => allowed)).toEqual([
+        true,
+        false,
+        false,
+        false,
+        false,
+        false,
+      ]);
+      for (const { retryAfterMs } of decisions.slice(1)) expect(retryAfterMs).toBe(MINUTE_MS);
+    });
+  });
+
   test("with other numbers for a call, the block stays", async () => {
     const { time, limiter } = open();
     const limits = fixedWindow({ limit: 1_000, window: "1h", block: ESCALATING });

@@ -1,4 +1,4 @@
-import type { Decision, LimitState } from "@headgate/core";
+import type { Cost, Decision, LimitState } from "@headgate/core";
 import { claim } from "./claim.ts";
 
 /** So many units can be held of a limit. */
@@ -6,7 +6,7 @@ const MOST = 2_000_000_000;
 
 /** Fails unless every field of a decision is in its range, and all of them agree with each other. */
 export function claimInRange(decision: Decision, explain = () => ""): void {
-  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, limits, cost } = decision;
+  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, limits } = decision;
   const says = (rule: string) => () => `${rule}: ${JSON.stringify(decision)} ${explain()}`;
   for (const state of limits) claimStateInRange(state, decision, says);
   const wouldAllow = limits.every((state) => state.allowed);
@@ -14,7 +14,7 @@ export function claimInRange(decision: Decision, explain = () => ""): void {
   claim(decision.wouldAllow === wouldAllow, says("it allows as its limits do"));
   claim(allowed === (wouldAllow || decision.shadow), says("shadow denies nobody"));
   claim(retryAfterMs === (allowed ? 0 : longest), says("it waits for the longest"));
-  claim(!decision.degraded && Number.isSafeInteger(cost), says("the store has answered"));
+  claim(!decision.degraded && isCost(decision.cost), says("the store has answered"));
   claim(
     limits.some(
       (state) =>
@@ -28,10 +28,11 @@ export function claimInRange(decision: Decision, explain = () => ""): void {
 
 function claimStateInRange(
   state: LimitState,
-  { cost, wouldAllow, source }: Decision,
+  { cost: asked, wouldAllow, source }: Decision,
   says: (rule: string) => () => string,
 ): void {
   const { limit, remaining, overdrawn, retryAfterMs, resetAfterMs, growsAfterMs } = state;
+  const cost = typeof asked === "number" ? asked : (asked[state.name] as number);
   claim(isWhole(limit, 1, MOST), says("limit"));
   claim(isWhole(remaining, 0, limit), says("remaining"));
   claim(isWhole(overdrawn, 0, MOST), says("overdrawn"));
@@ -49,6 +50,12 @@ function claimStateInRange(
   claim(cost > limit || isWhole(retryAfterMs, 1, resetAfterMs), says("it waits at most for all"));
   // What is remembered is reported as it was, with the time that is left.
   claim(cost > remaining || source === "deny-cache", says("what fits is not denied"));
+}
+
+/** Whole units, for all limits or by their names. */
+function isCost(cost: Cost): boolean {
+  const units = typeof cost === "number" ? [cost] : Object.values(cost);
+  return units.length > 0 && units.every((each) => isWhole(each, 0));
 }
 
 function isWhole(number: number, least: number, most = Number.MAX_SAFE_INTEGER): boolean {

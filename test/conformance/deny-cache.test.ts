@@ -64,7 +64,8 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
     );
     const subject = randomSubjects(random, dimensions);
     // The same cost again and again, as clients do; now and then another.
-    const cost = last === undefined || random.chance(0.3) ? randomCost(random, last) : last.cost;
+    const cost =
+      last === undefined || random.chance(0.3) ? randomCost(random, last) : Number(last.cost);
     const truth = await theirs.peek(subject, { cost });
     const decision = await ours.consume(subject, { cost });
     if (decision.source === "deny-cache") {
@@ -104,7 +105,7 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
   async function chargeHere(subject: Record<string, string>): Promise<void> {
     const decision = charged.pop();
     if (decision !== undefined && random.chance(0.5)) {
-      await ours.settle(decision, decision.cost + random.whole(1, 5));
+      await ours.settle(decision, Number(decision.cost) + random.whole(1, 5));
     } else {
       await ours.charge(subject, { cost: random.whole(1, 5) });
     }

@@ -1,4 +1,4 @@
-import type { Decision, Limit } from "@headgate/core";
+import type { Cost, Decision, Limit } from "@headgate/core";
 import type { Admission } from "./admissions.ts";
 import { findExcess } from "./admissions.ts";
 import { definitionOf } from "./oracle-definition.ts";
@@ -13,7 +13,7 @@ export class Ledger {
 
   admit(decision: Decision, subjects: Readonly<Record<string, string>>, at: bigint): void {
     const homes = Object.entries(subjects).map(([per, subject]) => this.#present(per, subject));
-    for (const life of homes) life.set(decision, { at, cost: decision.cost });
+    for (const life of homes) life.set(decision, { at, cost: leastOf(decision.cost) });
     this.#homes.set(decision, homes);
   }
 
@@ -64,4 +64,9 @@ export class Ledger {
 
 function idOf(per: string, subject: string): string {
   return `${per}:${subject}`;
+}
+
+/** Every limit was charged as much at least. */
+function leastOf(cost: Cost): number {
+  return typeof cost === "number" ? cost : Math.min(...Object.values(cost));
 }

@@ -112,7 +112,7 @@ describe("in memory", () => {
 });
 
 describe("on Redis", () => {
-  const clients = [1, 2].map(() => new Redis(inject("redisSocket"), { db: 29 }));
+  const clients = [1, 2].map(() => new Redis(inject("redisSocket"), { db: 27 }));
   beforeAll(() => clients[0]?.flushdb());
   afterAll(async () => {
     await clients[0]?.flushdb();

@@ -39,7 +39,7 @@ const consume: MixedStep = {
       else claimForetold(decision, foretold, explain);
       const after = await world.look(tier, request);
       if (!decision.wouldAllow) claimUnchanged(before, after, explain);
-      claimUsed(before, after, decision.wouldAllow ? decision.cost : 0, explain);
+      claimUsed(before, after, decision.wouldAllow ? Number(decision.cost) : 0, explain);
     }
     await world.note(tier, request, decision, isHere);
     return true;
@@ -81,7 +81,7 @@ const batch: MixedStep = {
     let used = 0;
     for (const { isHere, decision: asked } of inFlight) {
       const decision = await asked;
-      if (decision.wouldAllow) used += decision.cost;
+      if (decision.wouldAllow) used += Number(decision.cost);
       await world.note(tier, request, decision, isHere);
     }
     if (world.features.leases) return true;
@@ -122,17 +122,18 @@ const settle: MixedStep = {
     const one = takeAdmitted(world, tier);
     if (one === undefined) return false;
     const { decision, request, units } = one;
+    const cost = Number(decision.cost);
     const before = await world.look(tier, request);
     const settled = await tier.enforcing.settle(decision, units);
     const explain = () =>
-      `${decision.cost} settled at ${units}: ${JSON.stringify(settled)}, ${world.describe(tier)}`;
+      `${cost} settled at ${units}: ${JSON.stringify(settled)}, ${world.describe(tier)}`;
     claim(settled.counted + settled.cut === units && !settled.degraded, explain);
     if (settled.cut > 0) tier.truth = undefined;
-    if (units < decision.cost) tier.ledger.reduce(decision, units);
+    if (units < cost) tier.ledger.reduce(decision, units);
     const after = await world.look(tier, request);
     if (!world.features.leases && settled.cut === 0) {
-      if (units >= decision.cost) claimUsed(before, after, units - decision.cost, explain);
-      else claimGivenBack(before, after, decision.cost - units, explain);
+      if (units >= cost) claimUsed(before, after, units - cost, explain);
+      else claimGivenBack(before, after, cost - units, explain);
     }
     await claimOver(world, tier, one, after);
     return true;
@@ -156,7 +157,7 @@ const refund: MixedStep = {
     claim(!isGiven || decision.source === "lease" || !tier.ledger.isForgotten(decision), explain);
     if (isGiven) tier.ledger.reduce(decision, 0);
     if (!world.features.leases) {
-      claimGivenBack(before, after, isGiven ? decision.cost : 0, explain);
+      claimGivenBack(before, after, isGiven ? Number(decision.cost) : 0, explain);
     }
     await claimOver(world, tier, one, after);
     return true;
@@ -288,7 +289,7 @@ async function claimOver(
   before: Decision,
 ): Promise<void> {
   if (world.features.leases || !world.random.chance(0.3)) return;
-  const { counted } = await tier.enforcing.settle(decision, decision.cost + 5);
+  const { counted } = await tier.enforcing.settle(decision, Number(decision.cost) + 5);
   const isGiven = await tier.enforcing.refund(decision);
   claim(counted === 0 && !isGiven, () => `again ${counted} and ${isGiven}`);
   claimUnchanged(before, await world.look(tier, request), () => "settled again");

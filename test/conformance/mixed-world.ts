@@ -12,6 +12,7 @@ import {
   largestOf,
   randomLimit,
   randomPolicy,
+  UNDATED,
   withOtherCapacity,
   withOtherNumbers,
 } from "./random-limits.ts";
@@ -85,8 +86,8 @@ export class MixedWorld {
   readonly time: MicroClock;
   readonly tiers: readonly Tier[];
   readonly #place: Place;
-  /** Microseconds that have passed, whatever the clock says. */
-  #passed = 0n;
+  /** The moment by a clock that never stepped back. */
+  #steady: bigint;
   #stepsBack = 0n;
   /** Denials that were answered from memory of them. */
   remembered = 0;
@@ -95,6 +96,7 @@ export class MixedWorld {
     this.random = random;
     this.features = features;
     this.time = new MicroClock(randomStart(random));
+    this.#steady = this.time.now;
     this.#place = open(this.time.clock);
     const truth = features.truth ? open(this.time.clock).here : undefined;
     this.tiers = ["free", "premium"].map((name) => this.#openTier(name, truth));
@@ -103,9 +105,10 @@ export class MixedWorld {
   #openTier(name: string, truth: Store | undefined): Tier {
     const { random, features } = this;
     const { here, there } = this.#place;
+    const kinds = features.stepsBack ? UNDATED : KINDS;
     const written = features.leases
-      ? [randomLimit(random, random.pick(KINDS), "wide")]
-      : randomPolicy(random, random.whole(1, 3), random.whole(1, 2));
+      ? [randomLimit(random, random.pick(kinds), "wide")]
+      : randomPolicy(random, random.whole(1, 3), random.whole(1, 2), kinds);
     // Windows that begin with a request begin elsewhere where another one was asked.
     const limits = written
       .map((limit) => ({ name: nameOf(limit), ...limit }))
@@ -154,7 +157,7 @@ export class MixedWorld {
     // What is under way would take the clock back with it.
     await this.#place.settled();
     if (!this.time.advance(microseconds)) return false;
-    this.#passed += microseconds;
+    this.#steady += microseconds;
     return true;
   }
 
@@ -171,8 +174,9 @@ export class MixedWorld {
   requestOf(tier: Tier): Request {
     const { last } = tier;
     // Now and then the same again, as clients do.
-    const isSame = last !== undefined && last.cost > 0 && this.random.chance(0.4);
-    const cost = isSame ? last.cost : randomCost(this.random, last);
+    const before = Number(last?.cost);
+    const isSame = before > 0 && this.random.chance(0.4);
+    const cost = isSame ? before : randomCost(this.random, last);
     const bringsOthers = tier.plans.length > 0 && this.random.chance(0.2);
     return {
       subjects: this.subjectsOf(tier),
@@ -194,8 +198,8 @@ export class MixedWorld {
     if (decision.source === "deny-cache") this.remembered += 1;
     if (!decision.wouldAllow) return;
     if (!isHere) tier.spentBeside = this.time.now;
-    tier.ledger.admit(decision, request.subjects, this.#passed);
-    const units = isHere ? this.realCost(decision) : decision.cost;
+    tier.ledger.admit(decision, request.subjects, this.#steady);
+    const units = isHere ? this.realCost(decision) : Number(decision.cost);
     if (isHere && (tier.truth === undefined || units !== decision.cost)) {
       tier.admitted.push({ decision, request, units });
     }
@@ -203,8 +207,9 @@ export class MixedWorld {
   }
 
   /** As much as was estimated, less, nothing, or more. */
-  realCost({ cost }: Decision): number {
+  realCost(decision: Decision): number {
     const { random } = this;
+    const cost = Number(decision.cost);
     if (random.chance(0.4)) return cost;
     if (random.chance(0.5)) return random.pick([0, random.whole(0, cost)]);
     return cost + (random.chance(0.8) ? random.whole(1, 20) : random.magnitude(1, 1_000_000));
@@ -213,7 +218,7 @@ export class MixedWorld {
   /** In the second world there is at least as much room, where no request is charged less than it cost. */
   async claimNoMoreRoom(tier: Tier): Promise<void> {
     if (tier.truth === undefined) return;
-    if (tier.admitted.some(({ decision, units }) => units > decision.cost)) return;
+    if (tier.admitted.some(({ decision, units }) => units > Number(decision.cost))) return;
     const subjects = this.subjectsOf(tier);
     const options = { cost: randomCost(this.random, tier.last) };
     const [more, less] = await Promise.all([

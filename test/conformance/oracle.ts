@@ -99,7 +99,7 @@ export class Oracle {
 
   /** Makes a decision cost so many units, by the numbers that it was made by. */
   settle(decision: Decision, units: number, now: bigint): Charged {
-    const { cost } = decision;
+    const cost = Number(decision.cost);
     const charge = this.#charges.get(decision);
     if (charge === undefined) return { counted: 0, cut: 0, degraded: false };
     this.#charges.delete(decision);
@@ -116,7 +116,7 @@ export class Oracle {
     const charge = this.#charges.get(decision);
     if (charge === undefined) return false;
     this.#charges.delete(decision);
-    return this.#giveBack(charge, decision.cost, now);
+    return this.#giveBack(charge, Number(decision.cost), now);
   }
 
   #giveBack({ rules, subjects, at }: Charge, units: number, now: bigint): boolean {

@@ -9,14 +9,12 @@ import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { definitionOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
-import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
+import { randomLimit, randomPolicy, UNDATED } from "./random-limits.ts";
 import { momentsOf, randomCharge, randomCost, randomStart, randomWait } from "./random-steps.ts";
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
 
 const HISTORIES = 1_500;
-/** A calendar window ends when the clock says so, wherever that was before: calendar-clock.test.ts has those. */
-const UNDATED = KINDS.filter((kind) => kind !== "fixedWindow by the calendar");
 const SUBJECT = "patient";
 const LONGEST_MS = 9_007_199_254_740;
 

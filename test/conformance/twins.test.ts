@@ -75,7 +75,7 @@ describe("memoryStore and redisStore give equal decisions", () => {
             BigInt(random.chance(0.01) ? limit * random.whole(700, 1_100) : random.whole(0, 1_900)),
           cost: () => (random.chance(0.05) ? random.whole(1, 20) : 1),
           charge: () => random.whole(1, 3),
-          units: ({ cost }) => random.whole(0, cost + 2),
+          units: ({ cost }) => random.whole(0, Number(cost) + 2),
         });
       },
       LANES,

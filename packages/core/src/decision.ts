@@ -1,3 +1,4 @@
+import type { Cost } from "./cost.ts";
 import type { LimitDescription } from "./policy.ts";
 
 /** What one limit says of one request. */
@@ -33,10 +34,10 @@ export interface Decision {
   readonly retryAfterMs: number;
   /** Milliseconds until the binding limit is as if unused, rounded up. */
   readonly resetAfterMs: number;
-  /** Every limit, in the order of the policy. */
+  /** Every limit, in the order of the policy; without those that a cost by name leaves out. */
   readonly limits: readonly LimitState[];
-  /** The units asked for. */
-  readonly cost: number;
+  /** The units asked for; where they were given by name, those of each limit that was asked, by its name. */
+  readonly cost: Cost;
   readonly source: DecisionSource;
   /** True exactly when the store could not answer. */
   readonly degraded: boolean;

@@ -6,6 +6,7 @@ export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
 export { CHANNELS } from "./channels.ts";
 export type { Charged } from "./charged.ts";
+export type { Cost, CostByName } from "./cost.ts";
 export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";

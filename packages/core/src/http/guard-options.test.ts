@@ -64,10 +64,24 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["isWhiteListed", "allowList: (request, address)"],
   ["blackList", "blockList"],
   ["isBlackListed", "blockList: (request, address)"],
-  // express-slow-down, @nestjs/throttler
+  // express-slow-down
   ["delayAfter", "limiter.wait(subject)"],
   ["delayMs", "limiter.wait(subject)"],
+  // @nestjs/throttler
   ["ttl", "limits"],
+  ["throttlers", "limits: [gcra({ limit, window }), ...]"],
+  ["getTracker", "key: "],
+  ["skipIf", "skip: "],
+  ["ignoreUserAgents", "skip: "],
+  ["storage", "store: redisStore(client)"],
+  ["errorMessage", "onDenied"],
+  // koa-ratelimit
+  ["db", "store: redisStore(client)"],
+  ["id", "key: "],
+  ["blacklist", "blockList"],
+  ["disableHeader", "headers: false"],
+  ["onLimited", "onDenied"],
+  ["throw", 'onDenied: "error"'],
   ["dryRun", "shadow"],
   // What each of them has for a store that is away.
   ["passOnStoreError", "onUnavailable"],

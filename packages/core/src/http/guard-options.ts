@@ -1,9 +1,11 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
+import type { Cost } from "../cost.ts";
 import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailureOptions } from "../limiter/outage/outage.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { AddressOption } from "./address-header.ts";
@@ -25,7 +27,7 @@ export type MissingKey = "ip" | "reject" | "skip";
 /** The dimensions that need no key function. */
 export type KnownDimension = "default" | "ip" | "global";
 
-/** The options that both adapters share. `Request` is the framework's own. */
+/** The options that all adapters share. `Request` is the framework's own. */
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
@@ -52,8 +54,11 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   readonly blockList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
-  /** Units a request costs: a whole number of at least 1. Default 1. */
-  readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
+  /**
+   * Units a request costs: a whole number of at least 1, or an object with units for limits by their names. Those that are not named
+   * cost 1, and 0 leaves a limit out of the decision. Default 1.
+   */
+  readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
    * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below), or a function that says at the
    * end of an answer whether its request counts, or how many units it cost. Until then every request is charged; one that is not
@@ -66,7 +71,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. */
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Not every adapter has it. */
   readonly onDenied?: unknown;
   /**
    * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
@@ -104,11 +109,16 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   windowMs: "limits: gcra({ limit, window })",
   timeWindow: "limits: gcra({ limit, window })",
   duration: "limits: gcra({ limit, window })",
+  throttlers: "limits: [gcra({ limit, window }), ...]",
   ttl: "limits: gcra({ limit, window })",
   keyGenerator: "key: (request) => ...",
+  getTracker: "key: (request) => ...",
+  id: "key: (request) => ...",
   ipv6Subnet: "key: byIp({ ipv6Prefix })",
   redis: "store: redisStore(client)",
   storeClient: "store: redisStore(client)",
+  db: "store: redisStore(client)",
+  storage: "store: redisStore(client)",
   keyPrefix: "store: redisStore(client, { prefix })",
   nameSpace: "name, and store: redisStore(client, { prefix })",
   identifier: "name",
@@ -116,20 +126,27 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   handler: "onDenied",
   message: "onDenied",
   statusCode: "onDenied",
+  errorMessage: "onDenied",
   errorResponseBuilder: "onDenied",
   onExceeded: "onDenied",
+  onLimited: "onDenied",
+  throw: 'onDenied: "error"',
   standardHeaders: "headers: { standard }",
   legacyHeaders: "headers: { legacy }",
   addHeaders: "headers",
+  disableHeader: "headers: false",
   addHeadersOnExceeding: "headers",
   enableDraftSpec: "headers: { standard }",
   requestPropertyName: "req.rateLimit, always",
   skipSuccessfulRequests: 'count: "failed"',
   skipFailedRequests: 'count: "succeeded"',
   requestWasSuccessful: "count: (request, response) => ...",
+  skipIf: "skip: (request) => ...",
+  ignoreUserAgents: "skip: (request) => ...",
   whitelist: "allowList",
   whiteList: "allowList",
   isWhiteListed: "allowList: (request, address) => ...",
+  blacklist: "blockList",
   blackList: "blockList",
   isBlackListed: "blockList: (request, address) => ...",
   global: "to register without limits: then only routes with limits of their own are limited",
@@ -189,8 +206,8 @@ export function validateGuardOptions(
     owner,
     "cost",
     cost,
-    (value) => isFunction(value) || (Number.isSafeInteger(value) && (value as number) >= 1),
-    "a whole number of at least 1, or a function",
+    (value) => isFunction(value) || isPlainObject(value) || isUnits(value),
+    "a whole number of at least 1, an object with units by the names of limits, or a function",
   );
   requireThat(
     owner,
@@ -199,6 +216,12 @@ export function validateGuardOptions(
     (value) => isFunction(value) || isOneOf("all", "failed", "succeeded")(value),
     '"all", "failed", "succeeded" or a function',
   );
+  if (typeof cost === "object" && (options as FailureOptions).lease) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: lease takes units of all limits alike; it is not for a cost by name`,
+    );
+  }
   requireThat(owner, "key", key, isKey, "a function, or an object with one for each dimension");
   requireThat(
     owner,
@@ -265,6 +288,10 @@ function requireThat(
 
 function isFunction(value: unknown): boolean {
   return typeof value === "function";
+}
+
+function isUnits(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
 function isOneOf(...allowed: readonly unknown[]): (value: unknown) => boolean {

@@ -421,7 +421,7 @@ describe("an error", () => {
     ["2"],
     [null],
     [undefined],
-    [{}],
+    [{ tokens: 1 }],
     [1n],
     [Number.POSITIVE_INFINITY],
   ])("is the cost %s that a function returns", async (cost) => {

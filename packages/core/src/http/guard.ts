@@ -1,5 +1,6 @@
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { limitsBefore } from "../limiter/counted-decision.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
@@ -11,7 +12,7 @@ import type { Count } from "./count.ts";
 import { createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import { readHeadersOption } from "./headers.ts";
+import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
 import type { PolicyText } from "./policy-text.ts";
@@ -19,6 +20,7 @@ import { writePolicy } from "./policy-text.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
 import type { SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
+import { chargeOf, fixedCharge, isFree, isOwnLimiter, isSameCost } from "./request-cost.ts";
 import type { AskedPart, OwnDecision } from "./request-state.ts";
 import {
   decisionsOf,
@@ -80,6 +82,10 @@ interface Prepared<Request> {
   readonly text: PolicyText;
   /** The same where a request has limits of its own, by the same names. */
   readonly names: PolicyText;
+  /** Whether its limits are those of the options, not only of what they extend. */
+  readonly isOwn: boolean;
+  /** What every request costs, unless a function says it; undefined for one unit. */
+  readonly fixed: CostOptions | undefined;
 }
 
 function prepareGuard<Request extends HttpRequest>(
@@ -95,7 +101,9 @@ function prepareGuard<Request extends HttpRequest>(
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
     const text = writePolicy(partsOf(limiter).counted.limits);
-    prepared.set(limiter, { reader, text, names: { ...text, policy: undefined } });
+    const isOwn = isOwnLimiter(limiters, limiter);
+    const fixed = fixedCharge(owner, cost, limiter, isOwn);
+    prepared.set(limiter, { reader, text, names: { ...text, policy: undefined }, isOwn, fixed });
   }
   const lists = createListCheck(owner, options);
   const usesAddress = [lists, ...[...prepared.values()].map(({ reader }) => reader)].some(
@@ -105,9 +113,6 @@ function prepareGuard<Request extends HttpRequest>(
   const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
   /** Whether the application may let a denied request on. */
   const mayPass = typeof options.onDenied === "function";
-  // What every request costs; one unit goes without saying.
-  const fixed: CostOptions | undefined =
-    typeof cost === "number" && cost !== 1 ? { cost } : undefined;
 
   /** The client as it counts. What a trusted header says of it is not the framework's to trust. */
   function counted(request: Request, connected: Client): Client {
@@ -131,14 +136,14 @@ function prepareGuard<Request extends HttpRequest>(
     const asked = isPromiseLike(found) ? await found : found;
     if (asked === null) return PASS;
     const { limiter, limits } = asked;
-    const { reader, text, names } = prepared.get(limiter) as Prepared<Request>;
+    const { reader, text, names, isOwn, fixed } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
     if (!areSubjects(subjects)) return isInShadow(limiter) ? letOn(subjects) : subjects;
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
-      charge = chargeOf(isPromiseLike(units) ? await units : units);
+      charge = chargeOf(isPromiseLike(units) ? await units : units, limiter, isOwn);
     }
     if (options.count !== undefined) noteCount(request, limiter);
     const part = takeUnasked(request, limiter, subjects, options.cost);
@@ -146,6 +151,7 @@ function prepareGuard<Request extends HttpRequest>(
       rejectUnreadCost(request, limiter);
       return PASS;
     }
+    if (charge !== undefined && isFree(part, charge.cost, isOwn)) return PASS;
     part.count = options.count;
     const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
@@ -156,7 +162,8 @@ function prepareGuard<Request extends HttpRequest>(
       throw limits === undefined ? error : ofRequest(owner, error);
     }
     const written = limits === undefined ? text : names;
-    part.reported = { decision, headers, text: isWhole(decision, limiter) ? written : undefined };
+    const said = isWhole(decision, limiter) ? written : textBefore(decision);
+    part.reported = { decision, headers, text: said };
     const message =
       started === undefined
         ? undefined
@@ -192,7 +199,7 @@ function prepareGuard<Request extends HttpRequest>(
   function rejectUnreadCost(request: Request, limiter: Limiter): void {
     if (options.cost === undefined || !hasAskedAll(request, limiter)) return;
     const asked = partsAsked(request, [limiter]);
-    if (asked.some((part) => part.cost === options.cost)) return;
+    if (asked.some((part) => isSameCost(part.cost, options.cost))) return;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `${owner}: cost is not read, because this request asked the limiter ${formatReceived(limiter.name)} before; give the cost where it is asked first`,
@@ -250,6 +257,14 @@ function isWhole(decision: Decision, limiter: Limiter): boolean {
   return !decision.degraded && decision.limits.length === limiter.limits.length;
 }
 
+/** What is said of a decision that a cost by name left limits out of: its policy has them, too. Undefined for others. */
+function textBefore(decision: Decision): PolicyText | undefined {
+  const before = limitsBefore(decision);
+  if (before === undefined) return undefined;
+  const names = decision.limits.map(({ name }) => quoteName(name));
+  return { policy: formatPolicy(before), names };
+}
+
 /** Without the numbers of a customer, which an error handler may send to clients: they are in the cause. */
 function ofRequest(owner: string, error: unknown): unknown {
   if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
@@ -266,11 +281,6 @@ function isSkipped(owner: string, skipped: unknown): boolean {
     "HEADGATE_INVALID_OPTION",
     `${owner}: skip must return true or false, got ${formatKind(skipped)}`,
   );
-}
-
-/** A cost function that returns nothing must not cost the default; the limiter judges the number. */
-function chargeOf(units: unknown): CostOptions {
-  return { cost: typeof units === "number" ? units : Number.NaN };
 }
 
 /** Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. */

@@ -1,6 +1,7 @@
 import { stepFor } from "../store/decide.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
+import { askedOf } from "./costs.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { present, readReply } from "./read-reply.ts";
 import { AcrossSlots } from "./slots/across-slots.ts";
@@ -11,14 +12,16 @@ const NOTHING: readonly never[] = [];
 
 /**
  * Asks a store whose counts are on servers: in one call where all counters are in one slot, as far as is known. A call that shows
- * that they are not did nothing, and is asked again over the slots in what is left of the time. Rejects with the store's error.
+ * that they are not did nothing, and is asked again over the slots in what is left of the time. What a cost by name leaves out is
+ * not asked. Rejects with the store's error.
  */
 export function askStore(
   asked: AskedStore,
-  counters: readonly SubjectCounter[],
+  all: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
 ): Promise<Answer> {
+  const counters = askedOf(all);
   if (counters.length === 1) return askOneSlot(asked, counters, cost, mode);
   const { timeoutMs } = asked.watch;
   const slots = bySlot(counters, asked.remote);

@@ -1,8 +1,13 @@
+import type { Cost } from "../cost.ts";
 import type { Decision, DecisionSource, LimitState } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
+import type { LimitDescription } from "../policy.ts";
+import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
+import { costByName, leftOutOf } from "./costs.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import type { SubjectCounter } from "./counters.ts";
 
 /** How every copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
@@ -10,13 +15,18 @@ const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 /** How it learns that what was taken was not used. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
+/** How it learns of limits that a decision left out. */
+const DESCRIBE_LIMITS = Symbol.for("@headgate/core.describe-limits");
+
 /** What is known of a decision when it has been taken. */
 export interface Outcome {
   /** What the limits say: in shadow, what the decision would be. */
   readonly allowed: boolean;
   /** In the order of the policy; none when nothing was counted. */
   readonly limits: readonly LimitState[];
-  readonly cost: number;
+  readonly cost: Cost;
+  /** What was to be asked; all the same without, where the cost is one number. */
+  readonly counters?: readonly SubjectCounter[];
   readonly source: DecisionSource;
   /** Of what was charged where the decision was taken, as `source` says. */
   readonly receipts: readonly Receipt[];
@@ -43,7 +53,7 @@ export class CountedDecision implements Decision {
   readonly retryAfterMs: number;
   readonly resetAfterMs: number;
   readonly limits: readonly LimitState[];
-  readonly cost: number;
+  readonly cost: Cost;
   readonly source: DecisionSource;
   readonly degraded: boolean;
   readonly blocked: boolean;
@@ -54,9 +64,12 @@ export class CountedDecision implements Decision {
   /** Private, so that nobody can make one up; gone once they were used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
+  /** The counters of a cost by name, those it leaves out too. */
+  readonly #named: readonly SubjectCounter[] | undefined;
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
-    const { allowed, limits, cost, source, receipts, blocked = false, retryAfterMs = 0 } = outcome;
+    const { allowed, blocked = false, limits, cost, counters, source, receipts } = outcome;
+    const { retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed || counted.shadow;
@@ -65,14 +78,18 @@ export class CountedDecision implements Decision {
     this.retryAfterMs = this.allowed ? 0 : binding.retryAfterMs;
     this.resetAfterMs = binding.resetAfterMs;
     this.limits = limits;
-    this.cost = cost;
+    this.#named = counters !== undefined && areByName(counters) ? counters : undefined;
+    this.cost = this.#named === undefined ? cost : costByName(this.#named);
     this.source = source;
     this.degraded = isDegraded(source);
     this.blocked = blocked;
     this.shadow = counted.shadow;
     this.wouldAllow = allowed;
     this.#counted = counted;
-    this.#receipts = receipts;
+    this.#receipts =
+      this.#named === undefined
+        ? receipts
+        : [...receipts, ...receiptOfLeftOut(receipts, this.#named)];
   }
 
   /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
@@ -82,6 +99,18 @@ export class CountedDecision implements Decision {
     decision.#taken = decision.#receipts;
     decision.#receipts = NONE;
     return decision.#taken;
+  }
+
+  /** Every limit that was to be asked, in the order of the policy; undefined where none of them was left out. */
+  static describe(decision: CountedDecision): readonly LimitDescription[] | undefined {
+    const described: LimitDescription[] = [];
+    for (const { group, limits } of decision.#named ?? []) {
+      limits.forEach((limit, i) => {
+        described[group.positions[i] as number] = limit;
+      });
+    }
+    const all = described.filter((limit) => limit !== undefined);
+    return all.length > decision.limits.length ? all : undefined;
   }
 
   static returnReceipts(decision: CountedDecision): void {
@@ -101,6 +130,35 @@ Object.defineProperty(CountedDecision.prototype, RETURN_RECEIPTS, {
     CountedDecision.returnReceipts(this);
   },
 });
+
+Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
+  value(this: CountedDecision) {
+    return CountedDecision.describe(this);
+  },
+});
+
+/** Counters that were left out are charged nothing, and may be charged when the decision is settled. */
+function receiptOfLeftOut(
+  receipts: readonly Receipt[],
+  named: readonly SubjectCounter[],
+): readonly Receipt[] {
+  const counters = receipts.length === 0 ? [] : leftOutOf(named);
+  if (counters.length === 0) return NONE;
+  return [{ cost: 0, charged: 0, counters, generations: counters.map(() => 0) }];
+}
+
+/** Whether there is anything to give back by a receipt. */
+export function isCharged({ cost }: Receipt): boolean {
+  return cost > 0;
+}
+
+/** Every limit that a decision was to ask, also those that a cost by name left out; undefined where it left out none. */
+export function limitsBefore(decision: Decision): readonly LimitDescription[] | undefined {
+  const describe = (decision as unknown as Record<symbol, unknown>)[DESCRIBE_LIMITS];
+  return typeof describe === "function"
+    ? (describe.call(decision) as readonly LimitDescription[] | undefined)
+    : undefined;
+}
 
 /** Puts back what was taken of a decision and not used, so that it can be taken again. */
 export function returnReceipts(decision: Decision): void {

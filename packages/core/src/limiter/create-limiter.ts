@@ -1,5 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
+import type { Charged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
@@ -11,6 +13,15 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import { CalledLimits } from "./called-limits.ts";
+import {
+  askedOf,
+  largestCost,
+  requireCost,
+  requireFormOf,
+  requireUnits,
+  requireUnitsByName,
+  withCosts,
+} from "./costs.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
@@ -108,20 +119,51 @@ function limiterOn(
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
-      const cost =
-        options === undefined
-          ? 1
-          : readCost("consume and peek", options, ["cost", "limits"], mode === "peek" ? 0 : 1);
+      let cost: Cost = 1;
+      if (options !== undefined) {
+        rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
+        cost = readCost(options.cost, mode === "peek" ? 0 : 1);
+      }
       requireOpen();
       if (options?.limits !== undefined) {
-        return decider.decide(countersUnder(options.limits, subject, groups), cost, mode);
+        return ask(countersUnder(options.limits, subject, groups), cost, mode);
       }
-      const known = isCharging(mode) ? decider.admitKnown?.(subject, cost) : undefined;
+      const isKnowable = isCharging(mode) && typeof cost === "number";
+      const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
       if (known !== undefined) return Promise.resolve(known);
-      return decider.decide(countersOf(counted, subject, groups), cost, mode);
+      return ask(countersOf(counted, subject, groups), cost, mode);
     } catch (error) {
       return Promise.reject(error as Error);
     }
+  }
+
+  function ask(
+    counters: readonly SubjectCounter[],
+    cost: Cost,
+    mode: DecideMode,
+  ): Promise<Decision> {
+    if (typeof cost === "number") return decider.decide(counters, cost, mode);
+    const named = withCosts(counters, cost);
+    return decider.decide(named, largestCost(named), mode);
+  }
+
+  /** A cost of at least `least`, or by name. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
+  function readCost(cost: Cost = 1, least = 1): Cost {
+    return withoutLease(requireCost("cost", cost, least, counted.limits));
+  }
+
+  /** Units of a decision that is settled. Throws as `readCost`. */
+  function readUnits(units: Cost): Cost {
+    return withoutLease(
+      typeof units === "object" && units !== null
+        ? requireUnitsByName("units", units, counted.limits)
+        : requireUnits("units", units, 0),
+    );
+  }
+
+  function withoutLease(units: Cost): Cost {
+    if (typeof units !== "number" && failure.lease !== undefined) throw leasesByName();
+    return units;
   }
 
   /** The counters that a call asks under limits of its own. Throws `HEADGATE_INVALID_LIMIT`, and as `countersOf`. */
@@ -178,16 +220,22 @@ function limiterOn(
       return decider.giveBack(decision);
     },
 
-    async charge(subject, options = {}) {
+    async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
       requireOpen();
-      const cost = readCost("charge", options, ["cost"]);
-      return decider.charge(countersOf(counted, subject), cost);
+      rejectUnknownOptions("charge", options, ["cost"]);
+      const cost = readCost(options.cost);
+      const counters = countersOf(counted, subject);
+      if (typeof cost === "number") return (await decider.charge(counters, cost)) as Charged<Units>;
+      const asked = askedOf(withCosts(counters, cost));
+      return (await decider.charge(asked, largestCost(asked))) as Charged<Units>;
     },
 
-    async settle(decision, units, more?: unknown) {
+    async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       requireOpen();
       rejectMore("settle(decision, units)", more);
-      return decider.settle(decision, requireUnits("units", units, 0));
+      const wanted = readUnits(units);
+      requireFormOf(decision, wanted);
+      return (await decider.settle(decision, wanted)) as Charged<Units>;
     },
 
     async reset(subject, more?: unknown) {
@@ -212,8 +260,10 @@ function limiterOn(
     async wait(subject, options = {}) {
       requireOpen();
       rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
-      const counters = countersOf(counted, subject);
-      const cost = checkCost(options.cost);
+      const given = readCost(options.cost);
+      const named = countersOf(counted, subject);
+      const counters = typeof given === "number" ? named : withCosts(named, given);
+      const cost = typeof given === "number" ? given : largestCost(counters);
       const { signal } = options;
       if (signal !== undefined && !(signal instanceof AbortSignal)) {
         throw invalidOption("signal must be an AbortSignal", signal);
@@ -227,7 +277,7 @@ function limiterOn(
             );
       if (counted.shadow) {
         signal?.throwIfAborted();
-        return consume(subject, { cost });
+        return consume(subject, { cost: given });
       }
       const last: { durationMs: number | undefined } = { durationMs: undefined };
       const ask = async () => {
@@ -279,36 +329,14 @@ function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription 
   };
 }
 
-function readCost(
-  owner: string,
-  options: CostOptions,
-  known: readonly string[],
-  least = 1,
-): number {
-  rejectUnknownOptions(owner, options, known);
-  return checkCost(options.cost, least);
-}
-
-function checkCost(cost = 1, least = 1): number {
-  return requireUnits("cost", cost, least);
-}
-
-function requireUnits(what: string, units: number, least: number): number {
-  // Turns -0 into 0.
-  if (Number.isSafeInteger(units) && units >= least) return units + 0;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_COST",
-    `${what} must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(units)}`,
-  );
-}
-
 function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
-  for (const { limits } of counters) {
-    for (const { name, limit } of limits) {
-      if (cost <= limit) continue;
+  for (const { limits, costs } of counters) {
+    for (const [i, { name, limit }] of limits.entries()) {
+      const units = costs?.[i] ?? cost;
+      if (units <= limit) continue;
       throw new HeadgateError(
         "HEADGATE_COST_ABOVE_LIMIT",
-        `a cost of ${cost} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
+        `a cost of ${units} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
       );
     }
   }
@@ -330,6 +358,14 @@ function rejectBlocks({ limits }: CountedPolicy): void {
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `lease takes units ahead, which a block would come too late for; the limit ${formatReceived(blocking.name)} has block`,
+  );
+}
+
+/** Of units that are taken ahead each is one of every limit. */
+function leasesByName(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "units by name are not for a limiter with lease, whose units are of all limits alike",
   );
 }
 

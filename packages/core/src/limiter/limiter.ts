@@ -1,4 +1,5 @@
 import type { Charged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription, Policy } from "../policy.ts";
@@ -27,9 +28,13 @@ export interface LimiterParts {
   isClosed(): boolean;
 }
 
-export interface CostOptions {
-  /** Units asked for, or charged: a whole number, at least 1; at least 0 for `peek`. Default 1. */
-  readonly cost?: number | undefined;
+export interface CostOptions<Units extends Cost = Cost> {
+  /**
+   * Units asked for, or charged: a whole number, at least 1; at least 0 for `peek`. Default 1. Or by the names of limits, as the
+   * policy was written, each a whole number of at least 0: those that are not named cost 1, and 0 leaves a limit out; one limit at
+   * least is asked. A name stands for all limits that have it. By name not with `lease`.
+   */
+  readonly cost?: Units | undefined;
 }
 
 export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
@@ -81,16 +86,22 @@ export interface Limiter<Dimension extends string = string> {
    * not get is `degraded`, and counts in this process where `onUnavailable` is `"local"`. Rejects as `consume`, and with
    * `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
-  charge(subject: Subjects<Dimension>, options?: CostOptions): Promise<Charged>;
+  charge<Units extends Cost = number>(
+    subject: Subjects<Dimension>,
+    options?: CostOptions<Units>,
+  ): Promise<Charged<Units>>;
 
   /**
    * Makes a decision cost `units`, a whole number of at least 0: what its request turned out to cost. Less than it was charged
    * is given back, as `refund` does; more is charged now, as `charge` does, also where the limits were reset meanwhile. Works
    * once for each decision; nothing is done for one that was denied, given back or settled before. What the store did not get
-   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down. Rejects with
+   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down.
+   *
+   * `units` by the names of limits are for those limits; others keep what they were charged. A decision with a cost by name is
+   * settled by name, also limits that it left out, or at 0, which gives back all of it. Rejects with
    * `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_DECISION`, `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
-  settle(decision: Decision, units: number): Promise<Charged>;
+  settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;
 
   /**
    * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. A block that a

@@ -1,5 +1,6 @@
 import type { Charged } from "../charged.ts";
-import { NOTHING_CHARGED } from "../charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
+import type { Cost, CostByName } from "../cost.ts";
 import type { Decision, DecisionSource } from "../decision.ts";
 import { block } from "../store/block-by-hand.ts";
 import { charge } from "../store/charge.ts";
@@ -11,11 +12,13 @@ import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
-import { CountedDecision, takeReceipts } from "./counted-decision.ts";
+import { askedOf, largestCost, readCharged } from "./costs.ts";
+import { CountedDecision, isCharged, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import { present, readReply, rejectWrongType } from "./read-reply.ts";
+import { settleByName, settlementOf } from "./settle-by-name.ts";
 
 const NOTHING: readonly Receipt[] = [];
 
@@ -34,7 +37,7 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
     charge: (counters, cost) => chargeOn(store, counters, cost),
 
     async settle(decision, units) {
-      return settleOn(store, takeReceipts(decision, counted), units);
+      return settleOn(store, counted, takeReceipts(decision, counted), units);
     },
 
     async block(counters, span) {
@@ -51,9 +54,11 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
 interface SubjectCall extends DecideCall {
   readonly counters: readonly SubjectCounter[];
+  /** Those that are left out, too. */
+  readonly all: readonly SubjectCounter[];
 }
 
-/** Asks a store of this process; at once where it can. */
+/** Asks a store of this process; at once where it can. What a cost by name leaves out is not asked. */
 export function decideOn(
   store: Store,
   counted: CountedPolicy,
@@ -62,7 +67,7 @@ export function decideOn(
   mode: DecideMode,
   source: DecisionSource,
 ): Promise<Decision> {
-  const call = { cost, mode, counters } as const;
+  const call = { cost, mode, counters: askedOf(counters), all: counters } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
   return Promise.resolve(readDecision(counted, call, source, reply));
@@ -79,7 +84,7 @@ async function decideLater(
 
 function readDecision(
   counted: CountedPolicy,
-  { counters, cost, mode }: SubjectCall,
+  { counters, all, cost, mode }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
@@ -90,6 +95,7 @@ function readDecision(
     blocked,
     limits: present(states),
     cost,
+    counters: all,
     source,
     receipts,
   });
@@ -98,7 +104,7 @@ function readDecision(
 /** Gives back on a store of this process; true if something was. */
 export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Promise<boolean> {
   let isGiven = false;
-  for (const receipt of receipts) {
+  for (const receipt of receipts.filter(isCharged)) {
     const reply = await store.run(refund, receipt);
     rejectWrongType(reply, receipt.counters);
     isGiven ||= reply[1] === 1;
@@ -112,28 +118,45 @@ export async function chargeOn(
   counters: readonly Counter[],
   cost: number,
   beside = 0,
-): Promise<Charged> {
+): Promise<Charged<Cost>> {
   const reply = await store.run(charge, { cost, beside, counters });
   rejectWrongType(reply, counters);
-  const counted = reply[1] as number;
-  return { counted, cut: cost - counted, degraded: false };
+  return readCharged(counters, cost, reply);
 }
 
 /** Settles on a store of this process what receipts say was charged. */
 export async function settleOn(
   store: Store,
+  counted: CountedPolicy,
   receipts: readonly Receipt[],
-  units: number,
-): Promise<Charged> {
+  units: Cost,
+): Promise<Charged<Cost>> {
+  if (typeof units !== "number") return settleByNameOn(store, counted, receipts, units);
   const [receipt] = receipts;
   if (receipt === undefined) return NOTHING_CHARGED;
   const { cost, counters } = receipt;
   if (units > cost) {
     const more = await chargeOn(store, counters, units - cost, cost);
-    return { ...more, counted: cost + more.counted };
+    return { ...more, counted: cost + (more.counted as number) };
   }
   if (units < cost) await giveBackOn(store, [receiptBut(receipt, units)]);
   return { counted: units, cut: 0, degraded: false };
+}
+
+async function settleByNameOn(
+  store: Store,
+  counted: CountedPolicy,
+  receipts: readonly Receipt[],
+  units: CostByName,
+): Promise<Charged<CostByName>> {
+  if (receipts.length === 0) return nothingCharged(counted.limits);
+  return settleByName(settlementOf(receipts, units), {
+    charge: (counters) => chargeOn(store, counters, largestCost(counters)),
+    async giveBack(less) {
+      await giveBackOn(store, less);
+      return true;
+    },
+  });
 }
 
 /** Forgets on a store of this process; true if there was anything. */

@@ -23,7 +23,7 @@ export interface ReadReply {
   readonly states: LimitStates;
 }
 
-/** Limits by their place in the policy; holes where a limit was not asked. */
+/** Limits by their place in the policy; holes where a limit was not asked, or was left out. */
 export type LimitStates = readonly (LimitState | undefined)[];
 
 /** Those that were asked, in the order of the policy. */
@@ -46,23 +46,25 @@ export function readReply(
   let allowed = true;
   let blocked = false;
   for (let u = 0; u < counters.length; u += 1) {
-    const { group } = counters[u] as SubjectCounter;
+    const { group, costs } = counters[u] as SubjectCounter;
     generations[u] = reply[at] as number;
     blocked ||= (reply[at + 1] as number) > 0;
     at += COUNTER_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
+      const from = at;
+      at += LIMIT_NUMBERS;
+      if (costs?.[i] === 0) continue;
       const limit = group.limits[i] as CompiledLimit;
       const state = readState(
         limit,
         reply[0] as number,
-        reply[at] as number,
-        reply[at + 1] as number,
-        reply[at + 2] as number,
-        reply[at + 3] as number,
+        reply[from] as number,
+        reply[from + 1] as number,
+        reply[from + 2] as number,
+        reply[from + 3] as number,
       );
       states[group.positions[i] as number] = state;
       allowed &&= state.allowed;
-      at += LIMIT_NUMBERS;
     }
   }
   if (reply.length !== at) {

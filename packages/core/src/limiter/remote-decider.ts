@@ -1,7 +1,8 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Charged } from "../charged.ts";
-import { NOTHING_CHARGED } from "../charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
+import type { Cost, CostByName } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
 import type { DecideMode } from "../store/decide-call.ts";
@@ -10,7 +11,8 @@ import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
 import { askStore } from "./ask-store.ts";
-import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
+import { askedOf, largestCost } from "./costs.ts";
+import { CountedDecision, isCharged, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
@@ -25,11 +27,14 @@ import { createStoreReturns } from "./outage/store-returns.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
 import { publish } from "./publish.ts";
+import { settleByName, settlementOf, unsettled } from "./settle-by-name.ts";
 import type { Answer } from "./slots/slots.ts";
 
 const NOTHING: Answer["receipts"] = [];
 
 const UNREACHED: Charged = { counted: 0, cut: 0, degraded: true };
+
+const UNREACHED_BY_NAME: Charged<CostByName> = { counted: {}, cut: {}, degraded: true };
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
@@ -59,12 +64,13 @@ export function createRemoteDecider(
     mode: DecideMode,
     sent: number,
   ): Decision {
-    if (allowed && isCharging(mode)) denials.forgetKnown(counters, store.now());
+    if (allowed && isCharging(mode)) denials.forgetKnown(askedOf(counters), store.now());
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
     const source = "store";
-    return new CountedDecision(counted, { allowed, blocked, limits, cost, source, receipts });
+    const outcome = { allowed, blocked, limits, cost, counters, source, receipts } as const;
+    return new CountedDecision(counted, outcome);
   }
 
   async function decideWithout(
@@ -81,13 +87,18 @@ export function createRemoteDecider(
     return decision;
   }
 
-  function deniedFromCache({ limits, blocked }: KnownDenial, cost: number): Decision {
+  function deniedFromCache(
+    { limits, blocked }: KnownDenial,
+    counters: readonly SubjectCounter[],
+    cost: number,
+  ): Decision {
     const source = "deny-cache";
     return new CountedDecision(counted, {
       allowed: false,
       blocked,
       limits,
       cost,
+      counters,
       source,
       receipts: NOTHING,
     });
@@ -131,19 +142,60 @@ export function createRemoteDecider(
     receipts: readonly Receipt[],
     cost: number,
     units: number,
-  ): Promise<Charged> {
+  ): Promise<Charged<Cost>> {
     if (units > cost) {
       const counters = receipts.flatMap((receipt) => receipt.counters);
       const more = await charges.charge(counters, units - cost, async () => UNREACHED);
-      return { ...more, counted: cost + more.counted };
+      return { ...more, counted: cost + (more.counted as number) };
     }
+    const isGivenBack = await giveBackThere(receipts.map((receipt) => receiptBut(receipt, units)));
+    return isGivenBack
+      ? { counted: units, cut: 0, degraded: false }
+      : { ...UNREACHED, counted: cost };
+  }
+
+  /** Gives back in the store; false when that did not get it. */
+  async function giveBackThere(receipts: readonly Receipt[]): Promise<boolean> {
     try {
-      await returns.refund(receipts.map((receipt) => receiptBut(receipt, units)));
-      return { counted: units, cut: 0, degraded: false };
+      await returns.refund(receipts);
+      return true;
     } catch (error) {
       requireUnreached(error, watch.notices);
-      return { ...UNREACHED, counted: cost };
+      return false;
     }
+  }
+
+  async function settleOneNumber(decision: Decision, units: number): Promise<Charged<Cost>> {
+    const receipts = takeReceipts(decision, counted).filter(isCharged);
+    // Nobody counted what was admitted by `onUnavailable: "allow"`.
+    if (decision.source === "allow") return UNREACHED;
+    const [receipt] = receipts;
+    if (receipt === undefined) return NOTHING_CHARGED;
+    const { cost } = receipt;
+    if (units === cost) return { counted: units, cut: 0, degraded: false };
+    if (downReason(receipts) === undefined) return settleThere(receipts, cost, units);
+    // Nothing was done, so it can be asked for again.
+    returnReceipts(decision);
+    return { ...UNREACHED, counted: cost };
+  }
+
+  async function settleEach(decision: Decision, units: CostByName): Promise<Charged<CostByName>> {
+    const receipts = takeReceipts(decision, counted);
+    const nothing = nothingCharged(counted.limits);
+    if (decision.source === "allow") return { ...nothing, degraded: true };
+    if (receipts.length === 0) return nothing;
+    const settlement = settlementOf(receipts, units);
+    const isSame = settlement.more.length === 0 && settlement.less.length === 0;
+    if (isSame || downReason(receipts) === undefined) {
+      return settleByName(settlement, {
+        charge: (counters) =>
+          charges.charge(counters, largestCost(counters), async () => UNREACHED_BY_NAME),
+        giveBack: giveBackThere,
+      });
+    }
+    // Nothing was done, so it can be asked for again.
+    returnReceipts(decision);
+    return unsettled(settlement);
   }
 
   const decider: Decider = {
@@ -154,7 +206,7 @@ export function createRemoteDecider(
       const known = findKnown(counters, cost, mode, sent);
       return known === undefined
         ? ask(counters, cost, mode, sent)
-        : Promise.resolve(deniedFromCache(known, cost));
+        : Promise.resolve(deniedFromCache(known, counters, cost));
     },
 
     async giveBack(decision) {
@@ -166,25 +218,19 @@ export function createRemoteDecider(
         returnReceipts(decision);
         throw down;
       }
-      return returns.refund(receipts);
+      return returns.refund(receipts.filter(isCharged));
     },
 
     charge: (counters, cost) =>
       charges.charge(counters, cost, (missed) => withoutStore.charge(missed, cost)),
 
-    async settle(decision, units) {
-      const receipts = takeReceipts(decision, counted);
-      if (decision.source === "local") return withoutStore.settle(receipts, units);
-      // Nobody counted what was admitted by `onUnavailable: "allow"`.
-      if (decision.source === "allow") return UNREACHED;
-      const [receipt] = receipts;
-      if (receipt === undefined) return NOTHING_CHARGED;
-      const { cost } = receipt;
-      if (units === cost) return { counted: units, cut: 0, degraded: false };
-      if (downReason(receipts) === undefined) return settleThere(receipts, cost, units);
-      // Nothing was done, so it can be asked for again.
-      returnReceipts(decision);
-      return { ...UNREACHED, counted: cost };
+    async settle(decision, units): Promise<Charged<Cost>> {
+      if (decision.source === "local") {
+        return withoutStore.settle(takeReceipts(decision, counted), units);
+      }
+      return typeof units === "number"
+        ? settleOneNumber(decision, units)
+        : settleEach(decision, units);
     },
 
     /** What was leased before, or meanwhile, is not to be spent by who is blocked. */

@@ -13,7 +13,10 @@ export type ScriptName = "decide-lone" | "decide-batch" | "look" | "charge" | "r
 
 type Field = readonly [name: string, digits: number];
 
-/** What the argument of a call brings behind the numbers of its limits; `rules` for each limit that blocks, `charged` for each counter. */
+/**
+ * What the argument of a call brings behind the numbers of its limits; `rules` for each limit that blocks, `charged` for each
+ * counter, and `cost` and `given` for each limit where the cost is by name.
+ */
 const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   "decide-lone": [
     ["rules", RULE_DIGITS],
@@ -48,7 +51,7 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   ],
 };
 
-/** The part that finds the answer to a call. */
+/** The part that finds the answer to a call; where the cost is by name, one that ends in "-by-name" goes before it. */
 const ANSWERS: Readonly<Record<ScriptName, string>> = {
   "decide-lone": "decide",
   "decide-batch": "decide",
@@ -73,16 +76,22 @@ const MOST_AT_ONCE = 12;
 
 /**
  * Puts a script together for the counters of a call. What a part asks for once for each counter, or limit, is put in with
- * names of its own where there are several. docs/scripts.md follows a script from its parts.
+ * names of its own where there are several. docs/scripts.md follows a script from its parts. `isByName`: for a cost by name, which
+ * is a number of each limit's own; a lone decision is a batch of one then.
  */
-export function composeScript(script: ScriptName, shapes: readonly CounterShape[]): LuaSource {
-  const source = new Composition(script, shapes).compose();
+export function composeScript(
+  script: ScriptName,
+  shapes: readonly CounterShape[],
+  isByName = false,
+): LuaSource {
+  const source = new Composition(script, shapes, isByName).compose();
   return { source, sha1: createHash("sha1").update(source).digest("hex") };
 }
 
 class Composition {
   readonly #script: ScriptName;
   readonly #isLone: boolean;
+  readonly #isByName: boolean;
   /** Whether names are fields of tables. */
   readonly #inTables: boolean;
   /** Whether keys are written at the end; a log, which is read in parts, cannot wait for that. */
@@ -92,13 +101,14 @@ class Composition {
   readonly #fields: readonly Field[];
   #keyCount = 0;
 
-  constructor(script: ScriptName, shapes: readonly CounterShape[]) {
+  constructor(script: ScriptName, shapes: readonly CounterShape[], isByName: boolean) {
     const limits = shapes.flatMap((shape) => shape.limits);
     this.#script = script;
     this.#isLone = script === "decide-lone";
-    this.#inTables = areFields(shapes);
+    this.#isByName = isByName;
+    this.#inTables = areFields(shapes, isByName);
     this.#isWrittenLate = script === "decide-batch" && !limits.some(({ hasLog }) => hasLog);
-    this.#counters = nameCounters(shapes, () => this.#nextKey());
+    this.#counters = nameCounters(shapes, isByName, () => this.#nextKey());
     this.#fields = this.#layOutArgument();
   }
 
@@ -111,6 +121,7 @@ class Composition {
       ["KEY_COUNT", String(this.#keyCount)],
       ["CHARGED", values.length === 1 ? String(values) : `{ ${values.join(", ")} }`],
       ["REPORTED", values.join(", ")],
+      ["COUNTED", this.#ofLimits("counted").join(", ")],
     ]);
     return rename(this.#expand(this.#script), names).replace(/^\s+/gm, "").trim();
   }
@@ -132,17 +143,22 @@ class Composition {
       ),
     );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
-      if (name === "rules") return this.#rules().map((rule) => [rule, digits]);
-      if (name !== "charged") return [[name, digits]];
-      return this.#counters.map(({ names }) => [nameOf(names, name), digits]);
+      if (name === "rules") return this.#ofLimits(name).map((rule) => [rule, digits]);
+      const own = name === "charged" ? this.#ofCounters(name) : this.#ofLimits(name);
+      return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);
     });
     return [...numbers, ...times, ...others];
   }
 
-  /** The names of the rules by which limits block. */
-  #rules(): string[] {
-    const limits = this.#counters.flatMap((counter) => counter.limits);
-    return limits.filter(({ shape }) => shape.blocks).map(({ names }) => nameOf(names, "rules"));
+  #ofCounters(name: string): string[] {
+    return this.#counters.map(({ names }) => nameOf(names, name));
+  }
+
+  /** What each limit calls it; nothing where it is the same for all. */
+  #ofLimits(name: string): string[] {
+    return this.#counters.flatMap(({ limits }) =>
+      limits.flatMap(({ names }) => names.get(name) ?? []),
+    );
   }
 
   /** How many digits are before a field. */
@@ -176,7 +192,7 @@ class Composition {
       case "include":
         return this.#expand(operand, counter);
       case "answer":
-        return this.#expand(ANSWERS[this.#script]);
+        return this.#expand(this.#answer());
       case "counters":
         return this.#counters.map((each) => enclose(this.#expand(operand, each))).join("");
       case "limits":
@@ -207,6 +223,11 @@ class Composition {
     }
   }
 
+  #answer(): string {
+    const part = ANSWERS[this.#script];
+    return this.#isByName && sectionOf(`${part}-by-name`) !== "" ? `${part}-by-name` : part;
+  }
+
   #conditions(section: string, counter: NamedCounter | undefined, joint: string): string {
     return this.#sections(section, counter)
       .map((text) => text.trim())
@@ -219,7 +240,7 @@ class Composition {
     return counters.flatMap((each) =>
       each.limits.flatMap((limit, i) =>
         partsOf(limit).flatMap((part) => {
-          const text = sectionOf(part, section);
+          const text = this.#sectionOf(part, section);
           if (text === "") return [];
           const own = rename(this.#fillIn(text), this.#blockNames(limit, i));
           return [rename(rename(own, limit.names), each.names)];
@@ -232,7 +253,7 @@ class Composition {
   #blockNames({ shape, names }: NamedLimit, place: number): Names {
     if (!shape.blocks) return NO_NAMES;
     return new Map([
-      ["ALLOWS", sectionOf(shape.part, "allows").trim()],
+      ["ALLOWS", this.#sectionOf(shape.part, "allows").trim()],
       ["GRANTED", shape.numbers[0] as string],
       ["RULE_AT", String(this.#placeOf(nameOf(names, "rules")))],
       ["PLACE", String(place + 1)],
@@ -251,9 +272,27 @@ class Composition {
     return restarts.join("");
   }
 
+  /** A section of a limit; by name, a limit that is left out allows all, and is charged and given back nothing. */
+  #sectionOf(part: string, section: string): string {
+    const text = sectionOf(part, section);
+    if (!this.#isByName || text === "") return text;
+    switch (section) {
+      case "allows":
+        return `(cost == 0 or ${text.trim()})`;
+      case "charge":
+        return `if cost > 0 then\n${text}else\n${sectionOf(part, "report")}end\n`;
+      case "overcharge":
+        return `counted = cost\nif cost > 0 then\n${text}end\n`;
+      case "refund":
+        return `if given > 0 then\n${text}end\n`;
+      default:
+        return text;
+    }
+  }
+
   /** Reads what the argument brings, but what few calls need. */
   #readArgument(): string {
-    const later = [...(READ_LATER[this.#script] ?? []), ...this.#rules()];
+    const later = [...(READ_LATER[this.#script] ?? []), ...this.#ofLimits("rules")];
     const fields = this.#fields.filter(([name]) => !later.includes(name));
     const read = chunksOf(fields).map((some) => this.#readDigits(some));
     const tables = this.#inTables ? "local numbers = {}\n" : "";
@@ -281,6 +320,7 @@ class Composition {
         ownNames(shape).map((name) => nameOf(names, name)),
       ),
     ]);
+    if (this.#script === "charge") names.push(...this.#ofLimits("counted"));
     const keys = this.#counters.map(
       ({ names }) => `${nameOf(names, "key")} = ${nameOf(names, "KEY")}\n`,
     );

@@ -28,6 +28,9 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "charge-counter": {
     "": "--- @include \"advance-counter\"\n--- @limits overcharge\nif not bytes or isAhead then\n  --- @digits generation\nend\n--- @include \"keep-counter\"\n"
   },
+  "charge-counters-by-name": {
+    "": "--- @counters \"charge-counter\"\nanswer = { COUNTED }\n"
+  },
   "charge-counters": {
     "": "local counted = cost\n--- @counters \"charge-counter\"\nanswer = counted\n"
   },

@@ -40,11 +40,16 @@ export function counterNames({ blocks }: CounterShape): readonly string[] {
 /** Lua has room for 200 local names: where there are more of ours than this, they are fields of tables. */
 const MOST_LOCALS = 150;
 
+/** What each limit has for itself where the cost is by name: of a run of calls, and of one. */
+const UNITS_OF_LIMIT = ["cost", "given"];
+const COUNTED_OF_LIMIT = "counted";
+
 /** Whether names are fields: of `numbers`, what calls share which are alike; of `own`, what is of one call. */
-export function areFields(shapes: readonly CounterShape[]): boolean {
+export function areFields(shapes: readonly CounterShape[], isByName: boolean): boolean {
+  const more = isByName ? [...UNITS_OF_LIMIT, COUNTED_OF_LIMIT] : [];
   const names = shapes.flatMap((shape) => [
     ...counterNames(shape),
-    ...shape.limits.flatMap((limit) => [...ownNames(limit), ...broughtNames(limit)]),
+    ...shape.limits.flatMap((limit) => [...ownNames(limit), ...broughtNames(limit), ...more]),
   ]);
   return names.length > MOST_LOCALS;
 }
@@ -59,12 +64,16 @@ function broughtNames({ numbers, times = [] }: LimitShape): string[] {
   return [...numbers, ...times];
 }
 
-/** Gives counters and limits their names in a script: with a number behind them where there are several. */
+/**
+ * Gives counters and limits their names in a script: with a number behind them where there are several. Where the cost is by
+ * name, that is a name of each limit too.
+ */
 export function nameCounters(
   shapes: readonly CounterShape[],
+  isByName: boolean,
   nextKey: () => string,
 ): readonly NamedCounter[] {
-  const [ofRun, ofCall] = areFields(shapes) ? ["numbers.", "own."] : ["", ""];
+  const [ofRun, ofCall] = areFields(shapes, isByName) ? ["numbers.", "own."] : ["", ""];
   const isOneLimit = shapes.flatMap(({ limits }) => limits).length === 1;
   let limitCount = 0;
 
@@ -79,6 +88,12 @@ export function nameCounters(
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
     if (shape.blocks) names.set("rules", `rules${suffix}`);
+    // What a log reads of an entry is a local of its own, which the name of a field could not declare.
+    if (shape.hasLog && ofCall !== "") names.set("bytes", "entryBytes");
+    if (isByName) {
+      for (const name of UNITS_OF_LIMIT) names.set(name, `${ofRun}${name}${suffix}`);
+      names.set(COUNTED_OF_LIMIT, `${ofCall}${COUNTED_OF_LIMIT}${suffix}`);
+    }
     return { shape, names };
   }
 

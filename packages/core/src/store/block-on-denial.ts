@@ -9,7 +9,7 @@ import type { Counter, OpenCounter } from "./counter.ts";
  * are those of its limits; false when nothing blocked.
  */
 export function blockOnDenial(
-  { limits }: Counter,
+  { limits, costs }: Counter,
   open: OpenCounter,
   waits: readonly number[],
   cost: number,
@@ -22,7 +22,8 @@ export function blockOnDenial(
   let by = setBy;
   for (let i = 0; i < limits.length; i += 1) {
     const { block, limit } = limits[i] as CompiledLimit;
-    if (block === undefined || waits[i] === 0 || cost > limit) continue;
+    const units = costs?.[i] ?? cost;
+    if (block === undefined || waits[i] === 0 || units > limit) continue;
     const span = block.spans[Math.min(level, block.spans.length - 1)] as number;
     if (span <= longest) continue;
     longest = span;

@@ -49,6 +49,10 @@ function writeBoundaries(boundaries: Boundaries): string {
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
+  /** What a call asks of each limit, where its cost is by name: then all of its counters have them. 0 leaves a limit out. */
+  readonly costs?: readonly number[] | undefined;
+  /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
+  readonly besides?: readonly number[] | undefined;
 }
 
 /** The numbers of all counters of a call. */
@@ -69,6 +73,18 @@ export function timesOf(counters: readonly Counter[], clock: string, guess: () =
     times += timesAt(now);
   }
   return times;
+}
+
+/** Whether what a call costs is a number of each limit's own. */
+export function areByName(counters: readonly Counter[]): boolean {
+  return counters[0]?.costs !== undefined;
+}
+
+/** What a call costs, or gives back, as the scripts take it: the units of all limits, or of each. */
+export function unitsOf(counters: readonly Counter[], cost: number): string {
+  if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
+  const costs = counters.flatMap((counter) => counter.costs ?? []);
+  return costs.map((units) => digitsOf(units, LONG_DIGITS)).join("");
 }
 
 /** The keys of counters: each one's own, then one for each sliding log in it. */

@@ -4,7 +4,7 @@ export type DecideMode = "enforce" | "charge" | "peek" | "ask";
 
 /** One request to decide. */
 export interface DecideCall {
-  /** Units; 0 only looks, and reports the limits as they are. */
+  /** Units; 0 only looks, and reports the limits as they are. Where the counters have costs, the largest of those. */
   readonly cost: number;
   /**
    * What an allowed request does: it is charged, and a denial of it may block (`"enforce"`) or not (`"charge"`); it is only looked at (`"peek"`), reported as if it had been charged; or it is

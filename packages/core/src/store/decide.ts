@@ -8,7 +8,16 @@ import type { Block } from "./block.ts";
 import { restOf } from "./block.ts";
 import { blockOnDenial } from "./block-on-denial.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
+import {
+  areByName,
+  keepReported,
+  keysOf,
+  numbersOf,
+  openCounter,
+  timesOf,
+  unitsOf,
+  weightOf,
+} from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import { isCharging } from "./decide-call.ts";
 import { denyByBlock } from "./deny-by-block.ts";
@@ -38,14 +47,14 @@ export const decide: Step<DecideCall> = {
 
   prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    if (calls.length === 1) return prepareLone(first, clock, times);
+    if (isLone(calls)) return prepareLone(first, clock, times);
     const runs = inRuns(calls, isAlike).map((run) => writeRun(run, times) + rulesOf(run.first));
     const args = runs.map((run) => run + newGeneration());
     const script = scriptsFor(first.counters).get("decide-batch");
     return { script, args: [clock, ...args] };
   },
 
-  read: (calls, reply) => readAll(calls, calls.length === 1 ? [reply] : reply),
+  read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
 
   keys: ({ counters }) => keysOf(counters),
 
@@ -65,6 +74,11 @@ export const look: Step<DecideCall> = {
   read: readAll,
 };
 
+/** Whether calls have a script for one; a cost by name is decided by that for several. */
+function isLone(calls: readonly DecideCall[]): boolean {
+  return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
+}
+
 function prepareLone(call: DecideCall, clock: string, times: string): Prepared {
   const { cost, counters } = call;
   const argument = numbersOf(counters) + times + rulesOf(call) + newGeneration();
@@ -76,7 +90,7 @@ function prepareLone(call: DecideCall, clock: string, times: string): Prepared {
 /** What the scripts take of calls that are alike: it comes once, with how many they are. */
 function writeRun({ first, count }: Run<DecideCall>, times: string): string {
   const { cost, counters } = first;
-  return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS);
+  return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost);
 }
 
 /** Whether two calls of one line are decided alike. */
@@ -106,8 +120,13 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
 function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
-    one.counters.every(({ numbers }, i) => numbers === other.counters[i]?.numbers)
+    one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
   );
+}
+
+function isAsMuch(one: Counter, other: Counter): boolean {
+  if (one.numbers !== other.numbers) return false;
+  return one.costs === undefined || one.costs.every((units, i) => units === other.costs?.[i]);
 }
 
 /** The twin of the scripts. */
@@ -132,8 +151,9 @@ function decideHere(
     at += 2;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+      const units = counter.costs?.[i] ?? cost;
       // Who only looks is denied by no limit, also where more is used than it.
-      const wait = cost === 0 ? 0 : algorithm.wait(open.states[i], quota, cost);
+      const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
       allowed &&= wait === 0;
       reply[at] = wait;
       at += 4;
@@ -156,7 +176,8 @@ function decideHere(
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      if (spends) algorithm.spend(state, quota, cost);
+      const units = counter.costs?.[i] ?? cost;
+      if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;

@@ -4,16 +4,17 @@ import type { Counter } from "./counter.ts";
 
 /**
  * Puts into the reply to a decision how a block denies: by the limit that set it or, when it was set by hand, by all limits of the
- * counter. `at` is where the four numbers of its first limit are. A look with a cost of 0 sees the limits as they are.
+ * counter; also where the cost leaves out the one that set it. `at` is where the four numbers of its first limit are. A look with a cost of 0 sees the limits as they are.
  */
 export function denyByBlock(
   reply: number[],
   at: number,
-  { limits }: Counter,
-  { setBy }: Block,
+  { limits, costs }: Counter,
+  { setBy: by }: Block,
   rest: number,
   cost: number,
 ): void {
+  const setBy = costs?.[by - 1] === 0 ? 0 : by;
   for (let i = 0; i < limits.length; i += 1) {
     if (setBy > 0 && setBy !== i + 1) continue;
     const from = at + 4 * i;

@@ -52,7 +52,8 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
       const state = takeState(answer, counter, i, bytes);
-      const wait = isCharged || cost === 0 ? 0 : algorithm.wait(state, quota, cost);
+      const units = counter.costs?.[i] ?? cost;
+      const wait = isCharged || units === 0 ? 0 : algorithm.wait(state, quota, units);
       isAllowed &&= wait === 0;
       states.push(state);
       reply.push(wait, 0, 0, 0);
@@ -119,11 +120,13 @@ function report(
 ): void {
   let limitAt = 0;
   let at = 1;
-  for (const { limits } of counters) {
+  for (const { limits, costs } of counters) {
     at += 2;
-    for (const { algorithm, quota } of limits) {
+    for (let i = 0; i < limits.length; i += 1) {
+      const { algorithm, quota } = limits[i] as CompiledLimit;
       const state = states[limitAt];
-      if (spends) algorithm.spend(state, quota, cost);
+      const units = costs?.[i] ?? cost;
+      if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;

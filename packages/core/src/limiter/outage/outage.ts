@@ -1,4 +1,5 @@
 import type { Charged } from "../../charged.ts";
+import type { Cost } from "../../cost.ts";
 import type { Decision } from "../../decision.ts";
 import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
 import type { Counter } from "../../store/counter.ts";
@@ -108,17 +109,17 @@ export interface StoreCharges {
   charge<C extends Counter>(
     counters: readonly C[],
     cost: number,
-    otherwise: (counters: readonly C[]) => Promise<Charged>,
-  ): Promise<Charged>;
+    otherwise: (counters: readonly C[]) => Promise<Charged<Cost>>,
+  ): Promise<Charged<Cost>>;
 }
 
 /** Decides what the store could not, as `onUnavailable` says. */
 export interface WithoutStore {
   decide(counters: readonly SubjectCounter[], cost: number, mode: DecideMode): Promise<Decision>;
   giveBack(receipts: readonly Receipt[]): Promise<boolean>;
-  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged>;
+  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged<Cost>>;
   /** Settles what was charged here. */
-  settle(receipts: readonly Receipt[], units: number): Promise<Charged>;
+  settle(receipts: readonly Receipt[], units: Cost): Promise<Charged<Cost>>;
   forget(counters: readonly SubjectCounter[]): Promise<boolean>;
 }
 

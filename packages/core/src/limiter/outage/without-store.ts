@@ -1,4 +1,5 @@
-import { NOTHING_CHARGED } from "../../charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../../charged.ts";
+import { areByName } from "../../store/counter.ts";
 import { isCharging } from "../../store/decide-call.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision } from "../counted-decision.ts";
@@ -32,6 +33,7 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
         allowed: onUnavailable === "allow",
         limits: [],
         cost,
+        counters,
         source: onUnavailable,
         receipts: [],
         retryAfterMs: DENY_RETRY_MS,
@@ -40,15 +42,17 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
     giveBack: (receipts) => giveBackOn(local, receipts),
 
     async charge(counters, cost) {
-      const charged =
-        onUnavailable === "local"
-          ? await chargeOn(local, counters.map(shareOf), cost)
-          : NOTHING_CHARGED;
-      return { ...charged, degraded: true };
+      if (onUnavailable === "local") {
+        const charged = await chargeOn(local, counters.map(shareOf), cost);
+        return { ...charged, degraded: true };
+      }
+      const limits = counters.flatMap((counter) => counter.limits);
+      const nothing = areByName(counters) ? nothingCharged(limits) : NOTHING_CHARGED;
+      return { ...nothing, degraded: true };
     },
 
     async settle(receipts, units) {
-      const settled = await settleOn(local, receipts, units);
+      const settled = await settleOn(local, counted, receipts, units);
       return { ...settled, degraded: receipts.length > 0 };
     },
 

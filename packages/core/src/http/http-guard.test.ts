@@ -1,0 +1,188 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { promisify } from "node:util";
+import { describe, expect, test, vi } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { byTier } from "./by-tier.ts";
+import type { GuardOptions } from "./guard-options.ts";
+import { createHttpGuard } from "./http-guard.ts";
+import type { HttpRequest } from "./key-function.ts";
+import { byHeader } from "./key-function.ts";
+import type { Client } from "./verdict.ts";
+
+const limits = fixedWindow({ limit: 2, window: "1m" });
+
+const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: () => false };
+
+/** A request of its own. */
+function request(headers: HttpRequest["headers"] = {}): HttpRequest {
+  return { headers };
+}
+
+describe("createHttpGuard", () => {
+  test("decides requests, and knows what it decided", async () => {
+    const guard = createHttpGuard("rateLimit", { limits });
+    const first = request();
+    expect(await guard.check(first, client)).toMatchObject({
+      kind: "allowed",
+      decision: { remaining: 1 },
+    });
+    expect(guard.of(first)).toMatchObject({ subject: { default: "203.0.113.7" } });
+    expect(guard.of(request())).toBeUndefined();
+    await guard.check(request(), client);
+    const denied = await guard.check(request(), client);
+    expect(denied).toMatchObject({ kind: "denied", rejection: { status: 429 } });
+    // Nobody is going to call it.
+    expect(denied).not.toHaveProperty("conclude");
+  });
+
+  test("has its limiter, or one for each tier", async () => {
+    const guard = createHttpGuard("rateLimit", { name: "one", limits });
+    expect(guard.limiter?.name).toBe("one");
+    expect(guard.tiers.size).toBe(0);
+    const tiered = createHttpGuard("rateLimit", { limits: byTier({ free: limits }, () => "free") });
+    expect(tiered.limiter).toBeUndefined();
+    expect([...tiered.tiers.keys()]).toEqual(["free"]);
+  });
+
+  test("frees its name when it is closed, but not a limiter that was handed in", async () => {
+    const store = memoryStore();
+    const make = (limit: number) =>
+      createHttpGuard("rateLimit", { name: "a", store, limits: { ...limits, limit } });
+    const guard = make(2);
+    expect(() => make(3)).toThrow(expect.objectContaining({ code: "HEADGATE_DUPLICATE_NAME" }));
+    await guard.close();
+    make(3);
+    const limiter = createLimiter({ limits });
+    await createHttpGuard("rateLimit", { limiter }).close();
+    expect((await limiter.consume("a")).allowed).toBe(true);
+  });
+
+  test("reads the headers of the Fetch API", async () => {
+    const key = byHeader("X-Api-Key");
+    const guard = createHttpGuard("rateLimit", { limits, key, missing: "reject" });
+    const withKey = (value: string) => request(new Headers({ "x-api-key": value }));
+    const remaining = [];
+    for (const value of ["ada", "ada", "grace"]) {
+      const verdict = await guard.check(withKey(value), client);
+      if (verdict.kind === "allowed") remaining.push(verdict.decision.remaining);
+    }
+    expect(remaining).toEqual([1, 0, 1]);
+    expect((await guard.check(request(new Headers()), client)).kind).toBe("refused");
+  });
+
+  test("finds the address in a header of the Fetch API that comes from a trusted proxy, and from nobody else", async () => {
+    const warn = vi.fn();
+    const address = { header: "X-Real-IP", trust: ["10.0.0.0/8"] };
+    const guard = createHttpGuard("rateLimit", { limits, address }, { warn });
+    const subjectFrom = async (peer: string | undefined) => {
+      const one = request(new Headers({ "x-real-ip": "198.51.100.1" }));
+      await guard.check(one, { ...client, peer });
+      return guard.of(one)?.subject["default"];
+    };
+    expect(await subjectFrom("10.0.0.7")).toBe("198.51.100.1");
+    expect(await subjectFrom("192.0.2.1")).toBe("203.0.113.7");
+    expect(await subjectFrom(undefined)).toBe("203.0.113.7");
+    expect(warn.mock.calls.map(([code]) => code)).toEqual(Array(2).fill("HEADGATE_ADDRESS_HEADER"));
+  });
+
+  test("warns of a forwarding header of the Fetch API that nobody trusts", async () => {
+    const warn = vi.fn();
+    const guard = createHttpGuard("rateLimit", { limits }, { warn });
+    await guard.check(request(new Headers({ forwarded: "for=198.51.100.1" })), client);
+    expect(warn.mock.calls.map(([code]) => code)).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+  });
+});
+
+describe("what a framework is handed as an error", () => {
+  test.each([[undefined], [null], ["route"], [0]])("is one, also for %j", async (thrown) => {
+    const key = () => {
+      throw thrown;
+    };
+    const { check } = createHttpGuard("rateLimit", { limits, key });
+    const failure = await check(request(), client).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).toMatchObject({ code: "HEADGATE_NO_ERROR", cause: thrown });
+  });
+
+  test("is the error that was thrown", async () => {
+    const wrong = new Error("wrong");
+    const key = () => Promise.reject(wrong);
+    await expect(createHttpGuard("a", { limits, key }).check(request(), client)).rejects.toBe(
+      wrong,
+    );
+  });
+
+  test("names the function of the adapter", async () => {
+    const nobody = { ...client, address: undefined };
+    await expect(createHttpGuard("limited", { limits }).check(request(), nobody)).rejects.toThrow(
+      /^limited: a request has no client address/,
+    );
+    expect(() => createHttpGuard("limited", { limits, max: 1 } as GuardOptions<never>)).toThrow(
+      'limited: unknown option "max"',
+    );
+  });
+});
+
+describe("an option for which an adapter has to do something", () => {
+  test.each([
+    ["onDenied", () => {}],
+    ["count", "failed"],
+  ])("is refused where it does not: %s", (option, value) => {
+    const options: GuardOptions<HttpRequest> = { limits, [option]: value };
+    expect(() => createHttpGuard("rateLimit", options)).toThrow(
+      `rateLimit: this adapter does not have the option ${option}; `,
+    );
+    createHttpGuard("rateLimit", options, { [option]: true });
+  });
+});
+
+describe("count", () => {
+  /** Remaining units after one answer with a status. */
+  async function remainingAfter(status: number, handOver: boolean): Promise<number | undefined> {
+    const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    await guard.check(request(), client, handOver ? response : undefined);
+    response.assignSocket(new PassThrough() as unknown as Socket);
+    response.statusCode = status;
+    await promisify(response.end.bind(response) as (done: () => void) => void)();
+    await new Promise((resolve) => setImmediate(resolve));
+    return (await guard.limiter?.peek("203.0.113.7", { cost: 0 }))?.remaining;
+  }
+
+  test("decides at the end of the response that was handed to check", async () => {
+    expect(await remainingAfter(200, true)).toBe(2);
+    expect(await remainingAfter(404, true)).toBe(1);
+  });
+
+  test("leaves charged what it sees no end of", async () => {
+    expect(await remainingAfter(200, false)).toBe(1);
+  });
+});
+
+describe("warnings", () => {
+  const forwarded = () => request({ "x-forwarded-for": "198.51.100.1" });
+
+  test("go to the adapter's own log", async () => {
+    const warn = vi.fn();
+    const guard = createHttpGuard("rateLimit", { limits }, { warn });
+    const one = forwarded();
+    await guard.check(one, client);
+    const text = expect.stringContaining("not trusted as a proxy");
+    expect(warn.mock.calls).toEqual([["HEADGATE_NO_PROXY_TRUST", text, one]]);
+  });
+
+  test("are the process's otherwise, each code once", async () => {
+    const emitted = vi.spyOn(process, "emitWarning").mockReturnValue();
+    for (let i = 0; i < 2; i += 1) {
+      await createHttpGuard("rateLimit", { limits }).check(forwarded(), client);
+    }
+    expect(emitted.mock.calls).toEqual([
+      [expect.any(String), { type: "HeadgateWarning", code: "HEADGATE_NO_PROXY_TRUST" }],
+    ]);
+    emitted.mockRestore();
+  });
+});

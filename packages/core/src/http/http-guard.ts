@@ -1,0 +1,106 @@
+import { HeadgateError } from "../errors.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { Guard } from "./guard.ts";
+import { createGuard } from "./guard.ts";
+import { makeGuardLimiters } from "./guard-limiters.ts";
+import type { GuardOptions } from "./guard-options.ts";
+import { validateGuardOptions } from "./guard-options.ts";
+import type { HttpRequest } from "./key-function.ts";
+import { toError } from "./to-error.ts";
+import type { Client, Verdict } from "./verdict.ts";
+import type { Warn } from "./warn.ts";
+import { warnOnce } from "./warn.ts";
+
+/** What a framework's adapter asks about each request, under one set of options. */
+export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
+  /** The limiter; undefined where the limits are `byTier`. */
+  readonly limiter: Limiter | undefined;
+  /** The limiter of each tier, where the limits are `byTier`. */
+  readonly tiers: ReadonlyMap<string, Limiter>;
+  /**
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's, at whose end `count` decides. Rejects with what the
+   * framework shall handle as an error, and is one.
+   */
+  check(request: Request, client: Client, response?: object): Promise<Verdict>;
+  /** Frees the names of the limiters that were made here. The store's client stays open. */
+  close(): Promise<void>;
+}
+
+/** What an adapter knows of its framework, and does. */
+export interface HttpAdapter<Request> {
+  /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where there is none. */
+  readonly routeOf?: ((request: Request) => string | undefined) | undefined;
+  /** Warns the operator. Default: a warning of the process, each code once. */
+  readonly warn?: Warn | undefined;
+  /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is refused. */
+  readonly onDenied?: boolean | undefined;
+  /** Whether the adapter hands each response to `check`. Default false: the option `count` is refused. */
+  readonly count?: boolean | undefined;
+}
+
+/**
+ * Prepares what an adapter asks about each request. `owner` is the adapter's function in the messages of errors. Throws
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export function createHttpGuard<Request extends HttpRequest>(
+  owner: string,
+  options: GuardOptions<Request>,
+  adapter: HttpAdapter<Request> = {},
+): HttpGuard<Request> {
+  const { routeOf = noRoute, warn = warnProcess } = adapter;
+  validateGuardOptions(owner, options);
+  rejectUnreadOptions(owner, options, adapter);
+  const limiters = makeGuardLimiters(owner, options);
+  const guard = createGuard(owner, limiters, options, { warn, routeOf });
+  return {
+    limiter: limiters.only,
+    tiers: limiters.tiers,
+    check(request, client, response) {
+      const decided = guard.check(request, client).catch(throwError);
+      if (response !== undefined) guard.count?.(decided, request, response, response);
+      return decided;
+    },
+    of: guard.of,
+    close: limiters.close,
+  };
+}
+
+function noRoute(): undefined {
+  return undefined;
+}
+
+/** Stands for the applications of a process, which adapters that have no log do not tell apart. */
+const APPLICATIONS = {};
+
+function warnProcess(code: string, message: string, _: object, error?: unknown): void {
+  warnOnce(APPLICATIONS, code, message, error);
+}
+
+/** Frameworks that are handed nothing take it for no error, and leave the request without an answer. */
+function throwError(reason: unknown): never {
+  throw toError(reason);
+}
+
+/** Options for which an adapter has to do something, and how to do without. */
+const NOT_EVERYWHERE = [
+  ["onDenied", "let the framework answer denied requests in your way"],
+  [
+    "count",
+    "give back by hand what should not count, by refund() of what the guard's of(request) finds",
+  ],
+] as const;
+
+/** Throws `HEADGATE_INVALID_OPTION` for an option that the adapter would ignore. */
+function rejectUnreadOptions(
+  owner: string,
+  options: GuardOptions<never>,
+  adapter: HttpAdapter<never>,
+): void {
+  for (const [option, instead] of NOT_EVERYWHERE) {
+    if (adapter[option] === true || options[option] === undefined) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: this adapter does not have the option ${option}; ${instead}`,
+    );
+  }
+}
