@@ -67,6 +67,6 @@ function idOf(per: string, subject: string): string {
 }
 
 /** Every limit was charged as much at least. */
-function leastOf(cost: Cost): number {
+export function leastOf(cost: Cost): number {
   return typeof cost === "number" ? cost : Math.min(...Object.values(cost));
 }

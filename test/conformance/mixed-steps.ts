@@ -1,23 +1,14 @@
 import type { Decision, LimitState } from "@headgate/core";
 import { claim, claimSame } from "./claim.ts";
 import { claimInRange } from "./claim-range.ts";
-import type { Admitted, Features, MixedWorld, Request, Tier } from "./mixed-world.ts";
+import { chargeByName, consumeByName } from "./mixed-by-name.ts";
+import type { MixedStep } from "./mixed-step.ts";
+import type { Admitted, MixedWorld, Request, Tier } from "./mixed-world.ts";
 import { claimUnchanged, leftIn } from "./mixed-world.ts";
 import { randomCharge, randomCost } from "./random-steps.ts";
 
 /** The longest time that is reported: 285 years. */
 const LONGEST_MS = 9_007_199_254_740;
-
-/** One kind of thing that happens in a mixed world, with the laws that hold when it does. A feature of its own is one more of them. */
-export interface MixedStep {
-  readonly name: string;
-  /** How often, beside the others. */
-  readonly weight: number;
-  /** Where it cannot be. Default: nowhere. */
-  readonly isLeftOut?: (features: Features) => boolean;
-  /** Resolves with false where there was nothing to do. */
-  readonly run: (world: MixedWorld, tier: Tier) => Promise<boolean>;
-}
 
 /** A request: what is foretold is said, what is admitted is used, and a denial changes nothing. */
 const consume: MixedStep = {
@@ -267,6 +258,8 @@ export const MIXED_STEPS: readonly MixedStep[] = [
   peek,
   batch,
   charge,
+  consumeByName,
+  chargeByName,
   settle,
   refund,
   reset,

@@ -1,9 +1,17 @@
-import type { Clock, Decision, Limit, Limiter, LimiterOptions, Store } from "@headgate/core";
+import type {
+  Clock,
+  CostByName,
+  Decision,
+  Limit,
+  Limiter,
+  LimiterOptions,
+  Store,
+} from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { claim, claimSame } from "./claim.ts";
 import { claimInRange } from "./claim-range.ts";
 import { beginsAnywhere, claimRoom } from "./claim-room.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger, leastOf } from "./ledger.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { nameOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
@@ -51,6 +59,13 @@ const HOLDERS = 3;
 export interface Request {
   readonly subjects: Record<string, string>;
   readonly options: { readonly cost: number; readonly limits?: readonly Limit[] };
+}
+
+/** A request that was admitted under a cost by name, and what each limit was charged in the end. */
+interface Named {
+  readonly subjects: Request["subjects"];
+  readonly decision: Decision;
+  readonly real: CostByName;
 }
 
 /** A request that was admitted here, and what it will turn out to have cost. */
@@ -204,6 +219,15 @@ export class MixedWorld {
       tier.admitted.push({ decision, request, units });
     }
     if (units > 0) await tier.truth?.charge(request.subjects, { cost: units });
+  }
+
+  /** Notes what was admitted under a cost by name, and settled: every limit was charged the least of its units, or more. */
+  async noteByName(tier: Tier, { subjects, decision, real }: Named): Promise<void> {
+    const units = Math.min(...Object.values(real));
+    tier.ledger.admit(decision, subjects, this.#steady);
+    if (units < leastOf(decision.cost)) tier.ledger.reduce(decision, units);
+    const isFree = Object.values(real).every((each) => each === 0);
+    if (!isFree) await tier.truth?.charge(subjects, { cost: real });
   }
 
   /** As much as was estimated, less, nothing, or more. */
