@@ -70,6 +70,7 @@ export class Oracle {
       cost,
       source: "store",
       degraded: false,
+      blocked: false,
       shadow: false,
       wouldAllow: allowed,
     };

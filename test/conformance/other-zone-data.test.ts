@@ -86,7 +86,7 @@ test("no window that is kept admits more than the limit, whoever asks and gives 
         }
         const cost = random.whole(1, 3);
         const call = { cost, mode: "charge", counters } as const;
-        const [clock = 0, generation = 0, wait] = await store.run(decide, call);
+        const [clock = 0, generation = 0, , wait] = await store.run(decide, call);
         if (wait !== 0) continue;
         const { start, end } = await readWindow(key);
         if (end !== window.end) {

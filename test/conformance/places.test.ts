@@ -57,7 +57,7 @@ function counterOn(store: Store, name: string, { limit, ttlMs }: Numbers): Subje
 async function ask(store: Store, counter: SubjectCounter, holder: string) {
   const mode = "charge" as const;
   const reply = await store.run(decide, { cost: 1, mode, holder, counters: [counter] });
-  const [now, , wait, remaining, ...times] = reply as [number, number, number, number];
+  const [now, , , wait, remaining, ...times] = reply as [number, number, number, number, number];
   return { now, wait, remaining, times };
 }
 

@@ -131,6 +131,21 @@ function mostIn(window: number | string, most: number): number {
   return Math.min(most, Number(microsecondsOf(window)));
 }
 
+/** The same limits, of which most block for a time near their window. */
+export function withRandomBlocks(random: Random, limits: readonly Limit[]): Limit[] {
+  return limits.map((limit) => (random.chance(0.8) ? withRandomBlock(random, limit) : limit));
+}
+
+function withRandomBlock(random: Random, limit: Limit): Limit {
+  if (limit.algorithm === "concurrency") return limit;
+  const window = Number(
+    microsecondsOf(limit.algorithm === "tokenBucket" ? limit.every : limit.window),
+  );
+  const span = (): number => random.magnitude(1, Math.min(366 * DAY_MS, window / 100));
+  const spans = Array.from({ length: random.pick([1, 1, 2, 3, 16]) }, span);
+  return { ...limit, block: spans.length === 1 ? (spans[0] as number) : spans };
+}
+
 /** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */
 export function randomPolicy(
   random: Random,

@@ -9,6 +9,7 @@ const SUMMARY = [
   "cost",
   "source",
   "degraded",
+  "blocked",
   "shadow",
   "wouldAllow",
 ] as const;

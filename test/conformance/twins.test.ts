@@ -9,7 +9,13 @@ import { isWhole, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { nameOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
-import { KINDS, randomLimit, randomPolicy, withOtherCapacity } from "./random-limits.ts";
+import {
+  KINDS,
+  randomLimit,
+  randomPolicy,
+  withOtherCapacity,
+  withRandomBlocks,
+} from "./random-limits.ts";
 import {
   momentsOf,
   randomCharge,
@@ -95,6 +101,32 @@ describe("memoryStore and redisStore give equal decisions", () => {
   });
 });
 
+describe("memoryStore and redisStore block alike", () => {
+  test.each(KINDS)("%s", async (kind) => {
+    await runHistories(
+      HISTORIES,
+      (random, history) => {
+        const limit = randomLimit(random, kind, random.chance(0.9) ? "small" : "wide");
+        const limits = withRandomBlocks(random, [limit]);
+        return compare(random, `blocks ${kind} ${history}`, limits, blockingSteps(random));
+      },
+      LANES,
+    );
+  });
+
+  test("several limits, in several dimensions", async () => {
+    await runHistories(
+      HISTORIES,
+      (random, history) => {
+        const policy = randomPolicy(random, random.whole(2, 5), random.whole(1, 3));
+        const limits = withRandomBlocks(random, policy);
+        return compare(random, `blocks ${history}`, limits, blockingSteps(random));
+      },
+      LANES,
+    );
+  });
+});
+
 test("enough operations are compared, of each kind", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
@@ -111,6 +143,32 @@ interface Steps {
   /** Units to charge, or those to settle at. */
   readonly charge: (last: Decision | undefined) => number;
   readonly units: (decision: Decision) => number;
+  /** Milliseconds to block by hand; 0 to end a block. */
+  readonly block?: (last: Decision | undefined) => number;
+}
+
+function stepsOf(random: Random): Steps {
+  return {
+    length: LENGTH,
+    wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
+    cost: (last) => randomCost(random, last),
+    charge: (last) => randomCharge(random, last),
+    units: (decision) => randomUnits(random, decision),
+  };
+}
+
+/** Steps of which some block by hand: for less, as long, or more than what was told last, or not any longer. */
+function blockingSteps(random: Random): Steps {
+  const near = ({ retryAfterMs }: Decision) => retryAfterMs + random.pick([-1, 0, 1]);
+  return {
+    ...stepsOf(random),
+    length: 2 * LENGTH,
+    block: (last) => {
+      if (random.chance(0.4)) return 0;
+      const span = last?.blocked && random.chance(0.5) ? near(last) : random.magnitude(1, 1e9);
+      return Number.isFinite(span) ? Math.max(1, Math.min(span, 366 * 86_400_000)) : 1;
+    },
+  };
 }
 
 /** Does the same random things with a limiter in this process and one on Redis. */
@@ -118,13 +176,7 @@ async function compare(
   random: Random,
   name: string,
   written: readonly Limit[],
-  steps: Steps = {
-    length: LENGTH,
-    wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
-    cost: (last) => randomCost(random, last),
-    charge: (last) => randomCharge(random, last),
-    units: (decision) => randomUnits(random, decision),
-  },
+  steps: Steps = stepsOf(random),
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
   // Other numbers would make another name of the numbers.
@@ -188,7 +240,14 @@ async function compare(
         claimSameCharge(onRedis, inMemory, () => `${JSON.stringify(charges)}, ${context()}`);
       }
       done.charged += charges.length;
-    } else if (act < 0.28) {
+    } else if (act < 0.32 && steps.block !== undefined) {
+      const subjects = randomSubjects(random, dimensions);
+      const span = steps.block(last);
+      const blocked = await both([subjects], (twin) =>
+        span > 0 ? twin.block(subjects, span).then(() => true) : twin.unblock(subjects),
+      );
+      claim(blocked[0]?.[0] === blocked[0]?.[1], () => `${span}: ${blocked}, ${context()}`);
+    } else if (act < (steps.block === undefined ? 0.28 : 0.34)) {
       const subjects = randomSubjects(random, dimensions);
       // Whether there was anything to forget is not compared: it depends on whether what had expired was collected.
       await Promise.all(twins.map((twin) => twin.reset(subjects)));
@@ -210,7 +269,10 @@ async function compare(
       for (const [i, [inMemory, onRedis]] of answers.entries()) {
         const request = requests[i] as (typeof requests)[number];
         claimSame(onRedis, inMemory, () => `${JSON.stringify(request)}, ${context()}`);
-        claim(inMemory.allowed || request.cost > 0, () => `a look is denied, ${context()}`);
+        claim(
+          inMemory.allowed || inMemory.blocked || request.cost > 0,
+          () => `a look is denied, ${context()}`,
+        );
         if (inMemory.allowed && charge) admitted.push([inMemory, onRedis]);
         if ("limits" in request) done.askedByOthers += 1;
         last = inMemory;

@@ -41,6 +41,8 @@ export interface Decision {
   readonly source: DecisionSource;
   /** True exactly when the store could not answer. */
   readonly degraded: boolean;
+  /** True when a block denied: a limit's that was exceeded before, or one by hand. */
+  readonly blocked: boolean;
   /** True for a limiter in shadow, which denies nobody: `allowed` is true whatever the limits say. */
   readonly shadow: boolean;
   /** What `allowed` is, or would be without `shadow`. */

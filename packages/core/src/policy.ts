@@ -7,8 +7,17 @@ interface CommonLimit<Per extends string> {
   readonly per?: Per | undefined;
 }
 
+/** A limit of units in time. */
+interface RateLimit<Per extends string> extends CommonLimit<Per> {
+  /**
+   * How long a denial locks out: a duration, or a list of 1 to 16 for the first block in a row, the second and so on, of which the
+   * last one repeats. Default: not at all.
+   */
+  readonly block?: Duration | readonly Duration[] | undefined;
+}
+
 /** See `gcra`. */
-export interface GcraLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface GcraLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "gcra";
   readonly limit: number;
   readonly window: Duration;
@@ -16,7 +25,7 @@ export interface GcraLimit<Per extends string = string> extends CommonLimit<Per>
 }
 
 /** See `tokenBucket`. */
-export interface TokenBucketLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface TokenBucketLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "tokenBucket";
   readonly capacity: number;
   readonly refill: number;
@@ -27,7 +36,7 @@ export interface TokenBucketLimit<Per extends string = string> extends CommonLim
 export type CalendarWindow = "day" | "week" | "month" | "year";
 
 /** See `fixedWindow`. */
-export interface FixedWindowLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface FixedWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "fixedWindow";
   readonly limit: number;
   readonly window: Duration | CalendarWindow;
@@ -38,7 +47,7 @@ export interface FixedWindowLimit<Per extends string = string> extends CommonLim
 }
 
 /** See `slidingWindow`. */
-export interface SlidingWindowLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface SlidingWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingWindow";
   readonly limit: number;
   readonly window: Duration;
@@ -46,7 +55,7 @@ export interface SlidingWindowLimit<Per extends string = string> extends CommonL
 }
 
 /** See `slidingLog`. */
-export interface SlidingLogLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface SlidingLogLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingLog";
   readonly limit: number;
   readonly window: Duration;

@@ -29,10 +29,22 @@ export interface LimitShape {
   readonly locals?: readonly string[];
   /** Names of what is reported beside the state. */
   readonly reported?: readonly string[];
+  /** Names of numbers that say when something is, and not how much: a state that nobody has used keeps them. */
+  readonly dates?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
   /** Of a limit of places: for how long a place is held unless it is renewed, in microseconds. */
   readonly heldFor?: number;
+  /** Whether its denials block. */
+  readonly blocks?: boolean;
+}
+
+/** How the denials of a limit block. */
+export interface BlockRule {
+  /** Microseconds of the first block in a row, of the second, and so on; the last one repeats. 1 to 16 of them. */
+  readonly spans: readonly number[];
+  /** After so many microseconds without another block, at least, the next one is the first again. */
+  readonly quiet: number;
 }
 
 /** What is left of a limit, in whole units and microseconds. */
@@ -91,6 +103,8 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly calendar?: Calendar | undefined;
   /** Its numbers of units, as the shape names them. */
   readonly numbers: readonly number[];
+  /** How its denials block; undefined when they do not. */
+  readonly block?: BlockRule | undefined;
   /** How many counters a decision reads. Default 1. */
   readonly counters?: number | undefined;
   /** Algorithm and parameters in canonical form: equal exactly when two limits are. */

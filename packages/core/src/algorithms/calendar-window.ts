@@ -108,6 +108,7 @@ export function compileCalendarWindow(
         ["ends", 7],
       ],
       numbers: ["limit"],
+      dates: ["starts", "ends"],
       times: ["earliest", "opening", "closing", "latest"],
       locals: ["opens", "closes"],
       constants: { LONGEST_WINDOW: String(longest) },

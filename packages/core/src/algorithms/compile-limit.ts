@@ -4,6 +4,7 @@ import type { CompiledLimit } from "./algorithm.ts";
 import { compileConcurrency } from "./concurrency.ts";
 import { compileFixedWindow } from "./fixed-window.ts";
 import { compileGcra } from "./gcra.ts";
+import { withBlock } from "./read-block.ts";
 import { compileSlidingLog } from "./sliding-log.ts";
 import { compileSlidingWindow } from "./sliding-window.ts";
 import { compileTokenBucket } from "./token-bucket.ts";
@@ -21,7 +22,7 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
 export function compileLimit(limit: Limit): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;
   if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
-  return COMPILERS[limit.algorithm](limit as never);
+  return withBlock(limit, COMPILERS[limit.algorithm](limit as never));
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */

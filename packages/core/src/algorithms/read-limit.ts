@@ -55,13 +55,11 @@ export function readWindow(limit: Limit, option: string): number {
 
 /** Throws for a property that the algorithm does not have, since a misspelt one must not be ignored, and for a `name` or `per` that is none. */
 export function requireShape(limit: Limit, known: readonly string[]): void {
+  const common = limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "per"];
+  const taken = [...known, ...common];
   for (const option of Object.keys(limit)) {
-    if (!known.includes(option) && !["algorithm", "name", "per"].includes(option)) {
-      rejectLimit(
-        limit,
-        `unknown option ${formatReceived(option)}; it takes ${known.join(", ")}, name, per`,
-      );
-    }
+    if (option === "algorithm" || taken.includes(option)) continue;
+    rejectLimit(limit, `unknown option ${formatReceived(option)}; it takes ${taken.join(", ")}`);
   }
   requireText(limit, "name", /^[\x20-\x7e]{1,64}$/, "1 to 64 printable ASCII characters");
   requireText(limit, "per", /^[\w.-]{1,64}$/, "1 to 64 letters, digits, dots, dashes, underscores");

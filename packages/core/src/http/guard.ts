@@ -98,6 +98,7 @@ function prepareGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   { warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
+  rejectCountedBlocks(owner, limiters.all, options.count);
   const headers = readHeadersOption(options.headers);
   const { missing = "ip", skip, cost = 1, address } = options;
   const prepared = new Map<Limiter, Prepared<Request>>();
@@ -287,5 +288,21 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `${owner}: skip must return true or false, got ${formatKind(skipped)}`,
+  );
+}
+
+/** Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. */
+function rejectCountedBlocks(
+  owner: string,
+  limiters: readonly Limiter[],
+  count: GuardOptions<never>["count"],
+): void {
+  if (count === undefined || count === "all") return;
+  const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
+  const blocking = limits.find(({ block }) => block !== undefined);
+  if (blocking === undefined) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: count is not for limits with block, which requests under way would set; the limit ${formatReceived(blocking.name)} has one. Give back what should not count: limit.of(request).refund()`,
   );
 }

@@ -1,5 +1,6 @@
 import { stepFor } from "../store/decide.ts";
 import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { askedOf } from "./costs.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { placesReturned } from "./places/returned-places.ts";
@@ -20,10 +21,9 @@ export function askStore(
   asked: AskedStore,
   all: readonly SubjectCounter[],
   cost: number,
-  charge: boolean,
+  mode: DecideMode,
   places?: TakenPlaces,
 ): Promise<Answer> {
-  const mode = charge ? "charge" : "peek";
   const counters = askedOf(all);
   if (counters.length === 1) return askOneSlot(asked, counters, cost, mode, places);
   const { timeoutMs } = asked.watch;
@@ -49,11 +49,12 @@ function askOneSlot(
   const call = { cost, mode, counters, holder: places?.holder };
   const store = placesReturned(counted.store, places);
   return watch.run(store, stepFor(mode), call, key).then((reply) => {
-    const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
+    const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
     return {
       allowed,
+      blocked,
       limits: present(states),
-      receipts: allowed && mode === "charge" ? listReceipt(receipt) : NOTHING,
+      receipts: allowed && isCharging(mode) ? listReceipt(receipt) : NOTHING,
       lasting: allowed ? NOTHING : [{ counters, reply }],
     };
   });

@@ -37,6 +37,8 @@ export interface Outcome {
   readonly receipts: readonly Receipt[];
   /** Places that it took. */
   readonly places?: HeldPlaces | undefined;
+  /** Whether a block denied. Default false. */
+  readonly blocked?: boolean;
   /** How long a denial lasts for which no limit was asked. Default 0. */
   readonly retryAfterMs?: number;
 }
@@ -61,6 +63,7 @@ export class CountedDecision implements Decision {
   readonly cost: Cost;
   readonly source: DecisionSource;
   readonly degraded: boolean;
+  readonly blocked: boolean;
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   /** The counters that were asked. */
@@ -73,7 +76,8 @@ export class CountedDecision implements Decision {
   readonly #named: readonly SubjectCounter[] | undefined;
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
-    const { allowed, limits, cost, counters, source, receipts, places, retryAfterMs = 0 } = outcome;
+    const { allowed, blocked = false, limits, cost, counters, source, receipts, places } = outcome;
+    const { retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed || counted.shadow;
@@ -86,6 +90,7 @@ export class CountedDecision implements Decision {
     this.cost = this.#named === undefined ? cost : costByName(this.#named);
     this.source = source;
     this.degraded = isDegraded(source);
+    this.blocked = blocked;
     this.shadow = counted.shadow;
     this.wouldAllow = allowed;
     this.#counted = counted;

@@ -8,6 +8,8 @@ import { formatKind, formatNumber, formatReceived, HeadgateError } from "../erro
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
 import type { Limit, LimitDescription, Policy } from "../policy.ts";
 import { unitsAt } from "../store/counter.ts";
+import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -84,6 +86,7 @@ export function createLimiter<const Per extends string = never>(
   if (failure.lease !== undefined) {
     rejectPlaces(counted);
     rejectSeveralCounters(counted);
+    rejectBlocks(counted);
   }
   const written = formatPolicy(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
@@ -114,6 +117,8 @@ function limiterOn(
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
   /** Those that are charged, and settled. */
   const chargeable = limitsOfUnits(counted);
+  /** In shadow, nobody is blocked. */
+  const consuming = counted.shadow ? "charge" : "enforce";
   let called: CalledLimits | undefined;
   let closed = false;
 
@@ -134,23 +139,23 @@ function limiterOn(
   function decide(
     subject: Subjects,
     options: ConsumeOptions | undefined,
-    charge: boolean,
+    mode: DecideMode,
     groups?: readonly Group[],
   ): Promise<Decision> {
     try {
       let cost: Cost = 1;
       if (options !== undefined) {
         rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
-        cost = readCost(options.cost, charge ? 1 : 0);
+        cost = readCost(options.cost, mode === "peek" ? 0 : 1);
       }
       requireOpen();
       if (options?.limits !== undefined) {
-        return ask(countersUnder(options.limits, subject, groups), cost, charge);
+        return ask(countersUnder(options.limits, subject, groups), cost, mode);
       }
-      const known =
-        charge && typeof cost === "number" ? decider.admitKnown?.(subject, cost) : undefined;
+      const isKnowable = isCharging(mode) && typeof cost === "number";
+      const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
       if (known !== undefined) return Promise.resolve(known);
-      return ask(countersOf(counted, subject, groups), cost, charge);
+      return ask(countersOf(counted, subject, groups), cost, mode);
     } catch (error) {
       return Promise.reject(error as Error);
     }
@@ -159,11 +164,11 @@ function limiterOn(
   function ask(
     counters: readonly SubjectCounter[],
     cost: Cost,
-    charge: boolean,
+    mode: DecideMode,
   ): Promise<Decision> {
-    if (typeof cost === "number") return decider.decide(counters, cost, charge);
+    if (typeof cost === "number") return decider.decide(counters, cost, mode);
     const named = withCosts(counters, cost);
-    return decider.decide(named, largestCost(named), charge);
+    return decider.decide(named, largestCost(named), mode);
   }
 
   /** A cost of at least `least`, or by name. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
@@ -208,13 +213,15 @@ function limiterOn(
     options: ConsumeOptions | undefined,
   ): Promise<Decision> {
     const started = performance.now();
-    const decision = await decide(subject, options, true);
+    const decision = await decide(subject, options, consuming);
     publishTaken(subject, decision, performance.now() - started);
     return decision;
   }
 
   function consume(subject: Subjects, options?: ConsumeOptions): Promise<Decision> {
-    return areDecisionsHeard() ? consumeHeard(subject, options) : decide(subject, options, true);
+    return areDecisionsHeard()
+      ? consumeHeard(subject, options)
+      : decide(subject, options, consuming);
   }
 
   /** Nothing is charged where only places are counted. */
@@ -249,7 +256,7 @@ function limiterOn(
     const ask = async () => {
       requireOpen();
       const started = areDecisionsHeard() ? performance.now() : undefined;
-      const answer = await decider.decide(counters, cost, true);
+      const answer = await decider.decide(counters, cost, "charge");
       last.durationMs = started && performance.now() - started;
       return answer;
     };
@@ -279,13 +286,13 @@ function limiterOn(
     [LIMITER]: {
       counted,
       parent,
-      consumeIn: (groups, subject, options) => decide(subject, options, true, groups),
+      consumeIn: (groups, subject, options) => decide(subject, options, consuming, groups),
       watch: decider.watch,
       isClosed: () => closed,
     },
 
     consume,
-    peek: (subject, options) => decide(subject, options, false),
+    peek: (subject, options) => decide(subject, options, "peek"),
 
     async refund(decision, more?: unknown) {
       requireOpen();
@@ -316,6 +323,19 @@ function limiterOn(
       rejectMore("reset(subject)", more);
       const counters = unitsOnly(namedCountersOf(counted, subject));
       return counters.length > 0 && decider.forget(counters);
+    },
+
+    async block(subject, duration, more?: unknown) {
+      requireOpen();
+      rejectMore("block(subject, duration)", more);
+      const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
+      await decider.block(namedCountersOf(counted, subject), span);
+    },
+
+    async unblock(subject, more?: unknown) {
+      requireOpen();
+      rejectMore("unblock(subject)", more);
+      return decider.block(namedCountersOf(counted, subject), 0);
     },
 
     async release(decision, more?: unknown) {
@@ -405,6 +425,16 @@ function rejectSeveralCounters({ groups }: CountedPolicy): void {
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `lease is for limits of one dimension in a limiter that extends none; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
+  );
+}
+
+/** Units that were taken ahead would be spent by who is blocked. */
+function rejectBlocks({ limits }: CountedPolicy): void {
+  const blocking = limits.find(({ block }) => block !== undefined);
+  if (blocking === undefined) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `lease takes units ahead, which a block would come too late for; the limit ${formatReceived(blocking.name)} has block`,
   );
 }
 

@@ -17,7 +17,12 @@ const MAX_COUNTERS = 10_000;
 /** So many of one subject: each cost under each of the numbers that its limits had. */
 const MAX_DENIALS = 8;
 
-type States = readonly LimitState[];
+/** What is known of a decision without asking for it: that it is denied. */
+export interface KnownDenial {
+  readonly limits: readonly LimitState[];
+  /** Whether a block denied. */
+  readonly blocked: boolean;
+}
 
 const NONE: readonly never[] = [];
 
@@ -25,6 +30,7 @@ const NONE: readonly never[] = [];
 interface Reported {
   readonly now: number;
   readonly reply: readonly number[];
+  readonly isBlocked: boolean;
   readonly terms: string;
 }
 
@@ -62,7 +68,7 @@ export class DenyCache {
    * What is known of the limits, when a counter is known to deny; undefined when none is. Counters that were not part of the
    * decision which was denied then are not known.
    */
-  find(counters: readonly SubjectCounter[], cost: number, now: number): States | undefined {
+  find(counters: readonly SubjectCounter[], cost: number, now: number): KnownDenial | undefined {
     let known: Denial[] | undefined;
     for (const counter of counters) {
       const denial = this.#denial(counter, cost, now);
@@ -83,7 +89,8 @@ export class DenyCache {
         states[counter.group.positions[i] as number] = stateAfter(limit, said, i, elapsed);
       }
     }
-    return present(states);
+    const blocked = known.some(({ of, reported }) => reported.get(of)?.isBlocked);
+    return { limits: present(states), blocked };
   }
 
   /** Remembers a denial by the counters that denied, but not by places, which come free at any time. The replies are all to one decision. */
@@ -172,9 +179,11 @@ function reportedByCounter({ counters, reply }: CountersReply): [string, Reporte
   let at = REPLY_HEAD;
   return counters.map((counter) => {
     const from = at + COUNTER_HEAD;
+    const isBlocked = (reply[at + 1] as number) > 0;
     at = from + counter.limits.length * LIMIT_NUMBERS;
     const terms = termsOf(counter);
-    return [counter.key, { now: reply[0] as number, reply: reply.slice(from, at), terms }];
+    const now = reply[0] as number;
+    return [counter.key, { now, reply: reply.slice(from, at), isBlocked, terms }];
   });
 }
 

@@ -118,12 +118,25 @@ export interface Limiter<Dimension extends string = string> {
   settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;
 
   /**
-   * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. Everybody
-   * is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` when the store gave no
+   * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. A block that a
+   * limit has set ends with it, one by hand stays. Everybody is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` when the store gave no
    * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
    * `HEADGATE_BAD_REPLY`.
    */
   reset(subject: Subjects<Dimension>): Promise<boolean>;
+
+  /**
+   * Denies a subject everything for a time, 1 ms to 366 days, in each dimension that is named, in this limiter only; everybody only
+   * by name. A block that is there is not made shorter. Processes that remember a denial, or hold a lease, learn of it when that is
+   * over. Rejects with `HEADGATE_INVALID_OPTION` for a time that is none, and as `reset`.
+   */
+  block(subject: Subjects<Dimension>, duration: Duration): Promise<void>;
+
+  /**
+   * Ends what blocks a subject, whether a limit or a hand has set it; true if it was blocked. What it has used stays used. Rejects
+   * as `reset`.
+   */
+  unblock(subject: Subjects<Dimension>): Promise<boolean>;
 
   /**
    * Waits for admission, first come, first served in this process among those who name the same subjects; in shadow, nobody

@@ -2,10 +2,12 @@ import type { Charged } from "../charged.ts";
 import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
 import type { Cost, CostByName } from "../cost.ts";
 import type { Decision, DecisionSource } from "../decision.ts";
+import { block } from "../store/block-by-hand.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
-import type { DecideCall } from "../store/decide-call.ts";
+import type { DecideCall, DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
@@ -30,8 +32,8 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
   return {
     watch: undefined,
 
-    decide: (counters, cost, charge) =>
-      decideOn(store, counted, counters, cost, charge, "store", keeping),
+    decide: (counters, cost, mode) =>
+      decideOn(store, counted, counters, cost, mode, "store", keeping),
 
     async giveBack(decision) {
       return giveBackOn(store, takeReceipts(decision, counted));
@@ -41,6 +43,12 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
     async settle(decision, units) {
       return settleOn(store, counted, takeReceipts(decision, counted), units);
+    },
+
+    async block(counters, span) {
+      const reply = await store.run(block, { counters, span });
+      rejectWrongType(reply, counters);
+      return reply[1] === 1;
     },
 
     forget: (counters) => forgetOn(store, counters),
@@ -66,13 +74,12 @@ export function decideOn(
   counted: CountedPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
-  charge: boolean,
+  mode: DecideMode,
   source: DecisionSource,
   keeping?: PlaceKeeping,
 ): Promise<Decision> {
-  const mode = charge ? "charge" : "peek";
   const asked = askedOf(counters);
-  const places = charge && keeping !== undefined ? takePlaces(keeping, asked) : undefined;
+  const places = isCharging(mode) && keeping !== undefined ? takePlaces(keeping, asked) : undefined;
   const holder = places?.holder;
   const call = { cost, mode, counters: asked, all: counters, places, holder } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
@@ -95,11 +102,12 @@ function readDecision(
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
-  const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
-  const isTaken = allowed && mode === "charge";
+  const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
+  const isTaken = allowed && isCharging(mode);
   const receipts = isTaken ? listReceipt(receipt) : NOTHING;
   return new CountedDecision(counted, {
     allowed,
+    blocked,
     limits: present(states),
     cost,
     counters: all,

@@ -11,12 +11,14 @@ import { unitsOnly } from "./counters.ts";
 
 /** Numbers in the reply to a decision: in front of the counters, in front of a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
-export const COUNTER_HEAD = 1;
+export const COUNTER_HEAD = 2;
 export const LIMIT_NUMBERS = 4;
 
 /** The reply to a decision, read. */
 export interface ReadReply {
   readonly allowed: boolean;
+  /** Whether a block denied. */
+  readonly blocked: boolean;
   /** What was charged in units, if it was charged. */
   readonly receipt: Receipt;
   readonly states: LimitStates;
@@ -43,9 +45,11 @@ export function readReply(
   const generations: number[] = new Array(counters.length);
   let at = REPLY_HEAD;
   let allowed = true;
+  let blocked = false;
   for (let u = 0; u < counters.length; u += 1) {
     const { group, costs } = counters[u] as SubjectCounter;
     generations[u] = reply[at] as number;
+    blocked ||= (reply[at + 1] as number) > 0;
     at += COUNTER_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
       const from = at;
@@ -71,7 +75,8 @@ export function readReply(
     );
   }
   const receipt = { cost, charged: reply[0] as number, counters, generations };
-  return { allowed, receipt: counted.hasPlaces ? unitsOf(receipt, counters) : receipt, states };
+  const ofUnits = counted.hasPlaces ? unitsOf(receipt, counters) : receipt;
+  return { allowed, blocked, receipt: ofUnits, states };
 }
 
 const NOTHING: readonly Receipt[] = [];

@@ -3,8 +3,10 @@ import { CHANNELS } from "../channels.ts";
 import type { Charged } from "../charged.ts";
 import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
 import type { Cost, CostByName } from "../cost.ts";
-import type { Decision, LimitState } from "../decision.ts";
+import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
+import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { places } from "../store/places.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
@@ -16,6 +18,7 @@ import type { CountedPolicy } from "./counted-policy.ts";
 import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
+import type { KnownDenial } from "./deny-cache.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import { closeLeases } from "./leases/lease-accounts.ts";
 import { createLeaseDecider } from "./leases/lease-decider.ts";
@@ -62,19 +65,20 @@ export function createRemoteDecider(
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
   function remember(
-    { allowed, limits, receipts, lasting }: Answer,
+    { allowed, blocked, limits, receipts, lasting }: Answer,
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
     sent: number,
     taken: HeldPlaces | undefined,
   ): Decision {
-    if (allowed && charge) denials.forgetKnown(askedOf(counters), store.now());
+    if (allowed && isCharging(mode)) denials.forgetKnown(askedOf(counters), store.now());
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
     return new CountedDecision(counted, {
       allowed,
+      blocked,
       limits,
       cost,
       counters,
@@ -88,10 +92,10 @@ export function createRemoteDecider(
     error: unknown,
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
   ): Promise<Decision> {
     const reason = storeFailure(error, watch.notices);
-    const decision = await withoutStore.decide(counters, cost, charge);
+    const decision = await withoutStore.decide(counters, cost, mode);
     if (degradedDecisions.hasSubscribers) {
       publish(degradedDecisions, { limiter: name, decision, reason } satisfies DegradedDecision);
     }
@@ -99,13 +103,14 @@ export function createRemoteDecider(
   }
 
   function deniedFromCache(
-    limits: readonly LimitState[],
+    { limits, blocked }: KnownDenial,
     counters: readonly SubjectCounter[],
     cost: number,
   ): Decision {
     const source = "deny-cache";
     return new CountedDecision(counted, {
       allowed: false,
+      blocked,
       limits,
       cost,
       counters,
@@ -117,15 +122,30 @@ export function createRemoteDecider(
   function ask(
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
     sent: number,
   ): Promise<Decision> {
     const taken =
-      charge && keeping !== undefined ? takePlaces(keeping, askedOf(counters)) : undefined;
-    return askStore(asked, counters, cost, charge, taken).then(
-      (answer) => remember(answer, counters, cost, charge, sent, taken),
-      (error: unknown) => decideWithout(error, counters, cost, charge),
+      isCharging(mode) && keeping !== undefined
+        ? takePlaces(keeping, askedOf(counters))
+        : undefined;
+    return askStore(asked, counters, cost, mode, taken).then(
+      (answer) => remember(answer, counters, cost, mode, sent, taken),
+      (error: unknown) => decideWithout(error, counters, cost, mode),
     );
+  }
+
+  /** A denial that is known here; none that is to block, which only the store can. */
+  function findKnown(
+    counters: readonly SubjectCounter[],
+    cost: number,
+    mode: DecideMode,
+    sent: number,
+  ): KnownDenial | undefined {
+    if (!failure.denyCache || !isCharging(mode)) return undefined;
+    const known = denials.find(counters, cost, sent);
+    const isToBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
+    return isToBlock && known?.blocked === false ? undefined : known;
   }
 
   /** Why a server of what was charged is known to be down. */
@@ -200,11 +220,11 @@ export function createRemoteDecider(
   const decider: Decider = {
     watch,
 
-    decide(counters, cost, charge) {
+    decide(counters, cost, mode) {
       const sent = store.now();
-      const known = charge && failure.denyCache ? denials.find(counters, cost, sent) : undefined;
+      const known = findKnown(counters, cost, mode, sent);
       return known === undefined
-        ? ask(counters, cost, charge, sent)
+        ? ask(counters, cost, mode, sent)
         : Promise.resolve(deniedFromCache(known, counters, cost));
     },
 
@@ -230,6 +250,15 @@ export function createRemoteDecider(
       return typeof units === "number"
         ? settleOneNumber(decision, units)
         : settleEach(decision, units);
+    },
+
+    /** What was leased before, or meanwhile, is not to be spent by who is blocked. */
+    async block(counters, span) {
+      try {
+        return await returns.block(counters, span);
+      } finally {
+        closeLeases(store.owner, counters);
+      }
     },
 
     /** What was leased before, or meanwhile, may be of what is forgotten. */

@@ -1,6 +1,6 @@
 -- Finds the `answer` to a call: -1, and nothing is done, when one of its keys holds something else. The script ends with the clock
 -- as its answer, and nothing is done, where the times that a call brings are not around it.
-local isWrongType = false
+local isWrongType, isBlocked
 --- @declare
 --- @limits present
 --- @counters "read-counter"

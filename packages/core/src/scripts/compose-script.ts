@@ -4,26 +4,36 @@ import type { CounterShape } from "./counter-shape.ts";
 import { HEADER } from "./counter-shape.ts";
 import { COUNT_DIGITS, HOLDER_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
 import { parts } from "./lua.generated.ts";
-import type { NamedCounter, Names } from "./script-names.ts";
-import { areFields, nameCounters, OF_COUNTER, ownNames } from "./script-names.ts";
+import { RULE_DIGITS } from "./rule-digits.ts";
+import type { NamedCounter, NamedLimit, Names } from "./script-names.ts";
+import { areFields, counterNames, nameCounters, ownNames } from "./script-names.ts";
 
 /** The scripts that are put together, by the files beside this one in which they begin. */
-export type ScriptName = "decide-lone" | "decide-batch" | "look" | "charge" | "refund" | "places";
+export type ScriptName =
+  | "decide-lone"
+  | "decide-batch"
+  | "look"
+  | "charge"
+  | "refund"
+  | "block"
+  | "places";
 
 type Field = readonly [name: string, digits: number];
 
 /**
- * What the argument of a call brings behind the numbers of its limits; `charged` for each counter, and `cost` and `given` for each
- * limit where the cost is by name.
+ * What the argument of a call brings behind the numbers of its limits; `rules` for each limit that blocks, `charged` for each
+ * counter, and `cost` and `given` for each limit where the cost is by name.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   "decide-lone": [
+    ["rules", RULE_DIGITS],
     ["generation", NUMBER_DIGITS],
     ["cost", LONG_DIGITS],
   ],
   "decide-batch": [
     ["requests", COUNT_DIGITS],
     ["cost", LONG_DIGITS],
+    ["rules", RULE_DIGITS],
     ["generation", NUMBER_DIGITS],
   ],
   look: [
@@ -41,6 +51,11 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
     ["moment", LONG_DIGITS],
     ["charged", NUMBER_DIGITS],
   ],
+  block: [
+    ["requests", COUNT_DIGITS],
+    ["span", LONG_DIGITS],
+    ["generation", NUMBER_DIGITS],
+  ],
   places: [
     ["requests", COUNT_DIGITS],
     ["renews", 1],
@@ -55,14 +70,18 @@ const ANSWERS: Readonly<Record<ScriptName, string>> = {
   charge: "charge-counters",
   refund: "refund-counters",
   places: "tend-places",
+  block: "block-by-hand",
 };
 
-/** Few calls need these: they are read where they are used. */
+/** Few calls need these, and the rules: they are read where they are used. */
 const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
   "decide-lone": ["generation", "cost"],
   "decide-batch": ["generation"],
   charge: ["generation"],
+  block: ["generation"],
 };
+
+const NO_NAMES: Names = new Map();
 
 /** So many numbers are read or written by one call, which takes up to 8 places each: Lua has room for 250. */
 const MOST_AT_ONCE = 12;
@@ -140,6 +159,7 @@ class Composition {
       ),
     );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
+      if (name === "rules") return this.#ofLimits(name).map((rule) => [rule, digits]);
       const own = name === "charged" ? this.#ofCounters(name) : this.#ofLimits(name);
       return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);
     });
@@ -206,7 +226,14 @@ class Composition {
       case "unpack":
         return unpackValue(counter as NamedCounter);
       case "zero":
-        return zeroLimits(counter as NamedCounter);
+        return zero(stateFields(counter as NamedCounter).map(([name]) => name));
+      case "blocking":
+        return this.#counters
+          .filter(({ shape }) => shape.blocks)
+          .map((each) => enclose(this.#expand(operand, each)))
+          .join("");
+      case "restart":
+        return this.#restartLimits(counter as NamedCounter);
       default:
         throw new Error(`no directive @${directive}`);
     }
@@ -227,17 +254,44 @@ class Composition {
   #sections(section: string, counter: NamedCounter | undefined): string[] {
     const counters = counter === undefined ? this.#counters : [counter];
     return counters.flatMap((each) =>
-      each.limits.flatMap(({ shape, names }) => {
-        const text = this.#sectionOf(shape.part, section);
-        return text === "" ? [] : [rename(rename(this.#fillIn(text), names), each.names)];
-      }),
+      each.limits.flatMap((limit, i) =>
+        partsOf(limit).flatMap((part) => {
+          const text = this.#sectionOf(part, section);
+          if (text === "") return [];
+          const own = rename(this.#fillIn(text), this.#blockNames(limit, i));
+          return [rename(rename(own, limit.names), each.names)];
+        }),
+      ),
     );
+  }
+
+  /** What stands for names in the sections of a limit that blocks, in this place of its counter. */
+  #blockNames({ shape, names }: NamedLimit, place: number): Names {
+    if (!shape.blocks) return NO_NAMES;
+    return new Map([
+      ["ALLOWS", this.#sectionOf(shape.part, "allows").trim()],
+      ["GRANTED", shape.numbers[0] as string],
+      ["RULE_AT", String(this.#placeOf(nameOf(names, "rules")))],
+      ["PLACE", String(place + 1)],
+    ]);
+  }
+
+  /** Statements that make the limit that set the block as if unused. */
+  #restartLimits({ limits, names }: NamedCounter): string {
+    const restarts = limits.map(({ shape, names: own }, i) => {
+      if (!shape.blocks) return "";
+      const numbers = [...shape.state.map(([name]) => name), ...(shape.reported ?? [])];
+      const fresh = rename(rename(this.#fillIn(sectionOf(shape.part, "fresh")), own), names);
+      const statements = zero(numbers.map((name) => nameOf(own, name))) + enclose(fresh);
+      return `if setBy == ${i + 1} then\n${statements}end\n`;
+    });
+    return restarts.join("");
   }
 
   /** A section of a limit; by name, a limit that is left out allows all, and is charged and given back nothing. */
   #sectionOf(part: string, section: string): string {
     const text = sectionOf(part, section);
-    if (!this.#isByName) return text;
+    if (!this.#isByName || text === "") return text;
     switch (section) {
       case "allows":
         return `(cost == 0 or ${text.trim()})`;
@@ -254,7 +308,7 @@ class Composition {
 
   /** Reads what the argument brings, but what few calls need. */
   #readArgument(): string {
-    const later = READ_LATER[this.#script] ?? [];
+    const later = [...(READ_LATER[this.#script] ?? []), ...this.#ofLimits("rules")];
     const fields = this.#fields.filter(([name]) => !later.includes(name));
     const read = chunksOf(fields).map((some) => this.#readDigits(some));
     const tables = this.#inTables ? "local numbers = {}\n" : "";
@@ -277,7 +331,7 @@ class Composition {
 
   #declareCounters(): string {
     const names = this.#counters.flatMap((counter) => [
-      ...OF_COUNTER.map((name) => nameOf(counter.names, name)),
+      ...counterNames(counter.shape).map((name) => nameOf(counter.names, name)),
       ...counter.limits.flatMap(({ shape, names }) =>
         ownNames(shape).map((name) => nameOf(names, name)),
       ),
@@ -323,12 +377,11 @@ function packValue(counter: NamedCounter): string {
   return [...numbers, ...tails].join(" .. ");
 }
 
-/** Statements that make a counter as if unused. */
-function zeroLimits(counter: NamedCounter): string {
-  const statements = chunksOf(stateFields(counter)).map((fields) => {
-    const names = fields.map(([name]) => name).join(", ");
-    return `${names} = ${fields.map(() => "0").join(", ")}\n`;
-  });
+/** Statements that make numbers 0. */
+function zero(names: readonly string[]): string {
+  const statements = chunksOf(names).map(
+    (some) => `${some.join(", ")} = ${some.map(() => "0").join(", ")}\n`,
+  );
   return statements.join("");
 }
 
@@ -366,14 +419,19 @@ function sizeOf(fields: readonly Field[]): number {
   return fields.reduce((sum, [, size]) => sum + size, 0);
 }
 
-function chunksOf(fields: readonly Field[]): Field[][] {
-  const chunks: Field[][] = [];
-  for (const field of fields) {
+function chunksOf<Item>(items: readonly Item[]): Item[][] {
+  const chunks: Item[][] = [];
+  for (const item of items) {
     const last = chunks.at(-1);
-    if (last === undefined || last.length === MOST_AT_ONCE) chunks.push([field]);
-    else last.push(field);
+    if (last === undefined || last.length === MOST_AT_ONCE) chunks.push([item]);
+    else last.push(item);
   }
   return chunks;
+}
+
+/** The files that have the sections of a limit. */
+function partsOf({ shape }: NamedLimit): string[] {
+  return shape.blocks ? [shape.part, "blocks"] : [shape.part];
 }
 
 function rename(text: string, names: Names): string {

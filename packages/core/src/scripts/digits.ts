@@ -9,6 +9,9 @@ export const NUMBER_DIGITS = 5;
 /** Digits of a cost, or of a time. */
 export const LONG_DIGITS = 8;
 
+/** Digits of a duration in milliseconds, which is at most 366 days: below 2^35. */
+export const DURATION_DIGITS = 5;
+
 /** Digits of how many calls are alike. */
 export const COUNT_DIGITS = 2;
 

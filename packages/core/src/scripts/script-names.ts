@@ -19,15 +19,23 @@ export interface NamedCounter {
 }
 
 /** What each counter has for itself in a call. */
-export const OF_COUNTER: readonly string[] = [
+const OF_COUNTER: readonly string[] = [
   "key",
   "bytes",
-  "isKnown",
+  "block",
   "isAhead",
   "elapsed",
   "value",
   ...HEADER.map(([name]) => name),
 ];
+
+/** What a counter has for itself in a call, where one of its limits blocks: whether it was blocked now. */
+const OF_BLOCKING_COUNTER: readonly string[] = [...OF_COUNTER, "isSet"];
+
+/** What such a counter has for itself in a call. */
+export function counterNames({ blocks }: CounterShape): readonly string[] {
+  return blocks ? OF_BLOCKING_COUNTER : OF_COUNTER;
+}
 
 /** Lua has room for 200 local names: where there are more of ours than this, they are fields of tables. */
 const MOST_LOCALS = 150;
@@ -39,9 +47,9 @@ const COUNTED_OF_LIMIT = "counted";
 /** Whether names are fields: of `numbers`, what calls share which are alike; of `own`, what is of one call. */
 export function areFields(shapes: readonly CounterShape[], isByName: boolean): boolean {
   const more = isByName ? [...UNITS_OF_LIMIT, COUNTED_OF_LIMIT] : [];
-  const names = shapes.flatMap(({ limits }) => [
-    ...OF_COUNTER,
-    ...limits.flatMap((limit) => [...ownNames(limit), ...broughtNames(limit), ...more]),
+  const names = shapes.flatMap((shape) => [
+    ...counterNames(shape),
+    ...shape.limits.flatMap((limit) => [...ownNames(limit), ...broughtNames(limit), ...more]),
   ]);
   return names.length > MOST_LOCALS;
 }
@@ -79,6 +87,7 @@ export function nameCounters(
     for (const [name, same] of Object.entries(shape.aliases ?? {}))
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
+    if (shape.blocks) names.set("rules", `rules${suffix}`);
     // What a log reads of an entry is a local of its own, which the name of a field could not declare.
     if (shape.hasLog && ofCall !== "") names.set("bytes", "entryBytes");
     if (isByName) {
@@ -92,10 +101,11 @@ export function nameCounters(
 
   return shapes.map((shape, c) => {
     const suffix = shapes.length === 1 ? "" : String(c + 1);
-    const names = new Map(OF_COUNTER.map((name) => [name, `${ofCall}${name}${suffix}`]));
+    const names = new Map(counterNames(shape).map((name) => [name, `${ofCall}${name}${suffix}`]));
     names.set("charged", `${ofRun}charged${suffix}`);
     names.set("KEY", nextKey());
     names.set("WIDTH", String(shape.width));
+    names.set("LIMITS", String(shape.limits.length));
     const limits = shape.limits.map((limit, i) => nameLimit(limit, shape.tailAt[i] as number));
     return { shape, names, limits };
   });

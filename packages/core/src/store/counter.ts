@@ -3,6 +3,8 @@ import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
 import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import type { Block } from "./block.ts";
+import { overAt } from "./block.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import type { Moment } from "./store.ts";
 
@@ -114,6 +116,9 @@ export function weightOf(counters: readonly Counter[], log: number): number {
   return weight;
 }
 
+/** More than any limit has used: who is blocked, or was of late, is given up last. */
+const SHARE_OF_BLOCKED = 2;
+
 /** A counter as this process keeps it: what its value is in Redis, see read-counter.lua. */
 export interface OpenCounter {
   stamp: number;
@@ -121,6 +126,8 @@ export interface OpenCounter {
   /** When it was as if unused, by the numbers by which it was kept last; microseconds since the epoch. */
   expires: number;
   readonly states: unknown[];
+  /** Undefined where it is not blocked, and no level is kept. */
+  block: Block | undefined;
 }
 
 /** The state of a counter, brought to the present in place; a fresh one that is not kept yet when there is none. */
@@ -135,6 +142,7 @@ export function openCounter(counter: Counter, memory: MemoryTable, moment: Momen
     algorithm.advance(states[i], quota, elapsed, now);
   }
   open.stamp = now;
+  if (open.block !== undefined && overAt(open.block) <= now) open.block = undefined;
   return open;
 }
 
@@ -145,6 +153,7 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
     generation: moment.generation,
     expires: Number.POSITIVE_INFINITY,
     states,
+    block: undefined,
   };
 }
 
@@ -175,5 +184,10 @@ export function keepReported(
     if (shape.hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
   }
   open.expires = open.stamp + reset;
-  memory.set(key, open, { share, expires: open.expires, entries }, open.stamp);
+  if (open.block === undefined) {
+    memory.set(key, open, { share, expires: open.expires, entries }, open.stamp);
+    return;
+  }
+  open.expires = Math.max(open.expires, overAt(open.block));
+  memory.set(key, open, { share: SHARE_OF_BLOCKED, expires: open.expires, entries }, open.stamp);
 }

@@ -1,7 +1,12 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
+import { digitsOfRule, NO_RULE } from "../scripts/rule-digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
+import type { Run } from "./alike.ts";
 import { inRuns } from "./alike.ts";
+import type { Block } from "./block.ts";
+import { restOf } from "./block.ts";
+import { blockOnDenial } from "./block-on-denial.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 import {
   areByName,
@@ -15,20 +20,23 @@ import {
   weightOf,
 } from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
+import { isCharging } from "./decide-call.ts";
+import { denyByBlock } from "./deny-by-block.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
 import type { Moment, Prepared, Replies, Step } from "./store.ts";
 
 /** What there is to be done about a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
-  return mode === "charge" ? decide : look;
+  return isCharging(mode) ? decide : look;
 }
 
 /**
  * Decides requests: all limits of a decision allow, or nothing of it is charged.
  *
- * A reply is the clock; then for each counter its generation, and for each of its limits: microseconds to wait (0 allowed, -1
- * never), units that remain, microseconds until it is as if unused, microseconds until more remain.
+ * A reply is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is not), and for
+ * each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is as if unused,
+ * microseconds until more remain.
  */
 export const decide: Step<DecideCall> = {
   name: "decide",
@@ -41,11 +49,9 @@ export const decide: Step<DecideCall> = {
   prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
     if (isLone(calls)) return prepareLone(first, clock, times);
-    const runs = runsOf(calls, times).map(
-      ({ digits, holder }) => digits + newGeneration() + holder,
-    );
+    const args = inRuns(calls, isAlike).map((run) => writeDecisions(run, times));
     const script = scriptsFor(first.counters).get("decide-batch");
-    return { script, args: [clock, ...runs] };
+    return { script, args: [clock, ...args] };
   },
 
   read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
@@ -63,7 +69,7 @@ export const look: Step<DecideCall> = {
   name: "look",
   prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...runsOf(calls, times).map(({ digits }) => digits)],
+    args: [clock, ...inRuns(calls, costsAsMuch).map((run) => writeRun(run, times))],
   }),
   read: readAll,
 };
@@ -73,12 +79,9 @@ function isLone(calls: readonly DecideCall[]): boolean {
   return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
 }
 
-function prepareLone(
-  { cost, counters, holder }: DecideCall,
-  clock: string,
-  times: string,
-): Prepared {
-  const argument = numbersOf(counters) + times + newGeneration();
+function prepareLone(call: DecideCall, clock: string, times: string): Prepared {
+  const { cost, counters, holder } = call;
+  const argument = numbersOf(counters) + times + rulesOf(call) + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
   const digits =
     cost === 1 && holder === undefined
@@ -87,15 +90,34 @@ function prepareLone(
   return { script, args: clock === "" ? [digits] : [digits, clock] };
 }
 
-/** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
-function runsOf(
-  calls: readonly DecideCall[],
-  times: string,
-): { readonly digits: string; readonly holder: string }[] {
-  return inRuns(calls, areAlike).map(({ first: { cost, counters, holder = "" }, count }) => ({
-    digits: numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost),
-    holder,
-  }));
+/** What the scripts take of calls that are alike: it comes once, with how many they are. */
+function writeRun({ first, count }: Run<DecideCall>, times: string): string {
+  const { cost, counters } = first;
+  return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost);
+}
+
+/** The same of calls that may charge: with the rules of their blocks, and who takes places, which comes last. */
+function writeDecisions(run: Run<DecideCall>, times: string): string {
+  const { holder = "" } = run.first;
+  return writeRun(run, times) + rulesOf(run.first) + newGeneration() + holder;
+}
+
+/** Whether two calls of one line are decided alike. */
+function isAlike(one: DecideCall, other: DecideCall): boolean {
+  return one.holder === other.holder && costsAsMuch(one, other) && rulesOf(one) === rulesOf(other);
+}
+
+/** The rules by which a denial of this call blocks, one for each limit that blocks; none do where it may not block. */
+function rulesOf({ mode, counters }: DecideCall): string {
+  let rules = "";
+  for (let u = 0; u < counters.length; u += 1) {
+    const { shape, limits } = counters[u] as Counter;
+    if (!shape.blocks) continue;
+    for (const { block } of limits) {
+      if (block !== undefined) rules += mode === "enforce" ? digitsOfRule(block) : NO_RULE;
+    }
+  }
+  return rules;
 }
 
 function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
@@ -103,11 +125,10 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
   return calls.map((call, i) => readDecision(call, answers[i]));
 }
 
-/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers, and take no places. */
-function areAlike(one: DecideCall, other: DecideCall): boolean {
+/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers. */
+function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
-    one.holder === other.holder &&
     one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
   );
 }
@@ -131,9 +152,12 @@ function decideHere(
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = openCounter(counter, memory, moment);
+    const rest = restOf(open.block, moment.now);
     opened[u] = open;
     reply[at] = open.generation;
-    at += 1;
+    reply[at + 1] = rest;
+    allowed &&= rest === 0;
+    at += 2;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
       const units = unitsAt(counter, i, cost);
@@ -146,14 +170,18 @@ function decideHere(
   }
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "ask" && cost > 0;
-  const charges = allowed && mode === "charge";
+  const charges = allowed && isCharging(mode);
+  const enforces = !allowed && mode === "enforce";
   at = 1;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = opened[u] as OpenCounter;
+    const blocks =
+      enforces && counter.shape.blocks && blockNow(reply, at, counter, open, cost, moment);
+    const head = at;
     let share = 0;
     let longest = 0;
-    at += 1;
+    at += 2;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
@@ -169,17 +197,37 @@ function decideHere(
       share = Math.max(share, 1 - remaining / limit);
       longest = Math.max(longest, algorithm.lasts?.(state) ?? reset);
     }
+    const rest = reply[head + 1] as number;
+    if (rest > 0) denyByBlock(reply, head + 2, counter, open.block as Block, rest, cost);
     // A denial keeps what takes longer to drain than by the numbers by which it was spent.
-    const outlives = mode === "charge" && open.stamp + longest > open.expires;
-    if (charges || outlives) keepReported(counter, open, share, longest, memory);
+    const outlives = isCharging(mode) && open.stamp + longest > open.expires;
+    if (charges || blocks || outlives) keepReported(counter, open, share, longest, memory);
   }
   return reply;
+}
+
+/** Blocks a counter that denied, where its limits do; true if one did. */
+function blockNow(
+  reply: number[],
+  head: number,
+  counter: Counter,
+  open: OpenCounter,
+  cost: number,
+  { now, generation }: Moment,
+): boolean {
+  const waits = counter.limits.map((_, i) => reply[head + 2 + 4 * i] as number);
+  if (!blockOnDenial(counter, open, waits, cost, generation)) return false;
+  reply[head] = generation;
+  reply[head + 1] = restOf(open.block, now);
+  const { setBy } = open.block as Block;
+  reply[head + 2 + 4 * (setBy - 1)] = 0;
+  return true;
 }
 
 function lengthOfReply(counters: readonly Counter[]): number {
   let length = 1;
   for (let u = 0; u < counters.length; u += 1) {
-    length += 1 + 4 * (counters[u] as Counter).limits.length;
+    length += 2 + 4 * (counters[u] as Counter).limits.length;
   }
   return length;
 }

@@ -1,5 +1,6 @@
 import { NOTHING_CHARGED, nothingCharged } from "../../charged.ts";
 import { areByName } from "../../store/counter.ts";
+import { isCharging } from "../../store/decide-call.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
@@ -24,9 +25,11 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
   const shareOf = shareLimits(failure.localShare);
 
   return {
-    async decide(counters, cost, charge) {
+    async decide(counters, cost, mode) {
       if (onUnavailable === "local") {
-        return decideOn(local, counted, counters.map(shareOf), cost, charge, "local", keeping);
+        // What this process counts alone is no ground to block anybody.
+        const here = isCharging(mode) ? "charge" : "peek";
+        return decideOn(local, counted, counters.map(shareOf), cost, here, "local", keeping);
       }
       return new CountedDecision(counted, {
         allowed: onUnavailable === "allow",
