@@ -1,5 +1,7 @@
-import { HeadgateError } from "../errors.ts";
+import type { ServerResponse } from "node:http";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
+import { rejectUnknownOptions } from "../options.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
@@ -19,7 +21,7 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
    * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's, at whose end `count` decides. Rejects with what the
-   * framework shall handle as an error, and is one.
+   * framework shall handle as an error, and is one; with `HEADGATE_INVALID_OPTION` where `client` or `response` is none.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** Frees the names of the limiters that were made here. The store's client stays open. */
@@ -47,6 +49,7 @@ export function createHttpGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request> = {},
 ): HttpGuard<Request> {
+  rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
   const { routeOf = noRoute, warn = warnProcess } = adapter;
   validateGuardOptions(owner, options);
   rejectUnreadOptions(owner, options, adapter);
@@ -56,8 +59,10 @@ export function createHttpGuard<Request extends HttpRequest>(
     limiter: limiters.only,
     tiers: limiters.tiers,
     check(request, client, response) {
+      const misused = misuseOf(owner, client, guard.count !== undefined, response);
+      if (misused !== undefined) return Promise.reject(misused);
       const decided = guard.check(request, client).catch(throwError);
-      if (response !== undefined) guard.count?.(decided, request, response, response);
+      guard.count?.(decided, request, response, response as object);
       return decided;
     },
     of: guard.of,
@@ -80,6 +85,39 @@ function warnProcess(code: string, message: string, _: object, error?: unknown):
 function throwError(reason: unknown): never {
   throw toError(reason);
 }
+
+/**
+ * What an adapter handed over that is not what it should be, and would be ignored: the request would go on without a limit, or count
+ * whatever its answer is.
+ */
+function misuseOf(
+  owner: string,
+  client: Client,
+  counts: boolean,
+  response: unknown,
+): HeadgateError | undefined {
+  const address: unknown = client?.address ?? "";
+  if (typeof client?.hasLeft !== "function" || typeof address !== "string") {
+    return new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: check takes a client, as clientOf(address, request) makes it, whose address is a text; got ${formatReceived(client)}`,
+    );
+  }
+  if (!counts || isNodeResponse(response)) return undefined;
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: count is not read, because the adapter must hand Node's response to check, and handed ${formatKind(response)}`,
+  );
+}
+
+/** Whether it is what `count` watches: neither Node's request, nor a framework's own response, nor one of the Fetch API. */
+function isNodeResponse(response: unknown): response is object {
+  const { setHeader, prependOnceListener } = (response ?? {}) as Partial<ServerResponse>;
+  return typeof setHeader === "function" && typeof prependOnceListener === "function";
+}
+
+/** What an adapter may say of its framework. */
+const ADAPTER_OPTIONS: readonly string[] = ["routeOf", "warn", "onDenied", "count"];
 
 /** Options for which an adapter has to do something, and how to do without. */
 const NOT_EVERYWHERE = [
