@@ -174,6 +174,22 @@ test.each(FRAMEWORKS.filter(({ example }) => example !== "route-handlers"))(
   },
 );
 
+test("hono says in headers how long to wait also where no route is", async () => {
+  const server = await startServer("hono/server.mjs");
+  try {
+    const answers = await askOften(6, `${server.url}/nowhere`, () => ({}));
+    expect(statusesOf(answers)).toEqual([404, 404, 404, 404, 404, 429]);
+    expect(Object.fromEntries(answers[5]?.headers ?? [])).toMatchObject({
+      "retry-after": "12",
+      "cache-control": "no-store",
+      ratelimit: '"5-per-1m";r=0;t=12',
+      "content-type": "application/problem+json",
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
 test("route-handlers has no address unless it is told where, and says so", async () => {
   const server = await startServer("route-handlers/server.mjs");
   try {
