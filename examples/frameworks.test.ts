@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { join } from "node:path";
+import { gcra } from "@headgate/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunningServer } from "./run-example.ts";
 import { startServer } from "./run-example.ts";
@@ -172,6 +174,22 @@ test.each(FRAMEWORKS.filter(({ example }) => example !== "route-handlers"))(
   },
 );
 
+test("hono says in headers how long to wait also where no route is", async () => {
+  const server = await startServer("hono/server.mjs");
+  try {
+    const answers = await askOften(6, `${server.url}/nowhere`, () => ({}));
+    expect(statusesOf(answers)).toEqual([404, 404, 404, 404, 404, 429]);
+    expect(Object.fromEntries(answers[5]?.headers ?? [])).toMatchObject({
+      "retry-after": "12",
+      "cache-control": "no-store",
+      ratelimit: '"5-per-1m";r=0;t=12',
+      "content-type": "application/problem+json",
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
 test("route-handlers has no address unless it is told where, and says so", async () => {
   const server = await startServer("route-handlers/server.mjs");
   try {
@@ -223,6 +241,13 @@ describe("nestjs", () => {
     const second = await query(address, `{ ${search} }`);
     expect(second.data).toEqual({ search: null });
     expect((await query(newAddress(), `{ ${search} }`)).errors).toBeUndefined();
+  });
+
+  test("does not limit one message of a connection and let all others pass", async () => {
+    const { rateLimitGuard } = await import(join(import.meta.dirname, "nestjs/rate-limit.mjs"));
+    const Guard = rateLimitGuard({ limits: gcra({ limit: 5, window: "1m" }) });
+    const message = { getType: () => "ws" };
+    await expect(new Guard().canActivate(message)).rejects.toThrow("limits requests of HTTP and");
   });
 
   test("counts fields and requests together under the limit for all", async () => {

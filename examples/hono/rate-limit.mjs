@@ -40,7 +40,8 @@ export function rateLimit(options) {
     }
     if (verdict.kind === "allowed") return next();
     const { status, contentType, body } = verdict.rejection;
-    return new Response(body, { status, headers: { "content-type": contentType } });
+    // Not a Response of its own: where no route follows, Hono would not put those headers on it.
+    return c.body(body, /** @type {429} */ (status), { "content-type": contentType });
   }
 
   const { limiter, tiers, close } = guard;

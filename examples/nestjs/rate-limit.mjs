@@ -50,6 +50,10 @@ export function rateLimitGuard(options) {
 
     /** @param {import("@nestjs/common").ExecutionContext} context */
     async canActivate(context) {
+      // A connection of WebSockets is one object for all of its messages, and would be limited once.
+      if (!isField(context) && context.getType() !== "http") {
+        throw new Error("this guard limits requests of HTTP and fields of GraphQL");
+      }
       const limited = isField(context) ? fieldIn(context) : context.switchToHttp().getRequest();
       const verdict = await this.guard.check(limited, clientOf(limited.ip, limited));
       if (verdict.kind === "pass") return true;

@@ -89,7 +89,11 @@ test("a moment of a window is answered without looking at a time zone again", ()
   const calendar = calendarOf("month", "Asia/Tehran");
   const [, opening, closing] = calendar.around(micros("2026-11-22T15:43:00Z"));
   expect(calendar.around(opening)).toBe(calendar.around(closing - 1));
-  expect(calendar.around(closing)).not.toBe(calendar.around(closing - 1));
+  // Clocks that are not quite the same ask about both sides of a boundary in turn.
+  const both = [calendar.around(closing - 1), calendar.around(closing)];
+  expect(both[0]).not.toBe(both[1]);
+  expect(calendar.around(closing - 1)).toBe(both[0]);
+  expect(calendar.around(closing)).toBe(both[1]);
   expect(calendarOf("month", "Asia/Tehran")).toBe(calendar);
 });
 

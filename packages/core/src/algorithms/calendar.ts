@@ -54,7 +54,9 @@ export function calendarOf(window: CalendarWindow, timeZone: string): Calendar {
 
 function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
   const zone = openTimeZone(timeZone);
+  // Two: where two clocks are not quite the same, decisions ask about both sides of a boundary in turn, and to find takes long.
   let last: Boundaries = [0, 0, 0, 0];
+  let other = last;
 
   function find(now: number): Boundaries {
     const moment = Math.floor(now / 1_000_000) * 1_000;
@@ -69,11 +71,14 @@ function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
 
   return {
     around(now) {
-      const [, opening, closing] = last;
-      if (now < opening || now >= closing) last = find(now);
+      if (!isWithin(last, now)) [last, other] = [isWithin(other, now) ? other : find(now), last];
       return last;
     },
   };
+}
+
+function isWithin([, opening, closing]: Boundaries, now: number): boolean {
+  return now >= opening && now < closing;
 }
 
 function midnightOf(day: Date, month: number, date: number): number {

@@ -13,6 +13,7 @@ import { createHttpGuard } from "./http-guard.ts";
 import type { HttpRequest } from "./key-function.ts";
 import { byHeader } from "./key-function.ts";
 import type { Client } from "./verdict.ts";
+import { clientOf } from "./verdict.ts";
 
 const limits = fixedWindow({ limit: 2, window: "1m" });
 
@@ -94,7 +95,9 @@ describe("createHttpGuard", () => {
     const warn = vi.fn();
     const guard = createHttpGuard("rateLimit", { limits }, { warn });
     await guard.check(request(new Headers({ forwarded: "for=198.51.100.1" })), client);
-    expect(warn.mock.calls.map(([code]) => code)).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    // Not every framework can be told of a proxy.
+    const text = expect.stringContaining("or give the option address");
+    expect(warn.mock.calls).toEqual([["HEADGATE_NO_PROXY_TRUST", text, expect.anything()]]);
   });
 });
 
@@ -125,6 +128,36 @@ describe("what a framework is handed as an error", () => {
     expect(() => createHttpGuard("limited", { limits, max: 1 } as GuardOptions<never>)).toThrow(
       'limited: unknown option "max"',
     );
+  });
+});
+
+describe("an adapter that makes a mistake is told", () => {
+  test.each([
+    ["no client", undefined],
+    ["an address", "203.0.113.7"],
+    ["a list of addresses, such as ctx.ips", { ...client, address: ["203.0.113.7"] }],
+    ["an address that is no text", { ...client, address: 7 }],
+    ["a client without hasLeft", { address: "203.0.113.7" }],
+  ])("of %s", async (_, wrong) => {
+    const { check } = createHttpGuard("limited", { limits });
+    await expect(check(request(), wrong as Client)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(/^limited: check takes a client, /),
+    });
+  });
+
+  test("of something that it cannot say of its framework", () => {
+    expect(() => createHttpGuard("limited", { limits }, { routeof: () => "" } as object)).toThrow(
+      'limited: adapter: unknown option "routeof"; it takes routeOf, warn, onDenied, count',
+    );
+  });
+
+  test("of an address that a request of the Fetch API does not have", async () => {
+    const asked = new Request("http://localhost/");
+    const { check } = createHttpGuard("limited", { limits });
+    await expect(check(asked, clientOf(undefined, asked as object))).rejects.toMatchObject({
+      code: "HEADGATE_NO_ADDRESS",
+    });
   });
 });
 
@@ -163,10 +196,10 @@ describe("places", () => {
 
 describe("count", () => {
   /** Remaining units after one answer with a status. */
-  async function remainingAfter(status: number, handOver: boolean): Promise<number | undefined> {
+  async function remainingAfter(status: number): Promise<number | undefined> {
     const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
     const response = new ServerResponse(new IncomingMessage(new Socket()));
-    await guard.check(request(), client, handOver ? response : undefined);
+    await guard.check(request(), client, response);
     response.assignSocket(new PassThrough() as unknown as Socket);
     response.statusCode = status;
     await promisify(response.end.bind(response) as (done: () => void) => void)();
@@ -175,12 +208,22 @@ describe("count", () => {
   }
 
   test("decides at the end of the response that was handed to check", async () => {
-    expect(await remainingAfter(200, true)).toBe(2);
-    expect(await remainingAfter(404, true)).toBe(1);
+    expect(await remainingAfter(200)).toBe(2);
+    expect(await remainingAfter(404)).toBe(1);
   });
 
-  test("leaves charged what it sees no end of", async () => {
-    expect(await remainingAfter(200, false)).toBe(1);
+  test.each([
+    ["nothing", undefined],
+    ["a response of the Fetch API", new Response()],
+    ["Node's request", new IncomingMessage(new Socket())],
+  ])("is an error where check is handed %s", async (_, response) => {
+    const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
+    await expect(guard.check(request(), client, response)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(/^rateLimit: for count and concurrency .* Node's response/),
+    });
+    const limited = createHttpGuard("rateLimit", { limits }, { count: true });
+    expect(await limited.check(request(), client, response)).toMatchObject({ kind: "allowed" });
   });
 });
 

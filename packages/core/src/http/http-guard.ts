@@ -1,6 +1,8 @@
-import { HeadgateError } from "../errors.ts";
+import type { ServerResponse } from "node:http";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
+import { rejectUnknownOptions } from "../options.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
@@ -21,7 +23,8 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
    * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, and there `count`
-   * decides. Rejects with what the framework shall handle as an error, and is one.
+   * decides. Rejects with what the framework shall handle as an error, and is one; with `HEADGATE_INVALID_OPTION` where `client` or
+   * `response` is none.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** Frees the names of the limiters that were made here. The store's client stays open. */
@@ -49,18 +52,23 @@ export function createHttpGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request> = {},
 ): HttpGuard<Request> {
+  rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
   const { routeOf = noRoute, warn = warnProcess } = adapter;
   validateGuardOptions(owner, options);
   rejectUnreadOptions(owner, options, adapter);
   const limiters = makeGuardLimiters(owner, options);
-  if (adapter.count !== true) rejectPlaces(owner, limiters);
+  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
+  if (hasPlaces && adapter.count !== true) throw withoutEnd(owner, limiters);
   const guard = createGuard(owner, limiters, options, { warn, routeOf });
+  const watchesEnd = guard.count !== undefined || hasPlaces;
   return {
     limiter: limiters.only,
     tiers: limiters.tiers,
     check(request, client, response) {
+      const misused = misuseOf(owner, client, watchesEnd, response);
+      if (misused !== undefined) return Promise.reject(misused);
       const decided = guard.check(request, client, response).catch(throwError);
-      if (response !== undefined) guard.count?.(decided, request, response, response);
+      guard.count?.(decided, request, response, response as object);
       return decided;
     },
     of: guard.of,
@@ -83,6 +91,39 @@ function warnProcess(code: string, message: string, _: object, error?: unknown):
 function throwError(reason: unknown): never {
   throw toError(reason);
 }
+
+/**
+ * What an adapter handed over that is not what it should be, and would be ignored: the request would go on without a limit, or count
+ * whatever its answer is.
+ */
+function misuseOf(
+  owner: string,
+  client: Client,
+  watchesEnd: boolean,
+  response: unknown,
+): HeadgateError | undefined {
+  const address: unknown = client?.address ?? "";
+  if (typeof client?.hasLeft !== "function" || typeof address !== "string") {
+    return new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: check takes a client, as clientOf(address, request) makes it, whose address is a text; got ${formatReceived(client)}`,
+    );
+  }
+  if (!watchesEnd || isNodeResponse(response)) return undefined;
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: for count and concurrency the adapter must hand Node's response to check, and handed ${formatKind(response)}`,
+  );
+}
+
+/** Whether it is what is watched: neither Node's request, nor a framework's own response, nor one of the Fetch API. */
+function isNodeResponse(response: unknown): response is object {
+  const { setHeader, prependOnceListener } = (response ?? {}) as Partial<ServerResponse>;
+  return typeof setHeader === "function" && typeof prependOnceListener === "function";
+}
+
+/** What an adapter may say of its framework. */
+const ADAPTER_OPTIONS: readonly string[] = ["routeOf", "warn", "onDenied", "count"];
 
 /** Options for which an adapter has to do something, and how to do without. */
 const NOT_EVERYWHERE = [
@@ -108,11 +149,10 @@ function rejectUnreadOptions(
   }
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for places that the adapter would never give back. */
-function rejectPlaces(owner: string, limiters: GuardLimiters): void {
-  if (!limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces)) return;
+/** For places that the adapter would never give back. */
+function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
   void limiters.close();
-  throw new HeadgateError(
+  return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `${owner}: this adapter does not know when a request is over, so it cannot hold the places of concurrency; run the work inside limiter.run(subject, fn)`,
   );

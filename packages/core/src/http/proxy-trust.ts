@@ -32,7 +32,7 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
       warnedUntrusted = true;
       warn(
         "HEADGATE_NO_PROXY_TRUST",
-        `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy")`,
+        `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy"), or give the option address`,
         request,
       );
     },

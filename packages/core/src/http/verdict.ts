@@ -58,7 +58,8 @@ export function clientOf(
   return {
     address,
     peer: request.socket?.remoteAddress,
-    hasLeft: () => isGone(request.socket),
+    // A request of the Fetch API has no connection that could be gone.
+    hasLeft: () => "socket" in request && isGone(request.socket),
   };
 }
 
