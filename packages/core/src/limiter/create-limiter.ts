@@ -199,6 +199,7 @@ function limiterOn(
       parent,
       consumeIn: (groups, subject, options) => decide(subject, options, true, groups),
       watch: decider.watch,
+      hasLease: failure.lease !== undefined,
       isClosed: () => closed,
     },
 
