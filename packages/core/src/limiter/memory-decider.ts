@@ -4,6 +4,7 @@ import type { Cost, CostByName } from "../cost.ts";
 import type { Decision, DecisionSource } from "../decision.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
@@ -11,7 +12,7 @@ import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import { askedOf, largestCost, readCharged } from "./costs.ts";
-import { CountedDecision, isCharged, takeReceipts } from "./counted-decision.ts";
+import { CountedDecision, isCharged, outcomeOn, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
@@ -46,8 +47,8 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
 interface SubjectCall extends DecideCall {
   readonly counters: readonly SubjectCounter[];
-  /** Those that are left out, too. */
-  readonly all: readonly SubjectCounter[];
+  /** The counters of a cost by name, those that it leaves out too. */
+  readonly named: readonly SubjectCounter[] | undefined;
 }
 
 /** Asks a store of this process; at once where it can. What a cost by name leaves out is not asked. */
@@ -60,7 +61,9 @@ export function decideOn(
   source: DecisionSource,
 ): Promise<Decision> {
   const mode = charge ? "charge" : "peek";
-  const call = { cost, mode, counters: askedOf(counters), all: counters } as const;
+  const named = areByName(counters) ? counters : undefined;
+  const asked = named === undefined ? counters : askedOf(named);
+  const call = { cost, mode, counters: asked, named } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
   return Promise.resolve(readDecision(counted, call, source, reply));
@@ -77,20 +80,14 @@ async function decideLater(
 
 function readDecision(
   counted: CountedPolicy,
-  { counters, all, cost, mode }: SubjectCall,
+  { counters, named, cost, mode }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
   const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
   const receipts = allowed && mode === "charge" ? [receipt] : NOTHING;
-  return new CountedDecision(counted, {
-    allowed,
-    limits: present(states),
-    cost,
-    counters: all,
-    source,
-    receipts,
-  });
+  const outcome = { allowed, limits: present(states), cost, source, receipts };
+  return new CountedDecision(counted, named === undefined ? outcome : outcomeOn(named, outcome));
 }
 
 /** Gives back on a store of this process; true if something was. */

@@ -10,7 +10,13 @@ import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
 import { askStore } from "./ask-store.ts";
 import { askedOf, largestCost } from "./costs.ts";
-import { CountedDecision, isCharged, returnReceipts, takeReceipts } from "./counted-decision.ts";
+import {
+  CountedDecision,
+  isCharged,
+  outcomeOn,
+  returnReceipts,
+  takeReceipts,
+} from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
@@ -66,7 +72,8 @@ export function createRemoteDecider(
       denials.remember(lasting, cost, sent, store.now());
     }
     const source = "store";
-    return new CountedDecision(counted, { allowed, limits, cost, counters, source, receipts });
+    const outcome = { allowed, limits, cost, source, receipts } as const;
+    return new CountedDecision(counted, outcomeOn(counters, outcome));
   }
 
   async function decideWithout(
@@ -89,14 +96,8 @@ export function createRemoteDecider(
     cost: number,
   ): Decision {
     const source = "deny-cache";
-    return new CountedDecision(counted, {
-      allowed: false,
-      limits,
-      cost,
-      counters,
-      source,
-      receipts: NOTHING,
-    });
+    const outcome = { allowed: false, limits, cost, source, receipts: NOTHING } as const;
+    return new CountedDecision(counted, outcomeOn(counters, outcome));
   }
 
   function ask(
