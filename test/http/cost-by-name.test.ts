@@ -1,5 +1,5 @@
 import type { Cost, CostByName } from "@headgate/core";
-import { fixedWindow } from "@headgate/core";
+import { createLimiter, fixedWindow } from "@headgate/core";
 import { byTier, perRequest } from "@headgate/core/http";
 import headgate, { perRequest as perFastifyRequest } from "@headgate/fastify";
 import Fastify from "fastify";
@@ -91,6 +91,18 @@ describeFrameworks(({ serve }) => {
     await expect(serving({ cost: [5] as never })).rejects.toMatchObject({ code });
     const lease = { max: 10, ttl: "1s" } as const;
     await expect(serving({ cost: { tokens: 5 }, lease })).rejects.toMatchObject({ code });
+    const limiter = createLimiter({ limits, lease });
+    await expect(serve({ limits: { limiter, cost: { tokens: 5 } } })).rejects.toMatchObject({
+      code,
+    });
+  });
+
+  test("an object in the options costs what it did when it was checked", async () => {
+    const cost: Record<string, number> = { tokens: 7 };
+    const { ask } = await serving({ cost });
+    cost["tokens"] = 8;
+    cost["token"] = 9;
+    expect((await ask()).json()).toMatchObject({ cost: { requests: 1, tokens: 7 } });
   });
 
   test("every tier has to have its names, where it is fixed; where it is not, that of the request", async () => {
@@ -163,6 +175,27 @@ describe("behind Fastify", () => {
     const ask = await start(app);
     expect((await ask("/")).json()).toEqual({ requests: 2 });
     expect((await ask("/free")).json()).toEqual({ asked: false });
+  });
+
+  test.each([[[5]], [new Date(0)]])(
+    "a function that returns %j is an error there, too",
+    async (cost) => {
+      const app = Fastify();
+      await app.register(headgate, { name: "api", limits: requests });
+      const limits = perFastifyRequest(tokens, () => null);
+      const own = { limits, extend: true, cost: () => cost as never };
+      app.get("/", { config: { rateLimit: own } }, async () => "");
+      const ask = await start(app);
+      expect((await ask("/")).json()).toMatchObject({ code: "HEADGATE_INVALID_COST" });
+    },
+  );
+
+  test("a route's cost by name beside the plugin's lease is an error when it is added", async () => {
+    const app = Fastify();
+    const lease = { max: 10, ttl: "1s" } as const;
+    await app.register(headgate, { name: "api", limits: requests, lease });
+    app.get("/", { config: { rateLimit: { cost: { requests: 2 } } } }, async () => "");
+    await expect(app.ready()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
   });
 
   test("a route that inherits a cost with names of other limits is an error when it is added", async () => {

@@ -102,13 +102,20 @@ function unitsOf(result: unknown, cost: Cost): number | undefined {
   );
 }
 
+/** One watch of each response, however many limiters its request meets: Node takes many listeners for a leak. */
+const watches = new WeakMap<Response, Promise<number | undefined>>();
+
 /** Resolves when a response is over: with its status, or undefined where its client left before all of it was sent. */
 function statusSent(response: Response): Promise<number | undefined> {
-  return new Promise((resolve) => {
+  const known = watches.get(response);
+  if (known !== undefined) return known;
+  const sent = new Promise<number | undefined>((resolve) => {
     // Before Node takes the connection off.
     response.prependOnceListener("finish", () => resolve(statusOf(response)));
     response.once("close", () => resolve(undefined));
   });
+  watches.set(response, sent);
+  return sent;
 }
 
 /**

@@ -218,12 +218,6 @@ export function validateGuardOptions(
     (value) => isFunction(value) || isOneOf("all", "failed", "succeeded")(value),
     '"all", "failed", "succeeded" or a function',
   );
-  if (typeof cost === "object" && (options as FailureOptions).lease) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: lease takes units of all limits alike; it is not for a cost by name`,
-    );
-  }
   requireThat(owner, "key", key, isKey, "a function, or an object with one for each dimension");
   requireThat(
     owner,

@@ -1,14 +1,16 @@
 import type { Cost, CostByName } from "../cost.ts";
+import { HeadgateError } from "../errors.ts";
 import { leavesOut, requireCost, requireUnitsByName, unitsFor } from "../limiter/costs.ts";
 import type { CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import type { AskedPart } from "./request-state.ts";
 
 /**
  * What every request costs at a limiter, undefined for one unit, which goes without saying. Throws `HEADGATE_INVALID_COST` for a
- * name that none of its limits has.
+ * name that none of its limits has, `HEADGATE_INVALID_OPTION` where it takes units ahead.
  */
 export function fixedCharge(
   owner: string,
@@ -19,8 +21,16 @@ export function fixedCharge(
   if (typeof cost === "number" && cost !== 1) return { cost };
   if (typeof cost !== "object") return undefined;
   const { cost: units } = chargeOf(cost, limiter, isOwn);
-  if (isOwn) requireCost(`${owner}: cost`, units, 1, limiter[LIMITER].counted.limits);
-  return { cost: units };
+  if (!isOwn) return { cost: units };
+  const { counted, hasLease } = limiter[LIMITER];
+  if (hasLease) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: lease takes units of all limits alike; it is not for a cost by name`,
+    );
+  }
+  // What the application does to its object later was not checked.
+  return { cost: requireCost(`${owner}: cost`, units, 1, counted.limits) };
 }
 
 /**
@@ -30,7 +40,8 @@ export function fixedCharge(
 export function chargeOf(units: unknown, limiter: Limiter, isOwn: boolean): CostOptions {
   if (typeof units === "number") return { cost: units };
   if (typeof units !== "object" || units === null) return { cost: Number.NaN };
-  return { cost: isOwn ? (units as CostByName) : knownOf(units as CostByName, limiter) };
+  const isWhole = isOwn || !isPlainObject(units);
+  return { cost: isWhole ? (units as CostByName) : knownOf(units as CostByName, limiter) };
 }
 
 /** Whether a limiter decides requests with limits of these options, not only with those that they extend. */

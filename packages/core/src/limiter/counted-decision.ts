@@ -30,8 +30,6 @@ export interface Outcome {
   /** In the order of the policy; none when nothing was counted. */
   readonly limits: readonly LimitState[];
   readonly cost: Cost;
-  /** What was to be asked; all the same without, where the cost is one number. */
-  readonly counters?: readonly SubjectCounter[];
   readonly source: DecisionSource;
   /** Of what was charged where the decision was taken, as `source` says. */
   readonly receipts: readonly Receipt[];
@@ -41,6 +39,8 @@ export interface Outcome {
   readonly blocked?: boolean;
   /** How long a denial lasts for which no limit was asked. Default 0. */
   readonly retryAfterMs?: number;
+  /** The counters of a cost by name, those it leaves out too. */
+  readonly named?: readonly SubjectCounter[];
 }
 
 /** What a decision that asked no limit reports. */
@@ -76,8 +76,7 @@ export class CountedDecision implements Decision {
   readonly #named: readonly SubjectCounter[] | undefined;
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
-    const { allowed, blocked = false, limits, cost, counters, source, receipts, places } = outcome;
-    const { retryAfterMs = 0 } = outcome;
+    const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed || counted.shadow;
@@ -86,19 +85,16 @@ export class CountedDecision implements Decision {
     this.retryAfterMs = this.allowed ? 0 : binding.retryAfterMs;
     this.resetAfterMs = binding.resetAfterMs;
     this.limits = limits;
-    this.#named = counters !== undefined && areByName(counters) ? counters : undefined;
-    this.cost = this.#named === undefined ? cost : costByName(this.#named);
+    this.cost = cost;
     this.source = source;
     this.degraded = isDegraded(source);
     this.blocked = blocked;
     this.shadow = counted.shadow;
     this.wouldAllow = allowed;
     this.#counted = counted;
-    this.#receipts =
-      this.#named === undefined
-        ? receipts
-        : [...receipts, ...receiptOfLeftOut(receipts, this.#named)];
-    this.#places = places;
+    this.#receipts = receipts;
+    this.#named = outcome.named;
+    this.#places = outcome.places;
   }
 
   get signal(): AbortSignal | undefined {
@@ -164,6 +160,13 @@ Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
     return CountedDecision.describe(this);
   },
 });
+
+/** An outcome, by name where what was to be asked of the counters was so. */
+export function outcomeOn(counters: readonly SubjectCounter[], outcome: Outcome): Outcome {
+  if (!areByName(counters)) return outcome;
+  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome.receipts, counters)];
+  return { ...outcome, cost: costByName(counters), receipts, named: counters };
+}
 
 /** Counters that were left out are charged nothing, and may be charged when the decision is settled. */
 function receiptOfLeftOut(

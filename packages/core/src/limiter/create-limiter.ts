@@ -288,6 +288,7 @@ function limiterOn(
       parent,
       consumeIn: (groups, subject, options) => decide(subject, options, consuming, groups),
       watch: decider.watch,
+      hasLease: failure.lease !== undefined,
       isClosed: () => closed,
     },
 

@@ -25,6 +25,8 @@ export interface LimiterParts {
   ): Promise<Decision>;
   /** How its store is watched; undefined where the store is this process's memory. */
   readonly watch: StoreWatch | undefined;
+  /** Whether it takes units ahead, which are of all its limits alike. */
+  readonly hasLease: boolean;
   isClosed(): boolean;
 }
 

@@ -5,6 +5,7 @@ import type { Decision, DecisionSource } from "../decision.ts";
 import { block } from "../store/block-by-hand.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall, DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
@@ -13,7 +14,7 @@ import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
 import { askedOf, largestCost, readCharged } from "./costs.ts";
-import { CountedDecision, isCharged, takeReceipts } from "./counted-decision.ts";
+import { CountedDecision, isCharged, outcomeOn, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
@@ -59,8 +60,8 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
 interface SubjectCall extends DecideCall {
   readonly counters: readonly SubjectCounter[];
-  /** Those that are left out, too. */
-  readonly all: readonly SubjectCounter[];
+  /** The counters of a cost by name, those that it leaves out too. */
+  readonly named: readonly SubjectCounter[] | undefined;
   /** Those that it takes. */
   readonly places: TakenPlaces | undefined;
 }
@@ -78,10 +79,11 @@ export function decideOn(
   source: DecisionSource,
   keeping?: PlaceKeeping,
 ): Promise<Decision> {
-  const asked = askedOf(counters);
+  const named = areByName(counters) ? counters : undefined;
+  const asked = named === undefined ? counters : askedOf(named);
   const places = isCharging(mode) && keeping !== undefined ? takePlaces(keeping, asked) : undefined;
   const holder = places?.holder;
-  const call = { cost, mode, counters: asked, all: counters, places, holder } as const;
+  const call = { cost, mode, counters: asked, named, places, holder } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
   return Promise.resolve(readDecision(counted, call, source, reply));
@@ -98,23 +100,22 @@ async function decideLater(
 
 function readDecision(
   counted: CountedPolicy,
-  { counters, all, cost, mode, places }: SubjectCall,
+  { counters, named, cost, mode, places }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
   const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
   const isTaken = allowed && isCharging(mode);
-  const receipts = isTaken ? listReceipt(receipt) : NOTHING;
-  return new CountedDecision(counted, {
+  const outcome = {
     allowed,
     blocked,
     limits: present(states),
     cost,
-    counters: all,
     source,
-    receipts,
+    receipts: isTaken ? listReceipt(receipt) : NOTHING,
     places: isTaken ? places : undefined,
-  });
+  };
+  return new CountedDecision(counted, named === undefined ? outcome : outcomeOn(named, outcome));
 }
 
 /** Gives back on a store of this process; true if something was. */

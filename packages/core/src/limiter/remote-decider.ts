@@ -13,7 +13,13 @@ import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
 import { askStore } from "./ask-store.ts";
 import { askedOf, largestCost } from "./costs.ts";
-import { CountedDecision, isCharged, returnReceipts, takeReceipts } from "./counted-decision.ts";
+import {
+  CountedDecision,
+  isCharged,
+  outcomeOn,
+  returnReceipts,
+  takeReceipts,
+} from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
@@ -76,16 +82,10 @@ export function createRemoteDecider(
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
-    return new CountedDecision(counted, {
-      allowed,
-      blocked,
-      limits,
-      cost,
-      counters,
-      source: "store",
-      receipts,
-      places: allowed ? taken : undefined,
-    });
+    const source = "store";
+    const places = allowed ? taken : undefined;
+    const outcome = { allowed, blocked, limits, cost, source, receipts, places } as const;
+    return new CountedDecision(counted, outcomeOn(counters, outcome));
   }
 
   async function decideWithout(
@@ -108,15 +108,9 @@ export function createRemoteDecider(
     cost: number,
   ): Decision {
     const source = "deny-cache";
-    return new CountedDecision(counted, {
-      allowed: false,
-      blocked,
-      limits,
-      cost,
-      counters,
-      source,
-      receipts: NOTHING,
-    });
+    const receipts = NOTHING;
+    const outcome = { allowed: false, blocked, limits, cost, source, receipts } as const;
+    return new CountedDecision(counted, outcomeOn(counters, outcome));
   }
 
   function ask(

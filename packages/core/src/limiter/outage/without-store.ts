@@ -2,7 +2,7 @@ import { NOTHING_CHARGED, nothingCharged } from "../../charged.ts";
 import { areByName } from "../../store/counter.ts";
 import { isCharging } from "../../store/decide-call.ts";
 import { memoryStore } from "../../store/memory-store.ts";
-import { CountedDecision } from "../counted-decision.ts";
+import { CountedDecision, outcomeOn } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
 import { chargeOn, decideOn, forgetOn, giveBackOn, settleOn } from "../memory-decider.ts";
 import { keepPlacesHere } from "../places/keep-places.ts";
@@ -31,15 +31,15 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
         const here = isCharging(mode) ? "charge" : "peek";
         return decideOn(local, counted, counters.map(shareOf), cost, here, "local", keeping);
       }
-      return new CountedDecision(counted, {
+      const outcome = {
         allowed: onUnavailable === "allow",
         limits: [],
         cost,
-        counters,
         source: onUnavailable,
         receipts: [],
         retryAfterMs: DENY_RETRY_MS,
-      });
+      };
+      return new CountedDecision(counted, outcomeOn(counters, outcome));
     },
     giveBack: (receipts) => giveBackOn(local, receipts),
 
