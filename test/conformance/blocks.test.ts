@@ -1,5 +1,12 @@
 import type { Decision, Limit, Limiter, LimiterOptions, Store } from "@headgate/core";
-import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  gcra,
+  slidingLog,
+  slidingWindow,
+} from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { ALGORITHMS, HOUR, MINUTE, START } from "./hourly.ts";
@@ -245,6 +252,21 @@ describeWorlds(22, (world) => {
       expect(await shadow.consume(SUBJECT)).toMatchObject({ ...would, blocked: true });
     });
 
+    test("by an attempt in line, nor by work that does not wait for its turn", async () => {
+      const { limiter } = open();
+      await limiter.consume(SUBJECT, { cost: 10 });
+      const tried = [
+        limiter.wait(SUBJECT, { timeout: "1ms" }),
+        limiter.run(SUBJECT, () => {}, { timeout: 0 }),
+        limiter.run(SUBJECT, () => {}, { timeout: "1ms" }),
+      ];
+      const codes = (await Promise.allSettled(tried)).map(
+        (one) => one.status === "rejected" && one.reason.code,
+      );
+      expect(codes).toEqual(["HEADGATE_WAIT_TIMEOUT", "HEADGATE_DENIED", "HEADGATE_WAIT_TIMEOUT"]);
+      expect(await limiter.peek(SUBJECT)).toMatchObject(unblocked);
+    });
+
     test("by a charge", async () => {
       const { limiter } = open();
       await limiter.charge(SUBJECT, { cost: 100 });
@@ -457,6 +479,28 @@ describeWorlds(22, (world) => {
       expect([blocked, remaining]).toEqual([true, 10]);
       time.advance(2n * HOUR);
       expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: true, remaining: 9 });
+    });
+
+    test.each<[string, readonly Limit[]]>([
+      ["alone", [concurrency({ limit: 2, ttl: "1d" })]],
+      ["beside units", [concurrency({ limit: 2, ttl: "1d" }), gcra({ limit: 9, window: "1h" })]],
+    ])("denies who asks for a place, and takes none away: %s", async (_, limits) => {
+      const { time, limiter } = open(limits);
+      const held = await limiter.consume(SUBJECT);
+      await limiter.block(SUBJECT, "1h");
+      const denied = { allowed: false, blocked: true, retryAfterMs: HOUR_MS };
+      expect(await limiter.consume(SUBJECT)).toMatchObject(denied);
+      time.advance(HOUR);
+      const last = await limiter.consume(SUBJECT);
+      expect(last).toMatchObject({ allowed: true, blocked: false });
+      const full = { allowed: false, blocked: false, retryAfterMs: 1_000 };
+      expect(await limiter.consume(SUBJECT)).toMatchObject(full);
+      await limiter.block(SUBJECT, "1h");
+      expect(await limiter.release(held)).toBe(true);
+      expect(await limiter.release(last)).toBe(true);
+      expect(await limiter.consume(SUBJECT)).toMatchObject(denied);
+      expect(await limiter.unblock(SUBJECT)).toBe(true);
+      expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: true });
     });
 
     test("is ended by hand, as is a limit's, with the level left as it is", async () => {

@@ -181,6 +181,29 @@ const reset: MixedStep = {
   },
 };
 
+/** Whoever is blocked by hand is denied everything, here and beside; when that is ended, all is as it was. */
+const block: MixedStep = {
+  name: "block",
+  weight: 1,
+  isLeftOut: ({ leases }) => leases,
+  async run(world, tier) {
+    const { random } = world;
+    // By the numbers of others, time has passed otherwise.
+    const request: Request = { subjects: world.subjectsOf(tier), options: { cost: 1 } };
+    const before = await world.look(tier, request);
+    const limiter = random.pick([tier.enforcing, tier.shadow]);
+    await limiter.block(request.subjects, random.pick(["1ms", "1m", "366d"]));
+    for (const asked of [tier.enforcing, tier.beside]) {
+      const denied = await asked.consume(request.subjects, request.options);
+      const explain = () => `${JSON.stringify({ request, denied })} ${world.describe(tier)}`;
+      claim(!denied.allowed && denied.blocked && denied.retryAfterMs > 0, explain);
+    }
+    claim(await limiter.unblock(request.subjects), () => `no block, ${world.describe(tier)}`);
+    claimUnchanged(before, await world.look(tier, request), () => world.describe(tier));
+    return true;
+  },
+};
+
 /** What happens to one tier is nothing to the other. */
 const beside: MixedStep = {
   name: "beside",
@@ -263,6 +286,7 @@ export const MIXED_STEPS: readonly MixedStep[] = [
   settle,
   refund,
   reset,
+  block,
   beside,
   wait,
   stepBack,

@@ -221,9 +221,9 @@ export class MixedWorld {
     if (units > 0) await tier.truth?.charge(request.subjects, { cost: units });
   }
 
-  /** Notes what was admitted under a cost by name, and settled: every limit was charged the least of its units, or more. */
+  /** Notes what was admitted under a cost by name, and settled: every limit admitted the least of these units, or more. */
   async noteByName(tier: Tier, { subjects, decision, real }: Named): Promise<void> {
-    const units = Math.min(...Object.values(real));
+    const units = Math.min(...Object.keys(real).map((name) => leastUnits(decision, real, name)));
     tier.ledger.admit(decision, subjects, this.#steady);
     if (units < leastOf(decision.cost)) tier.ledger.reduce(decision, units);
     const isFree = Object.values(real).every((each) => each === 0);
@@ -285,6 +285,12 @@ export class MixedWorld {
     ]);
     await Promise.all(limiters.map(async (limiter) => limiter?.close()));
   }
+}
+
+/** What a limit has admitted of a decision: nothing where it was left out, and no more where it was charged more afterwards. */
+function leastUnits({ cost }: Decision, real: CostByName, name: string): number {
+  const admitted = typeof cost === "number" ? cost : (cost[name] ?? 0);
+  return Math.min(admitted, real[name] as number);
 }
 
 /** What is left of each limit, below zero where more is used. */

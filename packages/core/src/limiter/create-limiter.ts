@@ -211,17 +211,22 @@ function limiterOn(
   async function consumeHeard(
     subject: Subjects,
     options: ConsumeOptions | undefined,
+    mode: DecideMode,
   ): Promise<Decision> {
     const started = performance.now();
-    const decision = await decide(subject, options, consuming);
+    const decision = await decide(subject, options, mode);
     publishTaken(subject, decision, performance.now() - started);
     return decision;
   }
 
-  function consume(subject: Subjects, options?: ConsumeOptions): Promise<Decision> {
+  function consumeAs(
+    mode: DecideMode,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+  ): Promise<Decision> {
     return areDecisionsHeard()
-      ? consumeHeard(subject, options)
-      : decide(subject, options, consuming);
+      ? consumeHeard(subject, options, mode)
+      : decide(subject, options, mode);
   }
 
   /** Nothing is charged where only places are counted. */
@@ -250,7 +255,7 @@ function limiterOn(
           );
     if (counted.shadow) {
       signal?.throwIfAborted();
-      return consume(subject, { cost: given });
+      return consumeAs("charge", subject, { cost: given });
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
     const ask = async () => {
@@ -268,14 +273,14 @@ function limiterOn(
     return decision;
   }
 
-  /** Asks once, without waiting. Rejects with `HEADGATE_DENIED`. */
+  /** Asks once, without waiting, and blocks nobody. Rejects with `HEADGATE_DENIED`. */
   async function admitNow(
     subject: Subjects,
     { cost, signal }: Omit<WaitForOptions, "timeout">,
   ): Promise<Decision> {
     requireSignal(signal);
     signal?.throwIfAborted();
-    const decision = await consume(subject, { cost });
+    const decision = await consumeAs("charge", subject, { cost });
     if (decision.allowed) return decision;
     throw new HeadgateError("HEADGATE_DENIED", "denied, and told not to wait", { cause: decision });
   }
@@ -292,7 +297,7 @@ function limiterOn(
       isClosed: () => closed,
     },
 
-    consume,
+    consume: (subject, options) => consumeAs(consuming, subject, options),
     peek: (subject, options) => decide(subject, options, "peek"),
 
     async refund(decision, more?: unknown) {
