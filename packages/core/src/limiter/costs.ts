@@ -35,9 +35,9 @@ export function requireUnitsByName(
       `${what} must be a whole number, or an object with one for each limit by its name, got ${formatKind(units)}`,
     );
   }
-  const read = Object.entries(units).map(([name, count]): [string, number] => {
+  const read = Object.keys(units).map((name): [string, number] => {
     if (!limits.some((limit) => limit.name === name)) throw unknownName(what, name, limits);
-    return [name, requireUnits(`${what} of ${formatReceived(name)}`, count, 0)];
+    return [name, requireUnits(`${what} of ${formatReceived(name)}`, units[name], 0)];
   });
   return Object.fromEntries(read);
 }
