@@ -14,7 +14,7 @@ import { randomChargeByName, randomCostByName, randomUnitsByName } from "./rando
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { momentsOf, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
 
-const HISTORIES = 100 * SCALE;
+const HISTORIES = 50 * SCALE;
 const LENGTH = 30;
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
