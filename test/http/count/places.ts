@@ -42,8 +42,6 @@ export function usedOf(
     async used() {
       // A client may have read an answer before its server is told that it was sent.
       for (let i = 0; i < 5; i += 1) await setImmediate();
-      // A settle whose script the server has to be told first is sent again before the first of these is answered.
-      await limiter.peek(subject, { cost: 0 });
       const { limit, remaining, limits } = await limiter.peek(subject, { cost: 0 });
       return limit - remaining + (limits[0]?.overdrawn ?? 0);
     },
