@@ -1,9 +1,9 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -20,12 +20,7 @@ const LENGTH = 30;
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
 const LANES = 64;
 
-const redis = new Redis(inject("redisSocket"), { db: 29 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 const POLICIES: readonly (readonly [what: string, make: (random: Random) => Limit[]])[] = [
   ...KINDS.map(
