@@ -8,6 +8,7 @@ module.exports = async function consume({
   core,
   redis,
   http,
+  operate,
   breaker,
   headgate,
   rateLimit,
@@ -22,6 +23,7 @@ module.exports = async function consume({
   assert.deepEqual(verdicts, [true, true, false]);
   assert.equal(typeof redis.redisStore, "function");
   assert.equal(http.toProblem(decisions[2]).status, 429);
+  assert.equal(operate.readRecord("").version, 0);
 
   const guarded = breaker.createBreaker({ minimumCalls: 2 });
   const refusals = [];

@@ -1,10 +1,11 @@
 import * as breaker from "@headgate/breaker";
 import * as core from "@headgate/core";
 import * as http from "@headgate/core/http";
+import * as operate from "@headgate/core/operate";
 import * as redis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import express from "express";
 import consume from "./consume.cjs";
 
-await consume({ core, redis, http, breaker, headgate, rateLimit, express });
+await consume({ core, redis, http, operate, breaker, headgate, rateLimit, express });

@@ -5,6 +5,7 @@ test("Headgate can be required by Jest", async () => {
     core: require("@headgate/core"),
     redis: require("@headgate/core/redis"),
     http: require("@headgate/core/http"),
+    operate: require("@headgate/core/operate"),
     breaker: require("@headgate/breaker"),
     headgate: require("@headgate/fastify").default,
     rateLimit: require("@headgate/express").rateLimit,

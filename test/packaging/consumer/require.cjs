@@ -4,6 +4,7 @@ void consume({
   core: require("@headgate/core"),
   redis: require("@headgate/core/redis"),
   http: require("@headgate/core/http"),
+  operate: require("@headgate/core/operate"),
   breaker: require("@headgate/breaker"),
   // As the documentation of Fastify's plugins has it, and as TypeScript compiles a default import.
   headgate: require("@headgate/fastify"),

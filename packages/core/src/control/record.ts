@@ -1,0 +1,152 @@
+import { isPlainObject } from "../plain-object.ts";
+
+/** What all processes of a prefix must know. Times are microseconds of the server's clock. */
+export interface ControlRecord {
+  /** Another one with each change: the time of the change. 0 where there is no record. */
+  readonly version: number;
+  readonly overrides: readonly Override[];
+  readonly orders: readonly Order[];
+  /** The `from` of the last order that had to make room: whoever remembers anything from before it drops all of that. */
+  readonly droppedTo?: number | undefined;
+}
+
+/** Other numbers for a limiter, or for one of its subjects, for a time. */
+export interface Override {
+  readonly limiter: string;
+  /** By dimension. Missing: all subjects. */
+  readonly subject?: Readonly<Record<string, string>> | undefined;
+  /** By the name of a limit. */
+  readonly limits?: Readonly<Record<string, OverrideNumbers>> | undefined;
+  /** Whether the limiter denies nobody meanwhile. */
+  readonly shadow?: boolean | undefined;
+  readonly from: number;
+  /** Null: until it is taken away. */
+  readonly until: number | null;
+}
+
+/** Numbers of units in place of a limit's own. */
+export interface OverrideNumbers {
+  readonly limit?: number | undefined;
+  readonly burst?: number | undefined;
+  readonly capacity?: number | undefined;
+  readonly refill?: number | undefined;
+}
+
+/** What was done to a subject: whoever sees it drops what it remembers of the subject. */
+export interface Order {
+  readonly limiter: string;
+  /** By dimension. */
+  readonly subject: Readonly<Record<string, string>>;
+  readonly kind: "reset" | "block" | "unblock";
+  /** From then on nothing that was remembered before decides anywhere. */
+  readonly from: number;
+}
+
+/** What holds where there is no record. */
+export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
+
+/** So many overrides are in a record at most. */
+export const MAX_OVERRIDES = 1_000;
+
+/** The version is in front, in so many digits, so that it can be read alone. */
+const VERSION_DIGITS = 16;
+
+/** Another format is not read at all: who does not know what it means must not guess. */
+const FORMAT = 1;
+
+type Properties = Readonly<Record<string, unknown>>;
+
+/** Writes a record as it is kept. */
+export function writeRecord(record: ControlRecord): string {
+  return String(record.version).padStart(VERSION_DIGITS, "0") + writeBody(record);
+}
+
+/** The same without its version. */
+function writeBody({ overrides, orders, droppedTo }: Omit<ControlRecord, "version">): string {
+  return JSON.stringify({ format: FORMAT, overrides, orders, droppedTo });
+}
+
+/** Reads what is kept; undefined where it makes no sense, whichever part of it. An empty text is no record. */
+export function readRecord(text: string): ControlRecord | undefined {
+  if (text === "") return NO_RECORD;
+  const version = text.slice(0, VERSION_DIGITS);
+  const body = parse(text.slice(VERSION_DIGITS));
+  if (!/^\d{16}$/.test(version) || !isBody(body)) return undefined;
+  const { format: _, ...parts } = body;
+  return { version: Number(version), ...parts };
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function isBody(body: unknown): body is Omit<ControlRecord, "version"> & { format: number } {
+  return (
+    hasOnly(body, ["format", "overrides", "orders", "droppedTo"]) &&
+    body["format"] === FORMAT &&
+    isListOf(body["overrides"], isOverride) &&
+    body["overrides"].length <= MAX_OVERRIDES &&
+    isListOf(body["orders"], isOrder) &&
+    (body["droppedTo"] === undefined || isWhole(body["droppedTo"]))
+  );
+}
+
+/** Whether a value has the form of an override, whatever its numbers. */
+function isOverride(value: unknown): value is Override {
+  return (
+    hasOnly(value, ["limiter", "subject", "limits", "shadow", "from", "until"]) &&
+    isName(value["limiter"]) &&
+    (value["subject"] === undefined || isSubject(value["subject"])) &&
+    (value["limits"] === undefined || isRecordOf(value["limits"], isNumbers)) &&
+    (value["shadow"] === undefined || typeof value["shadow"] === "boolean") &&
+    isWhole(value["from"]) &&
+    (value["until"] === null || isWhole(value["until"]))
+  );
+}
+
+function isOrder(value: unknown): value is Order {
+  return (
+    hasOnly(value, ["limiter", "subject", "kind", "from"]) &&
+    isName(value["limiter"]) &&
+    isSubject(value["subject"]) &&
+    ["reset", "block", "unblock"].includes(value["kind"] as string) &&
+    isWhole(value["from"])
+  );
+}
+
+function isNumbers(value: unknown): value is OverrideNumbers {
+  return (
+    hasOnly(value, ["limit", "burst", "capacity", "refill"]) && Object.values(value).every(isWhole)
+  );
+}
+
+function isSubject(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecordOf(value, isName) && Object.keys(value).length > 0;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): value is readonly T[] {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+function isRecordOf<T>(
+  value: unknown,
+  isItem: (item: unknown) => item is T,
+): value is Readonly<Record<string, T>> {
+  return isPlainObject(value) && Object.values(value).every(isItem);
+}
+
+function hasOnly(value: unknown, known: readonly string[]): value is Properties {
+  return isPlainObject(value) && Object.keys(value).every((name) => known.includes(name));
+}
