@@ -70,6 +70,8 @@ export interface Settings<Result> {
   readonly canonical: string;
   /** The policy as it was written, for messages. */
   readonly written: string;
+  /** The options that decide, as they were written; of a function `openFor` the times that it gives. */
+  readonly deciding: Readonly<Record<string, unknown>>;
 }
 
 const OPTIONS = [
@@ -159,13 +161,27 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     maxTargets: wholeOf("maxTargets", options.maxTargets ?? 1_000, 100_000),
     canonical: `${policy.description} slow ${slowCall} flush ${flushInterval} timeout ${timeoutMs}`,
     written: formatPolicy(options, policy),
+    deciding: withTimes(decidingOf(options), policy),
   };
+}
+
+/** The options that are part of the policy. */
+function decidingOf(options: BreakerOptions<never>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(options).filter(([option]) => !APART.includes(option)));
+}
+
+/** The same as data. */
+function withTimes(
+  deciding: Readonly<Record<string, unknown>>,
+  { openFor }: BreakerPolicy,
+): Readonly<Record<string, unknown>> {
+  if (typeof deciding["openFor"] !== "function") return deciding;
+  return { ...deciding, openFor: openFor.map(formatDuration) };
 }
 
 /** The options that are part of the policy, as they were written. A function is shown by what it returns. */
 function formatPolicy(options: BreakerOptions<never>, { openFor }: BreakerPolicy): string {
-  const deciding = Object.entries(options).filter(([option]) => !APART.includes(option));
-  const written = formatOptions(Object.fromEntries(deciding));
+  const written = formatOptions(decidingOf(options));
   if (typeof options.openFor !== "function") return written;
   return `${written} where openFor gives ${openFor.map(formatDuration).join(", ")}`;
 }

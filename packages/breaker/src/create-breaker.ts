@@ -1,5 +1,6 @@
 import type { Store } from "@headgate/core";
 import { HeadgateError, memoryStore } from "@headgate/core";
+import type { BreakerRecord } from "@headgate/core/internal";
 import {
   claimName,
   escapePart,
@@ -7,11 +8,14 @@ import {
   fingerprint,
   formatKind,
   formatReceived,
+  listInDirectory,
   rejectCloseOptions,
   rejectMore,
   requireName,
   requireStore,
   sharedBy,
+  unlistInDirectory,
+  VERSION,
 } from "@headgate/core/internal";
 import type { Breaker } from "./breaker.ts";
 import type { BreakerOptions, Settings } from "./breaker-options.ts";
@@ -40,6 +44,7 @@ export function createBreaker<Result = unknown>(
   const settings = readBreakerOptions(options);
   const { name, store } = placeOf(options);
   const claim = claimName(store, name, settings, "breaker");
+  listInDirectory(store, breakerRecord(name, settings));
   const links = sharedBy(claim.identity, "breaker-links/1", () =>
     linkTargets(name, store, settings),
   );
@@ -48,7 +53,7 @@ export function createBreaker<Result = unknown>(
   async function close(): Promise<void> {
     const isLast = claim.release();
     await links.flush();
-    if (isLast) await links.close();
+    if (isLast) await Promise.all([links.close(), unlistInDirectory(store, "breaker", name)]);
   }
 
   const guard = {
@@ -91,7 +96,7 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
     unsent,
   };
   const suffix = `:breaker/${escapePart(name)}`;
-  const shape = fingerprint(`${policy.window.kind} ${policy.size}`);
+  const shape = shapeOf(settings);
 
   function keysOf(target: string): TargetKeys {
     const periodKey = `${store.prefix}:{${escapeSubject(target)}}${suffix}`;
@@ -108,6 +113,23 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
       await Promise.all([...unsent].map((link) => link.drain()));
     },
     close: access.close,
+  };
+}
+
+/** What of the policy is in the keys in which calls are counted. */
+function shapeOf({ policy: { window, size } }: Settings<never>): string {
+  return fingerprint(`${window.kind} ${size}`);
+}
+
+/** What the directory says of a breaker. */
+function breakerRecord(name: string, settings: Settings<never>): BreakerRecord {
+  return {
+    kind: "breaker",
+    name,
+    policy: fingerprint(settings.canonical),
+    options: settings.deciding,
+    fingerprint: shapeOf(settings),
+    version: VERSION,
   };
 }
 

@@ -2,6 +2,11 @@
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { codeOf, formatKind, formatNumber, formatReceived } from "./errors.ts";
 export { escapePart, escapeSubject, fingerprint } from "./key.ts";
+export type { BreakerRecord } from "./limiter/directory/directory.ts";
+export {
+  list as listInDirectory,
+  unlist as unlistInDirectory,
+} from "./limiter/directory/listings.ts";
 export { onceAborted } from "./limiter/line/abort-listeners.ts";
 export type { NameClaim } from "./limiter/names.ts";
 export { claimName, requireName } from "./limiter/names.ts";
@@ -20,3 +25,4 @@ export type { Moment, Remote, Step, Store } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";
 export type { Duration } from "./time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./time.ts";
+export { VERSION } from "./version.generated.ts";

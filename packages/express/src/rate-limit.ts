@@ -84,7 +84,7 @@ export function rateLimit<const Dimension extends string = never>(
 export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {
-  const adapter = { warn, routeOf, onDenied: true, count: true };
+  const adapter = { name: "express", warn, routeOf, onDenied: true, count: true };
   const guard = createHttpGuard<Request>(OWNER, options, adapter);
   const { onDenied, store, limiter } = options;
   const noteMaking = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;

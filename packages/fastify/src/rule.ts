@@ -149,7 +149,8 @@ function ruleFor(
   warn: Warn,
 ): Rule {
   const { hook = DEFAULT_HOOK, onDenied } = options;
-  const guard = createGuard<FastifyRequest>(owner, limiters, options, { warn, routeOf }, inherited);
+  const adapter = { name: "fastify", warn, routeOf };
+  const guard = createGuard<FastifyRequest>(owner, limiters, options, adapter, inherited);
   return { limiters, guard, hook, onDenied, warn };
 }
 

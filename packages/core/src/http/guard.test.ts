@@ -30,7 +30,7 @@ function guardOf(options: GuardOptions<Request>, warn = vi.fn()): Guard<Request>
 
 /** An adapter of a framework without routes. */
 function adapterWith(warn = vi.fn()): Adapter<Request> {
-  return { warn, routeOf: () => undefined };
+  return { name: "test", warn, routeOf: () => undefined };
 }
 
 function clientAt(address: string | undefined, hasLeft = false): Client {

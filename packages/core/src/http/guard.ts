@@ -1,6 +1,7 @@
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
+import { noteUse } from "../limiter/directory/listings.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
@@ -34,6 +35,7 @@ import {
 } from "./request-state.ts";
 import { areSubjects } from "./request-subjects.ts";
 import { rejectUnreadKeys } from "./unread-keys.ts";
+import { useOf } from "./use-of.ts";
 import type { Client, Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
@@ -53,6 +55,8 @@ export interface Guard<Request> {
 
 /** What an adapter knows of its framework. */
 export interface Adapter<Request> {
+  /** What the directory calls it. */
+  readonly name: string;
   readonly warn: Warn;
   /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where there is none. */
   routeOf(request: Request): string | undefined;
@@ -96,7 +100,7 @@ function prepareGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   options: GuardOptions<Request>,
-  { warn, routeOf }: Adapter<Request>,
+  { name, warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
   rejectCountedBlocks(owner, limiters.all, options.count);
   const headers = readHeadersOption(options.headers);
@@ -108,6 +112,8 @@ function prepareGuard<Request extends HttpRequest>(
     const isOwn = isOwnLimiter(limiters, limiter);
     const fixed = fixedCharge(owner, cost, limiter, isOwn);
     prepared.set(limiter, { reader, text, names: { ...text, policy: undefined }, isOwn, fixed });
+    const { store } = partsOf(limiter).counted;
+    noteUse(store, limiter.name, useOf(name, reader.sources, options));
   }
   const lists = createListCheck(owner, options);
   const usesAddress = [lists, ...[...prepared.values()].map(({ reader }) => reader)].some(

@@ -148,7 +148,7 @@ describe("an adapter that makes a mistake is told", () => {
 
   test("of something that it cannot say of its framework", () => {
     expect(() => createHttpGuard("limited", { limits }, { routeof: () => "" } as object)).toThrow(
-      'limited: adapter: unknown option "routeof"; it takes routeOf, warn, onDenied, count',
+      'limited: adapter: unknown option "routeof"; it takes name, routeOf, warn, onDenied, count',
     );
   });
 

@@ -33,6 +33,8 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
 
 /** What an adapter knows of its framework, and does. */
 export interface HttpAdapter<Request> {
+  /** What it is called where operators read which limiters there are: 1 to 64 characters. Default `"http"`. */
+  readonly name?: string | undefined;
   /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where there is none. */
   readonly routeOf?: ((request: Request) => string | undefined) | undefined;
   /** Warns the operator. Default: a warning of the process, each code once. */
@@ -53,13 +55,14 @@ export function createHttpGuard<Request extends HttpRequest>(
   adapter: HttpAdapter<Request> = {},
 ): HttpGuard<Request> {
   rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
-  const { routeOf = noRoute, warn = warnProcess } = adapter;
+  const { name = "http", routeOf = noRoute, warn = warnProcess } = adapter;
+  requireAdapterName(owner, name);
   validateGuardOptions(owner, options);
   rejectUnreadOptions(owner, options, adapter);
   const limiters = makeGuardLimiters(owner, options);
   const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
   if (hasPlaces && adapter.count !== true) throw withoutEnd(owner, limiters);
-  const guard = createGuard(owner, limiters, options, { warn, routeOf });
+  const guard = createGuard(owner, limiters, options, { name, warn, routeOf });
   const watchesEnd = guard.count !== undefined || hasPlaces;
   return {
     limiter: limiters.only,
@@ -123,7 +126,15 @@ function isNodeResponse(response: unknown): response is object {
 }
 
 /** What an adapter may say of its framework. */
-const ADAPTER_OPTIONS: readonly string[] = ["routeOf", "warn", "onDenied", "count"];
+const ADAPTER_OPTIONS: readonly string[] = ["name", "routeOf", "warn", "onDenied", "count"];
+
+function requireAdapterName(owner: string, name: unknown): void {
+  if (typeof name === "string" && name !== "" && name.length <= 64) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: adapter: name must be a text of 1 to 64 characters, got ${formatReceived(name)}`,
+  );
+}
 
 /** Options for which an adapter has to do something, and how to do without. */
 const NOT_EVERYWHERE = [

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { formatReceived, HeadgateError } from "../errors.ts";
+import type { SubjectSource } from "../limiter/directory/directory.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "./client-address.ts";
 import type { NodeHeaders, WebHeaders } from "./header-value.ts";
@@ -34,6 +35,9 @@ const READ: unique symbol = Symbol.for("@headgate/core.read-key") as never;
 /** Marks key functions that count addresses, so that a proxy nobody trusts is noticed. */
 const BY_ADDRESS: unique symbol = Symbol.for("@headgate/core.by-address") as never;
 
+/** What Headgate's own key functions make subjects of, for the directory. */
+const SOURCE: unique symbol = Symbol.for("@headgate/core.key-source") as never;
+
 type Read<Request> = (
   request: Request,
   address: string | undefined,
@@ -53,6 +57,11 @@ export function readKey<Request extends object>(
   return key(request, handed);
 }
 
+/** What a key function makes subjects of. */
+export function sourceOf(key: object): SubjectSource {
+  return (key as { [SOURCE]?: SubjectSource })[SOURCE] ?? { by: "function" };
+}
+
 /**
  * Makes a key function of what reads whole addresses. Called by an application with the address that it was handed, or with none,
  * it finds the whole one that was noted; another address is taken as it is.
@@ -60,12 +69,14 @@ export function readKey<Request extends object>(
 function keyFunction<Request extends HttpRequest>(
   read: Read<Request>,
   isByAddress: boolean,
+  source: SubjectSource,
 ): KeyFunction<Request> {
   const key: KeyFunction<Request> = (request, address = addressOf(request)) => {
     const noted = notedAddress(request);
     return read(request, address === noted?.handed ? noted?.address : address);
   };
-  return Object.assign(key, { [READ]: read }, isByAddress ? { [BY_ADDRESS]: true } : {});
+  const marks = { [READ]: read, [SOURCE]: source };
+  return Object.assign(key, marks, isByAddress ? { [BY_ADDRESS]: true } : {});
 }
 
 function addressOf(request: HttpRequest): string | undefined {
@@ -91,7 +102,7 @@ export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
   const prefix = readPrefix("byIp", options);
   const read = (_: HttpRequest, address: string | undefined) =>
     address ? plainSubject(addressSubject(address, prefix)) : undefined;
-  return keyFunction(read, true);
+  return keyFunction(read, true, { by: "ip", ipv6Prefix: prefix });
 }
 
 /** Reads `ipv6Prefix`. Throws `HEADGATE_INVALID_OPTION`. */
@@ -118,12 +129,14 @@ export interface ByHeaderOptions {
 export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFunction<HttpRequest> {
   const hash = readHash("byHeader", name, options);
   const field = name.toLowerCase();
-  return keyFunction<HttpRequest>(({ headers }) => {
+  const read: Read<HttpRequest> = ({ headers }) => {
     const value = headerValue(headers, field);
     // A header that was sent several times arrives as a list, or joined by Node with commas.
     const text = typeof value === "object" ? value.join(", ") : value;
     return text ? plainSubject(hash(text)) : undefined;
-  }, false);
+  };
+  const how = options.hashSecret === undefined ? "sha256" : "hmac";
+  return keyFunction(read, false, { by: "header", name: field, hash: how });
 }
 
 /** How a header's value becomes a subject's text. Throws `HEADGATE_INVALID_OPTION`. */
@@ -189,5 +202,5 @@ export function byAll<Request extends HttpRequest>(
   }
 
   const read: Read<Request> = (request, address) => readFrom(request, address, []);
-  return keyFunction(read, keys.some(countsByAddress));
+  return keyFunction(read, keys.some(countsByAddress), { by: "all", keys: keys.map(sourceOf) });
 }

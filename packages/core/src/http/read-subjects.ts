@@ -1,4 +1,5 @@
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { SubjectSource } from "../limiter/directory/directory.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
@@ -7,7 +8,7 @@ import { addressSubject } from "./client-address.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest, KeyFunction } from "./key-function.ts";
-import { byIp, countsByAddress, readKey } from "./key-function.ts";
+import { byIp, countsByAddress, readKey, sourceOf } from "./key-function.ts";
 import type { RequestSubjects } from "./request-subjects.ts";
 import { noSubjects } from "./request-subjects.ts";
 import { kindSubject, subjectText } from "./subject.ts";
@@ -24,6 +25,8 @@ export type Read = RequestSubjects | Verdict;
 export interface SubjectReader<Request> {
   /** Whether addresses are counted, by a key or in place of a missing one. */
   readonly usesAddress: boolean;
+  /** What makes the subjects of each dimension. */
+  readonly sources: Readonly<Record<string, SubjectSource>>;
   /** A promise only where a key function answers later. Throws or rejects when a key is not a string, or there is no address. */
   read(request: Request, client: Client): Read | Promise<Read>;
 }
@@ -93,6 +96,7 @@ export function createSubjectReader<Request extends HttpRequest>(
 
   return {
     usesAddress: keys.some(({ key }) => missing === "ip" || readsAddress(key)),
+    sources: Object.fromEntries(keys.map(({ dimension, key }) => [dimension, sourceOf(key)])),
     read: (request, client) => readFrom(0, noSubjects(), request, client),
   };
 }

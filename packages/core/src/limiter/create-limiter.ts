@@ -29,6 +29,8 @@ import type { CountedPolicy, Group } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies, limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { countersOf, namedCountersOf, unitsOnly } from "./counters.ts";
+import { limiterRecord } from "./directory/limiter-record.ts";
+import { list, unlist } from "./directory/listings.ts";
 import { formatPolicy } from "./format-policy.ts";
 import type {
   ConsumeOptions,
@@ -90,6 +92,7 @@ export function createLimiter<const Per extends string = never>(
   }
   const written = formatPolicy(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
+  list(store, limiterRecord(name, own, parent?.name));
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
   return limiterOn(counted, { name, maxQueue, claim, failure, underLimits }, parent);
 }
@@ -367,10 +370,10 @@ function limiterOn(
       rejectCloseOptions(given);
       if (closed) return;
       closed = true;
-      claim.release();
+      const leaving = claim.release() && unlist(counted.store, "limiter", name);
       const closing = decider.close();
       queue.close(isClosed(name));
-      await closing;
+      await Promise.all([closing, leaving]);
     },
   };
 }

@@ -18,6 +18,8 @@ export interface RedisStoreOptions {
   readonly prefix?: string | undefined;
   /** For tests and replays, in place of the server's clock. Keys then live for at least 24 hours. */
   readonly clock?: Clock | undefined;
+  /** Whether this process writes down there which limiters and breakers it has, for operators' tools. Default true. */
+  readonly directory?: boolean | undefined;
 }
 
 /**
@@ -28,8 +30,8 @@ export interface RedisStoreOptions {
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  rejectUnknownOptions("redisStore", options, ["prefix", "clock"]);
-  const { prefix = "hg", clock } = options;
+  rejectUnknownOptions("redisStore", options, ["prefix", "clock", "directory"]);
+  const { prefix = "hg", clock, directory = true } = options;
   if (typeof prefix !== "string" || !/^[\w.-]{1,32}$/.test(prefix)) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
@@ -37,6 +39,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     );
   }
   requireClock("redisStore", clock);
+  if (typeof directory !== "boolean") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `redisStore: directory must be true or false, got ${formatReceived(directory)}`,
+    );
+  }
   const runner = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
@@ -68,6 +76,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return {
     owner: client,
     prefix,
+    directory,
     remote: {
       ...topology,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),

@@ -84,6 +84,8 @@ export interface Store {
   readonly owner: object;
   /** What every key begins with. */
   readonly prefix: string;
+  /** Whether the limiters and breakers on it are listed there, for operators' tools. */
+  readonly directory?: boolean | undefined;
   /** Where the counts are outside this process; undefined where they are in it, and always answer: `run` is waited for then. */
   readonly remote?: Remote | undefined;
   /**

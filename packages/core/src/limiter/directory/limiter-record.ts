@@ -1,0 +1,34 @@
+import { fingerprint } from "../../key.ts";
+import { VERSION } from "../../version.generated.ts";
+import type { CountedPolicy, Group } from "../counted-policy.ts";
+import type { LimiterRecord, ListedShape } from "./directory.ts";
+
+/** So many shapes of a limiter are listed. */
+const MOST_SHAPES = 64;
+
+/** What the directory says of a limiter; `own` are its limits without those of the one that it extends. */
+export function limiterRecord(
+  name: string,
+  own: CountedPolicy,
+  extended: string | undefined,
+): LimiterRecord {
+  return {
+    kind: "limiter",
+    name,
+    policy: fingerprint(own.canonical),
+    limits: own.limits.map(({ source }) => source),
+    shapes: own.groups.slice(0, MOST_SHAPES).map((group) => shapeOf(group, own)),
+    ...(extended === undefined ? {} : { extends: extended }),
+    shadow: own.shadow,
+    uses: [],
+    version: VERSION,
+  };
+}
+
+function shapeOf({ dimension, keySuffix, positions }: Group, own: CountedPolicy): ListedShape {
+  return {
+    per: dimension,
+    fingerprint: keySuffix.slice(keySuffix.lastIndexOf(":") + 1),
+    limits: positions.map((position) => own.limits[position]?.name as string),
+  };
+}

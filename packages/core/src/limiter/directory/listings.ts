@@ -1,0 +1,57 @@
+import type { HeadgateError } from "../../errors.ts";
+import type { Store } from "../../store/store.ts";
+import { explain, warn } from "../outage/notices.ts";
+import { sharedBy } from "../shared.ts";
+import type { HttpUse, ListedRecord } from "./directory.ts";
+import { ProcessDirectory } from "./process-directory.ts";
+
+/** What the servers that would take no write say of it, and of the passing ones, behind which a script's own words may stand. */
+const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
+
+/** Lists a limiter or a breaker in the directory of its store, until its name is taken off; nothing where the store keeps none. */
+export function list(store: Store, record: ListedRecord): void {
+  if (store.directory === true) directoryOf(store).add(record, store);
+}
+
+/** Notes how an adapter uses a limiter. */
+export function noteUse(store: Store, limiter: string, use: HttpUse): void {
+  if (store.directory === true) directoryOf(store).addUse("limiter", limiter, use);
+}
+
+/** Takes a name off that nobody in this process has any more. Waits for the store a moment at most, and never rejects. */
+export async function unlist(
+  store: Store,
+  kind: ListedRecord["kind"],
+  name: string,
+): Promise<void> {
+  if (store.directory === true) await directoryOf(store).remove(kind, name, store);
+}
+
+/** What this process lists for the client and prefix of a store. */
+export function directoryOf(store: Store): ProcessDirectory {
+  const { owner, prefix } = store;
+  const directories = sharedBy(owner, "directories", () => new Map<string, ProcessDirectory>());
+  const known = directories.get(prefix);
+  if (known !== undefined) return known;
+  const made = new ProcessDirectory(prefix, onceRefused());
+  directories.set(prefix, made);
+  return made;
+}
+
+/** Logs the first write that a server refuses. What is lost while it is away is written again, and logged by those who wait for it. */
+function onceRefused(): (error: HeadgateError) => void {
+  let isLogged = false;
+  return (error) => {
+    if (isLogged || !isRefusal(error)) return;
+    isLogged = true;
+    warn(
+      "HEADGATE_DIRECTORY_REFUSED",
+      `this process is not in the directory that operators' tools read: ${explain(error)}; limits are decided as usual, and it is tried again every half a minute; redisStore(client, { directory: false }) leaves it out`,
+    );
+  };
+}
+
+function isRefusal({ code, cause }: HeadgateError): boolean {
+  if (code !== "HEADGATE_STORE_UNAVAILABLE") return true;
+  return cause instanceof Error && REFUSAL.test(cause.message);
+}

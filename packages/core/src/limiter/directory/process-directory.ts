@@ -1,0 +1,215 @@
+import { randomBytes } from "node:crypto";
+import { HeadgateError } from "../../errors.ts";
+import type { DirectoryCall, SharedRecord } from "../../store/directory.ts";
+import { INDEX_STATES, keepDirectory } from "../../store/directory.ts";
+import { nobody } from "../../store/nobody.ts";
+import type { Store } from "../../store/store.ts";
+import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
+import { RECORD_FORMAT } from "./directory.ts";
+import { Entry } from "./entry.ts";
+import { thisProcess } from "./this-process.ts";
+import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS, spread } from "./times.ts";
+
+/** So many limiters and breakers of a process are listed; of the others their number is. */
+const MOST_LISTED = 1_000;
+
+/** So many records go in one call at most. */
+const TOGETHER = 64;
+
+/** So many records that are there already are kept for longer each time, in turn. */
+const IN_TURN = 16;
+
+/** `close` waits for the store no longer. */
+const LONGEST_GOODBYE_MS = 100;
+
+type Kind = ListedRecord["kind"];
+
+/** What this process lists for one client and prefix. */
+export class ProcessDirectory {
+  /** Its name in the index: 16 characters. */
+  readonly #name = randomBytes(12).toString("base64url");
+  readonly #prefix: string;
+  readonly #onRefused: (error: HeadgateError) => void;
+  readonly #entries = new Map<string, Entry>();
+  /** The hashes of records that are there, those first that were not kept for longest. */
+  readonly #kept = new Set<string>();
+  /** Whether anything was written that has to be taken back. */
+  #isListed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+
+  /** `onRefused` is called for each write that the store refuses. */
+  constructor(prefix: string, onRefused: (error: HeadgateError) => void) {
+    this.#prefix = prefix;
+    this.#onRefused = onRefused;
+  }
+
+  /** The first record under a name is listed, until the name is taken off. */
+  add(record: ListedRecord, store: Store): void {
+    const id = idOf(record.kind, record.name);
+    if (this.#entries.has(id)) return;
+    this.#entries.set(id, new Entry(record, store));
+    if (this.#timer === undefined) this.#writeAfter(spread(directoryTimes().first, 0.5));
+  }
+
+  addUse(kind: Kind, name: string, use: HttpUse): void {
+    this.#entries.get(idOf(kind, name))?.addUse(use);
+  }
+
+  /** Takes a name off. With the last one the process leaves the directory, for which the store is given a moment. Never rejects. */
+  async remove(kind: Kind, name: string, store: Store): Promise<void> {
+    this.#entries.delete(idOf(kind, name));
+    if (this.#entries.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#isListed) await inMoments(this.#leave(store));
+  }
+
+  /** Writes what is to be written now. Never rejects, and what is under way is not begun again. */
+  write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  #writeAfter(ms: number): void {
+    nobody.runInAsyncScope(() => {
+      this.#timer = setTimeout(() => void this.#writeAndGoOn(), ms).unref();
+    });
+  }
+
+  async #writeAndGoOn(): Promise<void> {
+    const timer = this.#timer;
+    await this.write();
+    if (this.#timer !== timer) return;
+    this.#timer = undefined;
+    if (this.#entries.size > 0) this.#writeAfter(spread(directoryTimes().every, 0.2));
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      const records = this.#records();
+      const due = this.#due(records);
+      do {
+        await this.#keep(due.splice(0, TOGETHER), records);
+      } while (due.length > 0 && this.#entries.size > 0);
+    } catch (error) {
+      this.#onRefused(error as HeadgateError);
+    }
+  }
+
+  /** What is listed, by hash. */
+  #records(): ReadonlyMap<string, SharedRecord> {
+    const listed = [...this.#entries.values()].slice(0, MOST_LISTED);
+    return new Map(listed.map((entry) => entry.write()).map((record) => [record.hash, record]));
+  }
+
+  /** The hashes of those that are new here, and of some of the others, in turn. */
+  #due(records: ReadonlyMap<string, SharedRecord>): string[] {
+    for (const hash of this.#kept) if (!records.has(hash)) this.#kept.delete(hash);
+    const added = [...records.keys()].filter((hash) => !this.#kept.has(hash));
+    return [...added, ...[...this.#kept].slice(0, IN_TURN)];
+  }
+
+  /** Keeps some records for longer, and writes those that turn out not to be there. */
+  async #keep(
+    hashes: readonly string[],
+    records: ReadonlyMap<string, SharedRecord>,
+  ): Promise<void> {
+    const process = this.#processRecord(records);
+    const areThere = await this.#run(
+      process,
+      hashes.map((hash) => ({ hash, text: "" })),
+    );
+    const missing = hashes.filter((_, i) => areThere[i] === 0);
+    if (missing.length > 0) {
+      await this.#run(
+        process,
+        missing.map((hash) => records.get(hash) as SharedRecord),
+      );
+    }
+    for (const hash of hashes) {
+      this.#kept.delete(hash);
+      this.#kept.add(hash);
+    }
+  }
+
+  #processRecord(records: ReadonlyMap<string, SharedRecord>): string {
+    const record: ProcessRecord = {
+      ...thisProcess(),
+      records: [...records.keys()],
+      more: Math.max(0, this.#entries.size - MOST_LISTED),
+    };
+    return JSON.stringify({ format: RECORD_FORMAT, ...record });
+  }
+
+  /** Says of each shared record whether it is there. Rejects as the store does, and where the index takes no process. */
+  async #run(record: string, shared: readonly SharedRecord[]): Promise<readonly number[]> {
+    const store = this.#store();
+    if (store === undefined) return [];
+    const wasListed = this.#isListed;
+    this.#isListed = true;
+    const [, state, ...areThere] = await store.run(keepDirectory, this.#call(record, shared));
+    const refusal = refusalOf(state);
+    if (refusal !== undefined) throw refusal;
+    // Somebody has emptied the store.
+    if (wasListed && state === INDEX_STATES.new) this.#kept.clear();
+    return areThere;
+  }
+
+  #call(record: string, shared: readonly SharedRecord[]): DirectoryCall {
+    return {
+      prefix: this.#prefix,
+      process: this.#name,
+      record,
+      life: PROCESS_LIFE_MS,
+      sharedLife: SHARED_LIFE_MS,
+      shared,
+    };
+  }
+
+  /** Any store of the client and prefix that somebody still has. */
+  #store(): Store | undefined {
+    for (const [id, { store }] of this.#entries) {
+      if (store !== undefined) return store;
+      this.#entries.delete(id);
+    }
+    return undefined;
+  }
+
+  async #leave(store: Store): Promise<void> {
+    // What is under way would list it again. And hot reload makes another limiter in the same turn.
+    await this.#writing;
+    if (this.#entries.size > 0) return;
+    this.#isListed = false;
+    this.#kept.clear();
+    await store.run(keepDirectory, this.#call("", [])).catch(() => {});
+  }
+}
+
+function idOf(kind: Kind, name: string): string {
+  return `${kind} ${name}`;
+}
+
+/** Why the index has no line of this process; undefined when it has one. */
+function refusalOf(state: number | undefined): HeadgateError | undefined {
+  if (state === INDEX_STATES.full) return refused("it is full");
+  if (state === INDEX_STATES.otherFormat)
+    return refused("another version of Headgate keeps it in another format");
+  if (state === INDEX_STATES.wrongType) return refused("its key holds a value of another type");
+  return undefined;
+}
+
+function refused(why: string): HeadgateError {
+  return new HeadgateError("HEADGATE_DIRECTORY_REFUSED", why);
+}
+
+async function inMoments(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, LONGEST_GOODBYE_MS);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,16 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { VERSION } from "../../version.generated.ts";
+import { sharedBy } from "../shared.ts";
+import type { ProcessRecord } from "./directory.ts";
+
+/** What is the same of a process's records for all its clients, whichever copy of this package writes them. */
+export function thisProcess(): Omit<ProcessRecord, "records" | "more"> {
+  return sharedBy(globalThis, "process", () => ({
+    process: randomBytes(9).toString("base64url"),
+    host: hostname(),
+    pid: process.pid,
+    startedAt: Math.round(performance.timeOrigin),
+    version: VERSION,
+  }));
+}

@@ -1,0 +1,141 @@
+import { readPolicy } from "../algorithms/read-policy.ts";
+import type {
+  BreakerRecord,
+  HttpUse,
+  LimiterRecord,
+  ListedRecord,
+  ListedShape,
+  ProcessRecord,
+  SubjectSource,
+} from "../limiter/directory/directory.ts";
+import { RECORD_FORMAT } from "../limiter/directory/directory.ts";
+import { isPlainObject } from "../plain-object.ts";
+
+/** Why a record says nothing: it makes no sense, or a version of Headgate wrote it that writes them in another way. */
+export type Unreadable = "damaged" | "other-format";
+
+type Properties = Readonly<Record<string, unknown>>;
+
+/** Reads the record of a process. */
+export function readProcessRecord(text: string): ProcessRecord | Unreadable {
+  return readAs(text, isProcess);
+}
+
+/** Reads the record of a limiter or a breaker. */
+export function readListedRecord(text: string): ListedRecord | Unreadable {
+  return readAs(text, isListed);
+}
+
+/** Properties that are not known are left as they are: a later version may add some. */
+function readAs<T>(text: string, is: (value: unknown) => value is T): T | Unreadable {
+  const record = parse(text);
+  if (!isPlainObject(record) || !isWhole(record["format"])) return "damaged";
+  const { format, ...rest } = record;
+  if (format !== RECORD_FORMAT) return "other-format";
+  return is(rest) ? rest : "damaged";
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isProcess(value: unknown): value is ProcessRecord {
+  return (
+    isPlainObject(value) &&
+    areTexts(value, "process", "host", "version") &&
+    isWhole(value["pid"]) &&
+    isWhole(value["startedAt"]) &&
+    isWhole(value["more"]) &&
+    isListOf(value["records"], isText)
+  );
+}
+
+function isListed(value: unknown): value is ListedRecord {
+  return isLimiter(value) || isBreaker(value);
+}
+
+function isLimiter(value: unknown): value is LimiterRecord {
+  return (
+    isPlainObject(value) &&
+    value["kind"] === "limiter" &&
+    areTexts(value, "name", "policy", "version") &&
+    arePolicy(value) &&
+    isListOf(value["shapes"], isShape) &&
+    (value["extends"] === undefined || isText(value["extends"])) &&
+    typeof value["shadow"] === "boolean" &&
+    isListOf(value["uses"], isUse)
+  );
+}
+
+/** Whether the limits are those of a policy that this version knows. */
+function arePolicy({ limits, isCut }: Properties): boolean {
+  if (isCut === true) return Array.isArray(limits) && limits.length === 0;
+  try {
+    readPolicy(limits);
+    return Array.isArray(limits);
+  } catch {
+    return false;
+  }
+}
+
+function isShape(value: unknown): value is ListedShape {
+  return (
+    isPlainObject(value) &&
+    areTexts(value, "per", "fingerprint") &&
+    isListOf(value["limits"], isText)
+  );
+}
+
+function isUse(value: unknown): value is HttpUse {
+  return (
+    isPlainObject(value) &&
+    areTexts(value, "adapter", "missing") &&
+    ["ip", "reject", "skip"].includes(value["missing"] as string) &&
+    isPlainObject(value["keys"]) &&
+    Object.values(value["keys"]).every(isSource) &&
+    (value["addressHeader"] === undefined || isText(value["addressHeader"])) &&
+    isListSource(value["allowList"]) &&
+    isListSource(value["blockList"])
+  );
+}
+
+function isSource(value: unknown): value is SubjectSource {
+  if (!isPlainObject(value)) return false;
+  const { by, ipv6Prefix, name, hash, keys } = value;
+  if (by === "ip") return isWhole(ipv6Prefix);
+  if (by === "header") return isText(name) && (hash === "sha256" || hash === "hmac");
+  return by === "all" ? isListOf(keys, isSource) : by === "function";
+}
+
+function isListSource(value: unknown): boolean {
+  return value === undefined || value === "addresses" || value === "function";
+}
+
+function isBreaker(value: unknown): value is BreakerRecord {
+  return (
+    isPlainObject(value) &&
+    value["kind"] === "breaker" &&
+    areTexts(value, "name", "policy", "fingerprint", "version") &&
+    isPlainObject(value["options"])
+  );
+}
+
+function areTexts(value: Properties, ...names: readonly string[]): boolean {
+  return names.every((name) => isText(value[name]));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): value is readonly T[] {
+  return Array.isArray(value) && value.every(isItem);
+}

@@ -1,0 +1,69 @@
+import { randomBytes } from "node:crypto";
+import { createLimiter, gcra } from "@headgate/core";
+import { readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { expect, test } from "vitest";
+import {
+  PROCESS_LIFE_MS,
+  SHARED_LIFE_MS,
+} from "../../packages/core/src/limiter/directory/times.ts";
+import { keepDirectory } from "../../packages/core/src/store/directory.ts";
+import { readCommandStats, resetCommandStats } from "../redis/command-stats.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+
+const own = useOwnRedis();
+
+const PROCESSES = 1_000;
+const LIMITERS = 300;
+/** How often each of them writes, and how many records it keeps each time. */
+const EVERY_S = 33;
+const IN_TURN = 16;
+
+async function usedMemory(): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await own.client.info("memory"))?.[1]);
+}
+
+test(`${PROCESSES} processes of ${LIMITERS} limiters cost a server little`, async () => {
+  const store = redisStore(own.client);
+  const limits = gcra({ limit: 5, window: "1m" });
+  const names = Array.from({ length: LIMITERS }, (_, i) => `site GET /a/route/number/${i}`);
+  const limiters = names.map((name) => createLimiter({ name, store, limits }));
+  const before = await usedMemory();
+  await writeDirectory(store);
+  const [key = ""] = await own.client.keys("hg:{directory}:process/*");
+  const text = (await own.client.get(key)) ?? "";
+  const { records: hashes } = JSON.parse(text) as { records: string[] };
+  expect(hashes).toHaveLength(LIMITERS);
+
+  const others = Array.from({ length: PROCESSES - 1 }, () => randomBytes(12).toString("base64url"));
+  const call = (process: string) => ({
+    prefix: "hg",
+    process,
+    record: text.replace(/"process":"[^"]*"/, `"process":"${process}"`),
+    life: PROCESS_LIFE_MS,
+    sharedLife: SHARED_LIFE_MS,
+    shared: hashes.slice(0, IN_TURN).map((hash) => ({ hash, text: "" })),
+  });
+  for (const process of others) await store.run(keepDirectory, call(process));
+  await resetCommandStats(own.client);
+  for (const process of others) await store.run(keepDirectory, call(process));
+  const { calls, microseconds } = await readCommandStats(own.client, "evalsha");
+  const each = microseconds / calls;
+  const share = (each * PROCESSES) / EVERY_S / 1_000_000;
+  const memory = (await usedMemory()) - before;
+
+  const started = performance.now();
+  const { limiters: listed, processes, unread } = await readDirectory(store);
+  const read = performance.now() - started;
+  expect(processes).toHaveLength(PROCESSES);
+  expect(listed).toHaveLength(LIMITERS);
+  expect(listed[0]?.processes).toHaveLength(PROCESSES);
+  expect(unread).toEqual([]);
+  console.log(
+    `${each.toFixed(0)} µs a write, ${(100 * share).toFixed(2)} % of the server, ${text.length} bytes a process, ${(memory / 2 ** 20).toFixed(1)} MB, read in ${read.toFixed(0)} ms`,
+  );
+  // Five times what it takes on a machine that has nothing else to do.
+  expect(share).toBeLessThan(0.02);
+  await Promise.all(limiters.map((limiter) => limiter.close()));
+});

@@ -1,0 +1,337 @@
+import { hostname } from "node:os";
+import type { Store } from "@headgate/core";
+import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { thisProcess } from "../../packages/core/src/limiter/directory/this-process.ts";
+import type { DirectoryCall } from "../../packages/core/src/store/directory.ts";
+import { INDEX_STATES, keepDirectory } from "../../packages/core/src/store/directory.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+
+const own = useOwnRedis();
+
+const INDEX = "hg:{directory}";
+const NOW = 1_800_000_000_000;
+
+/** Keeps a process in the index at a time of its own, in milliseconds. */
+async function keep(at: number, call: Partial<DirectoryCall> = {}): Promise<readonly number[]> {
+  const store = redisStore(own.client, { clock: () => at });
+  const whole = {
+    prefix: "hg",
+    process: nameOf(0),
+    record: "{}",
+    life: 110_000,
+    shared: [],
+    ...call,
+  };
+  const [, ...rest] = await store.run(keepDirectory, { sharedLife: 7_200_000, ...whole });
+  return rest;
+}
+
+function nameOf(number: number): string {
+  return `process-${String(number).padStart(8, "0")}`;
+}
+
+/** The names that are in the index. */
+async function names(): Promise<string[]> {
+  const index = (await own.client.get(INDEX)) ?? "";
+  return index
+    .split("\n")
+    .slice(1)
+    .map((line) => line.slice(0, 16));
+}
+
+/** A limiter on a store, as another process has it: each client has an index entry of its own. */
+async function listElsewhere(name: string, limit: number, prefix?: string): Promise<Store> {
+  const client = new Redis(own.server.socket);
+  const store = redisStore(client, { prefix });
+  const limiter = createLimiter({ name, store, limits: gcra({ limit, window: "1m" }) });
+  onTestFinished(async () => {
+    await limiter.close();
+    client.disconnect();
+  });
+  await writeDirectory(store);
+  return store;
+}
+
+/** Does something as a process of another name would. */
+async function asAnotherProcess(work: () => Promise<unknown>): Promise<void> {
+  const known = thisProcess() as { process: string };
+  const { process } = known;
+  known.process = "another-name";
+  try {
+    await work();
+  } finally {
+    known.process = process;
+  }
+}
+
+describe("the index", () => {
+  test("has a line for each process, with when it was seen, and forgets those that are gone when one is added", async () => {
+    expect(await keep(NOW)).toEqual([INDEX_STATES.new]);
+    expect(await keep(NOW + 30_000)).toEqual([INDEX_STATES.known]);
+    expect(await keep(NOW, { process: nameOf(1) })).toEqual([INDEX_STATES.new]);
+    expect(await own.client.get(INDEX)).toBe(
+      `headgate directory 1\n${nameOf(0)} 1800000030\n${nameOf(1)} 1800000000`,
+    );
+    await keep(NOW + 111_000, { process: nameOf(2) });
+    expect(await names()).toEqual([nameOf(0), nameOf(2)]);
+    // One whose line was lost meanwhile is new again.
+    expect(await keep(NOW + 111_000, { process: nameOf(1) })).toEqual([INDEX_STATES.new]);
+  });
+
+  test("loses the line of one that leaves, and is gone with the last", async () => {
+    await keep(NOW);
+    await keep(NOW, { process: nameOf(1) });
+    expect(await own.client.exists(`${INDEX}:process/${nameOf(1)}`)).toBe(1);
+    expect(await keep(NOW, { process: nameOf(1), record: "" })).toEqual([INDEX_STATES.known]);
+    expect(await names()).toEqual([nameOf(0)]);
+    expect(await keep(NOW, { process: nameOf(1), record: "" })).toEqual([INDEX_STATES.new]);
+    await keep(NOW, { record: "" });
+    expect(await own.scan()).toEqual([]);
+  });
+
+  test("takes 10,000 processes at most", async () => {
+    const lines = Array.from({ length: 10_000 }, (_, i) => `\n${nameOf(i)} 1800000000`);
+    await own.client.set(INDEX, `headgate directory 1${lines.join("")}`);
+    expect(await keep(NOW, { process: nameOf(10_000) })).toEqual([INDEX_STATES.full]);
+    expect(await own.client.exists(`${INDEX}:process/${nameOf(10_000)}`)).toBe(0);
+    expect(await keep(NOW, { process: nameOf(9_999) })).toEqual([INDEX_STATES.known]);
+    await keep(NOW, { process: nameOf(5_000), record: "" });
+    expect(await keep(NOW, { process: nameOf(10_000) })).toEqual([INDEX_STATES.new]);
+  });
+
+  test.each(["headgate directory 2\nwhatever", "headgate directory 10", "text of somebody else"])(
+    "is left alone where it is not understood: %s",
+    async (text) => {
+      await own.client.set(INDEX, text);
+      const shared = [{ hash: "hash", text: "{}" }];
+      expect(await keep(NOW, { shared })).toEqual([INDEX_STATES.otherFormat, 0]);
+      expect(await own.client.get(INDEX)).toBe(text);
+      expect(await own.scan()).toHaveLength(1);
+    },
+  );
+
+  test("is left alone where it is no string", async () => {
+    await own.client.sadd(INDEX, "x");
+    expect(await keep(NOW, { shared: [{ hash: "hash", text: "{}" }] })).toEqual([-1, 0]);
+    expect(await own.scan()).toHaveLength(1);
+  });
+});
+
+describe("every key", () => {
+  test("is in one slot, and expires", async () => {
+    await listElsewhere("api", 5);
+    const keys = (await own.scan()).map(String);
+    expect(keys).toHaveLength(3);
+    for (const key of keys) {
+      expect(key).toMatch(/^hg:\{directory\}(?:|:process\/[\w-]{16}|:record\/[\w-]{8})$/);
+      const rest = await own.client.pttl(key);
+      expect(rest).toBeGreaterThan(100_000);
+      expect(rest).toBeLessThanOrEqual(key.includes("process") ? 110_000 : 7_200_000);
+    }
+  });
+
+  test("of a process goes with it, when it closes its last limiter", async () => {
+    const store = redisStore(own.client);
+    const make = (name: string) =>
+      createLimiter({ name, store, limits: gcra({ limit: 5, window: "1m" }) });
+    const [one, other] = [make("one"), make("other")];
+    await writeDirectory(store);
+    await one.close();
+    expect((await readDirectory(store)).processes).toHaveLength(1);
+    await other.close();
+    expect(await readDirectory(store)).toEqual({
+      limiters: [],
+      breakers: [],
+      processes: [],
+      unread: [],
+    });
+    // Others may have the same limiters.
+    const left = (await own.scan()).map(String);
+    expect(left).toHaveLength(2);
+    for (const key of left) expect(key).toContain(":record/");
+  });
+});
+
+describe("several processes", () => {
+  test("with the same limiter have one record of it, and each is named", async () => {
+    const store = await listElsewhere("api", 5);
+    await listElsewhere("api", 5);
+    const keys = (await own.scan()).map(String);
+    expect(keys.filter((key) => key.includes(":record/"))).toHaveLength(1);
+    expect(keys.filter((key) => key.includes(":process/"))).toHaveLength(2);
+    const { limiters, processes } = await readDirectory(store);
+    expect(limiters).toMatchObject([{ name: "api", isMixed: false }]);
+    // Two clients of one process.
+    expect(processes).toHaveLength(1);
+    expect(limiters[0]?.processes).toEqual(processes.map(({ id }) => id));
+  });
+
+  test("with other policies under one name are told apart: who has which", async () => {
+    const store = await listElsewhere("api", 5);
+    await listElsewhere("other", 5);
+    await asAnotherProcess(() => listElsewhere("api", 50));
+    const { limiters, processes } = await readDirectory(store);
+    expect(processes).toHaveLength(2);
+    const api = limiters.filter(({ name }) => name === "api");
+    expect(api.map(({ isMixed }) => isMixed)).toEqual([true, true]);
+    const owners = new Map(api.map((one) => [JSON.stringify(one.limits), one.processes]));
+    const [before = [], after = []] = [5, 50].map((limit) =>
+      owners.get(JSON.stringify([gcra({ limit, window: "1m" })])),
+    );
+    expect(before).toHaveLength(1);
+    expect(after).toHaveLength(1);
+    expect(before).not.toEqual(after);
+    expect(limiters.find(({ name }) => name === "other")).toMatchObject({
+      isMixed: false,
+      processes: before,
+    });
+  });
+
+  test("say who they are", async () => {
+    const store = await listElsewhere("api", 5);
+    const { processes } = await readDirectory(store);
+    const [time] = await own.client.time();
+    expect(processes).toEqual([
+      {
+        id: expect.stringMatching(/^[\w-]{12}$/),
+        host: hostname(),
+        pid: process.pid,
+        startedAt: Math.round(performance.timeOrigin),
+        seenAt: expect.closeTo(Number(time) * 1_000, -4),
+        version: expect.any(String),
+        more: 0,
+      },
+    ]);
+  });
+});
+
+describe("what cannot be read", () => {
+  /** Writes something in place of what is under the one key that holds a text. */
+  async function replace(part: string, change: (text: string) => string): Promise<string> {
+    const keys = (await own.scan()).map(String);
+    const key = keys.find((one) => one.includes(part)) as string;
+    await own.client.set(key, change((await own.client.get(key)) ?? ""), "PX", 60_000);
+    return key;
+  }
+
+  const damages = {
+    "not JSON": () => "{",
+    "no record": () => "[]",
+    "without a field": (text: string) => text.replace('"version"', '"versoin"'),
+    "of another kind": (text: string) => text.replace('"format":1', '"format":"1"'),
+  };
+
+  test.each(Object.entries(damages))("a process's record, %s, is damaged", async (_, change) => {
+    const store = await listElsewhere("api", 5);
+    const key = await replace(":process/", change);
+    expect(await readDirectory(store)).toEqual({
+      limiters: [],
+      breakers: [],
+      processes: [],
+      unread: [{ key, why: "damaged" }],
+    });
+  });
+
+  test.each([
+    ...Object.entries(damages),
+    ["with a limit that there is not", (text: string) => text.replace("gcra", "gcar")],
+    ["with a use that there is not", (text: string) => text.replace('"uses":[]', '"uses":[{}]')],
+  ] as const)("a limiter's record, %s, is damaged, and the rest is read", async (_, change) => {
+    const store = await listElsewhere("api", 5);
+    const key = await replace(":record/", change);
+    await listElsewhere("other", 5);
+    const { limiters, processes, unread } = await readDirectory(store);
+    expect(limiters.map(({ name }) => name)).toEqual(["other"]);
+    expect(processes).toHaveLength(1);
+    expect(unread).toEqual([{ key, why: "damaged" }]);
+  });
+
+  test.each([":process/", ":record/"])("%s… of another format says so", async (part) => {
+    const store = await listElsewhere("api", 5);
+    const key = await replace(part, () => '{"format":2,"kind":"something new"}');
+    expect((await readDirectory(store)).unread).toEqual([{ key, why: "other-format" }]);
+  });
+
+  test.each([
+    ["headgate directory 2\nwhatever", "other-format"],
+    ["headgate directory 1\nwhatever", "damaged"],
+    ["text of somebody else", "damaged"],
+  ])("an index, %s, is %s", async (text, why) => {
+    await own.client.set(INDEX, text);
+    const found = await readDirectory(own.client);
+    expect(found).toMatchObject({ processes: [], unread: [{ key: INDEX, why }] });
+  });
+
+  test("is a value of another type, or a record that is not there", async () => {
+    const store = await listElsewhere("api", 5);
+    const keys = (await own.scan()).map(String);
+    const record = keys.find((key) => key.includes(":record/")) as string;
+    await own.client.del(record);
+    expect((await readDirectory(store)).unread).toEqual([{ key: record, why: "missing" }]);
+    await own.client.sadd(record, "x");
+    expect((await readDirectory(store)).unread).toEqual([{ key: record, why: "wrong-type" }]);
+    await own.client.del(INDEX);
+    await own.client.sadd(INDEX, "x");
+    expect((await readDirectory(store)).unread).toEqual([{ key: INDEX, why: "wrong-type" }]);
+  });
+
+  test("is not a process that is gone, whose line is still there", async () => {
+    const store = await listElsewhere("api", 5);
+    const keys = (await own.scan()).map(String);
+    await own.client.del(keys.find((key) => key.includes(":process/")) as string);
+    expect(await readDirectory(store)).toMatchObject({ processes: [], unread: [] });
+  });
+});
+
+describe("readDirectory", () => {
+  test("takes a store or a client, with a prefix", async () => {
+    const store = await listElsewhere("api", 5, "shop");
+    const ofStore = await readDirectory(store);
+    expect(ofStore.limiters).toHaveLength(1);
+    expect(await readDirectory(own.client, { prefix: "shop" })).toEqual(ofStore);
+    expect((await readDirectory(own.client)).limiters).toEqual([]);
+    expect((await readDirectory(redisStore(own.client, { directory: false }))).limiters).toEqual(
+      [],
+    );
+  });
+
+  test("refuses what is neither, a second prefix, and options that nobody reads", async () => {
+    const invalid = { code: "HEADGATE_INVALID_OPTION" };
+    const store = redisStore(own.client);
+    await expect(readDirectory(memoryStore())).rejects.toMatchObject(invalid);
+    await expect(readDirectory(store, { prefix: "hg" })).rejects.toMatchObject(invalid);
+    await expect(readDirectory(own.client, { prefix: "a b" })).rejects.toMatchObject(invalid);
+    await expect(readDirectory(own.client, { timeout: 0 })).rejects.toMatchObject(invalid);
+    await expect(readDirectory(store, { prefxi: "hg" } as never)).rejects.toMatchObject(invalid);
+    await expect(readDirectory({} as never)).rejects.toMatchObject({
+      code: "HEADGATE_UNKNOWN_CLIENT",
+    });
+    expect(() => redisStore(own.client, { directory: "no" as never })).toThrow("directory must be");
+  });
+
+  test("rejects when the server gives no answer in its time", async () => {
+    own.server.freeze();
+    onTestFinished(() => own.server.thaw());
+    await expect(readDirectory(own.client, { timeout: "50ms" })).rejects.toMatchObject({
+      code: "HEADGATE_STORE_UNAVAILABLE",
+    });
+  });
+});
+
+describe("what is made on a store with directory: false", () => {
+  test("is not listed, and writes nothing", async () => {
+    const warnings = watchWarnings();
+    const store = redisStore(own.client, { directory: false });
+    const limiter = createLimiter({ name: "api", store, limits: gcra({ limit: 5, window: "1m" }) });
+    await writeDirectory(store);
+    expect((await readDirectory(store)).limiters).toEqual([]);
+    await limiter.close();
+    expect(warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+import { createLimiter, gcra } from "@headgate/core";
+import { readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { afterEach, expect, test } from "vitest";
+import type { RedisSentinel } from "../support/redis-sentinel.ts";
+import { startSentinel } from "../support/redis-sentinel.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { connectSentinel, sentinelClients } from "./sentinel-clients.ts";
+
+let sentinel: RedisSentinel | undefined;
+afterEach(async () => {
+  await sentinel?.stop();
+});
+
+test.each(sentinelClients)(
+  "a directory is whole again after a failover that lost it, seen through %s",
+  async (library) => {
+    const started = await startSentinel();
+    sentinel = started;
+    const { client, close } = await connectSentinel[library](started);
+    const store = redisStore(client);
+    const limits = gcra({ limit: 5, window: "1m" });
+    const limiter = createLimiter({ name: "api", store, limits });
+    await writeDirectory(store);
+    expect((await readDirectory(store)).limiters).toMatchObject([{ name: "api" }]);
+    const primary = await started.primary();
+    await primary.process.kill();
+    const next = await started.waitForFailover(primary);
+    await next.admin.ask("FLUSHALL");
+    await waitUntil("the process is listed again", 20_000, async () => {
+      await writeDirectory(store);
+      const { limiters, processes, unread } = await readDirectory(store, { timeout: "1s" });
+      return (limiters.length + processes.length === 2 && unread.length === 0) || undefined;
+    });
+    await limiter.close();
+    await close();
+  },
+);

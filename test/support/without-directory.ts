@@ -1,0 +1,5 @@
+import { directoryTimes } from "../../packages/core/src/limiter/directory/times.ts";
+
+// Suites that look at all keys of a server, or count what is sent to it, may last longer than ten seconds. Those that are about
+// the directory write it when they want to.
+directoryTimes().first = 2 ** 30;

@@ -1,0 +1,7 @@
+import type { Store } from "@headgate/core";
+import { directoryOf } from "../../packages/core/src/limiter/directory/listings.ts";
+
+/** Lists now what is made on a store, as a process does by itself after ten seconds. */
+export function writeDirectory(store: Store): Promise<void> {
+  return directoryOf(store).write();
+}
