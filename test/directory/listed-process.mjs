@@ -13,7 +13,7 @@ if (when === "soon") {
 const client = new Redis(socket);
 const store = redisStore(client);
 const limits = gcra({ limit: Number(limit), window: "1m" });
-const limiter = createLimiter({ name: "api", store, limits });
+const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "10s" });
 const breaker = createBreaker({ name: "bank", store });
 await limiter.consume("u");
 

@@ -46,7 +46,7 @@ describe("a limiter", () => {
       fixedWindow({ limit: 1_000, window: "month", timeZone: "Europe/Berlin", per: "tenant" }),
       concurrency({ limit: 2, ttl: "30s", per: "tenant" }),
     ];
-    const limiter = createLimiter({ name: "api", limits, store });
+    const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
     onTestFinished(() => limiter.close());
     const { api } = await limitersOn(store);
     expect(api).toEqual({
@@ -271,6 +271,7 @@ describe("a breaker", () => {
     const breaker = createBreaker({
       name: "bank",
       store,
+      storeTimeout: "10s",
       window: { calls: 50 },
       minimumSuccessRate: 0.8,
       openFor: (opened) => (opened === 1 ? "1s" : "10s"),
@@ -285,7 +286,12 @@ describe("a breaker", () => {
         kind: "breaker",
         name: "bank",
         policy: expect.stringMatching(/^[\w-]{8}$/),
-        options: { window: { calls: 50 }, minimumSuccessRate: 0.8, openFor: ["1s", "10s"] },
+        options: {
+          storeTimeout: "10s",
+          window: { calls: 50 },
+          minimumSuccessRate: 0.8,
+          openFor: ["1s", "10s"],
+        },
         fingerprint: expect.any(String),
         version: coreVersion,
         processes: [expect.any(String)],

@@ -169,3 +169,30 @@ for (const makers of [
   }
 }
 assert.deepEqual(unhandled, []);
+
+// What both copies have on a client is listed by one of them, once, as what one process has.
+const times = globalThis[Symbol.for("@headgate/core/1.directory-times")].get(globalThis);
+const alive = setInterval(() => {}, 1_000);
+for (const [first, second] of [
+  [esmRedis, cjsRedis],
+  [cjsRedis, esmRedis],
+]) {
+  times.first = 20;
+  const listed = await new Promise((resolve) => {
+    const calls = [];
+    const hear = (_sha1, _keys, ...args) => {
+      calls.push(args.find((arg) => arg.startsWith('{"format"')));
+      setTimeout(() => resolve(calls), 100);
+      return new Promise(() => {});
+    };
+    const listing = { evalshaBuffer: hear, evalBuffer: hear, evalsha: hear, defineCommand() {} };
+    esm.createLimiter({ name: "one", limits: esm.gcra(five), store: first.redisStore(listing) });
+    cjs.createLimiter({ name: "other", limits: two, store: second.redisStore(listing) });
+    const bank = { name: "bank", store: second.redisStore(listing) };
+    cjsBreaker.createBreaker(bank);
+    esmBreaker.createBreaker(bank);
+  });
+  assert.equal(listed.length, 1);
+  assert.equal(JSON.parse(listed[0]).records.length, 3);
+}
+clearInterval(alive);

@@ -12,19 +12,15 @@ const LONGEST = 16_384;
 
 /** A limiter or breaker of this process, as it is listed. */
 export class Entry {
+  /** The store that it was made on. */
+  readonly store: Store;
   readonly #record: ListedRecord;
-  /** Who drops a store without closing what was made on it is not held. */
-  readonly #store: WeakRef<Store>;
   readonly #uses = new Map<string, HttpUse>();
   #written: SharedRecord | undefined;
 
   constructor(record: ListedRecord, store: Store) {
     this.#record = record;
-    this.#store = new WeakRef(store);
-  }
-
-  get store(): Store | undefined {
-    return this.#store.deref();
+    this.store = store;
   }
 
   addUse(use: HttpUse): void {

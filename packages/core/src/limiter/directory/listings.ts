@@ -4,9 +4,7 @@ import { explain, warn } from "../outage/notices.ts";
 import { sharedBy } from "../shared.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
-
-/** What the servers that would take no write say of it, and of the passing ones, behind which a script's own words may stand. */
-const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
+import { isRefusal } from "./refusal.ts";
 
 /** Lists a limiter or a breaker in the directory of its store, until its name is taken off; nothing where the store keeps none. */
 export function list(store: Store, record: ListedRecord): void {
@@ -49,9 +47,4 @@ function onceRefused(): (error: HeadgateError) => void {
       `this process is not in the directory that operators' tools read: ${explain(error)}; limits are decided as usual, and it is tried again every half a minute; redisStore(client, { directory: false }) leaves it out`,
     );
   };
-}
-
-function isRefusal({ code, cause }: HeadgateError): boolean {
-  if (code !== "HEADGATE_STORE_UNAVAILABLE") return true;
-  return cause instanceof Error && REFUSAL.test(cause.message);
 }

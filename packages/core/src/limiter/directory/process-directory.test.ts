@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
@@ -19,8 +21,8 @@ beforeEach(() => {
   Object.assign(directoryTimes(), { first: 10_000, every: 30_000 });
 });
 afterEach(() => {
-  vi.useRealTimers();
   vi.restoreAllMocks();
+  vi.useRealTimers();
   directoryTimes().first = 2 ** 30;
 });
 
@@ -141,6 +143,20 @@ describe("a process", () => {
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
     expect(calls).toEqual([]);
     await limiter.close();
+  });
+
+  test("does not hold a client that was dropped without closing what was made on it", async () => {
+    vi.useRealTimers();
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const dropped = ((): WeakRef<object> => {
+      const { store } = listingStore();
+      make(store);
+      return new WeakRef(store.owner);
+    })();
+    await new Promise((resolve) => setTimeout(resolve));
+    collect();
+    expect(dropped.deref()).toBeUndefined();
   });
 
   test("has one name for all its clients, and another in each index", async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { HeadgateError } from "../../errors.ts";
+import type { HeadgateError } from "../../errors.ts";
 import type { DirectoryCall, SharedRecord } from "../../store/directory.ts";
 import { INDEX_STATES, keepDirectory } from "../../store/directory.ts";
 import { nobody } from "../../store/nobody.ts";
@@ -7,6 +7,7 @@ import type { Store } from "../../store/store.ts";
 import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 import { Entry } from "./entry.ts";
+import { refusalOf } from "./refusal.ts";
 import { thisProcess } from "./this-process.ts";
 import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS, spread } from "./times.ts";
 
@@ -74,17 +75,15 @@ export class ProcessDirectory {
   }
 
   #writeAfter(ms: number): void {
-    nobody.runInAsyncScope(() => {
-      this.#timer = setTimeout(() => void this.#writeAndGoOn(), ms).unref();
-    });
+    this.#timer = nobody.runInAsyncScope(wakeAfter, undefined, ms, new WeakRef(this));
   }
 
-  async #writeAndGoOn(): Promise<void> {
+  /** Writes, and again later. Never rejects. */
+  async wake(): Promise<void> {
     const timer = this.#timer;
     await this.write();
-    if (this.#timer !== timer) return;
-    this.#timer = undefined;
-    if (this.#entries.size > 0) this.#writeAfter(spread(directoryTimes().every, 0.2));
+    // It was closed meanwhile.
+    if (this.#timer === timer) this.#writeAfter(spread(directoryTimes().every, 0.2));
   }
 
   async #writeAll(): Promise<void> {
@@ -146,11 +145,12 @@ export class ProcessDirectory {
 
   /** Says of each shared record whether it is there. Rejects as the store does, and where the index takes no process. */
   async #run(record: string, shared: readonly SharedRecord[]): Promise<readonly number[]> {
-    const store = this.#store();
-    if (store === undefined) return [];
+    // All are on one client and prefix.
+    const [entry] = this.#entries.values();
+    if (entry === undefined) return [];
     const wasListed = this.#isListed;
     this.#isListed = true;
-    const [, state, ...areThere] = await store.run(keepDirectory, this.#call(record, shared));
+    const [, state, ...areThere] = await entry.store.run(keepDirectory, this.#call(record, shared));
     const refusal = refusalOf(state);
     if (refusal !== undefined) throw refusal;
     // Somebody has emptied the store.
@@ -169,15 +169,6 @@ export class ProcessDirectory {
     };
   }
 
-  /** Any store of the client and prefix that somebody still has. */
-  #store(): Store | undefined {
-    for (const [id, { store }] of this.#entries) {
-      if (store !== undefined) return store;
-      this.#entries.delete(id);
-    }
-    return undefined;
-  }
-
   async #leave(store: Store): Promise<void> {
     // What is under way would list it again. And hot reload makes another limiter in the same turn.
     await this.#writing;
@@ -188,21 +179,17 @@ export class ProcessDirectory {
   }
 }
 
+/** Who drops a client without closing what was made on it is not held by a timer. */
+function wakeAfter(ms: number, directory: WeakRef<ProcessDirectory>): NodeJS.Timeout {
+  return setTimeout(wake, ms, directory).unref();
+}
+
+function wake(directory: WeakRef<ProcessDirectory>): void {
+  void directory.deref()?.wake();
+}
+
 function idOf(kind: Kind, name: string): string {
   return `${kind} ${name}`;
-}
-
-/** Why the index has no line of this process; undefined when it has one. */
-function refusalOf(state: number | undefined): HeadgateError | undefined {
-  if (state === INDEX_STATES.full) return refused("it is full");
-  if (state === INDEX_STATES.otherFormat)
-    return refused("another version of Headgate keeps it in another format");
-  if (state === INDEX_STATES.wrongType) return refused("its key holds a value of another type");
-  return undefined;
-}
-
-function refused(why: string): HeadgateError {
-  return new HeadgateError("HEADGATE_DIRECTORY_REFUSED", why);
 }
 
 async function inMoments(work: Promise<void>): Promise<void> {

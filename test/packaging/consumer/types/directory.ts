@@ -1,0 +1,27 @@
+import { memoryStore, readPolicy } from "@headgate/core";
+import type { Directory, SubjectSource } from "@headgate/core/operate";
+import { readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+
+const client = new Redis({ lazyConnect: true });
+export const ofStore: Promise<Directory> = readDirectory(redisStore(client), { timeout: "1s" });
+export const ofMemory: Promise<Directory> = readDirectory(memoryStore());
+
+/** How a tool reads what makes a subject. */
+function headerOf(source: SubjectSource): string | undefined {
+  return source.by === "header" ? source.name : undefined;
+}
+
+void readDirectory(client, { prefix: "shop" }).then(({ limiters, breakers, processes, unread }) => {
+  for (const { name, limits, uses, isMixed } of limiters) {
+    console.log(name.trim(), readPolicy(limits), isMixed === true);
+    for (const { keys } of uses) console.log(Object.values(keys).map(headerOf));
+  }
+  console.log(breakers[0]?.options["window"], processes[0]?.seenAt.toFixed());
+  // @ts-expect-error why is one of four
+  console.log(unread.filter(({ why }) => why === "expired"));
+});
+// @ts-expect-error a misspelt option
+void readDirectory(client, { prefxi: "shop" });
+redisStore(client, { directory: false });
