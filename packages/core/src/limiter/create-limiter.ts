@@ -29,8 +29,8 @@ import type { CountedPolicy, Group } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies, limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { countersOf, namedCountersOf, unitsOnly } from "./counters.ts";
-import { limiterRecord } from "./directory/limiter-record.ts";
-import { list, unlist } from "./directory/listings.ts";
+import { listLimiter } from "./directory/limiter-record.ts";
+import { unlist } from "./directory/listings.ts";
 import { formatPolicy } from "./format-policy.ts";
 import type {
   ConsumeOptions,
@@ -92,7 +92,7 @@ export function createLimiter<const Per extends string = never>(
   }
   const written = formatPolicy(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
-  list(store, limiterRecord(name, own, parent?.name));
+  listLimiter(name, own, parent?.name);
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
   return limiterOn(counted, { name, maxQueue, claim, failure, underLimits }, parent);
 }

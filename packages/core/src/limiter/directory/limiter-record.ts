@@ -2,12 +2,21 @@ import { fingerprint } from "../../key.ts";
 import { VERSION } from "../../version.generated.ts";
 import type { CountedPolicy, Group } from "../counted-policy.ts";
 import type { LimiterRecord, ListedShape } from "./directory.ts";
+import { list } from "./listings.ts";
 
 /** So many shapes of a limiter are listed. */
 const MOST_SHAPES = 64;
 
-/** What the directory says of a limiter; `own` are its limits without those of the one that it extends. */
-export function limiterRecord(
+/**
+ * Lists a limiter where its store keeps a directory. `own` are its limits without those of the one that it extends, whose name is
+ * `extended`.
+ */
+export function listLimiter(name: string, own: CountedPolicy, extended: string | undefined): void {
+  // In memory of this process it costs nothing.
+  if (own.store.directory === true) list(own.store, limiterRecord(name, own, extended));
+}
+
+function limiterRecord(
   name: string,
   own: CountedPolicy,
   extended: string | undefined,
