@@ -1,7 +1,7 @@
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectMore, rejectUnknownOptions } from "../options.ts";
-import type { Limit, Policy } from "../policy.ts";
+import type { Limit, LimitDescription, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -14,6 +14,9 @@ import { countersOf, namedCountersOf } from "./counters.ts";
 import { formatPolicy } from "./format-policy.ts";
 import type { ConsumeOptions, CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
 import { LIMITER, partsOf } from "./limiter.ts";
+import { agedDenial } from "./line/aged-denial.ts";
+import type { Denial, Turn, TurnOptions } from "./line/line.ts";
+import { takeTurn } from "./line/take-turn.ts";
 import { createWaitQueue } from "./line/wait-queue.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
@@ -23,6 +26,9 @@ import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts
 import type { FailurePolicy } from "./outage/outage.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "./published-decision.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
+
+/** So many calls of HTTP wait for one subject at most, and no more than half of `maxQueue`: nobody keeps all others out. */
+const MAX_LINE = 100;
 
 const OPTIONS = [
   "name",
@@ -83,7 +89,8 @@ function limiterOn(
     remote === undefined
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
-  const queue = createWaitQueue(maxQueue, decider.giveBack);
+  const queue = createWaitQueue(maxQueue, decider.giveBack, counted.store.now);
+  const maxLine = Math.min(MAX_LINE, Math.ceil(maxQueue / 2));
   let called: CalledLimits | undefined;
   let closed = false;
 
@@ -113,6 +120,34 @@ function limiterOn(
     } catch (error) {
       return Promise.reject(error as Error);
     }
+  }
+
+  async function consumeInTurn(
+    groups: readonly Group[],
+    subject: Subjects,
+    options: ConsumeOptions = {},
+    turn: TurnOptions,
+  ): Promise<Turn | undefined> {
+    const ask = () => decide(subject, options, true, groups);
+    if (counted.shadow) return { decision: await ask(), waitedMs: undefined };
+    const cost = checkCost(options.cost);
+    const counters =
+      options.limits === undefined
+        ? countersOf(counted, subject, groups)
+        : countersUnder(options.limits, subject, groups);
+    if (impossibleIn(counters, cost) !== undefined) {
+      return { decision: await ask(), waitedMs: undefined };
+    }
+    const { now } = counted.store;
+    const call = {
+      line: lineOf(counters),
+      maxLine,
+      attempt: ask,
+      giveBack: decider.giveBack,
+      deniedBy: (denial: Denial) => agedDenial(counted, denial, cost, now()),
+      now,
+    };
+    return takeTurn(queue, call, turn);
   }
 
   /** The counters that a call asks under limits of its own. Throws `HEADGATE_INVALID_LIMIT`, and as `countersOf`. */
@@ -159,6 +194,7 @@ function limiterOn(
       counted,
       parent,
       consumeIn: (groups, subject, options) => decide(subject, options, true, groups),
+      consumeInTurn,
       watch: decider.watch,
       isClosed: () => closed,
     },
@@ -218,8 +254,7 @@ function limiterOn(
         last.durationMs = started && performance.now() - started;
         return answer;
       };
-      const line = counters.map(({ key }) => key).join(" ");
-      const decision = await queue.enter(line, ask, { timeoutMs, signal });
+      const decision = await queue.enter(lineOf(counters), ask, { timeoutMs, signal });
       // Of all attempts, the one that admitted is the caller's answer.
       if (last.durationMs !== undefined) publishTaken(subject, decision, last.durationMs);
       return decision;
@@ -270,16 +305,31 @@ function requireUnits(what: string, units: number, least: number): number {
   );
 }
 
-function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
+/** Whom a call waits with. */
+function lineOf(counters: readonly SubjectCounter[]): string {
+  return counters.map(({ key }) => key).join(" ");
+}
+
+/** The limit that a cost can never pass. */
+function impossibleIn(
+  counters: readonly SubjectCounter[],
+  cost: number,
+): LimitDescription | undefined {
   for (const { limits } of counters) {
-    for (const { name, limit } of limits) {
-      if (cost <= limit) continue;
-      throw new HeadgateError(
-        "HEADGATE_COST_ABOVE_LIMIT",
-        `a cost of ${cost} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
-      );
-    }
+    const impossible = limits.find(({ limit }) => cost > limit);
+    if (impossible !== undefined) return impossible;
   }
+  return undefined;
+}
+
+function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
+  const impossible = impossibleIn(counters, cost);
+  if (impossible === undefined) return;
+  const { name, limit } = impossible;
+  throw new HeadgateError(
+    "HEADGATE_COST_ABOVE_LIMIT",
+    `a cost of ${cost} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
+  );
 }
 
 /** Units that are taken ahead of one subject say nothing of what another one, of the same request, allows. */

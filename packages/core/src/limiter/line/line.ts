@@ -3,8 +3,13 @@ import type { HeadgateError } from "../../errors.ts";
 
 /** Calls that wait for admission: first come, first served per line, one attempt at a time. */
 export interface WaitQueue {
-  /** Resolves with the first decision that allows. `line` is whom the call waits with. */
+  /**
+   * Resolves with the first decision that is an answer. `line` is whom the call waits with. Rejects with `HEADGATE_QUEUE_FULL`,
+   * `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and what an attempt rejects with.
+   */
   enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
+  /** What a line was denied last; undefined where nobody waits who was denied. */
+  lastDenial(line: string): Denial | undefined;
   /** Rejects everybody who waits. */
   close(error: HeadgateError): void;
 }
@@ -13,4 +18,37 @@ export interface WaitOptions {
   /** Milliseconds after which the wait is given up. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** How many may wait in the line, this call included. Default: any number. */
+  readonly maxLine?: number | undefined;
+  /** Which decisions end the wait, beside those that allow. Default: none. */
+  readonly isAnswer?: ((decision: Decision) => boolean) | undefined;
+}
+
+export interface Denial {
+  readonly decision: Decision;
+  /** When it was known, in microseconds of the store's `store.now()`. */
+  readonly at: number;
+}
+
+/** Who waits for an answer, watched from when it begins to wait. */
+export interface Leaving {
+  /** Aborts when the wait is to end: nobody waits for the answer any more, or nobody is to wait for longer. */
+  readonly signal: AbortSignal;
+  /** Whether nobody waits for the answer any more; it may be known before the signal aborts. */
+  hasLeft(): boolean;
+  stop(): void;
+}
+
+/** How a call waits that is answered in any case. */
+export interface TurnOptions {
+  /** Milliseconds in line, at most. */
+  readonly timeoutMs: number;
+  /** Called when the call begins to wait, and not before. */
+  watchLeaving(): Leaving;
+}
+
+export interface Turn {
+  readonly decision: Decision;
+  /** Milliseconds in line, with fractions; undefined for a call that did not wait. */
+  readonly waitedMs: number | undefined;
 }

@@ -1,7 +1,7 @@
 import type { Decision } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { onceAborted } from "./abort-listeners.ts";
-import type { WaitQueue } from "./line.ts";
+import type { Denial, WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
@@ -10,16 +10,19 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 
 interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
+  /** Whether a denial is the call's answer. */
+  readonly isAnswer: ((decision: Decision) => boolean) | undefined;
   /** Settles the call; what comes later is not heard. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   settled: boolean;
 }
 
-/** `giveBack` returns what was charged for a call that had gone when it was admitted. */
+/** `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. */
 export function createWaitQueue(
   maxQueue: number,
   giveBack: (decision: Decision) => Promise<unknown>,
+  now: () => number,
 ): WaitQueue {
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -28,9 +31,15 @@ export function createWaitQueue(
     readonly #key: string;
     readonly #waiters = new WaitingList<Waiter>();
     #wake: (() => void) | undefined;
+    lastDenial: Denial | undefined;
 
     constructor(key: string) {
       this.#key = key;
+    }
+
+    /** How many wait: not who left while an attempt was made for them. */
+    get size(): number {
+      return this.#waiters.size - (this.#waiters.first?.settled ? 1 : 0);
     }
 
     add(waiter: Waiter): void {
@@ -59,9 +68,11 @@ export function createWaitQueue(
     async #try(head: Waiter): Promise<void> {
       try {
         const decision = await head.attempt();
-        if (decision.allowed && !head.settled) head.resolve(decision);
-        else if (decision.allowed) await giveBack(decision);
-        else if (!head.settled) await this.#sleep(decision.retryAfterMs);
+        if (!decision.allowed) this.lastDenial = { decision, at: now() };
+        if (head.settled) {
+          if (decision.allowed) await giveBack(decision);
+        } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
+        else await this.#sleep(decision.retryAfterMs);
       } catch (error) {
         head.reject(error);
       }
@@ -87,9 +98,10 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal }) {
+    enter(key, attempt, { timeoutMs, signal, maxLine, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
-      if (waiting >= maxQueue) {
+      const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
+      if (waiting >= maxQueue || isLineFull) {
         return Promise.reject(
           new HeadgateError("HEADGATE_QUEUE_FULL", `${waiting} calls are waiting already`),
         );
@@ -106,6 +118,7 @@ export function createWaitQueue(
         };
         const waiter: Waiter = {
           attempt,
+          isAnswer,
           settled: false,
           before: undefined,
           after: undefined,
@@ -129,6 +142,8 @@ export function createWaitQueue(
         line.add(waiter);
       });
     },
+
+    lastDenial: (key) => lines.get(key)?.lastDenial,
 
     close(error) {
       for (const line of [...lines.values()]) line.rejectAll(error);
