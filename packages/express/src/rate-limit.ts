@@ -61,7 +61,7 @@ export interface RateLimit {
    * What this limiter decided of a request, whichever other limiters it met; undefined when it was not asked, as after `skip`.
    */
   of(req: object): OwnDecision | undefined;
-  /** Frees the names of the limiters that were made here. The store's client stays open. */
+  /** Answers requests that wait, and frees the names of the limiters that were made here. The store's client stays open. */
   close(): Promise<void>;
 }
 
@@ -97,12 +97,17 @@ export function rateLimit(
     if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
     noteMaking?.(request);
-    const decided = guard.check(request, clientOf(request.ip, request));
+    const decided = guard.check(request, clientOf(request.ip, request, res));
     guard.count?.(decided, request, res, res);
     void settle(decided, (verdict) => answer(verdict, request, res as Response, onDenied), next);
   }
 
-  const { only, tiers, close } = limiters;
+  async function close(): Promise<void> {
+    guard.endWaits();
+    await limiters.close();
+  }
+
+  const { only, tiers } = limiters;
   const handle = only === undefined ? { tiers } : { limiter: only };
   return Object.assign(middleware, handle, { of: guard.of, close }) as RateLimit | TieredRateLimit;
 }

@@ -33,7 +33,7 @@ export function createAddressReader(
     const value = Object.hasOwn(request.headers, field) ? request.headers[field] : undefined;
     const isTrusted = peer !== undefined && trusts(peer);
     if (isTrusted && typeof value === "string" && isIP(value.trim()) !== 0) {
-      return { address: value.trim(), peer, hasLeft: client.hasLeft };
+      return { ...client, address: value.trim() };
     }
     if (isTrusted) {
       warn(

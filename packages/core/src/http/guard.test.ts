@@ -33,8 +33,13 @@ function adapterWith(warn = vi.fn()): Adapter<Request> {
   return { warn, routeOf: () => undefined };
 }
 
+/** Nobody waits in these tests. */
+const watchLeaving = (): never => {
+  throw new Error("it was about to wait");
+};
+
 function clientAt(address: string | undefined, hasLeft = false): Client {
-  return { address, peer: "10.0.0.1", hasLeft: () => hasLeft };
+  return { address, peer: "10.0.0.1", hasLeft: () => hasLeft, watchLeaving };
 }
 
 const client = clientAt("1.2.3.4");
@@ -498,7 +503,12 @@ describe("tiers", () => {
 
 describe("a proxy that nobody trusts", () => {
   const forwarded = { "x-forwarded-for": "9.9.9.9" };
-  const balancer: Client = { address: "10.0.0.1", peer: "10.0.0.1", hasLeft: () => false };
+  const balancer: Client = {
+    address: "10.0.0.1",
+    peer: "10.0.0.1",
+    hasLeft: () => false,
+    watchLeaving,
+  };
 
   test.each<[string, GuardOptions<Request>]>([
     ["addresses are counted by default", { limits }],

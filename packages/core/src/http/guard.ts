@@ -2,6 +2,7 @@ import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
+import type { Turn, TurnOptions } from "../limiter/line/line.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
@@ -32,7 +33,8 @@ import {
 import { areSubjects } from "./request-subjects.ts";
 import { rejectUnreadKeys } from "./unread-keys.ts";
 import type { Client, Verdict } from "./verdict.ts";
-import { PASS } from "./verdict.ts";
+import { LEFT, PASS } from "./verdict.ts";
+import { readWaitOption } from "./wait-option.ts";
 import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
@@ -41,6 +43,8 @@ export interface Guard<Request> {
   check(request: Request, client: Client): Promise<Verdict>;
   /** To be called beside each check: at the end of the answer it decides whether the request counts. Undefined where all do. */
   readonly count: Count<Request> | undefined;
+  /** Answers all requests that wait, as if their time were over, and lets nobody wait from now on. */
+  endWaits(): void;
   /** What its limiter decided of a request; undefined when it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
@@ -89,7 +93,10 @@ function prepareGuard<Request extends HttpRequest>(
   { warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
   const headers = readHeadersOption(options.headers);
+  const areSilent = !headers.legacy && !headers.standard;
   const { missing = "ip", skip, cost = 1, address } = options;
+  const waitMs = readWaitOption(options.wait);
+  const ending = new AbortController();
   const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
@@ -148,8 +155,19 @@ function prepareGuard<Request extends HttpRequest>(
     part.count = options.count;
     const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
+    let waitedMs: number | undefined;
     try {
-      decision = await ask(part, limits === undefined ? charge : { ...charge, limits });
+      const asking = limits === undefined ? charge : { ...charge, limits };
+      if (waitMs === undefined) {
+        decision = await ask(part, asking);
+      } else {
+        const turn = await askInTurn(part, asking, {
+          timeoutMs: waitMs,
+          watchLeaving: () => client.watchLeaving(ending.signal),
+        });
+        if (turn === undefined) return LEFT;
+        ({ decision, waitedMs } = turn);
+      }
     } catch (error) {
       forgetAsked(request, part);
       throw limits === undefined ? error : ofRequest(owner, error);
@@ -161,7 +179,9 @@ function prepareGuard<Request extends HttpRequest>(
         ? undefined
         : messageOf(request, part, decision, performance.now() - started);
     // Of a decision in shadow nothing is said, and what others decided has been.
-    const verdict = decision.shadow ? PASS : answerTo(decisionsOf(request), Date.now());
+    const verdict = decision.shadow
+      ? PASS
+      : answerTo(decisionsOf(request), Date.now(), areSilent ? undefined : waitedMs);
     if (verdict.kind === "denied" && mayPass) {
       return { ...verdict, conclude: conclusionOf(part, message) };
     }
@@ -213,6 +233,7 @@ function prepareGuard<Request extends HttpRequest>(
   return {
     check,
     count: createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn),
+    endWaits: () => ending.abort(),
     of: (request) => ownDecision(request, limiters.all),
   };
 }
@@ -242,6 +263,15 @@ function letOn(verdict: Verdict): Verdict {
 
 function ask({ limiter, groups, subjects }: AskedPart, charge?: ConsumeOptions): Promise<Decision> {
   return limiter[LIMITER].consumeIn(groups, subjects, charge);
+}
+
+/** The same of a request that waits its turn when it is denied; undefined when nobody waits for its answer any more. */
+function askInTurn(
+  { limiter, groups, subjects }: AskedPart,
+  charge: ConsumeOptions | undefined,
+  turn: TurnOptions,
+): Promise<Turn | undefined> {
+  return limiter[LIMITER].consumeInTurn(groups, subjects, charge, turn);
 }
 
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */

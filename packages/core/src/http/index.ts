@@ -24,6 +24,7 @@ export {
 export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
 export { validateGuardOptions } from "./guard-options.ts";
 export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";
+export { headerValue } from "./headers.ts";
 export { isFirst } from "./is-first.ts";
 export { isPromiseLike } from "./is-promise-like.ts";
 export type {
@@ -48,4 +49,5 @@ export { toError } from "./to-error.ts";
 export { rejectUnreadKeys } from "./unread-keys.ts";
 export type { Client, Rejection, Verdict } from "./verdict.ts";
 export { clientOf } from "./verdict.ts";
+export type { WaitOption } from "./wait-option.ts";
 export type { Warn } from "./warn.ts";

@@ -1,5 +1,10 @@
 import type { Decision } from "../decision.ts";
+import type { Leaving } from "../limiter/line/line.ts";
+import type { Connection } from "./connection.ts";
+import { isGone } from "./connection.ts";
 import type { Header } from "./headers.ts";
+import type { WatchedResponse } from "./leaving.ts";
+import { watchLeaving } from "./leaving.ts";
 
 /** The answer to a request that does not go on. */
 export interface Rejection {
@@ -33,6 +38,8 @@ export type Verdict =
 
 export const PASS: Verdict = { kind: "pass" };
 
+export const LEFT: Verdict = { kind: "left" };
+
 /** Who sent a request, read before anything is awaited. */
 export interface Client {
   /** The client's address, as the framework's proxy trust gives it. */
@@ -41,32 +48,20 @@ export interface Client {
   readonly peer: string | undefined;
   /** Whether the connection is gone. */
   hasLeft(): boolean;
+  /** Watches from now on whether the client waits for an answer, until it is stopped. `ending` ends the wait of all. */
+  watchLeaving(ending: AbortSignal): Leaving;
 }
 
-/** What is read of the connection that a request came over. */
-interface Connection {
-  readonly destroyed?: boolean | undefined;
-  readonly remoteAddress?: string | undefined;
-  readonly localAddress?: string | undefined;
-}
-
-/** The client that sent a request, whose address is `address` for the framework. */
+/** The client that sent a request, whose address is `address` for the framework, and waits for this response. */
 export function clientOf(
   address: string | undefined,
   request: { readonly socket?: Connection | null | undefined },
+  response: object,
 ): Client {
   return {
     address,
     peer: request.socket?.remoteAddress,
     hasLeft: () => isGone(request.socket),
+    watchLeaving: (ending) => watchLeaving(request, response as WatchedResponse, ending),
   };
-}
-
-/**
- * The address of a client that reset its connection is gone before Node says that the connection is; a unix socket has no
- * address at either end. A stream of HTTP/2 that is gone has no connection.
- */
-function isGone(connection: Connection | null | undefined): boolean {
-  if (!connection || connection.destroyed === true) return true;
-  return connection.remoteAddress === undefined && connection.localAddress !== undefined;
 }
