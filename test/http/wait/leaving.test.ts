@@ -86,7 +86,7 @@ describeFrameworks(({ serve }) => {
         before: (request) => void requests.push(rawOf(request)),
         routes: {
           "/": { limits: { limiter, wait: "10m" } },
-          "/briefly": { limits: { limiter, wait: 1 } },
+          "/briefly": { limits: { limiter, wait: 100 } },
         },
       });
       await ask();
@@ -100,8 +100,10 @@ describeFrameworks(({ serve }) => {
       // Node warns of eleven.
       expect(requests[1]?.socket.listenerCount("close")).toBeLessThan(8);
       socket.destroy();
+      // All the places are free.
       await eventually(async () => {
-        expect((await ask("/briefly")).headers).toHaveProperty("server-timing");
+        const answers = await Promise.all(Array.from({ length: 12 }, () => ask("/briefly")));
+        for (const { headers } of answers) expect(headers).toHaveProperty("server-timing");
       });
     });
   });

@@ -1,13 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
 import { byTier, perRequest } from "@headgate/express";
 import { describe, expect, test } from "vitest";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
 import { hearDecisions } from "../support/hear-decisions.ts";
 import { manualClock } from "../support/manual-clock.ts";
+import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 import { eventually, usePlaces, visit, visitorOf, waitedMs } from "./visitors.ts";
 
 const places = usePlaces();
+const redis = useRedis();
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 
 describeFrameworks(({ serve }) => {
@@ -227,6 +230,16 @@ describeFrameworks(({ serve }) => {
       expect(headers["x-ratelimit-limit"]).toBe("1");
       expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
     }
+  });
+
+  test("with leases requests wait as without them", async () => {
+    const store = redisStore(redis, { prefix: uniquePrefix() });
+    const lease = { max: 2, ttl: "100ms" } as const;
+    const limits = fixedWindow({ limit: 3, window: "300ms" });
+    const { ask } = await serve({ limits: { name: "leased", limits, store, lease, wait: "10s" } });
+    const answers = await Promise.all(Array.from({ length: 9 }, () => ask()));
+    expect(answers.map(({ status }) => status)).toEqual(new Array(9).fill(200));
+    expect(answers.some(({ headers }) => headers["server-timing"] !== undefined)).toBe(true);
   });
 
   test("onDenied answers after the wait, and may let the request on", async () => {
