@@ -77,6 +77,40 @@ describe("plans-from-a-database", () => {
   });
 });
 
+test("exports", async () => {
+  await withServer(
+    "exports/server.mjs",
+    async (url, printed) => {
+      const start = (tenant: string, signal?: AbortSignal) =>
+        fetch(`${url}/export`, { headers: { "x-tenant": tenant }, ...(signal && { signal }) });
+      const running = async () => (await fetch(`${url}/running`)).json();
+      const abort = new AbortController();
+      const first = [await start("acme", abort.signal), await start("acme")];
+      expect(first.map(({ status }) => status)).toEqual([200, 200]);
+      const third = await start("acme");
+      expect(third.status).toBe(429);
+      expect(third.headers.get("retry-after")).toBe("1");
+      expect(third.headers.get("ratelimit")).toBe('"2-at-once";r=0');
+      const other = await start("initech");
+      expect(other.status).toBe(200);
+      expect(await running()).toBe(3);
+      // Whoever hangs up has no more exports running for it.
+      abort.abort();
+      await expect.poll(running).toBe(2);
+      await expect.poll(() => printed).toContain("gave up: HEADGATE_CLIENT_LEFT");
+      const next = await start("acme");
+      expect(next.status).toBe(200);
+      expect((await start("acme")).status).toBe(429);
+      for (const answer of [first[1], other, next]) {
+        expect((await answer?.text())?.split("\n")).toHaveLength(41);
+      }
+      expect(await running()).toBe(0);
+      expect((await start("acme")).status).toBe(200);
+    },
+    { ROWS: "40" },
+  );
+});
+
 test("several-limits", async () => {
   await withServer("several-limits/server.mjs", async (url) => {
     const acme = { headers: { "x-tenant": "acme" } };
@@ -191,13 +225,20 @@ test("no example is without a test", () => {
     .map(({ name }) => name);
   expect(folders.sort()).toEqual([
     "access-log",
+    "exports",
     "express-quickstart",
     "express-upstream",
     "fastify-quickstart",
     "fastify-upstream",
+    "hono",
+    "koa",
+    "language-model-gateway",
     "login",
+    "nestjs",
+    "node-http",
     "plans-by-api-key",
     "plans-from-a-database",
+    "route-handlers",
     "several-limits",
     "several-processes",
     "shaping",

@@ -23,6 +23,7 @@ const algorithms: Record<string, Limit> = {
   tokenBucket: tokenBucket({ capacity: LIMIT, refill: 1, every: window }),
   fixedWindow: fixedWindow({ limit: LIMIT, window }),
   "fixedWindow by the clock": fixedWindow({ limit: LIMIT, window: "366d", align: "clock" }),
+  "fixedWindow by the calendar": fixedWindow({ limit: LIMIT, window: "year" }),
   slidingWindow: slidingWindow({ limit: LIMIT, window: "366d" }),
   "slidingWindow in buckets": slidingWindow({ limit: LIMIT, window: "366d", buckets: 12 }),
   slidingLog: slidingLog({ limit: LIMIT, window }),

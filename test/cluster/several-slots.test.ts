@@ -118,7 +118,7 @@ describe("a decision over several slots, asked by several processes at once", ()
         }
         for (const [dimension, subject] of Object.entries(who)) {
           const key = `${dimension} ${subject}`;
-          admitted.set(key, (admitted.get(key) ?? 0) + decision.cost);
+          admitted.set(key, (admitted.get(key) ?? 0) + Number(decision.cost));
         }
       }
       for (const limit of policy) {
@@ -178,6 +178,31 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       // Another tenant has room: the user's and the route's units show what the denials cost them.
       const look = await one.peek({ ...who, tenant: fresh.tenant });
       expect(look.limits[0]?.remaining).toBe(9 - 2 - 1);
+    });
+
+    test("is blocked in the slot that denied, for every process", async () => {
+      const guarded = { ...tight, window: "1h", block: ["1d", "2d"] } as const;
+      const [one, other] = [
+        await limiter(library, "blocked", [loose, guarded, third]),
+        await limiter(library, "blocked", [loose, guarded, third]),
+      ];
+      const who = await subjects();
+      await one.consume(who);
+      await one.consume(who);
+      const denials = await Promise.all([one, other].map((each) => each.consume(who)));
+      for (const { blocked, limits } of [...denials, await other.consume(who)]) {
+        expect(blocked).toBe(true);
+        expect(limits.map(({ allowed }) => allowed)).toEqual([true, false, true]);
+        expect(limits[1]?.retryAfterMs).toBeGreaterThan(86_000_000);
+        expect(limits[1]?.retryAfterMs).toBeLessThanOrEqual(86_400_000);
+      }
+      const fresh = await subjects();
+      const look = await one.peek({ ...who, tenant: fresh.tenant }, { cost: 0 });
+      expect(look).toMatchObject({ blocked: false, limits: [{ remaining: 9 - 2 }, {}, {}] });
+      expect(await one.unblock(who)).toBe(true);
+      expect(await other.consume(who)).toMatchObject({ allowed: true, blocked: false });
+      await one.block({ user: who.user }, "1h");
+      expect(await other.consume(who)).toMatchObject({ allowed: false, blocked: true });
     });
 
     test("reports honest waits: one millisecond less is denied", async () => {

@@ -1,4 +1,5 @@
 import type { Limit } from "@headgate/core";
+import { calendarWindows, findExcessByCalendar } from "./oracle-calendar-window.ts";
 import { definitionOf, microsecondsOf } from "./oracle-definition.ts";
 
 /** A request that was admitted and not given back. */
@@ -30,14 +31,19 @@ export function findExcess(
         BigInt(limit.refill),
         microsecondsOf(limit.every),
       );
-    case "fixedWindow":
+    case "fixedWindow": {
+      const dated = calendarWindows(limit);
+      if (dated !== undefined) return findExcessByCalendar(dated, admissions, capacity + extra);
       return overWindow(admissions, microsecondsOf(limit.window), capacity * 2n + extra);
+    }
     case "slidingWindow": {
       const most = (limit.buckets ?? 1) > 1 ? capacity : capacity * 2n;
       return overWindow(admissions, microsecondsOf(limit.window), most + extra);
     }
     case "slidingLog":
       return overWindow(admissions, microsecondsOf(limit.window), capacity + extra);
+    case "concurrency":
+      throw new Error("what was admitted says nothing of what is taken");
   }
 }
 
@@ -88,6 +94,8 @@ export function findExcessInOwnWindow(
   admissions: readonly Admission[],
 ): string | undefined {
   if (limit.algorithm !== "fixedWindow") return undefined;
+  const dated = calendarWindows(limit);
+  if (dated !== undefined) return findExcessByCalendar(dated, admissions, BigInt(limit.limit));
   const window = microsecondsOf(limit.window);
   let end = 0n;
   let total = 0n;

@@ -23,8 +23,9 @@ import { randomStart, randomSubjects } from "./random-steps.ts";
 const HISTORIES = 150 * SCALE;
 const LENGTH = 20;
 
-/** Numbers of a reply before those of the counters, which is the clock; and of a limit. */
+/** Numbers of a reply before those of the counters, which is the clock; of a counter before those of its limits; and of a limit. */
 const HEAD = 1;
+const COUNTER_HEAD = 2;
 const LIMIT_NUMBERS = 4;
 
 const redis = new Redis(inject("redisSocket"), { db: 12 });
@@ -126,7 +127,7 @@ function generationsIn(counters: readonly SubjectCounter[]): Set<number> {
   let at = HEAD;
   for (const { limits } of counters) {
     places.add(at);
-    at += 1 + limits.length * LIMIT_NUMBERS;
+    at += COUNTER_HEAD + limits.length * LIMIT_NUMBERS;
   }
   return places;
 }
@@ -155,7 +156,7 @@ function numbersIn(
   const numbers: number[] = [];
   let at = HEAD;
   for (const { limits } of counters) {
-    at += 1;
+    at += COUNTER_HEAD;
     for (let i = 0; i < limits.length; i += 1) {
       numbers.push(reply[at + place] as number);
       at += LIMIT_NUMBERS;

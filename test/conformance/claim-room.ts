@@ -1,5 +1,6 @@
 import type { Decision, Limit, LimitState } from "@headgate/core";
 import { claim } from "./claim.ts";
+import { calendarWindows } from "./oracle-calendar-window.ts";
 
 /** Fails unless the first of two answers to one request has at least the room of the second in each limit, now and later. */
 export function claimRoom(more: Decision, less: Decision, limits: readonly Limit[]): void {
@@ -19,5 +20,6 @@ export function claimRoom(more: Decision, less: Decision, limits: readonly Limit
 
 /** A window that begins with its first request begins, and ends, later where that was not asked: their ends do not compare. */
 export function beginsAnywhere(limit: Limit): boolean {
-  return limit.algorithm === "fixedWindow" && limit.align !== "clock";
+  if (limit.algorithm !== "fixedWindow" || calendarWindows(limit) !== undefined) return false;
+  return limit.align !== "clock";
 }

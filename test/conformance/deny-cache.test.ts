@@ -1,5 +1,5 @@
 import type { Decision, LimitState } from "@headgate/core";
-import { createLimiter } from "@headgate/core";
+import { createLimiter, fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
@@ -64,7 +64,8 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
     );
     const subject = randomSubjects(random, dimensions);
     // The same cost again and again, as clients do; now and then another.
-    const cost = last === undefined || random.chance(0.3) ? randomCost(random, last) : last.cost;
+    const cost =
+      last === undefined || random.chance(0.3) ? randomCost(random, last) : Number(last.cost);
     const truth = await theirs.peek(subject, { cost });
     const decision = await ours.consume(subject, { cost });
     if (decision.source === "deny-cache") {
@@ -104,7 +105,7 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
   async function chargeHere(subject: Record<string, string>): Promise<void> {
     const decision = charged.pop();
     if (decision !== undefined && random.chance(0.5)) {
-      await ours.settle(decision, decision.cost + random.whole(1, 5));
+      await ours.settle(decision, Number(decision.cost) + random.whole(1, 5));
     } else {
       await ours.charge(subject, { cost: random.whole(1, 5) });
     }
@@ -133,4 +134,30 @@ test("denies for at most a second after something was given back elsewhere", asy
   const tally = { remembered: 0, wrong: 0 };
   await runHistories(250 * SCALE, (random) => runHistory(random, true, tally), 32);
   expect(tally.wrong).toBeGreaterThan(10);
+});
+
+test("says nothing of a limit beside it that was charged for somebody else since", async () => {
+  const time = new MicroClock(1_800_000_000_000_000n);
+  const limiter = createLimiter({
+    name: "api",
+    limits: [
+      fixedWindow({ limit: 1, window: "1h", per: "user", name: "own" }),
+      fixedWindow({ limit: 3, window: "1h", per: "tenant", name: "all" }),
+    ],
+    store: redisStore(here, { prefix: "beside", clock: time.clock }),
+    storeTimeout: "1m",
+  });
+  const ada = { user: "ada", tenant: "acme" };
+  const told = ({ source, limits }: Decision) => [
+    source,
+    ...limits.map(({ name, remaining }) => [name, remaining]),
+  ];
+  await limiter.consume(ada);
+  expect(told(await limiter.consume(ada))).toEqual(["store", ["own", 0], ["all", 2]]);
+  time.advance(1n);
+  expect(told(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0], ["all", 2]]);
+  await limiter.consume({ user: "grace", tenant: "acme" });
+  time.advance(1n);
+  expect(told(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0]]);
+  await limiter.close();
 });

@@ -4,6 +4,9 @@ import { Random } from "./random.ts";
 const SEED = Number(process.env["HEADGATE_SEED"] ?? 20_261_120);
 const ONLY = process.env["HEADGATE_HISTORY"];
 
+/** Whether all histories are run, so that how much they do together can be claimed. */
+export const isWhole: boolean = ONLY === undefined;
+
 /** `HEADGATE_LONG=1` runs ten times as many. */
 export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 10 : 1;
 

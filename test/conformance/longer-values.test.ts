@@ -8,11 +8,13 @@ import { STORE_ALONE } from "../redis/store-alone.ts";
 import { MicroClock } from "./micro-clock.ts";
 
 /*
- * A later version writes 16 bytes more behind a counter that is blocked. This one decides by what it knows, and keeps them; a
- * value of any other length is garbage.
+ * A counter that has a block is 16 bytes longer. Whoever writes it keeps them as long as they say something; a value of any other
+ * length, or with 16 bytes that make no sense, is garbage.
  */
 
-const MORE = 16;
+const DAY = 86_400_000_000;
+const YEAR = 366 * DAY;
+const START = 1_800_000_000_000_000;
 const SUBJECT = "somebody";
 
 const POLICIES: Record<string, Limit | Limit[]> = {
@@ -28,6 +30,21 @@ const POLICIES: Record<string, Limit | Limit[]> = {
   ],
 };
 
+/** The bytes of a block. Times are in microseconds since the epoch. */
+function blockOf({ ends = 0, levelEnds = 0, level = 0, setBy = 0 }): Buffer {
+  const bytes = Buffer.alloc(16);
+  for (const [at, time] of [
+    [0, ends],
+    [7, levelEnds],
+  ] as const) {
+    bytes.writeUIntBE(Math.floor(time / 256), at, 6);
+    bytes.writeUInt8(time % 256, at + 6);
+  }
+  bytes.writeUInt8(level, 14);
+  bytes.writeUInt8(setBy, 15);
+  return bytes;
+}
+
 let redis: Redis;
 let prefixes = 0;
 beforeAll(() => {
@@ -42,7 +59,7 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
   async function open(isClockGiven = true) {
     prefixes += 1;
     const prefix = `longer-${prefixes}`;
-    const time = new MicroClock(1_800_000_000_000_000n);
+    const time = new MicroClock(BigInt(START));
     const limiter = createLimiter({
       ...STORE_ALONE,
       name: "longer",
@@ -56,9 +73,9 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     return { limiter, time, first, key, value, length };
   }
 
-  test("16 bytes more are kept by whoever writes, and change nothing", async () => {
+  test("a level is kept by whoever writes until it is forgotten, and changes nothing", async () => {
     const { limiter, time, first, key, value, length } = await open();
-    const more = randomBytes(MORE);
+    let more = blockOf({ ends: START - 1, levelEnds: START + 10 * DAY, level: 3, setBy: 1 });
     await redis.append(key, more);
     /** That they are there, behind a value as long as before. */
     const expectKept = async () => {
@@ -81,8 +98,14 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     expect(await limiter.settle(batch[2] as Decision, 0)).toMatchObject({ counted: 0 });
     expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 4 });
     await expectKept();
-    // A clock that stepped back begins another generation of the counter.
+    // A clock that stepped back begins another generation of the counter, and takes the level along.
     time.now -= 60_000_000n;
+    more = blockOf({
+      ends: START - 1 - 60_000_000,
+      levelEnds: START + 10 * DAY - 60_000_000,
+      level: 3,
+      setBy: 1,
+    });
     expect(await limiter.consume(SUBJECT)).toMatchObject({ remaining: 3 });
     await expectKept();
     // The key is written as a whole where it has to live longer, or was about to be forgotten.
@@ -93,13 +116,23 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     time.now += 3n * 86_400_000_000n;
     expect(await limiter.consume(SUBJECT)).toMatchObject({ remaining: 9 });
     await expectKept();
+    // Its key lives for as long.
+    expect(await redis.pttl(key)).toBeGreaterThan(6 * 86_400_000);
+    // The level is forgotten at the microsecond, by whoever writes next.
+    time.now = BigInt(START + 10 * DAY) - 60_000_001n;
+    expect(await limiter.consume(SUBJECT)).toMatchObject({ remaining: 9 });
+    await expectKept();
+    time.now += 1n;
+    expect(await limiter.consume(SUBJECT)).toMatchObject({ remaining: 8 });
+    expect(await value()).toHaveLength(length);
     expect(await limiter.reset(SUBJECT)).toBe(true);
     expect(await redis.exists(key)).toBe(0);
   });
 
-  test("16 bytes more are kept where a key is written in place", async () => {
+  test("a level is kept where a key is written in place", async () => {
     const { limiter, first, key, value, length } = await open(false);
-    const more = randomBytes(MORE);
+    const [seconds = 0] = await redis.time();
+    const more = blockOf({ levelEnds: Number(seconds) * 1_000_000 + DAY, level: 1 });
     await redis.append(key, more);
     // In place, or anew where there is no life left.
     for (const hasLife of [true, true, false]) {
@@ -124,5 +157,30 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     expect(await limiter.consume(SUBJECT, { cost: 3 })).toMatchObject({ remaining: 7 });
     expect(await value()).toHaveLength(length);
     expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 7 });
+  });
+
+  test.each([
+    ["a block for longer than a duration can be", { ends: START + YEAR + 1 }],
+    ["a level that is kept for longer than two", { levelEnds: START + 2 * YEAR + 1, level: 1 }],
+    ["a level above the highest", { levelEnds: START + DAY, level: 17 }],
+    ["a block by a limit that is not there", { ends: START + DAY, setBy: 9 }],
+  ])("%s is garbage, and locks nobody out", async (__, block) => {
+    const { limiter, first, key, value, length } = await open();
+    await redis.append(key, blockOf(block));
+    const absent = { allowed: true, blocked: false, remaining: 10 };
+    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject(absent);
+    expect(await limiter.refund(first)).toBe(false);
+    expect(await limiter.consume(SUBJECT, { cost: 3 })).toMatchObject({ remaining: 7 });
+    expect(await value()).toHaveLength(length);
+  });
+
+  test("at its longest, a block is none of that", async () => {
+    const { limiter, key } = await open();
+    await redis.append(
+      key,
+      blockOf({ ends: START + YEAR, levelEnds: START + 2 * YEAR, level: 16 }),
+    );
+    const retryAfterMs = YEAR / 1_000;
+    expect(await limiter.consume(SUBJECT)).toMatchObject({ blocked: true, retryAfterMs });
   });
 });

@@ -25,6 +25,8 @@ export interface Definition {
   readonly capacity: bigint;
   /** Microseconds in which the capacity comes back in full, rounded up. */
   readonly window: bigint;
+  /** The same of the window in which a moment is, where they differ. */
+  readonly windowAt?: (now: bigint) => bigint;
   open(): Account;
   /** A copy of an account of this shape that goes on by these numbers. */
   adopt(account: Account): Account;

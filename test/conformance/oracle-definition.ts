@@ -1,5 +1,10 @@
-import type { Limit } from "@headgate/core";
+import type { Duration, Limit } from "@headgate/core";
 import type { Definition } from "./oracle-account.ts";
+import {
+  calendarWindows,
+  defineCalendarWindow,
+  isCalendarWindow,
+} from "./oracle-calendar-window.ts";
 import { defineFixedWindow } from "./oracle-fixed-window.ts";
 import { defineLevel } from "./oracle-level.ts";
 import { defineLog } from "./oracle-log.ts";
@@ -23,12 +28,15 @@ export function definitionOf(limit: Limit): Definition {
         refill: BigInt(limit.refill),
         every: microsecondsOf(limit.every),
       });
-    case "fixedWindow":
+    case "fixedWindow": {
+      const dated = calendarWindows(limit);
+      if (dated !== undefined) return defineCalendarWindow(BigInt(limit.limit), dated);
       return defineFixedWindow({
         limit: BigInt(limit.limit),
         window: microsecondsOf(limit.window),
         align: limit.align ?? "first",
       });
+    }
     case "slidingWindow": {
       const { buckets = 1 } = limit;
       const window = microsecondsOf(limit.window);
@@ -38,23 +46,27 @@ export function definitionOf(limit: Limit): Definition {
     }
     case "slidingLog":
       return defineLog(BigInt(limit.limit), microsecondsOf(limit.window));
+    case "concurrency":
+      throw new Error("places have an oracle of their own: oracle-places.ts");
   }
 }
 
 /** What clients are told a limit is called: its own name, or its quota and the shortest way to write its window. */
 export function nameOf(limit: Limit): string {
   if (limit.name !== undefined) return limit.name;
+  if (limit.algorithm === "concurrency") return `${limit.limit}-at-once`;
   return limit.algorithm === "tokenBucket"
     ? `${limit.refill}-per-${shortest(limit.every)}`
     : `${limit.limit}-per-${shortest(limit.window)}`;
 }
 
-/** A duration as whole microseconds. */
+/** A duration as whole microseconds; of a calendar window, a day. */
 export function microsecondsOf(duration: number | string): bigint {
   return BigInt(millisecondsOf(duration)) * 1_000n;
 }
 
 function shortest(duration: number | string): string {
+  if (isCalendarWindow(duration as Duration)) return String(duration);
   const ms = millisecondsOf(duration);
   const unit = (["d", "h", "m", "s"] as const).find((name) => ms % MS_PER_UNIT[name] === 0) ?? "ms";
   return `${ms / MS_PER_UNIT[unit]}${unit}`;
@@ -62,6 +74,7 @@ function shortest(duration: number | string): string {
 
 function millisecondsOf(duration: number | string): number {
   if (typeof duration === "number") return duration;
+  if (isCalendarWindow(duration as Duration)) return MS_PER_UNIT.d;
   const unit = duration.replace(/^\d+/, "") as keyof typeof MS_PER_UNIT;
   return Number.parseInt(duration, 10) * MS_PER_UNIT[unit];
 }

@@ -15,6 +15,8 @@ export type SubjectOf = Readonly<Record<string, string>>;
 export class Oracle {
   readonly #keepsDrained: boolean;
   #rules: readonly Rule[];
+  /** The rules of all numbers that were in force, by the limits that say them. */
+  readonly #known = new Map<readonly Limit[], readonly Rule[]>();
   readonly #charges = new WeakMap<Decision, Charge>();
   /** The exact microseconds behind the last answer, where the state of something changes. */
   moments: bigint[] = [];
@@ -22,15 +24,20 @@ export class Oracle {
   /** `keepsDrained` as a world says; it matters only to whom `change` happens. */
   constructor(limits: readonly Limit[], keepsDrained = false) {
     this.#rules = limits.map((limit) => ruleOf(limit));
+    this.#known.set(limits, this.#rules);
     this.#keepsDrained = keepsDrained;
   }
 
   /** Goes on by other numbers: limits of the same shapes in the same order. */
   change(limits: readonly Limit[]): void {
-    this.#rules = limits.map((limit, i) => ({
-      ...ruleOf(limit),
-      accounts: (this.#rules[i] as Rule).accounts,
-    }));
+    const rules =
+      this.#known.get(limits) ??
+      limits.map((limit, i) => ({
+        ...ruleOf(limit),
+        accounts: (this.#rules[i] as Rule).accounts,
+      }));
+    this.#known.set(limits, rules);
+    this.#rules = rules;
   }
 
   /** Decides, and charges unless `charge` is false or a limit denies. */
@@ -63,6 +70,7 @@ export class Oracle {
       cost,
       source: "store",
       degraded: false,
+      blocked: false,
       shadow: false,
       wouldAllow: allowed,
     };
@@ -72,8 +80,12 @@ export class Oracle {
 
   /** Charges whatever is left, as far as it can be held. */
   charge(subjects: SubjectOf, cost: number, now: bigint): Charged {
+    return this.#chargeBy(this.#rules, subjects, cost, now);
+  }
+
+  #chargeBy(rules: readonly Rule[], subjects: SubjectOf, cost: number, now: bigint): Charged {
     let cut = 0;
-    for (const rule of this.#rules) {
+    for (const rule of rules) {
       const account = accountOf(rule, subjects);
       const room = MOST - (rule.definition.capacity - account.remaining(now));
       const units = BigInt(cost) < room ? BigInt(cost) : room;
@@ -85,14 +97,14 @@ export class Oracle {
     return { counted: cost - cut, cut, degraded: false };
   }
 
-  /** Makes a decision cost so many units. */
+  /** Makes a decision cost so many units, by the numbers that it was made by. */
   settle(decision: Decision, units: number, now: bigint): Charged {
-    const { cost } = decision;
+    const cost = Number(decision.cost);
     const charge = this.#charges.get(decision);
     if (charge === undefined) return { counted: 0, cut: 0, degraded: false };
     this.#charges.delete(decision);
     if (units > cost) {
-      const more = this.charge(charge.subjects, units - cost, now);
+      const more = this.#chargeBy(charge.rules, charge.subjects, units - cost, now);
       return { ...more, counted: cost + more.counted };
     }
     if (units < cost) this.#giveBack(charge, cost - units, now);
@@ -101,9 +113,10 @@ export class Oracle {
 
   /** Gives back what is left of a decision, by the numbers that it was made by; false when nothing is. */
   refund(decision: Decision, now: bigint): boolean {
-    const charge = this.#charges.get(decision) as Charge;
+    const charge = this.#charges.get(decision);
+    if (charge === undefined) return false;
     this.#charges.delete(decision);
-    return this.#giveBack(charge, decision.cost, now);
+    return this.#giveBack(charge, Number(decision.cost), now);
   }
 
   #giveBack({ rules, subjects, at }: Charge, units: number, now: bigint): boolean {
@@ -160,7 +173,7 @@ export class Oracle {
   }
 
   #stateOf(rule: Rule, account: Account, wait: bigint | undefined, now: bigint): LimitState {
-    const { name, per, limit, windowMs } = rule;
+    const { definition, name, per, limit, windowMs } = rule;
     const reset = account.untilUnused(now);
     const growth = account.untilGrowth(now);
     const left = Number(account.remaining(now));
@@ -170,7 +183,7 @@ export class Oracle {
       name,
       per,
       limit,
-      windowMs,
+      windowMs: definition.windowAt ? inMilliseconds(definition.windowAt(now)) : windowMs,
       allowed: wait === 0n,
       remaining: Math.max(0, left),
       overdrawn: Math.max(0, 0 - left),

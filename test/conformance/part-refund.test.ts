@@ -59,7 +59,7 @@ async function compare(
       reported[0] === reported[1],
       () => `${reported.join(" is not ")}, ${JSON.stringify(limit)}`,
     );
-    return { replies, allowed: replies[0]?.[2] === 0 };
+    return { replies, allowed: replies[0]?.[3] === 0 };
   }
 
   for (let step = 0; step < LENGTH; step += 1) {

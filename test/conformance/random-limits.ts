@@ -1,6 +1,7 @@
 import type { Limit } from "@headgate/core";
 import { definitionOf, microsecondsOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
+import { randomCalendar } from "./random-calendar.ts";
 
 /** Every behaviour that has a definition of its own. */
 export const KINDS = [
@@ -8,6 +9,7 @@ export const KINDS = [
   "tokenBucket",
   "fixedWindow",
   "fixedWindow by the clock",
+  "fixedWindow by the calendar",
   "slidingWindow",
   "slidingWindow in buckets",
   "slidingLog",
@@ -15,9 +17,13 @@ export const KINDS = [
 
 export type Kind = (typeof KINDS)[number];
 
+/** A calendar window ends when the clock says so, wherever that was before: calendar-clock.test.ts steps back in those. */
+export const UNDATED = KINDS.filter((kind) => kind !== "fixedWindow by the calendar");
+
 const DAY_MS = 86_400_000;
 const MAX_LIMIT = 1_000_000_000;
 const MAX_LOG = 1_000_000;
+const MAX_PLACES = 10_000;
 /** Windows people write, and some that divide nothing. */
 const WINDOWS_MS = [1, 2, 7, 997, 1_000, 60_000, 3_600_000, DAY_MS, 1_000_003, 2_147_483_647];
 /** Limits that divide no window, and the ends of the range. */
@@ -54,6 +60,8 @@ export function randomLimit(
       return { algorithm: "fixedWindow", limit, window, ...common };
     case "fixedWindow by the clock":
       return { algorithm: "fixedWindow", limit, window, align: "clock", ...common };
+    case "fixedWindow by the calendar":
+      return { algorithm: "fixedWindow", limit, ...randomCalendar(random), ...common };
     case "slidingWindow":
       return { algorithm: "slidingWindow", limit, window, ...common };
     case "slidingWindow in buckets":
@@ -78,10 +86,22 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
       refill: other(limit.refill, mostIn(limit.every, most)),
     };
   }
+  if (limit.algorithm === "concurrency") return { ...limit, limit: other(limit.limit, MAX_PLACES) };
   const changed = { ...limit, limit: other(limit.limit, mostIn(limit.window, most)) };
   if (changed.algorithm !== "gcra") return changed;
   const { burst = changed.limit, ...withoutBurst } = changed;
   return random.chance(0.5) ? withoutBurst : { ...withoutBurst, burst: other(burst, most) };
+}
+
+/**
+ * The same limit with other numbers, and what drains continuously drains as fast as before: so that it does not matter by which
+ * of the numbers time passed, also where nothing was written then.
+ */
+export function withOtherCapacity(random: Random, limit: Limit): Limit {
+  const other = withOtherNumbers(random, limit);
+  if (limit.algorithm === "tokenBucket") return { ...other, refill: limit.refill } as Limit;
+  if (limit.algorithm !== "gcra") return other;
+  return { ...limit, burst: Number(definitionOf(other).capacity) };
 }
 
 /** The limit whose every number is the largest among limits of one shape. */
@@ -111,10 +131,30 @@ function mostIn(window: number | string, most: number): number {
   return Math.min(most, Number(microsecondsOf(window)));
 }
 
+/** The same limits, of which most block for a time near their window. */
+export function withRandomBlocks(random: Random, limits: readonly Limit[]): Limit[] {
+  return limits.map((limit) => (random.chance(0.8) ? withRandomBlock(random, limit) : limit));
+}
+
+function withRandomBlock(random: Random, limit: Limit): Limit {
+  if (limit.algorithm === "concurrency") return limit;
+  const window = Number(
+    microsecondsOf(limit.algorithm === "tokenBucket" ? limit.every : limit.window),
+  );
+  const span = (): number => random.magnitude(1, Math.min(366 * DAY_MS, window / 100));
+  const spans = Array.from({ length: random.pick([1, 1, 2, 3, 16]) }, span);
+  return { ...limit, block: spans.length === 1 ? (spans[0] as number) : spans };
+}
+
 /** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */
-export function randomPolicy(random: Random, count: number, dimensions = 1): Limit[] {
+export function randomPolicy(
+  random: Random,
+  count: number,
+  dimensions = 1,
+  kinds: readonly Kind[] = KINDS,
+): Limit[] {
   return Array.from({ length: count }, (_, i) =>
-    randomLimit(random, random.pick(KINDS), random.chance(0.6) ? "small" : "wide", {
+    randomLimit(random, random.pick(kinds), random.chance(0.6) ? "small" : "wide", {
       name: `limit ${i}`,
       per: random.pick(["default", "tenant", "route"].slice(0, dimensions)),
     }),

@@ -39,7 +39,8 @@ export function randomCharge(random: Random, last: Decision | undefined): number
 }
 
 /** What a decision turns out to have cost: nothing, less, as much, or more than it was charged. */
-export function randomUnits(random: Random, { cost }: Decision): number {
+export function randomUnits(random: Random, charged: Pick<Decision, "cost">): number {
+  const cost = Number(charged.cost);
   if (random.chance(0.4)) return random.whole(0, cost);
   return cost + (random.chance(0.7) ? random.whole(0, 20) : random.magnitude(1, 2_000_000_000));
 }
@@ -101,8 +102,9 @@ export function randomStart(random: Random): bigint {
 export function randomSubjects(
   random: Random,
   dimensions: readonly string[],
+  often = 0.85,
 ): Record<string, string> {
   return Object.fromEntries(
-    dimensions.map((dimension) => [dimension, random.chance(0.85) ? "often" : "seldom"]),
+    dimensions.map((dimension) => [dimension, random.chance(often) ? "often" : "seldom"]),
   );
 }

@@ -9,6 +9,9 @@ const SUMMARY = [
   "cost",
   "source",
   "degraded",
+  "blocked",
+  "shadow",
+  "wouldAllow",
 ] as const;
 
 const STATE = [

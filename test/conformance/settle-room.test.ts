@@ -118,7 +118,7 @@ async function compare(world: World, random: Random, limits: readonly Limit[]): 
     if (end !== undefined && time.now >= end) break;
     last = await estimating.consume(SUBJECT, { cost: randomCost(random, last) });
     if (last.allowed) {
-      const units = random.chance(0.4) ? randomUnits(random, last) : last.cost;
+      const units = random.chance(0.4) ? randomUnits(random, last) : Number(last.cost);
       if (units > 0) await knowing.charge(SUBJECT, { cost: units });
       if (units !== last.cost) {
         unsettled.push({ decision: last, units });
@@ -133,7 +133,7 @@ async function compare(world: World, random: Random, limits: readonly Limit[]): 
       // What cannot be held is gone.
       if (cut > 0) break;
     }
-    if (unsettled.some(({ decision, units }) => units > decision.cost)) continue;
+    if (unsettled.some(({ decision, units }) => units > Number(decision.cost))) continue;
     const probe = { cost: randomCost(random, last) };
     const [more, less] = await Promise.all([
       knowing.peek(SUBJECT, probe),

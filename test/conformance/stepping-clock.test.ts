@@ -9,7 +9,7 @@ import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { definitionOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
-import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
+import { randomLimit, randomPolicy, UNDATED } from "./random-limits.ts";
 import { momentsOf, randomCharge, randomCost, randomStart, randomWait } from "./random-steps.ts";
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
@@ -23,7 +23,7 @@ describeRedisWorld(9, (world) => {
     let blocked = 0;
     await world.run(HISTORIES, async (random) => {
       const time = new MicroClock(randomStart(random));
-      const limits = randomPolicy(random, random.whole(1, 3));
+      const limits = randomPolicy(random, random.whole(1, 3), 1, UNDATED);
       const limiter = createLimiter({
         ...STORE_ALONE,
         name: "steps",
@@ -63,7 +63,7 @@ describeRedisWorld(9, (world) => {
     expect(blocked).toBeGreaterThan(HISTORIES / 20);
   });
 
-  test.each(KINDS)("each step gets nobody more than %s grants at once", async (kind) => {
+  test.each(UNDATED)("each step gets nobody more than %s grants at once", async (kind) => {
     await world.run(HISTORIES / 4, async (random) => {
       const limit = randomLimit(random, kind, "small");
       const { capacity } = definitionOf(limit);

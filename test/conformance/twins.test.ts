@@ -2,13 +2,20 @@ import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
-import { runHistories, SCALE } from "./histories.ts";
+import { isWhole, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
+import { nameOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
-import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
+import {
+  KINDS,
+  randomLimit,
+  randomPolicy,
+  withOtherCapacity,
+  withRandomBlocks,
+} from "./random-limits.ts";
 import {
   momentsOf,
   randomCharge,
@@ -19,11 +26,23 @@ import {
   randomWait,
 } from "./random-steps.ts";
 
-const HISTORIES = 600 * SCALE;
-const LENGTH = 20;
+/** Each shape has its scripts made and loaded, which costs as much as dozens of steps: so there are fewer, and longer ones. */
+const HISTORIES = 160 * SCALE;
+const LENGTH = 50;
 
-/** Each history waits for its own replies only, so that the server gets its requests in batches. */
+/** Each history waits for its own replies only, so that the server always has something to do. */
 const LANES = 64;
+
+/** What is done to both is counted, so that nobody makes it less by accident. */
+const done = { asked: 0, askedByOthers: 0, inBatches: 0, charged: 0, settled: 0, refunded: 0 };
+const LEAST = {
+  asked: 145_000,
+  askedByOthers: 29_000,
+  inBatches: 130_000,
+  charged: 14_000,
+  settled: 6_000,
+  refunded: 22_000,
+};
 
 const redis = new Redis(inject("redisSocket"), { db: 11 });
 beforeAll(() => redis.flushdb());
@@ -46,7 +65,7 @@ describe("memoryStore and redisStore give equal decisions", () => {
 
   test("slidingLog, while its ring grows, turns and shrinks", async () => {
     await runHistories(
-      24 * SCALE,
+      12 * SCALE,
       async (random, history) => {
         const limit = random.whole(70, 400);
         await compare(random, `ring ${history}`, [slidingLog({ limit, window: limit })], {
@@ -56,7 +75,7 @@ describe("memoryStore and redisStore give equal decisions", () => {
             BigInt(random.chance(0.01) ? limit * random.whole(700, 1_100) : random.whole(0, 1_900)),
           cost: () => (random.chance(0.05) ? random.whole(1, 20) : 1),
           charge: () => random.whole(1, 3),
-          units: ({ cost }) => random.whole(0, cost + 2),
+          units: ({ cost }) => random.whole(0, Number(cost) + 2),
         });
       },
       LANES,
@@ -82,6 +101,40 @@ describe("memoryStore and redisStore give equal decisions", () => {
   });
 });
 
+describe("memoryStore and redisStore block alike", () => {
+  test.each(KINDS)("%s", async (kind) => {
+    await runHistories(
+      HISTORIES,
+      (random, history) => {
+        const limit = randomLimit(random, kind, random.chance(0.9) ? "small" : "wide");
+        const limits = withRandomBlocks(random, [limit]);
+        return compare(random, `blocks ${kind} ${history}`, limits, blockingSteps(random));
+      },
+      LANES,
+    );
+  });
+
+  test("several limits, in several dimensions", async () => {
+    await runHistories(
+      HISTORIES,
+      (random, history) => {
+        const policy = randomPolicy(random, random.whole(2, 5), random.whole(1, 3));
+        const limits = withRandomBlocks(random, policy);
+        return compare(random, `blocks ${history}`, limits, blockingSteps(random));
+      },
+      LANES,
+    );
+  });
+});
+
+test("enough operations are compared, of each kind", ({ skip }) => {
+  skip(!isWhole, "one history is run alone");
+  skip(done.asked === 0, "the other tests of this file were not run");
+  for (const [operation, least] of Object.entries(LEAST)) {
+    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SCALE);
+  }
+});
+
 interface Steps {
   readonly length: number;
   /** Microseconds. */
@@ -90,66 +143,141 @@ interface Steps {
   /** Units to charge, or those to settle at. */
   readonly charge: (last: Decision | undefined) => number;
   readonly units: (decision: Decision) => number;
+  /** Milliseconds to block by hand; 0 to end a block. */
+  readonly block?: (last: Decision | undefined) => number;
+}
+
+function stepsOf(random: Random): Steps {
+  return {
+    length: LENGTH,
+    wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
+    cost: (last) => randomCost(random, last),
+    charge: (last) => randomCharge(random, last),
+    units: (decision) => randomUnits(random, decision),
+  };
+}
+
+/** Steps of which some block by hand: for less, as long, or more than what was told last, or not any longer. */
+function blockingSteps(random: Random): Steps {
+  const near = ({ retryAfterMs }: Decision) => retryAfterMs + random.pick([-1, 0, 1]);
+  return {
+    ...stepsOf(random),
+    length: 2 * LENGTH,
+    block: (last) => {
+      if (random.chance(0.4)) return 0;
+      const span = last?.blocked && random.chance(0.5) ? near(last) : random.magnitude(1, 1e9);
+      return Number.isFinite(span) ? Math.max(1, Math.min(span, 366 * 86_400_000)) : 1;
+    },
+  };
 }
 
 /** Does the same random things with a limiter in this process and one on Redis. */
 async function compare(
   random: Random,
   name: string,
-  limits: readonly Limit[],
-  steps: Steps = {
-    length: LENGTH,
-    wait: (last) => randomWait(random, last, last === undefined ? [] : nearMoments(random, last)),
-    cost: (last) => randomCost(random, last),
-    charge: (last) => randomCharge(random, last),
-    units: (decision) => randomUnits(random, decision),
-  },
+  written: readonly Limit[],
+  steps: Steps = stepsOf(random),
 ): Promise<void> {
   const time = new MicroClock(randomStart(random));
+  // Other numbers would make another name of the numbers.
+  const limits = written.map((limit) => ({ name: nameOf(limit), ...limit }));
+  const plans = [1, 2].map(() => limits.map((limit) => withOtherCapacity(random, limit)));
   const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
     (store) => createLimiter({ ...STORE_ALONE, name, limits, store }),
   ) as [Limiter, Limiter];
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
+  // A gcra that has no burst of its own has scripts of its own, and no order is kept among calls at once of several scripts.
+  const isOneScript = limits.every(({ algorithm }) => algorithm !== "gcra");
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
+
+  /** Does the same things at once with each twin, and gives their answers to each. */
+  async function both<Plan, Answer>(
+    things: readonly Plan[],
+    act: (twin: Limiter, thing: Plan, twinNumber: 0 | 1) => Promise<Answer>,
+  ): Promise<[Answer, Answer][]> {
+    const answers = await Promise.all(
+      twins.map((twin, i) => Promise.all(things.map((thing) => act(twin, thing, i as 0 | 1)))),
+    );
+    if (things.length > 1) done.inBatches += things.length;
+    return things.map((_, i) => answers.map((each) => each[i]) as [Answer, Answer]);
+  }
+
+  /** As many things as go at once: mostly one, sometimes a batch. */
+  function some<Plan>(make: () => Plan): Plan[] {
+    return Array.from({ length: random.chance(0.7) ? 1 : random.whole(2, 10) }, make);
+  }
+
   for (let step = 0; step < steps.length; step++) {
     time.advance(steps.wait(last));
-    const subjects = randomSubjects(random, dimensions);
-    const cost = steps.cost(last);
     const act = random.fraction();
-    const context = () => `step ${step} at ${time.now} of ${JSON.stringify(limits)}`;
+    const context = () => `step ${step} at ${time.now} of ${JSON.stringify([limits, ...plans])}`;
     if (act < 0.12 && admitted.length > 0) {
-      const [inMemory, onRedis] = random.pick(admitted.slice(-50));
-      const given = await Promise.all([twins[0].refund(inMemory), twins[1].refund(onRedis)]);
-      claim(given[1] === given[0], () => `refunds ${given}, ${context()}`);
+      const given = some(() => random.pick(admitted.slice(-50)));
+      for (const [inMemory, onRedis] of await both(given, (twin, pair, i) =>
+        twin.refund(pair[i]),
+      )) {
+        claim(onRedis === inMemory, () => `refunds ${inMemory} and ${onRedis}, ${context()}`);
+      }
+      done.refunded += given.length;
     } else if (act < 0.2 && admitted.length > 0) {
-      const [inMemory, onRedis] = random.pick(admitted.slice(-50));
-      const units = steps.units(inMemory);
-      const settled = await Promise.all([
-        twins[0].settle(inMemory, units),
-        twins[1].settle(onRedis, units),
-      ]);
-      claimSameCharge(settled[1], settled[0], () => `${units} settled, ${context()}`);
+      // One at a time: some of several would be charged, others given back, and which of them goes first is not said.
+      const pair = random.pick(admitted.slice(-50));
+      const units = steps.units(pair[0]);
+      for (const settled of await both([pair], (twin, own, i) => twin.settle(own[i], units))) {
+        claimSameCharge(settled[1], settled[0], () => `${units} settled, ${context()}`);
+      }
+      done.settled += 1;
     } else if (act < 0.26) {
-      const charge = { cost: steps.charge(last) };
-      const charged = await Promise.all([
-        twins[0].charge(subjects, charge),
-        twins[1].charge(subjects, charge),
-      ]);
-      claimSameCharge(charged[1], charged[0], () => `${charge.cost} charged, ${context()}`);
-    } else if (act < 0.28) {
+      const charges = some(() => ({
+        subjects: randomSubjects(random, dimensions),
+        cost: steps.charge(last),
+      }));
+      const charged = await both(charges, (twin, { subjects, cost }) =>
+        twin.charge(subjects, { cost }),
+      );
+      for (const [inMemory, onRedis] of charged) {
+        claimSameCharge(onRedis, inMemory, () => `${JSON.stringify(charges)}, ${context()}`);
+      }
+      done.charged += charges.length;
+    } else if (act < 0.32 && steps.block !== undefined) {
+      const subjects = randomSubjects(random, dimensions);
+      const span = steps.block(last);
+      const blocked = await both([subjects], (twin) =>
+        span > 0 ? twin.block(subjects, span).then(() => true) : twin.unblock(subjects),
+      );
+      claim(blocked[0]?.[0] === blocked[0]?.[1], () => `${span}: ${blocked}, ${context()}`);
+    } else if (act < (steps.block === undefined ? 0.28 : 0.34)) {
+      const subjects = randomSubjects(random, dimensions);
       // Whether there was anything to forget is not compared: it depends on whether what had expired was collected.
       await Promise.all(twins.map((twin) => twin.reset(subjects)));
     } else {
       const charge = act < 0.9;
-      // Now and then the limits are only looked at.
-      const asked = charge || random.chance(0.7) ? cost : 0;
-      const ask = (twin: Limiter) => (charge ? twin.consume : twin.peek)(subjects, { cost: asked });
-      const [inMemory, onRedis] = await Promise.all([ask(twins[0]), ask(twins[1])]);
-      claimSame(onRedis, inMemory, context);
-      claim(inMemory.allowed || asked > 0, () => `a look is denied, ${context()}`);
-      if (inMemory.allowed && charge) admitted.push([inMemory, onRedis]);
-      last = inMemory;
+      const one = random.pick(plans);
+      const bringsOthers = random.chance(0.2);
+      const requests = some(() => ({
+        subjects: randomSubjects(random, dimensions),
+        // Now and then the limits are only looked at.
+        cost: charge || random.chance(0.7) ? steps.cost(last) : 0,
+        ...(isOneScript
+          ? random.chance(0.2) && { limits: random.pick(plans) }
+          : bringsOthers && { limits: one }),
+      }));
+      const answers = await both(requests, (twin, { subjects, ...options }) =>
+        (charge ? twin.consume : twin.peek)(subjects, options),
+      );
+      for (const [i, [inMemory, onRedis]] of answers.entries()) {
+        const request = requests[i] as (typeof requests)[number];
+        claimSame(onRedis, inMemory, () => `${JSON.stringify(request)}, ${context()}`);
+        claim(
+          inMemory.allowed || inMemory.blocked || request.cost > 0,
+          () => `a look is denied, ${context()}`,
+        );
+        if (inMemory.allowed && charge) admitted.push([inMemory, onRedis]);
+        if ("limits" in request) done.askedByOthers += 1;
+        last = inMemory;
+      }
+      done.asked += requests.length;
     }
   }
 }

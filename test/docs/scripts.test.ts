@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Policy, Store } from "@headgate/core";
 import {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,
@@ -16,7 +17,7 @@ import { compilePolicy } from "../../packages/core/src/algorithms/compile-policy
 import type { ScriptName } from "../../packages/core/src/scripts/compose-script.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";
-import { HEADER } from "../../packages/core/src/scripts/counter-shape.ts";
+import { BLOCK, BLOCK_BYTES, HEADER } from "../../packages/core/src/scripts/counter-shape.ts";
 import { digitsOf, NUMBER_DIGITS } from "../../packages/core/src/scripts/digits.ts";
 import type { CounterLimits } from "../../packages/core/src/store/counter.ts";
 import { counterLimits } from "../../packages/core/src/store/counter.ts";
@@ -35,9 +36,11 @@ const LIMITS: Readonly<Record<string, Policy>> = {
   gcra: gcra({ limit, window }),
   tokenBucket: tokenBucket({ capacity: limit, refill: 10, every: window }),
   fixedWindow: fixedWindow({ limit, window }),
+  "fixedWindow by the calendar": fixedWindow({ limit, window: "month" }),
   slidingWindow: slidingWindow({ limit, window }),
   "slidingWindow with 10 buckets": slidingWindow({ limit, window, buckets: 10 }),
   slidingLog: slidingLog({ limit, window }),
+  concurrency: concurrency({ limit, ttl: window }),
   "gcra and fixedWindow": [gcra({ limit, window }), fixedWindow({ limit: 50, window })],
   "gcra, fixedWindow and slidingWindow": [
     gcra({ limit, window }),
@@ -92,7 +95,7 @@ test("the tables have all directives, and all sections", () => {
     [
       ...new Set(parts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name))),
     ].sort();
-  const parts = partsIn("scripts");
+  const parts = partsIn("scripts").filter((text) => !/^--- @section /m.test(text));
   const algorithms = partsIn("algorithms");
   const directives = tableUnder("The parts").map(([name = ""]) => /@(\w+)/.exec(name)?.[1]);
   expect(directives.sort()).toEqual(used(/^ *--- @(\w+)/gm, parts));
@@ -128,6 +131,16 @@ test("a value is laid out as the table has it", () => {
   expect(section(it, "The value")).toContain(`it is ${width} bytes`);
 });
 
+test("a block is laid out as the table has it", () => {
+  let at = 0;
+  const laidOut = BLOCK.map(([name, bytes]) => {
+    at += bytes;
+    return [`${at - bytes + 1} to ${at}`, `\`${name}\``];
+  });
+  expect(tableUnder("The value", 2).map(([bytes, name]) => [bytes, name])).toEqual(laidOut);
+  expect(section(it, "The value")).toContain(`is ${BLOCK_BYTES} bytes longer`);
+});
+
 test("values are as long as the table says", () => {
   const rows = tableUnder("The value", 1).flatMap(([what = "", bytes]) => {
     const [limits = ""] = what.split(", and ");
@@ -141,7 +154,7 @@ test("values are as long as the table says", () => {
 test("scripts are as long as the table says", () => {
   const [table] = tablesOf(section(it, "What a server keeps"));
   const scripts = table?.head.flatMap(codeIn) as ScriptName[];
-  expect(scripts).toHaveLength(5);
+  expect(scripts).toHaveLength(6);
   const made = table?.rows.map(([what = ""]) => {
     const sources = scripts.map((script) => composeScript(script, [shapeFor(what)]).source);
     return [what, ...sources.map((source) => Buffer.byteLength(source).toLocaleString("en"))];
@@ -208,6 +221,7 @@ describe("on a server", () => {
       await redis.script("LOAD", composeScript("decide-lone", [shape]).source);
     }
     const bytes = ((await inScripts()) - before) / COUNT;
+
     expect(bytes / Number(said.replaceAll(",", ""))).toBeGreaterThan(0.85);
     expect(bytes / Number(said.replaceAll(",", ""))).toBeLessThan(1.15);
   });

@@ -2,6 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect } from "vitest";
+import { isPlainObject } from "../../packages/core/src/plain-object.ts";
 import { describeFrameworks } from "../http/support/describe-frameworks.ts";
 import { watchUnhandled } from "../http/support/unhandled.ts";
 import { expectRejection, garbage } from "./garbage.ts";
@@ -12,7 +13,8 @@ import { FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
 
 const own = useOwnRedis();
 const LIMIT = 1_000;
-const limits = fixedWindow({ limit: LIMIT, window: "1d" });
+const NAME = "a day";
+const limits = fixedWindow({ limit: LIMIT, window: "1d", name: NAME });
 
 const cost = fc.oneof(
   garbage,
@@ -50,6 +52,10 @@ const cost = fc.oneof(
 
 const isCost = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 1;
 
+/** A cost by name that names nothing costs 1 of each limit. */
+const isByName = (value: unknown) => isPlainObject(value) && Object.keys(value).length === 0;
+const unitsOf = (value: unknown) => (isByName(value) ? 1 : value);
+
 describe.each([
   ["memory", () => memoryStore()],
   ["Redis", () => redisStore(own.client)],
@@ -63,7 +69,7 @@ describe.each([
       for (const units of costs) {
         const asking = limiter.consume("ann", { cost: units as never });
         // Undefined is an option that was left out.
-        const asked = units === undefined ? 1 : (units as number);
+        const asked = units === undefined ? 1 : (unitsOf(units) as number);
         if (!isCost(asked)) {
           const options = { cost: units as never };
           await expectRejection(asking, "HEADGATE_INVALID_COST");
@@ -74,7 +80,10 @@ describe.each([
           await expectRejection(limiter.wait("ann", options), "HEADGATE_INVALID_COST");
         } else {
           const fits = used + asked <= LIMIT;
-          expect(await asking).toMatchObject({ allowed: fits, cost: asked });
+          expect(await asking).toMatchObject({
+            allowed: fits,
+            cost: isByName(units) ? { [NAME]: 1 } : asked,
+          });
           if (fits) used += asked;
         }
         // A cost that never fits is denied, and a denial reports what is there.
@@ -103,13 +112,14 @@ describeFrameworks(({ serve }) => {
         };
         const before = site.handled.length;
         const { status, headers } = await site.ask();
-        const isAsked = (way === "returns" || way === "resolves") && isCost(value);
-        const fits = isAsked && used + (value as number) <= LIMIT;
+        const units = unitsOf(value) as number;
+        const isAsked = (way === "returns" || way === "resolves") && isCost(units);
+        const fits = isAsked && used + units <= LIMIT;
         // What an application throws may name a status of its own.
         if (way === "returns" || way === "resolves")
           expect(status).toBe(isAsked ? (fits ? 200 : 429) : 500);
         expect(site.handled.length - before).toBe(fits ? 1 : 0);
-        if (fits) used += value as number;
+        if (fits) used += units;
         if (isAsked) expect(headers["x-ratelimit-remaining"]).toBe(String(LIMIT - used));
       }),
       runs(200),

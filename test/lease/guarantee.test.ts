@@ -1,4 +1,4 @@
-import type { Decision, Store } from "@headgate/core";
+import type { Decision } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
 import type { Admission } from "../conformance/admissions.ts";
@@ -9,28 +9,11 @@ import { KINDS, randomLimit } from "../conformance/random-limits.ts";
 import { randomStart } from "../conformance/random-steps.ts";
 import { aim } from "../conformance/sender.ts";
 import { describeRedisWorld } from "../conformance/worlds.ts";
+import { countCalls } from "./count-calls.ts";
 
 const HISTORIES = 150;
 const LENGTH = 120;
 const MAX = 50;
-
-/** Knows when no call is under way. */
-function countCalls(inner: Store): { readonly store: Store; settled(): Promise<void> } {
-  const calls = new Set<Promise<unknown>>();
-  const run: Store["run"] = (step, call, waiter) => {
-    const reply = inner.run(step, call, waiter);
-    calls.add(reply);
-    const forget = () => calls.delete(reply);
-    reply.then(forget, forget);
-    return reply;
-  };
-  return {
-    store: { ...inner, run },
-    async settled() {
-      while (calls.size > 0) await Promise.allSettled(calls);
-    },
-  };
-}
 
 describeRedisWorld(6, (world) => {
   test.each(KINDS)("nobody gets more than %s guarantees, and what was held", async (kind) => {

@@ -322,7 +322,7 @@ function charge({ counted, counter, hasWindows }: Setting, world: World, cost: n
     reply = decide.twin(call, memory, { now: world.now, generation: world.generations + 1 });
   });
   const read = readReply(counted, [counter], cost, reply);
-  const resets = counter.limits.map((_, i) => reply[4 * i + 4] as number);
+  const resets = counter.limits.map((_, i) => reply[4 * i + 5] as number);
   const ends = hasWindows ? world.now + Math.min(...resets) : 0;
   const receipt: Charge = { ...read.receipt, ends };
   return { allowed: read.allowed, reply, receipt, room: roomOf(counter.group, reply) };

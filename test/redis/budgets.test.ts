@@ -66,7 +66,7 @@ async function charge(
   const client = new Redis(server.socket, { enableAutoPipelining: true });
   const store = redisStore(client);
   const once = async (key: string) => {
-    const [, , wait] = await store.run(decide, {
+    const [, , , wait] = await store.run(decide, {
       cost: 1,
       mode: "charge" as const,
       counters: [{ ...limits, key }],

@@ -1,5 +1,6 @@
 import type { HeadgateError, Limit, Limiter } from "@headgate/core";
 import {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,
@@ -221,6 +222,16 @@ describe("a user without other permissions", () => {
       await limiter.wait("u");
       await limiter.refund(first);
       await limiter.reset("u");
+      const places = createLimiter({
+        ...STORE_ALONE,
+        name: "acl-places",
+        limits: concurrency({ limit: 2, ttl: "1m" }),
+        store,
+        onUnavailable: "allow",
+      });
+      limiters.push(places);
+      await places.run("u", () => {});
+      await places.release(await places.consume("u"));
       await store.run(probe, probeKeyFor("hg:{u}:acl:default:fingerprint"));
     }
     // What is logged once is told again to those who come when everybody has left.

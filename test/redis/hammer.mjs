@@ -11,7 +11,7 @@ const admissions = [];
 
 /** Whether a reply about one counter says of each limit that there is nothing to wait for. */
 function isAllowed(reply) {
-  return reply.every((wait, at) => at % 4 !== 2 || wait === 0);
+  return reply.every((wait, at) => at % 4 !== 3 || wait === 0);
 }
 
 const recording = {

@@ -1,5 +1,5 @@
 import type { Limit, Limiter } from "@headgate/core";
-import { createLimiter, gcra, slidingLog, slidingWindow } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -142,6 +142,12 @@ describe.skipIf(missing !== undefined)("a decision costs Redis", () => {
     const limiter = await limiterOf([slidingWindow({ limit: ROOM, window: DAY })]);
     await introduce(limiter);
     requireAtMost("slidingWindow", await countAlone(limiter, true, known), 56_000);
+  });
+
+  test.runIf(isLong)("little more, of a calendar window", async () => {
+    const limiter = await limiterOf([fixedWindow({ limit: ROOM, window: "month" })]);
+    await introduce(limiter);
+    requireAtMost("calendar window", await countAlone(limiter, true, known), 53_000);
   });
 
   test.runIf(isLong)("as much as it takes, of a log that is full", async () => {

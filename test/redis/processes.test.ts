@@ -137,6 +137,35 @@ describe("eight processes that hammer one key", () => {
   });
 });
 
+describe("eight processes that are denied at once", () => {
+  let redis: Redis;
+  beforeAll(() => {
+    redis = new Redis(inject("redisSocket"));
+  });
+  afterAll(() => redis.quit());
+
+  test("set one block, and not one each", async () => {
+    const limits = fixedWindow({ limit: 100, window: "366d", block: ["1h", "2h", "4h"] });
+    const limiter = createLimiter({
+      ...STORE_ALONE,
+      name: "lock",
+      limits,
+      store: redisStore(redis),
+    });
+    for (const subject of ["one", "two", "three"]) {
+      const answers = await strike({ name: "lock", limits, subject, count: 75 });
+      expect(answers.flatMap(({ admissions }) => admissions)).toHaveLength(100);
+      const { blocked, retryAfterMs } = await limiter.consume(subject);
+      expect(blocked).toBe(true);
+      expect(retryAfterMs).toBeLessThanOrEqual(3_600_000);
+      // The level, which is the byte before the last.
+      const [key = ""] = await redis.keys(`hg:{${subject}}:lock:*`);
+      expect((await redis.getBuffer(key))?.at(-2)).toBe(1);
+    }
+    await limiter.close();
+  });
+});
+
 /*
  * A rolling deploy: they share one count, and together get no more than a limit with the largest of each number grants.
  */

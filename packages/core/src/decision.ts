@@ -1,3 +1,4 @@
+import type { Cost } from "./cost.ts";
 import type { LimitDescription } from "./policy.ts";
 
 /** What one limit says of one request. */
@@ -33,17 +34,29 @@ export interface Decision {
   readonly retryAfterMs: number;
   /** Milliseconds until the binding limit is as if unused, rounded up. */
   readonly resetAfterMs: number;
-  /** Every limit, in the order of the policy. */
+  /** Every limit, in the order of the policy; without those that a cost by name leaves out. */
   readonly limits: readonly LimitState[];
-  /** The units asked for. */
-  readonly cost: number;
+  /** The units asked for; where they were given by name, those of each limit that was asked, by its name. */
+  readonly cost: Cost;
   readonly source: DecisionSource;
   /** True exactly when the store could not answer. */
   readonly degraded: boolean;
+  /** True when a block denied: a limit's that was exceeded before, or one by hand. */
+  readonly blocked: boolean;
   /** True for a limiter in shadow, which denies nobody: `allowed` is true whatever the limits say. */
   readonly shadow: boolean;
   /** What `allowed` is, or would be without `shadow`. */
   readonly wouldAllow: boolean;
+  /**
+   * Of a decision that took a place: aborts when the place is lost, or, in HTTP, when its client has left. Undefined for all
+   * others. Not enumerable.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Whether a limit is of places: nobody knows when one comes free. */
+export function isOfPlaces({ windowMs }: LimitDescription): boolean {
+  return windowMs === 0;
 }
 
 /** The limit whose numbers speak for all: the longest wait when denied, the least share left when allowed; ties go to the longer window, then to the name. */

@@ -27,6 +27,8 @@ export const ERROR_CODES = {
   HEADGATE_BAD_REPLY: "The store answered something that its script never returns.",
   HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",
   HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",
+  HEADGATE_PLACE_LOST: "A place that work held is not known to be held any more.",
+  HEADGATE_CLIENT_LEFT: "A client left before its request was answered.",
   HEADGATE_NO_ADDRESS: "The request has no client address.",
   HEADGATE_UNKNOWN_TIER: "The tier of a request is none of the tiers configured.",
   HEADGATE_NO_ERROR: "A function of the application threw something that is no error.",

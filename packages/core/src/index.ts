@@ -1,3 +1,4 @@
+export { concurrency } from "./algorithms/concurrency.ts";
 export { fixedWindow } from "./algorithms/fixed-window.ts";
 export { gcra } from "./algorithms/gcra.ts";
 export { readPolicy } from "./algorithms/read-policy.ts";
@@ -6,6 +7,7 @@ export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
 export { CHANNELS } from "./channels.ts";
 export type { Charged } from "./charged.ts";
+export type { Cost, CostByName } from "./cost.ts";
 export type { Decision, DecisionSource, LimitState } from "./decision.ts";
 export type { HeadgateErrorCode } from "./errors.ts";
 export { ERROR_CODES, HeadgateError } from "./errors.ts";
@@ -14,10 +16,12 @@ export { createLimiter } from "./limiter/create-limiter.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
 export type { LeaseOptions } from "./limiter/leases/leases.ts";
 export type {
+  AdmittedWork,
   ConsumeOptions,
   CostOptions,
   Limiter,
   LimiterOptions,
+  RunOptions,
   WaitForOptions,
 } from "./limiter/limiter.ts";
 export type {
@@ -29,6 +33,8 @@ export type {
 } from "./limiter/outage/outage.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
 export type {
+  CalendarWindow,
+  ConcurrencyLimit,
   FixedWindowLimit,
   GcraLimit,
   Limit,

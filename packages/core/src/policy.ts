@@ -7,8 +7,17 @@ interface CommonLimit<Per extends string> {
   readonly per?: Per | undefined;
 }
 
+/** A limit of units in time. */
+interface RateLimit<Per extends string> extends CommonLimit<Per> {
+  /**
+   * How long a denial locks out: a duration, or a list of 1 to 16 for the first block in a row, the second and so on, of which the
+   * last one repeats. Default: not at all.
+   */
+  readonly block?: Duration | readonly Duration[] | undefined;
+}
+
 /** See `gcra`. */
-export interface GcraLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface GcraLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "gcra";
   readonly limit: number;
   readonly window: Duration;
@@ -16,23 +25,29 @@ export interface GcraLimit<Per extends string = string> extends CommonLimit<Per>
 }
 
 /** See `tokenBucket`. */
-export interface TokenBucketLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface TokenBucketLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "tokenBucket";
   readonly capacity: number;
   readonly refill: number;
   readonly every: Duration;
 }
 
+/** A window that lasts from the first instant of a day, a week (Monday), a month or a year in a time zone to that of the next. */
+export type CalendarWindow = "day" | "week" | "month" | "year";
+
 /** See `fixedWindow`. */
-export interface FixedWindowLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface FixedWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "fixedWindow";
   readonly limit: number;
-  readonly window: Duration;
+  readonly window: Duration | CalendarWindow;
+  /** Not beside a calendar window. */
   readonly align?: "first" | "clock" | undefined;
+  /** Whose calendar a calendar window keeps to: an IANA name. Default `"UTC"`. */
+  readonly timeZone?: string | undefined;
 }
 
 /** See `slidingWindow`. */
-export interface SlidingWindowLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface SlidingWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingWindow";
   readonly limit: number;
   readonly window: Duration;
@@ -40,10 +55,17 @@ export interface SlidingWindowLimit<Per extends string = string> extends CommonL
 }
 
 /** See `slidingLog`. */
-export interface SlidingLogLimit<Per extends string = string> extends CommonLimit<Per> {
+export interface SlidingLogLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingLog";
   readonly limit: number;
   readonly window: Duration;
+}
+
+/** See `concurrency`. */
+export interface ConcurrencyLimit<Per extends string = string> extends CommonLimit<Per> {
+  readonly algorithm: "concurrency";
+  readonly limit: number;
+  readonly ttl: Duration;
 }
 
 /** One rule, as plain data: what a builder returns, and what JSON may hold. */
@@ -52,7 +74,8 @@ export type Limit<Per extends string = string> =
   | TokenBucketLimit<Per>
   | FixedWindowLimit<Per>
   | SlidingWindowLimit<Per>
-  | SlidingLogLimit<Per>;
+  | SlidingLogLimit<Per>
+  | ConcurrencyLimit<Per>;
 
 /*
  * What a builder takes when the compiler knows whether a dimension is named, in two overloads: were they one, it would take
@@ -82,6 +105,9 @@ export interface LimitDescription {
   readonly per: string;
   /** The most it grants at once, in units. */
   readonly limit: number;
-  /** Milliseconds in which `limit` comes back in full, rounded up. */
+  /**
+   * Milliseconds in which `limit` comes back in full, rounded up. By the calendar: the length of the present window. Of places 0, because
+   * nobody knows.
+   */
   readonly windowMs: number;
 }

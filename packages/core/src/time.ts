@@ -17,6 +17,9 @@ const MS_PER_UNIT: ReadonlyMap<string, number> = new Map(UNITS);
 /** The longest duration Headgate takes, in milliseconds: 366 days. */
 export const MAX_DURATION_MS: number = 366 * 86_400_000;
 
+/** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
+export const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** Reads a duration as integer microseconds; `option` names it in the error, whose code is `code`, and `format` what was received. */
 export function parseDuration(
   value: unknown,

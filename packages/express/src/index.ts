@@ -1,6 +1,7 @@
 import "./request-augmentation.ts";
 
 export type {
+  CalendarWindow,
   Charged,
   Decision,
   Duration,
@@ -12,6 +13,7 @@ export type {
   Store,
 } from "@headgate/core";
 export {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,

@@ -1,9 +1,14 @@
 import type { Decision } from "@headgate/core";
 import type { Failure, Verdict, Warn } from "@headgate/core/http";
-import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/http";
+import {
+  BODY_HEADERS,
+  DENIAL_HEADERS,
+  DeniedResponse,
+  letAnswer,
+  sendRejection,
+  setHeaders,
+} from "@headgate/core/http";
 import type { Request, Response } from "express";
-import { reject } from "./reject.ts";
-import { setHeaders } from "./set-headers.ts";
 
 /**
  * Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles,
@@ -52,7 +57,7 @@ export async function answerDenied(
     return true;
   }
   for (const name of BODY_HEADERS) res.removeHeader(name);
-  reject(res, rejection);
+  sendRejection(res, rejection);
   return false;
 }
 

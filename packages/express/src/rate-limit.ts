@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import type { Limiter, Policy } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type {
@@ -12,21 +11,19 @@ import type {
 } from "@headgate/core/http";
 import {
   clientOf,
-  createGuard,
+  createHttpGuard,
   HeadgateDenied,
-  isFirst,
-  makeGuardLimiters,
+  sendRejection,
+  setHeaders,
   settle,
-  validateGuardOptions,
+  warnOnce,
 } from "@headgate/core/http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { watchMaking } from "./made-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
-import { reject } from "./reject.ts";
 import { routeOf } from "./route-of.ts";
-import { setHeaders } from "./set-headers.ts";
 
 /** See the README for each option. */
 interface CommonOptions<Dimension extends string>
@@ -87,9 +84,8 @@ export function rateLimit<const Dimension extends string = never>(
 export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {
-  validateGuardOptions(OWNER, options);
-  const limiters = makeGuardLimiters(OWNER, options);
-  const guard = createGuard<Request>(OWNER, limiters, options, { warn, routeOf });
+  const adapter = { warn, routeOf, onDenied: true, count: true };
+  const guard = createHttpGuard<Request>(OWNER, options, adapter);
   const { onDenied, store, limiter } = options;
   const noteMaking = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
 
@@ -97,19 +93,13 @@ export function rateLimit(
     if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
     noteMaking?.(request);
-    const decided = guard.check(request, clientOf(request.ip, request, res));
-    guard.count?.(decided, request, res, res);
+    const decided = guard.check(request, clientOf(request.ip, request), res);
     void settle(decided, (verdict) => answer(verdict, request, res as Response, onDenied), next);
   }
 
-  async function close(): Promise<void> {
-    guard.endWaits();
-    await limiters.close();
-  }
-
-  const { only, tiers } = limiters;
+  const { limiter: only, tiers, of, close } = guard;
   const handle = only === undefined ? { tiers } : { limiter: only };
-  return Object.assign(middleware, handle, { of: guard.of, close }) as RateLimit | TieredRateLimit;
+  return Object.assign(middleware, handle, { of, close }) as RateLimit | TieredRateLimit;
 }
 
 /** Puts a verdict on the response, and says whether the request goes on. Throws or rejects with what goes to the error handler. */
@@ -135,7 +125,7 @@ function answer(
   if (verdict.kind === "allowed") return true;
   res.statusCode = verdict.rejection.status;
   if (verdict.kind === "denied" && onDenied === "error") throw new HeadgateDenied(verdict.decision);
-  reject(res, verdict.rejection);
+  sendRejection(res, verdict.rejection);
   return false;
 }
 
@@ -150,7 +140,5 @@ function withoutNext(received: unknown): HeadgateError {
 function warn(code: string, message: string, request: object, error?: unknown): void {
   // A router may serve requests without an application around it.
   const { app = process } = request as Partial<Request>;
-  if (!isFirst(app, code)) return;
-  const detail = error === undefined ? {} : { detail: inspect(error) };
-  process.emitWarning(message, { type: "HeadgateWarning", code, ...detail });
+  warnOnce(app, code, message, error);
 }

@@ -5,6 +5,7 @@ import type { HeadgateOptions } from "./options.ts";
 import { headgatePlugin } from "./plugin.ts";
 
 export type {
+  CalendarWindow,
   Charged,
   Decision,
   Duration,
@@ -16,6 +17,7 @@ export type {
   Store,
 } from "@headgate/core";
 export {
+  concurrency,
   createLimiter,
   fixedWindow,
   gcra,

@@ -34,12 +34,7 @@ function errorOf(make: () => unknown): HeadgateError {
   throw new Error("nothing was thrown");
 }
 
-/** Nobody waits in these tests. */
-const watchLeaving = (): never => {
-  throw new Error("it was about to wait");
-};
-
-const client = { address: "1.2.3.4", peer: "1.2.3.4", hasLeft: () => false, watchLeaving };
+const client = { address: "1.2.3.4", peer: "1.2.3.4", hasLeft: () => false };
 
 function request(headers: Record<string, string> = {}) {
   return { ip: "1.2.3.4", headers } as never;

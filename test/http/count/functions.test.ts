@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { deferred } from "../support/deferred.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
 import type { Send } from "../support/framework.ts";
@@ -125,6 +125,26 @@ describeFrameworks(({ serve }) => {
     await ask("/nowhere");
     const used = [all, failed, succeeded].map((limiter) => usedOf(limiter as never).used());
     expect(await Promise.all(used)).toEqual([3, 2, 1]);
+  });
+
+  test("Node takes many of them for no leak", async () => {
+    const leaks: string[] = [];
+    const note = ({ name, message }: Error) => {
+      if (name === "MaxListenersExceededWarning") leaks.push(message);
+    };
+    process.on("warning", note);
+    onTestFinished(() => {
+      process.off("warning", note);
+    });
+    const limiters = Array.from({ length: 12 }, () => createLimiter({ limits }));
+    const { ask } = await serve({
+      limits: limiters.map((limiter) => ({ limiter, count: "failed" as const })),
+    });
+    await ask("/");
+    await ask("/nowhere");
+    const used = limiters.map((limiter) => usedOf(limiter).used());
+    expect(await Promise.all(used)).toEqual(limiters.map(() => 1));
+    expect(leaks).toEqual([]);
   });
 
   test.each([

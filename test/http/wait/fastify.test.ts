@@ -57,6 +57,29 @@ describe("a route", () => {
     expect(add).toThrow("headgate on /: wait must be false, or from 1 ms to 10 minutes");
   });
 
+  test("that extends or inherits may not wait beside a block, and may leave the wait out", async () => {
+    const blocking = fixedWindow({ limit: 1, window: "1d", block: "1h", name: "tries" });
+    const wait = "1s";
+    for (const [limits, route] of [
+      [hourly, { limits: blocking }],
+      [hourly, { limits: blocking, extend: true }],
+      [blocking, { limits: hourly, extend: true, wait }],
+    ] as const) {
+      const app = Fastify();
+      await app.register(headgate, { name: "api", limits, ...(limits === hourly && { wait }) });
+      app.get("/", { config: { rateLimit: route } }, async () => "");
+      await expect(async () => app.ready()).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(": wait is not for limits with block"),
+      });
+    }
+    const app = Fastify();
+    await app.register(headgate, { name: "api", limits: hourly, wait });
+    app.get("/", { config: { rateLimit: { limits: blocking, wait: false } } }, async () => "");
+    const ask = await start(app);
+    expect((await ask("/")).status).toBe(200);
+  });
+
   test("decided in a later hook waits there, with its body read", async () => {
     const app = Fastify();
     await app.register(headgate, { limits: soon, wait: "10s", hook: "preHandler" });

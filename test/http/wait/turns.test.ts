@@ -4,6 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import { byTier, perRequest } from "@headgate/express";
 import { describe, expect, test } from "vitest";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
+import type { AnyRequest } from "../support/framework.ts";
 import { hearDecisions } from "../support/hear-decisions.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
@@ -230,6 +231,30 @@ describeFrameworks(({ serve }) => {
       expect(headers["x-ratelimit-limit"]).toBe("1");
       expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
     }
+  });
+
+  test("with a cost by name nobody waits for a limit that it leaves out, and a denial is by what it asks", async () => {
+    const requests = slidingLog({ limit: 9, window: "1h", name: "requests" });
+    const tokens = fixedWindow({ limit: 1_000, window: "1h", name: "tokens" });
+    const limiter = createLimiter({ limits: [requests, tokens] });
+    const cost = (request: AnyRequest) => ({ tokens: Number(visitorOf(request)) });
+    const { port, ask } = await serve({
+      routes: {
+        "/": { limits: { limiter, cost, wait: "10m" } },
+        "/briefly": { limits: { limiter, cost, wait: 20 } },
+      },
+    });
+    await ask("/?600");
+    const { leave } = await visit(port, "/?600");
+    await delay(50);
+    const free = await ask("/?0");
+    expect(free.status).toBe(200);
+    expect(free.headers).not.toHaveProperty("server-timing");
+    const denied = await ask("/briefly?700");
+    expect(denied.status).toBe(429);
+    expect(denied.json()).toMatchObject({ "violated-policies": ["tokens"] });
+    expect(denied.headers["ratelimit"]).toMatch(/^"requests";r=8;t=\d+, "tokens";r=400;t=\d+$/);
+    leave();
   });
 
   test("with leases requests wait as without them", async () => {

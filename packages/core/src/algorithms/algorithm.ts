@@ -1,4 +1,5 @@
 import type { Limit, LimitDescription } from "../policy.ts";
+import type { Calendar } from "./calendar.ts";
 
 /** A Lua script as the generator embeds it. */
 export interface LuaSource {
@@ -20,14 +21,30 @@ export interface LimitShape {
   readonly numbers: readonly string[];
   /** Other names of the same numbers. */
   readonly aliases?: Readonly<Record<string, string>>;
+  /** Names of times that a call brings behind the numbers of all limits, in microseconds since the epoch. */
+  readonly times?: readonly string[];
   /** What stands for the names in capitals. */
   readonly constants: Readonly<Record<string, string>>;
   /** The other names that sections of the twin share. */
   readonly locals?: readonly string[];
   /** Names of what is reported beside the state. */
   readonly reported?: readonly string[];
+  /** Names of numbers that say when something is, and not how much: a state that nobody has used keeps them. */
+  readonly dates?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
+  /** Of a limit of places: for how long a place is held unless it is renewed, in microseconds. */
+  readonly heldFor?: number;
+  /** Whether its denials block. */
+  readonly blocks?: boolean;
+}
+
+/** How the denials of a limit block. */
+export interface BlockRule {
+  /** Microseconds of the first block in a row, of the second, and so on; the last one repeats. 1 to 16 of them. */
+  readonly spans: readonly number[];
+  /** After so many microseconds without another block, at least, the next one is the first again. */
+  readonly quiet: number;
 }
 
 /** What is left of a limit, in whole units and microseconds. */
@@ -52,8 +69,8 @@ export interface Report {
 export interface Algorithm<State, Quota> {
   /** The state of a limit nobody has used. */
   fresh(quota: Quota): State;
-  /** The state that a script answered, from its numbers in the order of the shape; of a log, from what it reports. */
-  read(numbers: readonly number[], quota: Quota): State;
+  /** The state that a script answered, from its numbers in the order of the shape; of a log, from what it reports. `now`: when it was so. */
+  read(numbers: readonly number[], quota: Quota, now: number): State;
   /** A copy to spend from and to report, while the original does not change. */
   copy(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
@@ -67,6 +84,12 @@ export interface Algorithm<State, Quota> {
   report(state: State, quota: Quota): Report;
   /** Entries held in a log, for memory bounds; 0 for states of fixed size. */
   entries?(state: State): number;
+  /** Microseconds until the limit is as if unused, where that is not what is reported. */
+  lasts?(state: State): number;
+  /** Of a limit of places, in place of `spend`: takes places for a holder who has none. */
+  hold?(state: State, quota: Quota, holder: string, number: number): void;
+  /** Gives a holder's places back; says how many those were. */
+  leave?(state: State, holder: string): number;
 }
 
 /** A limit that was validated and is ready to be decided. */
@@ -76,8 +99,12 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly algorithm: Algorithm<State, Quota>;
   readonly quota: Quota;
   readonly shape: LimitShape;
+  /** Where its windows begin, if the calendar says; `windowMs` is then more than any of them lasts. */
+  readonly calendar?: Calendar | undefined;
   /** Its numbers of units, as the shape names them. */
   readonly numbers: readonly number[];
+  /** How its denials block; undefined when they do not. */
+  readonly block?: BlockRule | undefined;
   /** How many counters a decision reads. Default 1. */
   readonly counters?: number | undefined;
   /** Algorithm and parameters in canonical form: equal exactly when two limits are. */

@@ -1,8 +1,10 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Limit } from "../policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
+import { compileConcurrency } from "./concurrency.ts";
 import { compileFixedWindow } from "./fixed-window.ts";
 import { compileGcra } from "./gcra.ts";
+import { withBlock } from "./read-block.ts";
 import { compileSlidingLog } from "./sliding-log.ts";
 import { compileSlidingWindow } from "./sliding-window.ts";
 import { compileTokenBucket } from "./token-bucket.ts";
@@ -13,13 +15,14 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
   fixedWindow: compileFixedWindow,
   slidingWindow: compileSlidingWindow,
   slidingLog: compileSlidingLog,
+  concurrency: compileConcurrency,
 };
 
 /** Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`. */
 export function compileLimit(limit: Limit): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;
   if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
-  return COMPILERS[limit.algorithm](limit as never);
+  return withBlock(limit, COMPILERS[limit.algorithm](limit as never));
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */

@@ -2,6 +2,8 @@ import { formatReceived } from "../errors.ts";
 import type { FixedWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import { isCalendarWindow } from "./calendar.ts";
+import { compileCalendarWindow } from "./calendar-window.ts";
 import { bytesBelow, NEVER } from "./exact.ts";
 import { readRate, readWindow, rejectLimit, requireShape } from "./read-limit.ts";
 
@@ -64,6 +66,9 @@ const fixed: Algorithm<Window, WindowQuota> = {
  * A counter of at most `limit` units (1 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days).
  * `align: "first"` (default) begins a window with the first request, `"clock"` at multiples of it since the Unix epoch.
  *
+ * `window: "day"`, `"week"`, `"month"` or `"year"` lasts from the first instant of that day, week (Monday), month or year in
+ * `timeZone` (an IANA name, default `"UTC"`) to that of the next one.
+ *
  * Up to twice `limit` across the boundary of two windows. Throws `HEADGATE_INVALID_LIMIT` when it is used.
  */
 export function fixedWindow(options: WithoutPer<FixedWindowLimit<never>>): FixedWindowLimit<never>;
@@ -75,8 +80,10 @@ export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): Fixed
   return { algorithm: "fixedWindow", ...options };
 }
 
-export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit<Window, WindowQuota> {
-  requireShape(limit, ["limit", "window", "align"]);
+export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit {
+  requireShape(limit, ["limit", "window", "align", "timeZone"]);
+  if (isCalendarWindow(limit.window)) return compileCalendarWindow(limit, limit.window);
+  rejectCalendarOptions(limit);
   const window = readWindow(limit, "window");
   const count = readRate(limit, "limit", window, "window");
   const align = limit.align === undefined ? "first" : limit.align;
@@ -105,4 +112,20 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit<Windo
     source: limit,
     canonical: `fixedWindow(${count},${window},${align})`,
   };
+}
+
+/** Throws for what only a calendar window takes, and for a text that is neither one of those nor a duration. */
+function rejectCalendarOptions(limit: FixedWindowLimit): void {
+  const { window, timeZone } = limit;
+  if (typeof window === "string" && !/^\d/.test(window)) {
+    rejectLimit(
+      limit,
+      `window must be "day", "week", "month", "year", or a duration like "1m", "1h", "7d"; got ${formatReceived(window)}`,
+    );
+  }
+  if (timeZone === undefined) return;
+  rejectLimit(
+    limit,
+    `timeZone is for a window of "day", "week", "month" or "year", and ${formatReceived(window)} lasts as long in all zones; got ${formatReceived(timeZone)}`,
+  );
 }

@@ -1,6 +1,7 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Limit } from "../policy.ts";
 import { parseDuration } from "../time.ts";
+import { isCalendarWindow } from "./calendar.ts";
 
 /** The largest limit, burst, capacity and refill that is decided exactly. */
 const MAX_COUNT = 1_000_000_000;
@@ -45,22 +46,20 @@ export function readRate(
 
 /** Reads a duration as microseconds. */
 export function readWindow(limit: Limit, option: string): number {
-  return parseDuration(
-    optionOf(limit, option),
-    `${limit.algorithm}: ${option}`,
-    "HEADGATE_INVALID_LIMIT",
-  );
+  const value = optionOf(limit, option);
+  if (isCalendarWindow(value)) {
+    rejectLimit(limit, `only fixedWindow has calendar windows; got ${formatReceived(value)}`);
+  }
+  return parseDuration(value, `${limit.algorithm}: ${option}`, "HEADGATE_INVALID_LIMIT");
 }
 
 /** Throws for a property that the algorithm does not have, since a misspelt one must not be ignored, and for a `name` or `per` that is none. */
 export function requireShape(limit: Limit, known: readonly string[]): void {
+  const common = limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "per"];
+  const taken = [...known, ...common];
   for (const option of Object.keys(limit)) {
-    if (!known.includes(option) && !["algorithm", "name", "per"].includes(option)) {
-      rejectLimit(
-        limit,
-        `unknown option ${formatReceived(option)}; it takes ${known.join(", ")}, name, per`,
-      );
-    }
+    if (option === "algorithm" || taken.includes(option)) continue;
+    rejectLimit(limit, `unknown option ${formatReceived(option)}; it takes ${taken.join(", ")}`);
   }
   requireText(limit, "name", /^[\x20-\x7e]{1,64}$/, "1 to 64 printable ASCII characters");
   requireText(limit, "per", /^[\w.-]{1,64}$/, "1 to 64 letters, digits, dots, dashes, underscores");

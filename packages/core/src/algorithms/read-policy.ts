@@ -21,17 +21,21 @@ export function readPolicy(value: unknown): ReadPolicy {
   return policy;
 }
 
-/** Copies own data properties only; calls no getter. The values of a valid limit are primitives, so the copy is complete. */
+/** Copies own data properties only; calls no getter. The values of a valid limit are primitives, or a list of them, so the copy is complete. */
 function copyLimit(value: unknown): Limit {
   if (!isPlainObject(value)) rejectForm(value);
   const properties = Reflect.ownKeys(value).map((key): [string, unknown] => {
     const property = Object.getOwnPropertyDescriptor(value, key);
     const isPlain = property?.enumerable && "value" in property;
-    if (isPlain && typeof key === "string") return [key, property.value];
+    if (isPlain && typeof key === "string") return [key, copyList(property.value)];
     throw new HeadgateError(
       "HEADGATE_INVALID_LIMIT",
       `a limit must be plain data, but its property ${formatReceived(String(key))} is a getter, hidden or a symbol`,
     );
   });
   return Object.fromEntries(properties) as unknown as Limit;
+}
+
+function copyList(value: unknown): unknown {
+  return Array.isArray(value) ? [...value] : value;
 }

@@ -3,6 +3,7 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { AddressList, AddressTest } from "./address-list.ts";
 import { readAddressList } from "./address-list.ts";
+import { headerValue } from "./header-value.ts";
 import type { HttpRequest } from "./key-function.ts";
 import { requireHeaderName } from "./key-function.ts";
 import type { Client } from "./verdict.ts";
@@ -30,10 +31,10 @@ export function createAddressReader(
 
   return (request, client) => {
     const { peer } = client;
-    const value = Object.hasOwn(request.headers, field) ? request.headers[field] : undefined;
+    const value = headerValue(request.headers, field);
     const isTrusted = peer !== undefined && trusts(peer);
     if (isTrusted && typeof value === "string" && isIP(value.trim()) !== 0) {
-      return { ...client, address: value.trim() };
+      return { address: value.trim(), peer, hasLeft: client.hasLeft };
     }
     if (isTrusted) {
       warn(

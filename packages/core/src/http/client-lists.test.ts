@@ -9,13 +9,8 @@ interface Lists {
   readonly blockList?: ClientList<object>;
 }
 
-/** Nobody waits in these tests. */
-const watchLeaving = (): never => {
-  throw new Error("it was about to wait");
-};
-
 function clientAt(address: string | undefined, hasLeft = false): Client {
-  return { address, peer: undefined, hasLeft: () => hasLeft, watchLeaving };
+  return { address, peer: undefined, hasLeft: () => hasLeft };
 }
 
 /** What becomes of a client: the status it is answered with, or how it goes on. */

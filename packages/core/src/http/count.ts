@@ -1,3 +1,4 @@
+import type { Cost } from "../cost.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { OwnDecision } from "./request-state.ts";
 import type { Warn } from "./warn.ts";
@@ -67,7 +68,7 @@ export function createCount<Request extends object>(
         typeof option === "function"
           ? await option(request, reply as never)
           : status >= 400 === (option === "failed");
-      units = unitsOf(result);
+      units = unitsOf(result, own.decision.cost);
     } catch (error) {
       warn(
         "HEADGATE_COUNT_FAILED",
@@ -86,8 +87,14 @@ export function createCount<Request extends object>(
 }
 
 /** The units to settle; undefined to keep the charge. Throws `HEADGATE_COUNT_FAILED`. */
-function unitsOf(result: unknown): number | undefined {
+function unitsOf(result: unknown, cost: Cost): number | undefined {
   if (typeof result === "boolean") return result ? undefined : 0;
+  if (typeof cost !== "number") {
+    throw new HeadgateError(
+      "HEADGATE_COUNT_FAILED",
+      `count must return true or false of a request with a cost by name, got ${formatKind(result)}`,
+    );
+  }
   if (Number.isSafeInteger(result) && (result as number) >= 0) return result as number;
   throw new HeadgateError(
     "HEADGATE_COUNT_FAILED",
@@ -95,13 +102,20 @@ function unitsOf(result: unknown): number | undefined {
   );
 }
 
+/** One watch of each response, however many limiters its request meets: Node takes many listeners for a leak. */
+const watches = new WeakMap<Response, Promise<number | undefined>>();
+
 /** Resolves when a response is over: with its status, or undefined where its client left before all of it was sent. */
 function statusSent(response: Response): Promise<number | undefined> {
-  return new Promise((resolve) => {
+  const known = watches.get(response);
+  if (known !== undefined) return known;
+  const sent = new Promise<number | undefined>((resolve) => {
     // Before Node takes the connection off.
     response.prependOnceListener("finish", () => resolve(statusOf(response)));
     response.once("close", () => resolve(undefined));
   });
+  watches.set(response, sent);
+  return sent;
 }
 
 /**

@@ -1,9 +1,11 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
+import type { Cost } from "../cost.ts";
 import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailureOptions } from "../limiter/outage/outage.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { AddressOption } from "./address-header.ts";
@@ -27,7 +29,7 @@ export type MissingKey = "ip" | "reject" | "skip";
 /** The dimensions that need no key function. */
 export type KnownDimension = "default" | "ip" | "global";
 
-/** The options that both adapters share. `Request` is the framework's own. */
+/** The options that all adapters share. `Request` is the framework's own. */
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
@@ -54,8 +56,11 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   readonly blockList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
-  /** Units a request costs: a whole number of at least 1. Default 1. */
-  readonly cost?: number | ((request: Request) => number | Promise<number>) | undefined;
+  /**
+   * Units a request costs: a whole number of at least 1, or an object with units for limits by their names. Those that are not named
+   * cost 1, and 0 leaves a limit out of the decision. Default 1.
+   */
+  readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
    * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below), or a function that says at the
    * end of an answer whether its request counts, or how many units it cost. Until then every request is charged; one that is not
@@ -68,11 +73,12 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. */
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Not every adapter has it. */
   readonly onDenied?: unknown;
   /**
    * How long a request that would be denied waits its turn first, 1 ms to 10 minutes: behind those of its subject that wait in this
-   * process already, at most 100 and no more than half of `maxQueue`. Who leaves while it waits costs nothing. Default `false`.
+   * process already, at most 100 and no more than half of `maxQueue`. Who leaves while it waits costs nothing. Not for limits with
+   * `block`. Default `false`.
    */
   readonly wait?: WaitOption | undefined;
   /** How many requests may wait at once, and calls of `limiter.wait`, from 1. Default 1,000. */
@@ -115,11 +121,18 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   windowMs: "limits: gcra({ limit, window })",
   timeWindow: "limits: gcra({ limit, window })",
   duration: "limits: gcra({ limit, window })",
+  throttlers: "limits: [gcra({ limit, window }), ...]",
   ttl: "limits: gcra({ limit, window })",
+  maxConcurrent: "limits: concurrency({ limit, ttl })",
+  activeLimit: "limits: concurrency({ limit, ttl })",
   keyGenerator: "key: (request) => ...",
+  getTracker: "key: (request) => ...",
+  id: "key: (request) => ...",
   ipv6Subnet: "key: byIp({ ipv6Prefix })",
   redis: "store: redisStore(client)",
   storeClient: "store: redisStore(client)",
+  db: "store: redisStore(client)",
+  storage: "store: redisStore(client)",
   keyPrefix: "store: redisStore(client, { prefix })",
   nameSpace: "name, and store: redisStore(client, { prefix })",
   identifier: "name",
@@ -127,29 +140,42 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   handler: "onDenied",
   message: "onDenied",
   statusCode: "onDenied",
+  errorMessage: "onDenied",
   errorResponseBuilder: "onDenied",
   onExceeded: "onDenied",
+  onLimited: "onDenied",
+  throw: 'onDenied: "error"',
   standardHeaders: "headers: { standard }",
   legacyHeaders: "headers: { legacy }",
   addHeaders: "headers",
+  disableHeader: "headers: false",
   addHeadersOnExceeding: "headers",
   enableDraftSpec: "headers: { standard }",
   requestPropertyName: "req.rateLimit, always",
   skipSuccessfulRequests: 'count: "failed"',
   skipFailedRequests: 'count: "succeeded"',
   requestWasSuccessful: "count: (request, response) => ...",
+  skipIf: "skip: (request) => ...",
+  ignoreUserAgents: "skip: (request) => ...",
   whitelist: "allowList",
   whiteList: "allowList",
   isWhiteListed: "allowList: (request, address) => ...",
+  blacklist: "blockList",
   blackList: "blockList",
   isBlackListed: "blockList: (request, address) => ...",
   global: "to register without limits: then only routes with limits of their own are limited",
   delayAfter: 'wait: "2s", for requests beyond limits',
   delayMs: 'wait: "2s"; a delay that grows is made of decision.remaining',
   maxDelayMs: 'wait: "2s"',
-  ban: "a longer window: it has no blocks yet",
-  blockDuration: "a longer window: it has no blocks yet",
-  exponentialBackoff: "a longer window: it has no blocks yet",
+  ban: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
+  block: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
+  blockDuration: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
+  penaltyBox: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
+  exponentialBackoff: 'a list of blocks of a limit, as in block: ["1m", "10m", "1h"]',
+  freeRetries: "limits: fixedWindow({ limit, window, block }), whose limit are the free tries",
+  minWait: 'the first block of a limit, as in block: ["1m", "10m", "1h"]',
+  maxWait: 'the last block of a limit, as in block: ["1m", "10m", "1h"]',
+  lifetime: "the window of the limit: a level is forgotten when it has passed without a block",
   continueExceeding: "to charge a denied request nothing, always",
   dryRun: "shadow",
   cache: "store: memoryStore({ maxKeys })",
@@ -204,8 +230,8 @@ export function validateGuardOptions(
     owner,
     "cost",
     cost,
-    (value) => isFunction(value) || (Number.isSafeInteger(value) && (value as number) >= 1),
-    "a whole number of at least 1, or a function",
+    (value) => isFunction(value) || isPlainObject(value) || isUnits(value),
+    "a whole number of at least 1, an object with units by the names of limits, or a function",
   );
   requireThat(
     owner,
@@ -280,6 +306,10 @@ function requireThat(
 
 function isFunction(value: unknown): boolean {
   return typeof value === "function";
+}
+
+function isUnits(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
 function isOneOf(...allowed: readonly unknown[]): (value: unknown) => boolean {

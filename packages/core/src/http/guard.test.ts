@@ -33,13 +33,8 @@ function adapterWith(warn = vi.fn()): Adapter<Request> {
   return { warn, routeOf: () => undefined };
 }
 
-/** Nobody waits in these tests. */
-const watchLeaving = (): never => {
-  throw new Error("it was about to wait");
-};
-
 function clientAt(address: string | undefined, hasLeft = false): Client {
-  return { address, peer: "10.0.0.1", hasLeft: () => hasLeft, watchLeaving };
+  return { address, peer: "10.0.0.1", hasLeft: () => hasLeft };
 }
 
 const client = clientAt("1.2.3.4");
@@ -426,7 +421,7 @@ describe("an error", () => {
     ["2"],
     [null],
     [undefined],
-    [{}],
+    [{ tokens: 1 }],
     [1n],
     [Number.POSITIVE_INFINITY],
   ])("is the cost %s that a function returns", async (cost) => {
@@ -503,12 +498,7 @@ describe("tiers", () => {
 
 describe("a proxy that nobody trusts", () => {
   const forwarded = { "x-forwarded-for": "9.9.9.9" };
-  const balancer: Client = {
-    address: "10.0.0.1",
-    peer: "10.0.0.1",
-    hasLeft: () => false,
-    watchLeaving,
-  };
+  const balancer: Client = { address: "10.0.0.1", peer: "10.0.0.1", hasLeft: () => false };
 
   test.each<[string, GuardOptions<Request>]>([
     ["addresses are counted by default", { limits }],

@@ -1,7 +1,8 @@
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { Turn, TurnOptions } from "../limiter/line/line.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
@@ -12,14 +13,17 @@ import type { Count } from "./count.ts";
 import { createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import { readHeadersOption } from "./headers.ts";
+import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
+import { holdPlaces } from "./hold-places.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
+import { watchLeaving } from "./leaving.ts";
 import type { PolicyText } from "./policy-text.ts";
 import { writePolicy } from "./policy-text.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
 import type { SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
+import { chargeOf, fixedCharge, isFree, isOwnLimiter, isSameCost } from "./request-cost.ts";
 import type { AskedPart, OwnDecision } from "./request-state.ts";
 import {
   decisionsOf,
@@ -39,8 +43,11 @@ import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
-  /** Lists, skip, limits, key, cost, decision, in this order. Rejects with what the framework shall handle as an error. */
-  check(request: Request, client: Client): Promise<Verdict>;
+  /**
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's. Places are held until it ends; without one they
+   * lapse. With `wait` it is needed. Rejects with what the framework shall handle as an error.
+   */
+  check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** To be called beside each check: at the end of the answer it decides whether the request counts. Undefined where all do. */
   readonly count: Count<Request> | undefined;
   /** Answers all requests that wait, as if their time were over, and lets nobody wait from now on. */
@@ -84,6 +91,10 @@ interface Prepared<Request> {
   readonly text: PolicyText;
   /** The same where a request has limits of its own, by the same names. */
   readonly names: PolicyText;
+  /** Whether its limits are those of the options, not only of what they extend. */
+  readonly isOwn: boolean;
+  /** What every request costs, unless a function says it; undefined for one unit. */
+  readonly fixed: CostOptions | undefined;
 }
 
 function prepareGuard<Request extends HttpRequest>(
@@ -92,16 +103,19 @@ function prepareGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   { warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
+  const waitMs = readWaitOption(options.wait);
+  rejectBesideBlocks(owner, limiters.all, options.count, waitMs);
   const headers = readHeadersOption(options.headers);
   const areSilent = !headers.legacy && !headers.standard;
   const { missing = "ip", skip, cost = 1, address } = options;
-  const waitMs = readWaitOption(options.wait);
   const ending = new AbortController();
   const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
-    const text = writePolicy(limiter.limits);
-    prepared.set(limiter, { reader, text, names: { ...text, policy: undefined } });
+    const text = writePolicy(partsOf(limiter).counted.limits);
+    const isOwn = isOwnLimiter(limiters, limiter);
+    const fixed = fixedCharge(owner, cost, limiter, isOwn);
+    prepared.set(limiter, { reader, text, names: { ...text, policy: undefined }, isOwn, fixed });
   }
   const lists = createListCheck(owner, options);
   const usesAddress = [lists, ...[...prepared.values()].map(({ reader }) => reader)].some(
@@ -111,9 +125,6 @@ function prepareGuard<Request extends HttpRequest>(
   const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
   /** Whether the application may let a denied request on. */
   const mayPass = typeof options.onDenied === "function";
-  // What every request costs; one unit goes without saying.
-  const fixed: CostOptions | undefined =
-    typeof cost === "number" && cost !== 1 ? { cost } : undefined;
 
   /** The client as it counts. What a trusted header says of it is not the framework's to trust. */
   function counted(request: Request, connected: Client): Client {
@@ -122,7 +133,7 @@ function prepareGuard<Request extends HttpRequest>(
     return client;
   }
 
-  async function check(request: Request, connected: Client): Promise<Verdict> {
+  async function check(request: Request, connected: Client, response?: object): Promise<Verdict> {
     const client = counted(request, connected);
     if (lists !== undefined) {
       const listed = lists.find(request, client);
@@ -137,14 +148,14 @@ function prepareGuard<Request extends HttpRequest>(
     const asked = isPromiseLike(found) ? await found : found;
     if (asked === null) return PASS;
     const { limiter, limits } = asked;
-    const { reader, text, names } = prepared.get(limiter) as Prepared<Request>;
+    const { reader, text, names, isOwn, fixed } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
     if (!areSubjects(subjects)) return isInShadow(limiter) ? letOn(subjects) : subjects;
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
-      charge = chargeOf(isPromiseLike(units) ? await units : units);
+      charge = chargeOf(isPromiseLike(units) ? await units : units, limiter, isOwn);
     }
     if (options.count !== undefined) noteCount(request, limiter);
     const part = takeUnasked(request, limiter, subjects, options.cost);
@@ -152,6 +163,7 @@ function prepareGuard<Request extends HttpRequest>(
       rejectUnreadCost(request, limiter);
       return PASS;
     }
+    if (charge !== undefined && isFree(part, charge.cost, isOwn)) return PASS;
     part.count = options.count;
     const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
@@ -163,7 +175,7 @@ function prepareGuard<Request extends HttpRequest>(
       } else {
         const turn = await askInTurn(part, asking, {
           timeoutMs: waitMs,
-          watchLeaving: () => client.watchLeaving(ending.signal),
+          watchLeaving: () => watchLeaving(response as object, client, ending.signal),
         });
         if (turn === undefined) return LEFT;
         ({ decision, waitedMs } = turn);
@@ -172,8 +184,13 @@ function prepareGuard<Request extends HttpRequest>(
       forgetAsked(request, part);
       throw limits === undefined ? error : ofRequest(owner, error);
     }
+    const { counted: asks } = limiter[LIMITER];
+    const places = asks.hasPlaces ? placesOf(decision, asks) : undefined;
+    if (places !== undefined && response !== undefined)
+      holdPlaces(places, response, client.hasLeft());
     const written = limits === undefined ? text : names;
-    part.reported = { decision, headers, text: isWhole(decision, limiter) ? written : undefined };
+    const said = isWhole(decision, limiter) ? written : textBefore(decision);
+    part.reported = { decision, headers, text: said };
     const message =
       started === undefined
         ? undefined
@@ -211,7 +228,7 @@ function prepareGuard<Request extends HttpRequest>(
   function rejectUnreadCost(request: Request, limiter: Limiter): void {
     if (options.cost === undefined || !hasAskedAll(request, limiter)) return;
     const asked = partsAsked(request, [limiter]);
-    if (asked.some((part) => part.cost === options.cost)) return;
+    if (asked.some((part) => isSameCost(part.cost, options.cost))) return;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `${owner}: cost is not read, because this request asked the limiter ${formatReceived(limiter.name)} before; give the cost where it is asked first`,
@@ -279,6 +296,14 @@ function isWhole(decision: Decision, limiter: Limiter): boolean {
   return !decision.degraded && decision.limits.length === limiter.limits.length;
 }
 
+/** What is said of a decision that a cost by name left limits out of: its policy has them, too. Undefined for others. */
+function textBefore(decision: Decision): PolicyText | undefined {
+  const before = limitsBefore(decision);
+  if (before === undefined) return undefined;
+  const names = decision.limits.map(({ name }) => quoteName(name));
+  return { policy: formatPolicy(before), names };
+}
+
 /** Without the numbers of a customer, which an error handler may send to clients: they are in the cause. */
 function ofRequest(owner: string, error: unknown): unknown {
   if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
@@ -297,7 +322,25 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   );
 }
 
-/** A cost function that returns nothing must not cost the default; the limiter judges the number. */
-function chargeOf(units: unknown): CostOptions {
-  return { cost: typeof units === "number" ? units : Number.NaN };
+/**
+ * Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. Who waits is not
+ * denied before its time is over, and would never be locked out.
+ */
+function rejectBesideBlocks(
+  owner: string,
+  limiters: readonly Limiter[],
+  count: GuardOptions<never>["count"] = "all",
+  waitMs: number | undefined,
+): void {
+  if (count === "all" && waitMs === undefined) return;
+  const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
+  const blocking = limits.find(({ block }) => block !== undefined);
+  if (blocking === undefined) return;
+  const name = formatReceived(blocking.name);
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    waitMs === undefined
+      ? `${owner}: count is not for limits with block, which requests under way would set; the limit ${name} has one. Give back what should not count: limit.of(request).refund()`
+      : `${owner}: wait is not for limits with block, which is set at once; the limit ${name} has one. Leave one of them out, as by wait: false`,
+  );
 }

@@ -65,6 +65,7 @@ function decisionOf(numbers: Partial<Decision>): Decision {
     source: "store",
     degraded: false,
     shadow: false,
+    blocked: false,
     wouldAllow: false,
     ...numbers,
   };

@@ -1,4 +1,5 @@
 import type { Decision, LimitState } from "../decision.ts";
+import { isOfPlaces } from "../decision.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { LimitDescription } from "../policy.ts";
@@ -7,7 +8,7 @@ import type { LimitDescription } from "../policy.ts";
 export type Header = readonly [name: string, value: string | undefined, added?: "added"];
 
 /** A header's value on an answer that has `before` by its name. */
-export function headerValue([, value, added]: Header, before: unknown): string | undefined {
+export function valueBehind([, value, added]: Header, before: unknown): string | undefined {
   return added === undefined || before === undefined ? value : `${before}, ${value}`;
 }
 
@@ -79,7 +80,7 @@ export function formatPolicy(
 }
 
 /**
- * `RateLimit`: what is left of every limit, and in how many seconds that grows, as an RFC 9651 list. `names` are the limits',
+ * `RateLimit`: what is left of every limit, and in how many seconds that grows, where anybody knows, as an RFC 9651 list. `names` are the limits',
  * quoted.
  */
 export function formatRemaining(
@@ -88,8 +89,9 @@ export function formatRemaining(
 ): string {
   let list = "";
   for (let i = 0; i < limits.length; i += 1) {
-    const { remaining, growsAfterMs } = limits[i] as LimitState;
-    const item = `${names[i]};r=${remaining};t=${toSeconds(growsAfterMs)}`;
+    const limit = limits[i] as LimitState;
+    const time = isOfPlaces(limit) ? "" : `;t=${toSeconds(limit.growsAfterMs)}`;
+    const item = `${names[i]};r=${limit.remaining}${time}`;
     list = i === 0 ? item : `${list}, ${item}`;
   }
   return list;

@@ -2,15 +2,18 @@ import { createHash, createHmac } from "node:crypto";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "./client-address.ts";
+import type { NodeHeaders, WebHeaders } from "./header-value.ts";
+import { headerValue } from "./header-value.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import { noteAddress, notedAddress } from "./noted-address.ts";
 import type { KindSubject } from "./subject.ts";
 import { joinSubjects, kindText, plainSubject, subjectText } from "./subject.ts";
 
-/** What Headgate reads of a request by itself: members that the requests of Fastify and Express share. */
+/** What Headgate reads of a request by itself: members that the requests of most frameworks share. */
 export interface HttpRequest {
   readonly ip?: string | undefined;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** As Node has them, or `Headers` of the Fetch API. */
+  readonly headers: NodeHeaders | WebHeaders;
 }
 
 /** What a key function may return: a subject, or nothing when the request has none. */
@@ -116,9 +119,9 @@ export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFuncti
   const hash = readHash("byHeader", name, options);
   const field = name.toLowerCase();
   return keyFunction<HttpRequest>(({ headers }) => {
-    const value = Object.hasOwn(headers, field) ? headers[field] : undefined;
+    const value = headerValue(headers, field);
     // A header that was sent several times arrives as a list, or joined by Node with commas.
-    const text = Array.isArray(value) ? value.join(", ") : value;
+    const text = typeof value === "object" ? value.join(", ") : value;
     return text ? plainSubject(hash(text)) : undefined;
   }, false);
 }

@@ -1,10 +1,16 @@
 import { onceAborted } from "../limiter/line/abort-listeners.ts";
 import type { Leaving } from "../limiter/line/line.ts";
-import type { Connection } from "./connection.ts";
-import { isGone } from "./connection.ts";
+import type { Client } from "./verdict.ts";
+
+/** What is used of the connection that a request came over. */
+interface Connection {
+  once?(event: "close", listener: () => void): unknown;
+  off?(event: "close", listener: () => void): unknown;
+}
 
 /** What is used of a response of Node's: one of HTTP/1.1, or of HTTP/2's compatibility API. */
-export interface WatchedResponse {
+interface Response {
+  readonly req?: { readonly socket?: Connection | null | undefined } | undefined;
   readonly writableEnded: boolean;
   once(event: "close", listener: () => void): unknown;
   off(event: "close", listener: () => void): unknown;
@@ -19,15 +25,12 @@ interface Waiting {
 const waitingOn = new WeakMap<object, Waiting>();
 
 /**
- * Watches, from now on, whether a request is still to be answered: its client is there, and nothing else has answered it. `ending`
- * aborts when nobody is to wait any more.
+ * Watches, from now on, whether a request is still to be answered, on this response of Node's: its client is there, and nothing else
+ * has answered it. `ending` aborts when nobody is to wait any more.
  */
-export function watchLeaving(
-  request: { readonly socket?: Connection | null | undefined },
-  response: WatchedResponse,
-  ending: AbortSignal,
-): Leaving {
-  const { socket } = request;
+export function watchLeaving(response: object, client: Client, ending: AbortSignal): Leaving {
+  const answer = response as Response;
+  const socket = answer.req?.socket;
   const controller = new AbortController();
   let isClosed = false;
   const end = (): void => controller.abort();
@@ -35,10 +38,10 @@ export function watchLeaving(
     isClosed = true;
     end();
   };
-  const hasLeft = (): boolean => isClosed || response.writableEnded || isGone(request.socket);
+  const hasLeft = (): boolean => isClosed || answer.writableEnded || client.hasLeft();
   if (hasLeft() || ending.aborted) end();
   const forgetEnding = onceAborted(ending, end);
-  response.once("close", leave);
+  answer.once("close", leave);
   // Of requests that were sent one behind the other, only the first one's response hears that the connection is closed.
   const forget = socket && onceClosed(socket, leave);
   return {
@@ -46,7 +49,7 @@ export function watchLeaving(
     hasLeft,
     stop() {
       forgetEnding();
-      response.off("close", leave);
+      answer.off("close", leave);
       forget?.();
     },
   };

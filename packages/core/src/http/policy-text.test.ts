@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo } from "./answer.ts";
 import { readHeadersOption } from "./headers.ts";
@@ -15,7 +16,7 @@ const limits = [
 test("an answer is the same whether its policy was written in advance or not", async () => {
   const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
   const headers = readHeadersOption(undefined);
-  const text = writePolicy(limiter.limits);
+  const text = writePolicy(partsOf(limiter).counted.limits);
   for (const cost of [1, 1, 4]) {
     const decision = await limiter.consume("x", { cost });
     const written = answerTo([{ decision, headers, text }], 0);

@@ -1,3 +1,4 @@
+import { headerValue } from "./header-value.ts";
 import type { HttpRequest } from "./key-function.ts";
 import type { Warn } from "./warn.ts";
 
@@ -25,17 +26,24 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
         }
       }
       if (warnedUntrusted || peer === undefined || address !== peer) return;
-      if (!("x-forwarded-for" in request.headers || "forwarded" in request.headers)) return;
+      if (!isForwarded(request)) return;
       // A trusted proxy may forward for a client of its own address.
       if (addressOf(request, peer, [STRANGERS[0] as string]) === STRANGERS[0]) return;
       warnedUntrusted = true;
       warn(
         "HEADGATE_NO_PROXY_TRUST",
-        `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy")`,
+        `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy"), or give the option address`,
         request,
       );
     },
   };
+}
+
+function isForwarded({ headers }: HttpRequest): boolean {
+  return (
+    headerValue(headers, "x-forwarded-for") !== undefined ||
+    headerValue(headers, "forwarded") !== undefined
+  );
 }
 
 function trustsEverybody(request: HttpRequest): boolean {

@@ -10,12 +10,7 @@ import type { Client } from "./verdict.ts";
 
 type Key = GuardOptions<HttpRequest>["key"];
 
-/** Nobody waits in these tests. */
-const watchLeaving = (): never => {
-  throw new Error("it was about to wait");
-};
-
-const client: Client = { address: "1.2.3.4", peer: "10.0.0.1", hasLeft: () => false, watchLeaving };
+const client: Client = { address: "1.2.3.4", peer: "10.0.0.1", hasLeft: () => false };
 const nobody: Client = { ...client, address: undefined };
 const gone: Client = { ...nobody, hasLeft: () => true };
 

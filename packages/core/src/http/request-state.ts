@@ -1,11 +1,14 @@
 import type { Charged } from "../charged.ts";
 import { joinCharged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
+import { requireFormOf } from "../limiter/costs.ts";
 import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
+import { isPlainObject } from "../plain-object.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
@@ -48,10 +51,12 @@ export interface OwnDecision {
   /** Whom it counted, by dimension, as `limiter.reset`, `peek` and `consume` take it. */
   readonly subject: RequestSubjects;
   readonly limiter: Limiter;
-  /** Makes this request cost so many units here, from 0, once. Rejects as `limiter.settle` does. */
-  settle(units: number): Promise<Charged>;
+  /** Makes this request cost so many units here, from 0, once, or so many of each limit by its name. Rejects as `limiter.settle` does. */
+  settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
   /** Gives back what this request was charged here; true if something was. Rejects as `limiter.refund` does. */
   refund(): Promise<boolean>;
+  /** Gives back the places that this request holds here before it is answered; true if it held one. Rejects as `limiter.release` does. */
+  release(): Promise<boolean>;
 }
 
 /** Where a request carries its state: shared by all copies of Headgate that it passes. */
@@ -205,9 +210,13 @@ function joinParts(
     decision: bindingDecision(decisions),
     subject: subjectIn(limiter, parts),
     limiter,
-    async settle(units) {
-      const settled = parts.map((part, i) => part.limiter.settle(decisions[i] as Decision, units));
-      return joinCharged(await Promise.all(settled));
+    async settle<Units extends Cost>(units: Units) {
+      // Before any of them is settled.
+      for (const decision of decisions) requireFormOf(decision, units);
+      const settled = parts.map((part, i) =>
+        part.limiter.settle(decisions[i] as Decision, unitsOf(units, part, parts)),
+      );
+      return joinCharged<Units>(await Promise.all(settled));
     },
     async refund() {
       const given = await Promise.all(
@@ -215,7 +224,28 @@ function joinParts(
       );
       return given.includes(true);
     },
+    async release() {
+      const released = await Promise.all(
+        parts.map((part, i) => part.limiter.release(decisions[i] as Decision)),
+      );
+      return released.includes(true);
+    },
   };
+}
+
+/** The units that are of a part's limits. A name that no part knows is left in, for all of them to refuse. */
+function unitsOf<Units extends Cost>(
+  units: Units,
+  part: AskedPart,
+  parts: readonly AskedPart[],
+): Units {
+  if (!isPlainObject(units) || parts.length === 1) return units;
+  const knows = ({ limiter }: AskedPart, name: string) =>
+    limiter.limits.some((limit) => limit.name === name);
+  const own = Object.entries(units).filter(
+    ([name]) => knows(part, name) || !parts.some((other) => knows(other, name)),
+  );
+  return Object.fromEntries(own) as Units;
 }
 
 /** Whom a limiter counted in these parts. */

@@ -1,10 +1,5 @@
 import type { Decision } from "../decision.ts";
-import type { Leaving } from "../limiter/line/line.ts";
-import type { Connection } from "./connection.ts";
-import { isGone } from "./connection.ts";
 import type { Header } from "./headers.ts";
-import type { WatchedResponse } from "./leaving.ts";
-import { watchLeaving } from "./leaving.ts";
 
 /** The answer to a request that does not go on. */
 export interface Rejection {
@@ -48,20 +43,33 @@ export interface Client {
   readonly peer: string | undefined;
   /** Whether the connection is gone. */
   hasLeft(): boolean;
-  /** Watches from now on whether the client waits for an answer, until it is stopped. `ending` ends the wait of all. */
-  watchLeaving(ending: AbortSignal): Leaving;
 }
 
-/** The client that sent a request, whose address is `address` for the framework, and waits for this response. */
+/** What is read of the connection that a request came over. */
+interface Connection {
+  readonly destroyed?: boolean | undefined;
+  readonly remoteAddress?: string | undefined;
+  readonly localAddress?: string | undefined;
+}
+
+/** The client that sent a request, whose address is `address` for the framework. */
 export function clientOf(
   address: string | undefined,
   request: { readonly socket?: Connection | null | undefined },
-  response: object,
 ): Client {
   return {
     address,
     peer: request.socket?.remoteAddress,
-    hasLeft: () => isGone(request.socket),
-    watchLeaving: (ending) => watchLeaving(request, response as WatchedResponse, ending),
+    // A request of the Fetch API has no connection that could be gone.
+    hasLeft: () => "socket" in request && isGone(request.socket),
   };
+}
+
+/**
+ * The address of a client that reset its connection is gone before Node says that the connection is; a unix socket has no
+ * address at either end. A stream of HTTP/2 that is gone has no connection.
+ */
+function isGone(connection: Connection | null | undefined): boolean {
+  if (!connection || connection.destroyed === true) return true;
+  return connection.remoteAddress === undefined && connection.localAddress !== undefined;
 }

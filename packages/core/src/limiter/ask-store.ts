@@ -1,7 +1,11 @@
 import { stepFor } from "../store/decide.ts";
 import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
+import { askedOf } from "./costs.ts";
 import type { SubjectCounter } from "./counters.ts";
-import { present, readReply } from "./read-reply.ts";
+import { placesReturned } from "./places/returned-places.ts";
+import type { TakenPlaces } from "./places/taken-places.ts";
+import { listReceipt, present, readReply } from "./read-reply.ts";
 import { AcrossSlots } from "./slots/across-slots.ts";
 import { bySlot, bySlotAfter } from "./slots/by-slot.ts";
 import type { Answer, AskedStore } from "./slots/slots.ts";
@@ -10,25 +14,27 @@ const NOTHING: readonly never[] = [];
 
 /**
  * Asks a store whose counts are on servers: in one call where all counters are in one slot, as far as is known. A call that shows
- * that they are not did nothing, and is asked again over the slots in what is left of the time. Rejects with the store's error.
+ * that they are not did nothing, and is asked again over the slots in what is left of the time. What a cost by name leaves out is
+ * not asked. Rejects with the store's error.
  */
 export function askStore(
   asked: AskedStore,
-  counters: readonly SubjectCounter[],
+  all: readonly SubjectCounter[],
   cost: number,
-  charge: boolean,
+  mode: DecideMode,
+  places?: TakenPlaces,
 ): Promise<Answer> {
-  const mode = charge ? "charge" : "peek";
-  if (counters.length === 1) return askOneSlot(asked, counters, cost, mode);
+  const counters = askedOf(all);
+  if (counters.length === 1) return askOneSlot(asked, counters, cost, mode, places);
   const { timeoutMs } = asked.watch;
   const slots = bySlot(counters, asked.remote);
-  if (slots.length > 1) return new AcrossSlots(asked, slots, cost).decide(mode, timeoutMs);
+  if (slots.length > 1) return new AcrossSlots(asked, slots, cost, places).decide(mode, timeoutMs);
   const sent = performance.now();
-  return askOneSlot(asked, counters, cost, mode).catch((error: unknown) => {
+  return askOneSlot(asked, counters, cost, mode, places).catch((error: unknown) => {
     const found = bySlotAfter(error, counters, asked.remote);
     if (found === undefined) throw error;
     const leftMs = timeoutMs - (performance.now() - sent);
-    return new AcrossSlots(asked, found, cost).decide(mode, leftMs);
+    return new AcrossSlots(asked, found, cost, places).decide(mode, leftMs);
   });
 }
 
@@ -37,14 +43,18 @@ function askOneSlot(
   counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
+  places: TakenPlaces | undefined,
 ): Promise<Answer> {
   const { key } = counters[0] as SubjectCounter;
-  return watch.run(counted.store, stepFor(mode), { cost, mode, counters }, key).then((reply) => {
-    const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
+  const call = { cost, mode, counters, holder: places?.holder };
+  const store = placesReturned(counted.store, places);
+  return watch.run(store, stepFor(mode), call, key).then((reply) => {
+    const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
     return {
       allowed,
+      blocked,
       limits: present(states),
-      receipts: allowed && mode === "charge" ? [receipt] : NOTHING,
+      receipts: allowed && isCharging(mode) ? listReceipt(receipt) : NOTHING,
       lasting: allowed ? NOTHING : [{ counters, reply }],
     };
   });

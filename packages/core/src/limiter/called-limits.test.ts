@@ -70,6 +70,21 @@ describe("a policy that calls bring", () => {
     expect(() => quotasOf(list)).toThrow(/unknown option "burst"/);
   });
 
+  test("is compiled once with a list of blocks, and read anew when that was changed", () => {
+    const block: unknown[] = ["1m", "10m"];
+    const guarded = (limit: number) => ({ ...hourly(limit), block: ["1m", "10m"] as const });
+    const { quotasOf, compiled } = start(guarded(1));
+    for (let i = 0; i < 3; i += 1) expect(quotasOf(guarded(5))).toEqual([5]);
+    const written = { ...hourly(5), block };
+    expect(quotasOf(written)).toEqual([5]);
+    expect(compiled()).toBe(1);
+    block[1] = "11m";
+    expect(() => quotasOf(written)).toThrow(/must be the limiter's own/);
+    block[1] = "10m";
+    block.push("1h");
+    expect(() => quotasOf(written)).toThrow(/must be the limiter's own/);
+  });
+
   test("is not taken for another one that looks alike", () => {
     const { quotasOf } = start(hourly(1));
     expect(quotasOf(hourly(5))).toEqual([5]);

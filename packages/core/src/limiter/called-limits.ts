@@ -45,7 +45,9 @@ export class CalledLimits {
 /** A copy, so that each property is read once. */
 function copyLimit(limit: unknown): Properties {
   if (!isPlainObject(limit)) rejectForm(limit);
-  return { ...limit };
+  const { block, ...properties } = limit;
+  if (block === undefined) return properties;
+  return { ...properties, block: Array.isArray(block) ? [...block] : block };
 }
 
 /** 32 bits of the numbers that a policy holds. */
@@ -79,6 +81,13 @@ function isSame(limit: unknown, known: Properties): boolean {
 
 /** Whether all that one says is what the other says; undefined says nothing. */
 function agrees(one: Properties, other: Properties): boolean {
-  for (const name of Object.keys(one)) if (one[name] !== other[name]) return false;
+  for (const name of Object.keys(one)) {
+    if (one[name] !== other[name] && !isSameList(one[name], other[name])) return false;
+  }
   return true;
+}
+
+function isSameList(one: unknown, other: unknown): boolean {
+  if (!Array.isArray(one) || !Array.isArray(other)) return false;
+  return one.length === other.length && one.every((item, i) => item === other[i]);
 }

@@ -1,14 +1,27 @@
+import type { Cost } from "../cost.ts";
 import type { Decision, DecisionSource, LimitState } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
+import type { LimitDescription } from "../policy.ts";
+import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
+import { costByName, leftOutOf } from "./costs.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import type { SubjectCounter } from "./counters.ts";
+import { unitsOnly } from "./counters.ts";
+import type { HeldPlaces } from "./places/places.ts";
 
 /** How every copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
+/** How it is asked for its places. */
+const PLACES_OF = Symbol.for("@headgate/core.places-of");
+
 /** How it learns that what was taken was not used. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
+
+/** How it learns of limits that a decision left out. */
+const DESCRIBE_LIMITS = Symbol.for("@headgate/core.describe-limits");
 
 /** What is known of a decision when it has been taken. */
 export interface Outcome {
@@ -16,12 +29,18 @@ export interface Outcome {
   readonly allowed: boolean;
   /** In the order of the policy; none when nothing was counted. */
   readonly limits: readonly LimitState[];
-  readonly cost: number;
+  readonly cost: Cost;
   readonly source: DecisionSource;
   /** Of what was charged where the decision was taken, as `source` says. */
   readonly receipts: readonly Receipt[];
+  /** Places that it took. */
+  readonly places?: HeldPlaces | undefined;
+  /** Whether a block denied. Default false. */
+  readonly blocked?: boolean;
   /** How long a denial lasts for which no limit was asked. Default 0. */
   readonly retryAfterMs?: number;
+  /** The counters of a cost by name, those it leaves out too. */
+  readonly named?: readonly SubjectCounter[];
 }
 
 /** What a decision that asked no limit reports. */
@@ -41,9 +60,10 @@ export class CountedDecision implements Decision {
   readonly retryAfterMs: number;
   readonly resetAfterMs: number;
   readonly limits: readonly LimitState[];
-  readonly cost: number;
+  readonly cost: Cost;
   readonly source: DecisionSource;
   readonly degraded: boolean;
+  readonly blocked: boolean;
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   /** The counters that were asked. */
@@ -51,9 +71,12 @@ export class CountedDecision implements Decision {
   /** Private, so that nobody can make one up; gone once they were used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
+  readonly #places: HeldPlaces | undefined;
+  /** The counters of a cost by name, those it leaves out too. */
+  readonly #named: readonly SubjectCounter[] | undefined;
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
-    const { allowed, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
+    const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
     this.allowed = allowed || counted.shadow;
@@ -65,10 +88,17 @@ export class CountedDecision implements Decision {
     this.cost = cost;
     this.source = source;
     this.degraded = isDegraded(source);
+    this.blocked = blocked;
     this.shadow = counted.shadow;
     this.wouldAllow = allowed;
     this.#counted = counted;
     this.#receipts = receipts;
+    this.#named = outcome.named;
+    this.#places = outcome.places;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return #places in this ? this.#places?.signal : undefined;
   }
 
   /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
@@ -78,6 +108,27 @@ export class CountedDecision implements Decision {
     decision.#taken = decision.#receipts;
     decision.#receipts = NONE;
     return decision.#taken;
+  }
+
+  /** The places that it took, if any. `false` when they were taken of other counters. */
+  static placesOf(
+    decision: CountedDecision,
+    counted: CountedPolicy,
+  ): HeldPlaces | undefined | false {
+    if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
+    return decision.#places;
+  }
+
+  /** Every limit that was to be asked, in the order of the policy; undefined where none of them was left out. */
+  static describe(decision: CountedDecision): readonly LimitDescription[] | undefined {
+    const described: LimitDescription[] = [];
+    for (const { group, limits } of decision.#named ?? []) {
+      limits.forEach((limit, i) => {
+        described[group.positions[i] as number] = limit;
+      });
+    }
+    const all = described.filter((limit) => limit !== undefined);
+    return all.length > decision.limits.length ? all : undefined;
   }
 
   static returnReceipts(decision: CountedDecision): void {
@@ -92,11 +143,53 @@ Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPTS, {
   },
 });
 
+Object.defineProperty(CountedDecision.prototype, PLACES_OF, {
+  value(this: CountedDecision, counted: CountedPolicy) {
+    return CountedDecision.placesOf(this, counted);
+  },
+});
+
 Object.defineProperty(CountedDecision.prototype, RETURN_RECEIPTS, {
   value(this: CountedDecision) {
     CountedDecision.returnReceipts(this);
   },
 });
+
+Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
+  value(this: CountedDecision) {
+    return CountedDecision.describe(this);
+  },
+});
+
+/** An outcome, by name where what was to be asked of the counters was so. */
+export function outcomeOn(counters: readonly SubjectCounter[], outcome: Outcome): Outcome {
+  if (!areByName(counters)) return outcome;
+  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome.receipts, counters)];
+  return { ...outcome, cost: costByName(counters), receipts, named: counters };
+}
+
+/** Counters that were left out are charged nothing, and may be charged when the decision is settled. */
+function receiptOfLeftOut(
+  receipts: readonly Receipt[],
+  named: readonly SubjectCounter[],
+): readonly Receipt[] {
+  const counters = receipts.length === 0 ? [] : leftOutOf(unitsOnly(named));
+  if (counters.length === 0) return NONE;
+  return [{ cost: 0, charged: 0, counters, generations: counters.map(() => 0) }];
+}
+
+/** Whether there is anything to give back by a receipt. */
+export function isCharged({ cost }: Receipt): boolean {
+  return cost > 0;
+}
+
+/** Every limit that a decision was to ask, also those that a cost by name left out; undefined where it left out none. */
+export function limitsBefore(decision: Decision): readonly LimitDescription[] | undefined {
+  const describe = (decision as unknown as Record<symbol, unknown>)[DESCRIBE_LIMITS];
+  return typeof describe === "function"
+    ? (describe.call(decision) as readonly LimitDescription[] | undefined)
+    : undefined;
+}
 
 /** Puts back what was taken of a decision and not used, so that it can be taken again. */
 export function returnReceipts(decision: Decision): void {
@@ -105,18 +198,24 @@ export function returnReceipts(decision: Decision): void {
 
 /** The receipts of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
 export function takeReceipts(decision: unknown, counted: CountedPolicy): readonly Receipt[] {
-  const take: unknown =
+  return askDecision(decision, TAKE_RECEIPTS, counted);
+}
+
+/** The places that a decision took, which any copy of Headgate made on these counters; undefined when it took none. Throws `HEADGATE_INVALID_DECISION`. */
+export function placesOf(decision: unknown, counted: CountedPolicy): HeldPlaces | undefined {
+  return askDecision(decision, PLACES_OF, counted);
+}
+
+function askDecision<T>(decision: unknown, question: symbol, counted: CountedPolicy): T {
+  const ask: unknown =
     typeof decision === "object" && decision !== null
-      ? (decision as Record<symbol, unknown>)[TAKE_RECEIPTS]
+      ? (decision as Record<symbol, unknown>)[question]
       : undefined;
-  const receipts =
-    typeof take === "function"
-      ? (take.call(decision, counted) as readonly Receipt[] | false)
-      : false;
-  if (receipts !== false) return receipts;
+  const answer = typeof ask === "function" ? (ask.call(decision, counted) as T | false) : false;
+  if (answer !== false) return answer;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
-    `refund and settle take a decision that this limiter made, got ${formatKind(decision)}`,
+    `refund, settle and release take a decision that this limiter made, got ${formatKind(decision)}`,
   );
 }
 

@@ -11,6 +11,8 @@ import { SubjectKeys } from "./subject-keys.ts";
 /** The limits of a policy that count by one dimension. */
 export interface Group extends CounterLimits {
   readonly dimension: string;
+  /** For how long a place is held unless it is renewed, in microseconds; undefined where units are counted. */
+  readonly heldFor: number | undefined;
   /** Where each of the limits stands in the policy as it was written. */
   readonly positions: readonly number[];
   /** What follows the subject in the key. */
@@ -28,6 +30,8 @@ export interface CountedPolicy {
   readonly canonical: string;
   /** Equal exactly when, on one store, all keys are. */
   readonly keyspace: string;
+  /** Whether places are among what is counted. */
+  readonly hasPlaces: boolean;
   /** Whether it denies nobody. No part of what is counted: the same name in shadow and not has the same counters. */
   readonly shadow: boolean;
 }
@@ -36,6 +40,11 @@ export interface CountedPolicy {
 interface Placed {
   readonly limit: CompiledLimit;
   readonly position: number;
+}
+
+/** A limit, and what it is known by among those of its dimension. */
+interface Known extends Placed {
+  readonly id: string;
 }
 
 /** Goes into every key: counters of another format are others. */
@@ -52,18 +61,21 @@ export function compileCountedPolicy(
   const placed = limits.map((limit, position) => ({ limit, position }));
   const dimensions = [...new Set(limits.map(({ per }) => per))];
   const canonical: string[] = [];
-  const groups = dimensions.map((dimension) => {
+  const groups = dimensions.flatMap((dimension) => {
     const members = inOrder(placed.filter(({ limit }) => limit.per === dimension));
     for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
-    const shape = `${FORMAT};${members.map(({ id }) => id).join(";")}`;
-    const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
-    return {
-      ...counterLimits(members.map(({ limit }) => limit)),
-      dimension,
-      positions: members.map(({ position }) => position),
-      keySuffix,
-      keys: new SubjectKeys(`${store.prefix}:{`, keySuffix),
-    };
+    return countedTogether(members).map((together): Group => {
+      const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
+      const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
+      return {
+        ...counterLimits(together.map(({ limit }) => limit)),
+        dimension,
+        heldFor: together[0]?.limit.shape.heldFor,
+        positions: together.map(({ position }) => position),
+        keySuffix,
+        keys: new SubjectKeys(`${store.prefix}:{`, keySuffix),
+      };
+    });
   });
   return {
     store,
@@ -71,6 +83,7 @@ export function compileCountedPolicy(
     limits,
     canonical: canonical.sort().join(";"),
     keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
+    hasPlaces: limits.some(({ shape }) => shape.heldFor !== undefined),
     shadow,
   };
 }
@@ -79,7 +92,7 @@ export function compileCountedPolicy(
  * The limits of a dimension in an order of their own, which must not matter to what is counted where: by their shapes, and those
  * of one shape by their names, which are part of what they are known by then.
  */
-function inOrder(limits: readonly Placed[]): ReadonlyArray<Placed & { readonly id: string }> {
+function inOrder(limits: readonly Placed[]): readonly Known[] {
   const shapes = limits.map(({ limit }) => limit.shape.id);
   return limits
     .map(({ limit, position }) => {
@@ -92,11 +105,26 @@ function inOrder(limits: readonly Placed[]): ReadonlyArray<Placed & { readonly i
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
+/**
+ * The limits of a dimension by the counters they share: all that count units are in one, and places in one of each limit, which
+ * goes on where units are charged, given back or forgotten.
+ */
+function countedTogether(limits: readonly Known[]): readonly (readonly Known[])[] {
+  const ofUnits = limits.filter(({ limit }) => limit.shape.heldFor === undefined);
+  const ofPlaces = limits.filter((one) => !ofUnits.includes(one)).map((one) => [one]);
+  return ofUnits.length > 0 ? [ofUnits, ...ofPlaces] : ofPlaces;
+}
+
 function unnamed({ source, per }: CompiledLimit): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
     `${source.algorithm}: two limits per ${formatReceived(per)} differ in their numbers only, which may change while they count: give each a name`,
   );
+}
+
+/** The limits that are charged, and settled: all but those of places. */
+export function limitsOfUnits({ limits }: CountedPolicy): readonly CompiledLimit[] {
+  return limits.filter(({ shape }) => shape.heldFor === undefined);
 }
 
 /** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores, or one of them is in shadow. */
@@ -131,6 +159,7 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
     limits: [...first.limits, ...second.limits],
     canonical: `${first.canonical}&${second.canonical}`,
     keyspace: `${first.keyspace}&${second.keyspace}`,
+    hasPlaces: first.hasPlaces || second.hasPlaces,
     shadow: second.shadow,
   };
 }

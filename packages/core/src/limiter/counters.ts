@@ -57,6 +57,16 @@ export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): Sub
   return counters;
 }
 
+/** Those that count units: places are neither charged, nor given back or forgotten with them. */
+export function unitsOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
+  return counters.filter(({ group }) => group.heldFor === undefined);
+}
+
+/** Those that count places. */
+export function placesOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
+  return counters.filter(({ group }) => group.heldFor !== undefined);
+}
+
 function isRecord(
   subjects: Subjects,
 ): subjects is Readonly<Record<string, string | null | undefined>> {
@@ -70,6 +80,7 @@ function counterOf(group: Group, subject: string): SubjectCounter {
     limits: group.limits,
     shape: group.shape,
     numbers: group.numbers,
+    timesAt: group.timesAt,
     key: group.keys.of(subject),
   };
 }

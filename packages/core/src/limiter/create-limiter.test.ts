@@ -369,7 +369,7 @@ describe("several limits", () => {
 describe("a cost", () => {
   const limiter = createLimiter({ limits: gcra({ limit: 10, window: "1h" }) });
 
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, 1n, {}])(
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, 1n])(
     "of %s is refused, with what was received as far as it is a number",
     async (cost) => {
       const calls = [limiter.consume, limiter.wait];

@@ -1,5 +1,7 @@
 import type { Charged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
+import type { DecideMode } from "../store/decide-call.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import type { StoreWatch } from "./outage/outage.ts";
 
@@ -7,16 +9,19 @@ import type { StoreWatch } from "./outage/outage.ts";
 export interface Decider {
   /** How the store is watched; undefined where it is this process's memory. */
   readonly watch: StoreWatch | undefined;
-  decide(counters: readonly SubjectCounter[], cost: number, charge: boolean): Promise<Decision>;
+  /** Counters that a cost by name leaves out are not asked, and may be charged when the decision is settled. */
+  decide(counters: readonly SubjectCounter[], cost: number, mode: DecideMode): Promise<Decision>;
   /** The same at once, where what is known in this process admits a subject. */
   readonly admitKnown?: (subject: Subjects, cost: number) => Decision | undefined;
   /** Gives back what a decision charged, once; true if something was. Rejects with `HEADGATE_INVALID_DECISION`. */
   giveBack(decision: Decision): Promise<boolean>;
   /** Charges counters, whatever is left of their limits. */
-  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged>;
+  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged<Cost>>;
   /** Makes a decision cost so many units, once. Rejects with `HEADGATE_INVALID_DECISION`. */
-  settle(decision: Decision, units: number): Promise<Charged>;
-  /** Forgets counters; true if there was anything to forget. */
+  settle(decision: Decision, units: Cost): Promise<Charged<Cost>>;
+  /** Blocks counters for so many microseconds, or ends their blocks with 0; true if one was blocked, or was until now. */
+  block(counters: readonly SubjectCounter[], span: number): Promise<boolean>;
+  /** Forgets counters, but no block by hand; true if there was anything to forget. */
   forget(counters: readonly SubjectCounter[]): Promise<boolean>;
   /** Gives back what it holds, and frees what it shares with others. */
   close(): Promise<void>;

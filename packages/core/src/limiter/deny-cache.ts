@@ -3,6 +3,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import type { SubjectCounter } from "./counters.ts";
+import { unitsOnly } from "./counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./read-reply.ts";
 import { sharedBy } from "./shared.ts";
 import type { CountersReply } from "./slots/slots.ts";
@@ -16,14 +17,21 @@ const MAX_COUNTERS = 10_000;
 /** So many of one subject: each cost under each of the numbers that its limits had. */
 const MAX_DENIALS = 8;
 
-type States = readonly LimitState[];
+/** What is known of a decision without asking for it: that it is denied. */
+export interface KnownDenial {
+  readonly limits: readonly LimitState[];
+  /** Whether a block denied. */
+  readonly blocked: boolean;
+}
 
 const NONE: readonly never[] = [];
 
-/** What was said of a counter: four numbers for each limit, as the reply has them, and the numbers that the limits had. */
+/** What was said of a counter: when, four numbers for each limit, as the reply has them, and of what. */
 interface Reported {
+  readonly now: number;
   readonly reply: readonly number[];
-  readonly numbers: string;
+  readonly isBlocked: boolean;
+  readonly terms: string;
 }
 
 /** What the store said when it denied one cost to one counter. Times are of the store's `store.now()`. */
@@ -31,8 +39,8 @@ interface Denial {
   readonly cost: number;
   /** The key of the counter that denied. */
   readonly of: string;
-  /** The numbers of its limits: under others it may allow. */
-  readonly numbers: string;
+  /** The numbers of its limits, and what each was asked for where the cost was by name: under others it may allow. */
+  readonly terms: string;
   /** When the asking call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
   readonly sent: number;
   /** When its answer had come. */
@@ -60,7 +68,7 @@ export class DenyCache {
    * What is known of the limits, when a counter is known to deny; undefined when none is. Counters that were not part of the
    * decision which was denied then are not known.
    */
-  find(counters: readonly SubjectCounter[], cost: number, now: number): States | undefined {
+  find(counters: readonly SubjectCounter[], cost: number, now: number): KnownDenial | undefined {
     let known: Denial[] | undefined;
     for (const counter of counters) {
       const denial = this.#denial(counter, cost, now);
@@ -72,25 +80,36 @@ export class DenyCache {
     const states: LimitState[] = [];
     for (const counter of counters) {
       const denial = this.#denialFor(counter, known);
-      const reply = denial?.reported.get(counter.key)?.reply;
-      if (denial === undefined || reply === undefined) continue;
+      const said = denial?.reported.get(counter.key);
+      if (denial === undefined || said === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.received));
       for (let i = 0; i < counter.limits.length; i += 1) {
+        if (counter.costs?.[i] === 0) continue;
         const limit = counter.limits[i] as CompiledLimit;
-        states[counter.group.positions[i] as number] = stateAfter(limit, reply, i, elapsed);
+        states[counter.group.positions[i] as number] = stateAfter(limit, said, i, elapsed);
       }
     }
-    return present(states);
+    const blocked = known.some(({ of, reported }) => reported.get(of)?.isBlocked);
+    return { limits: present(states), blocked };
   }
 
-  /** Remembers a denial by the counters that denied. The replies are all to one decision. */
+  /** Remembers a denial by the counters that denied, but not by places, which come free at any time. The replies are all to one decision. */
   remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
     const reported = new Map(replies.flatMap(reportedByCounter));
-    for (const { key, numbers } of replies.flatMap(({ counters }) => counters)) {
-      const wait = longestWait(reported.get(key) as Reported);
+    for (const { key } of unitsOnly(replies.flatMap(({ counters }) => counters))) {
+      const said = reported.get(key) as Reported;
+      const wait = longestWait(said);
       const until = sent + Math.min(wait, LONGEST);
-      if (wait > 0) this.#keep({ cost, of: key, numbers, sent, received, until, reported });
+      const { terms } = said;
+      if (wait > 0) this.#keep({ cost, of: key, terms, sent, received, until, reported });
+      else this.#heed(key);
     }
+  }
+
+  /** What was said of a counter that would have allowed is told, too, until it is charged: which is noted of those that are known. */
+  #heed(key: string): void {
+    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: [] };
+    this.#known.set(key, known);
   }
 
   /** What is known of a counter: its own denial, or what one of those beside it says. */
@@ -100,10 +119,10 @@ export class DenyCache {
   }
 
   /** A denial that holds now. */
-  #denial({ key, numbers }: SubjectCounter, cost: number, now: number): Denial | undefined {
-    const denials = this.#known.get(key)?.denials ?? NONE;
+  #denial(counter: SubjectCounter, cost: number, now: number): Denial | undefined {
+    const denials = this.#known.get(counter.key)?.denials ?? NONE;
     for (const denial of denials) {
-      if (!isOf(denial, cost, numbers)) continue;
+      if (!isOf(denial, cost, termsOf(counter))) continue;
       // A clock of the application's own may step back.
       return now < denial.until && now >= denial.sent ? denial : undefined;
     }
@@ -123,17 +142,17 @@ export class DenyCache {
   }
 
   /** Whether a decision that another counter denied said that this one would have allowed, and nothing happened to it since. */
-  #wouldAllow({ key, numbers }: SubjectCounter, { reported, sent }: Denial): boolean {
-    const said = reported.get(key);
-    const since = this.#known.get(key)?.since ?? Number.NEGATIVE_INFINITY;
-    return said?.numbers === numbers && longestWait(said) === 0 && since < sent;
+  #wouldAllow(counter: SubjectCounter, { reported, sent }: Denial): boolean {
+    const said = reported.get(counter.key);
+    const since = this.#known.get(counter.key)?.since ?? Number.NEGATIVE_INFINITY;
+    return said?.terms === termsOf(counter) && longestWait(said) === 0 && since < sent;
   }
 
   #keep(denial: Denial): void {
-    const { of: key, cost, numbers } = denial;
+    const { of: key, cost, terms } = denial;
     const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: [] };
     if (denial.sent <= known.since) return;
-    const before = known.denials.findIndex((one) => isOf(one, cost, numbers));
+    const before = known.denials.findIndex((one) => isOf(one, cost, terms));
     if (before >= 0) known.denials.splice(before, 1);
     else if (known.denials.length >= MAX_DENIALS) known.denials.shift();
     known.denials.push(denial);
@@ -146,17 +165,25 @@ export function denyCacheOf(owner: object): DenyCache {
   return sharedBy(owner, "deny-cache", () => new DenyCache());
 }
 
-function isOf(denial: Denial, cost: number, numbers: string): boolean {
-  return denial.cost === cost && denial.numbers === numbers;
+function isOf(denial: Denial, cost: number, terms: string): boolean {
+  return denial.cost === cost && denial.terms === terms;
+}
+
+/** What a counter was asked under: in the order of its limits, so that the order of the names in a cost does not matter. */
+function termsOf({ numbers, costs }: SubjectCounter): string {
+  return costs === undefined ? numbers : `${numbers};${costs}`;
 }
 
 /** The part of a reply that is of each counter. */
 function reportedByCounter({ counters, reply }: CountersReply): [string, Reported][] {
   let at = REPLY_HEAD;
-  return counters.map(({ key, limits, numbers }) => {
+  return counters.map((counter) => {
     const from = at + COUNTER_HEAD;
-    at = from + limits.length * LIMIT_NUMBERS;
-    return [key, { reply: reply.slice(from, at), numbers }];
+    const isBlocked = (reply[at + 1] as number) > 0;
+    at = from + counter.limits.length * LIMIT_NUMBERS;
+    const terms = termsOf(counter);
+    const now = reply[0] as number;
+    return [counter.key, { now, reply: reply.slice(from, at), isBlocked, terms }];
   });
 }
 
@@ -175,7 +202,7 @@ function longestWait({ reply }: Reported): number {
  */
 function stateAfter(
   limit: CompiledLimit,
-  reply: readonly number[],
+  { now, reply }: Reported,
   i: number,
   elapsed: number,
 ): LimitState {
@@ -183,6 +210,7 @@ function stateAfter(
   // Only what is unused has no time left; the longest wait is not over yet, or the denial would not be believed.
   return readState(
     limit,
+    now,
     left(reply[from] as number, elapsed, 0),
     reply[from + 1] as number,
     left(reply[from + 2] as number, elapsed, 1),

@@ -1,4 +1,5 @@
 import type { Charged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription, Policy } from "../policy.ts";
@@ -32,12 +33,18 @@ export interface LimiterParts {
   ): Promise<Turn | undefined>;
   /** How its store is watched; undefined where the store is this process's memory. */
   readonly watch: StoreWatch | undefined;
+  /** Whether it takes units ahead, which are of all its limits alike. */
+  readonly hasLease: boolean;
   isClosed(): boolean;
 }
 
-export interface CostOptions {
-  /** Units asked for, or charged: a whole number, at least 1; at least 0 for `peek`. Default 1. */
-  readonly cost?: number | undefined;
+export interface CostOptions<Units extends Cost = Cost> {
+  /**
+   * Units asked for, or charged: a whole number, at least 1; at least 0 for `peek`. Default 1. Or by the names of limits, as the
+   * policy was written, each a whole number of at least 0: those that are not named cost 1, and 0 leaves a limit out; one limit at
+   * least is asked. A name stands for all limits that have it. By name not with `lease`.
+   */
+  readonly cost?: Units | undefined;
 }
 
 export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
@@ -53,6 +60,20 @@ export interface WaitForOptions extends CostOptions {
   /** The longest wait. Default: as long as it takes. */
   readonly timeout?: Duration | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface RunOptions extends CostOptions {
+  /** The longest wait for admission; 0 for none at all. Default: as long as it takes. */
+  readonly timeout?: Duration | 0 | undefined;
+  /** Ends the wait, and aborts the signal that the work has. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What work under a limiter is given. */
+export interface AdmittedWork {
+  /** Aborts when a place that the work holds is lost, and when the caller's signal does. */
+  readonly signal: AbortSignal;
+  readonly decision: Decision;
 }
 
 /** A named policy on a store. */
@@ -89,24 +110,43 @@ export interface Limiter<Dimension extends string = string> {
    * not get is `degraded`, and counts in this process where `onUnavailable` is `"local"`. Rejects as `consume`, and with
    * `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
-  charge(subject: Subjects<Dimension>, options?: CostOptions): Promise<Charged>;
+  charge<Units extends Cost = number>(
+    subject: Subjects<Dimension>,
+    options?: CostOptions<Units>,
+  ): Promise<Charged<Units>>;
 
   /**
    * Makes a decision cost `units`, a whole number of at least 0: what its request turned out to cost. Less than it was charged
    * is given back, as `refund` does; more is charged now, as `charge` does, also where the limits were reset meanwhile. Works
    * once for each decision; nothing is done for one that was denied, given back or settled before. What the store did not get
-   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down. Rejects with
+   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down.
+   *
+   * `units` by the names of limits are for those limits; others keep what they were charged. A decision with a cost by name is
+   * settled by name, also limits that it left out, or at 0, which gives back all of it. Rejects with
    * `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_DECISION`, `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
-  settle(decision: Decision, units: number): Promise<Charged>;
+  settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;
 
   /**
-   * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. Everybody
-   * is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` when the store gave no
+   * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. A block that a
+   * limit has set ends with it, one by hand stays. Everybody is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` when the store gave no
    * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
    * `HEADGATE_BAD_REPLY`.
    */
   reset(subject: Subjects<Dimension>): Promise<boolean>;
+
+  /**
+   * Denies a subject everything for a time, 1 ms to 366 days, in each dimension that is named, in this limiter only; everybody only
+   * by name. A block that is there is not made shorter. Processes that remember a denial, or hold a lease, learn of it when that is
+   * over. Rejects with `HEADGATE_INVALID_OPTION` for a time that is none, and as `reset`.
+   */
+  block(subject: Subjects<Dimension>, duration: Duration): Promise<void>;
+
+  /**
+   * Ends what blocks a subject, whether a limit or a hand has set it; true if it was blocked. What it has used stays used. Rejects
+   * as `reset`.
+   */
+  unblock(subject: Subjects<Dimension>): Promise<boolean>;
 
   /**
    * Waits for admission, first come, first served in this process among those who name the same subjects; in shadow, nobody
@@ -114,6 +154,24 @@ export interface Limiter<Dimension extends string = string> {
    * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and all that `consume` rejects with.
    */
   wait(subject: Subjects<Dimension>, options?: WaitForOptions): Promise<Decision>;
+
+  /**
+   * Gives back the places that a decision holds, once, and nothing else: units stay charged. True if a place was still held. Also
+   * after `close`. Rejects with `HEADGATE_INVALID_DECISION`, and as `refund` does when the store gave no answer in time: then
+   * the places lapse, or can be given back again.
+   */
+  release(decision: Decision): Promise<boolean>;
+
+  /**
+   * Waits for its turn as `wait` does, runs `work`, and gives its places back when that is over, whatever came of it; meanwhile they
+   * are renewed. With a `timeout` of 0 it does not wait, and rejects with `HEADGATE_DENIED`, whose `cause` is the decision.
+   * Otherwise rejects as `wait`, and with what `work` throws.
+   */
+  run<T>(
+    subject: Subjects<Dimension>,
+    work: (admitted: AdmittedWork) => T | Promise<T>,
+    options?: RunOptions,
+  ): Promise<T>;
 
   /** Frees the name and rejects everybody who waits. The store's client stays open. */
   close(): Promise<void>;

@@ -1,29 +1,40 @@
 import type { Charged } from "../charged.ts";
-import { NOTHING_CHARGED } from "../charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
+import type { Cost, CostByName } from "../cost.ts";
 import type { Decision, DecisionSource } from "../decision.ts";
+import { block } from "../store/block-by-hand.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
-import type { DecideCall } from "../store/decide-call.ts";
+import type { DecideCall, DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
-import { CountedDecision, takeReceipts } from "./counted-decision.ts";
+import { askedOf, largestCost, readCharged } from "./costs.ts";
+import { CountedDecision, isCharged, outcomeOn, takeReceipts } from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
-import { present, readReply, rejectWrongType } from "./read-reply.ts";
+import { keepPlacesHere, takePlaces } from "./places/keep-places.ts";
+import type { PlaceKeeping, TakenPlaces } from "./places/taken-places.ts";
+import { listReceipt, present, readReply, rejectWrongType } from "./read-reply.ts";
+import { settleByName, settlementOf } from "./settle-by-name.ts";
 
 const NOTHING: readonly Receipt[] = [];
 
 /** Decides in this process, which always answers. */
 export function createMemoryDecider(counted: CountedPolicy): Decider {
   const { store } = counted;
+  const keeping = counted.hasPlaces ? keepPlacesHere(store) : undefined;
   return {
     watch: undefined,
 
-    decide: (counters, cost, charge) => decideOn(store, counted, counters, cost, charge, "store"),
+    decide: (counters, cost, mode) =>
+      decideOn(store, counted, counters, cost, mode, "store", keeping),
 
     async giveBack(decision) {
       return giveBackOn(store, takeReceipts(decision, counted));
@@ -32,7 +43,13 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
     charge: (counters, cost) => chargeOn(store, counters, cost),
 
     async settle(decision, units) {
-      return settleOn(store, takeReceipts(decision, counted), units);
+      return settleOn(store, counted, takeReceipts(decision, counted), units);
+    },
+
+    async block(counters, span) {
+      const reply = await store.run(block, { counters, span });
+      rejectWrongType(reply, counters);
+      return reply[1] === 1;
     },
 
     forget: (counters) => forgetOn(store, counters),
@@ -43,19 +60,30 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
 
 interface SubjectCall extends DecideCall {
   readonly counters: readonly SubjectCounter[];
+  /** The counters of a cost by name, those that it leaves out too. */
+  readonly named: readonly SubjectCounter[] | undefined;
+  /** Those that it takes. */
+  readonly places: TakenPlaces | undefined;
 }
 
-/** Asks a store of this process; at once where it can. */
+/**
+ * Asks a store of this process; at once where it can. What a cost by name leaves out is not asked. `keeping` keeps the places that
+ * are taken.
+ */
 export function decideOn(
   store: Store,
   counted: CountedPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
-  charge: boolean,
+  mode: DecideMode,
   source: DecisionSource,
+  keeping?: PlaceKeeping,
 ): Promise<Decision> {
-  const mode = charge ? "charge" : "peek";
-  const call = { cost, mode, counters } as const;
+  const named = areByName(counters) ? counters : undefined;
+  const asked = named === undefined ? counters : askedOf(named);
+  const places = isCharging(mode) && keeping !== undefined ? takePlaces(keeping, asked) : undefined;
+  const holder = places?.holder;
+  const call = { cost, mode, counters: asked, named, places, holder } as const;
   if (store.runNow === undefined) return decideLater(store, counted, call, source);
   const reply = store.runNow(stepFor(mode), call);
   return Promise.resolve(readDecision(counted, call, source, reply));
@@ -72,25 +100,28 @@ async function decideLater(
 
 function readDecision(
   counted: CountedPolicy,
-  { counters, cost, mode }: SubjectCall,
+  { counters, named, cost, mode, places }: SubjectCall,
   source: DecisionSource,
   reply: readonly number[],
 ): Decision {
-  const { allowed, receipt, states } = readReply(counted, counters, cost, reply);
-  const receipts = allowed && mode === "charge" ? [receipt] : NOTHING;
-  return new CountedDecision(counted, {
+  const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
+  const isTaken = allowed && isCharging(mode);
+  const outcome = {
     allowed,
+    blocked,
     limits: present(states),
     cost,
     source,
-    receipts,
-  });
+    receipts: isTaken ? listReceipt(receipt) : NOTHING,
+    places: isTaken ? places : undefined,
+  };
+  return new CountedDecision(counted, named === undefined ? outcome : outcomeOn(named, outcome));
 }
 
 /** Gives back on a store of this process; true if something was. */
 export async function giveBackOn(store: Store, receipts: readonly Receipt[]): Promise<boolean> {
   let isGiven = false;
-  for (const receipt of receipts) {
+  for (const receipt of receipts.filter(isCharged)) {
     const reply = await store.run(refund, receipt);
     rejectWrongType(reply, receipt.counters);
     isGiven ||= reply[1] === 1;
@@ -104,28 +135,45 @@ export async function chargeOn(
   counters: readonly Counter[],
   cost: number,
   beside = 0,
-): Promise<Charged> {
+): Promise<Charged<Cost>> {
   const reply = await store.run(charge, { cost, beside, counters });
   rejectWrongType(reply, counters);
-  const counted = reply[1] as number;
-  return { counted, cut: cost - counted, degraded: false };
+  return readCharged(counters, cost, reply);
 }
 
 /** Settles on a store of this process what receipts say was charged. */
 export async function settleOn(
   store: Store,
+  counted: CountedPolicy,
   receipts: readonly Receipt[],
-  units: number,
-): Promise<Charged> {
+  units: Cost,
+): Promise<Charged<Cost>> {
+  if (typeof units !== "number") return settleByNameOn(store, counted, receipts, units);
   const [receipt] = receipts;
   if (receipt === undefined) return NOTHING_CHARGED;
   const { cost, counters } = receipt;
   if (units > cost) {
     const more = await chargeOn(store, counters, units - cost, cost);
-    return { ...more, counted: cost + more.counted };
+    return { ...more, counted: cost + (more.counted as number) };
   }
   if (units < cost) await giveBackOn(store, [receiptBut(receipt, units)]);
   return { counted: units, cut: 0, degraded: false };
+}
+
+async function settleByNameOn(
+  store: Store,
+  counted: CountedPolicy,
+  receipts: readonly Receipt[],
+  units: CostByName,
+): Promise<Charged<CostByName>> {
+  if (receipts.length === 0) return nothingCharged(limitsOfUnits(counted));
+  return settleByName(settlementOf(receipts, units), {
+    charge: (counters) => chargeOn(store, counters, largestCost(counters)),
+    async giveBack(less) {
+      await giveBackOn(store, less);
+      return true;
+    },
+  });
 }
 
 /** Forgets on a store of this process; true if there was anything. */

@@ -51,6 +51,19 @@ describe("other numbers", () => {
     );
   });
 
+  test("leave the blocks as they are: a limit that blocks is told as such, and for as long", () => {
+    const guarded = fixedWindow({ limit: 1, window: "1d", block: ["1m", "1h"] });
+    const blocking = compileCountedPolicy("api", guarded, memoryStore());
+    const [inForce] = withNumbers(blocking, [{ ...guarded, limit: 50 }]).limits;
+    expect(inForce).toMatchObject({ limit: 50, block: { spans: [60_000_000, 3_600_000_000] } });
+    for (const block of [undefined, "1m", ["1m", "2h"], ["1m", "1h", "1h"]] as const) {
+      expect(() => withNumbers(blocking, [{ ...guarded, block }])).toThrow(
+        expect.objectContaining({ code: "HEADGATE_INVALID_LIMIT" }),
+      );
+    }
+    expect(() => withNumbers(counted, [{ ...guarded, per: "tenant" }])).toThrow(/it has 5, got 1/);
+  });
+
   test("may give limits one default name that are not named so", () => {
     const two = compileCountedPolicy(
       "api",

@@ -47,7 +47,8 @@ function inForce(
 }
 
 function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
-  return one.per === other.per && one.shape.id === other.shape.id;
+  const isSameShape = one.per === other.per && one.shape.id === other.shape.id;
+  return isSameShape && String(one.block?.spans) === String(other.block?.spans);
 }
 
 /**

@@ -50,6 +50,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
       source: "store",
       degraded: false,
       shadow: false,
+      blocked: false,
       wouldAllow: true,
       limits: [
         {

@@ -1,4 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
@@ -6,21 +7,24 @@ import type { Receipt } from "../store/refund.ts";
 import { toMilliseconds } from "../time.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
+import { unitsOnly } from "./counters.ts";
 
 /** Numbers in the reply to a decision: in front of the counters, in front of a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
-export const COUNTER_HEAD = 1;
+export const COUNTER_HEAD = 2;
 export const LIMIT_NUMBERS = 4;
 
 /** The reply to a decision, read. */
 export interface ReadReply {
   readonly allowed: boolean;
-  /** What was charged, if it was charged. */
+  /** Whether a block denied. */
+  readonly blocked: boolean;
+  /** What was charged in units, if it was charged. */
   readonly receipt: Receipt;
   readonly states: LimitStates;
 }
 
-/** Limits by their place in the policy; holes where a limit was not asked. */
+/** Limits by their place in the policy; holes where a limit was not asked, or was left out. */
 export type LimitStates = readonly (LimitState | undefined)[];
 
 /** Those that were asked, in the order of the policy. */
@@ -41,22 +45,27 @@ export function readReply(
   const generations: number[] = new Array(counters.length);
   let at = REPLY_HEAD;
   let allowed = true;
+  let blocked = false;
   for (let u = 0; u < counters.length; u += 1) {
-    const { group } = counters[u] as SubjectCounter;
+    const { group, costs } = counters[u] as SubjectCounter;
     generations[u] = reply[at] as number;
+    blocked ||= (reply[at + 1] as number) > 0;
     at += COUNTER_HEAD;
     for (let i = 0; i < group.limits.length; i += 1) {
+      const from = at;
+      at += LIMIT_NUMBERS;
+      if (costs?.[i] === 0) continue;
       const limit = group.limits[i] as CompiledLimit;
       const state = readState(
         limit,
-        reply[at] as number,
-        reply[at + 1] as number,
-        reply[at + 2] as number,
-        reply[at + 3] as number,
+        reply[0] as number,
+        reply[from] as number,
+        reply[from + 1] as number,
+        reply[from + 2] as number,
+        reply[from + 3] as number,
       );
       states[group.positions[i] as number] = state;
       allowed &&= state.allowed;
-      at += LIMIT_NUMBERS;
     }
   }
   if (reply.length !== at) {
@@ -66,12 +75,28 @@ export function readReply(
     );
   }
   const receipt = { cost, charged: reply[0] as number, counters, generations };
-  return { allowed, receipt, states };
+  const ofUnits = counted.hasPlaces ? unitsOf(receipt, counters) : receipt;
+  return { allowed, blocked, receipt: ofUnits, states };
 }
 
-/** One limit's four numbers: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
+const NOTHING: readonly Receipt[] = [];
+
+/** The receipt in a list, or none where a request asked for places only. */
+export function listReceipt(receipt: Receipt): readonly Receipt[] {
+  return receipt.counters.length === 0 ? NOTHING : [receipt];
+}
+
+/** What a receipt says of units. */
+function unitsOf(receipt: Receipt, counters: readonly SubjectCounter[]): Receipt {
+  const ofUnits = unitsOnly(counters);
+  const generations = ofUnits.map((one) => receipt.generations[counters.indexOf(one)] as number);
+  return { ...receipt, counters: ofUnits, generations };
+}
+
+/** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
 export function readState(
   limit: CompiledLimit,
+  now: number,
   wait: number,
   remaining: number,
   reset: number,
@@ -81,7 +106,7 @@ export function readState(
     name: limit.name,
     per: limit.per,
     limit: limit.limit,
-    windowMs: limit.windowMs,
+    windowMs: windowMsAt(limit, now),
     allowed: wait === 0,
     remaining: Math.max(0, remaining),
     overdrawn: Math.max(0, 0 - remaining),

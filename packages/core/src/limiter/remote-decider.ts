@@ -1,17 +1,30 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Charged } from "../charged.ts";
-import { NOTHING_CHARGED } from "../charged.ts";
-import type { Decision, LimitState } from "../decision.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
+import type { Cost, CostByName } from "../cost.ts";
+import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
+import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
+import { places } from "../store/places.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
 import { askStore } from "./ask-store.ts";
-import { CountedDecision, returnReceipts, takeReceipts } from "./counted-decision.ts";
+import { askedOf, largestCost } from "./costs.ts";
+import {
+  CountedDecision,
+  isCharged,
+  outcomeOn,
+  returnReceipts,
+  takeReceipts,
+} from "./counted-decision.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
+import { limitsOfUnits } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
+import type { KnownDenial } from "./deny-cache.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import { closeLeases } from "./leases/lease-accounts.ts";
 import { createLeaseDecider } from "./leases/lease-decider.ts";
@@ -21,12 +34,17 @@ import { requireUnreached, storeFailure } from "./outage/store-failure.ts";
 import { createStoreReturns } from "./outage/store-returns.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import { prepareWithoutStore } from "./outage/without-store.ts";
+import { keepPlaces, takePlaces } from "./places/keep-places.ts";
+import type { HeldPlaces } from "./places/places.ts";
 import { publish } from "./publish.ts";
+import { settleByName, settlementOf, unsettled } from "./settle-by-name.ts";
 import type { Answer } from "./slots/slots.ts";
 
 const NOTHING: Answer["receipts"] = [];
 
 const UNREACHED: Charged = { counted: 0, cut: 0, degraded: true };
+
+const UNREACHED_BY_NAME: Charged<CostByName> = { counted: {}, cut: {}, degraded: true };
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
@@ -47,57 +65,81 @@ export function createRemoteDecider(
   const withoutStore = prepareWithoutStore(counted, failure);
   const returns = createStoreReturns(store, remote, watch, denials);
   const charges = createStoreCharges(store, remote, watch, denials);
+  const keeping = counted.hasPlaces
+    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), store.owner)
+    : undefined;
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
   function remember(
-    { allowed, limits, receipts, lasting }: Answer,
+    { allowed, blocked, limits, receipts, lasting }: Answer,
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
     sent: number,
+    taken: HeldPlaces | undefined,
   ): Decision {
-    if (allowed && charge) denials.forgetKnown(counters, store.now());
+    if (allowed && isCharging(mode)) denials.forgetKnown(askedOf(counters), store.now());
     if (failure.denyCache && lasting.length > 0) {
       denials.remember(lasting, cost, sent, store.now());
     }
-    return new CountedDecision(counted, { allowed, limits, cost, source: "store", receipts });
+    const source = "store";
+    const places = allowed ? taken : undefined;
+    const outcome = { allowed, blocked, limits, cost, source, receipts, places } as const;
+    return new CountedDecision(counted, outcomeOn(counters, outcome));
   }
 
   async function decideWithout(
     error: unknown,
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
   ): Promise<Decision> {
     const reason = storeFailure(error, watch.notices);
-    const decision = await withoutStore.decide(counters, cost, charge);
+    const decision = await withoutStore.decide(counters, cost, mode);
     if (degradedDecisions.hasSubscribers) {
       publish(degradedDecisions, { limiter: name, decision, reason } satisfies DegradedDecision);
     }
     return decision;
   }
 
-  function deniedFromCache(limits: readonly LimitState[], cost: number): Decision {
+  function deniedFromCache(
+    { limits, blocked }: KnownDenial,
+    counters: readonly SubjectCounter[],
+    cost: number,
+  ): Decision {
     const source = "deny-cache";
-    return new CountedDecision(counted, {
-      allowed: false,
-      limits,
-      cost,
-      source,
-      receipts: NOTHING,
-    });
+    const receipts = NOTHING;
+    const outcome = { allowed: false, blocked, limits, cost, source, receipts } as const;
+    return new CountedDecision(counted, outcomeOn(counters, outcome));
   }
 
   function ask(
     counters: readonly SubjectCounter[],
     cost: number,
-    charge: boolean,
+    mode: DecideMode,
     sent: number,
   ): Promise<Decision> {
-    return askStore(asked, counters, cost, charge).then(
-      (answer) => remember(answer, counters, cost, charge, sent),
-      (error: unknown) => decideWithout(error, counters, cost, charge),
+    const taken =
+      isCharging(mode) && keeping !== undefined
+        ? takePlaces(keeping, askedOf(counters))
+        : undefined;
+    return askStore(asked, counters, cost, mode, taken).then(
+      (answer) => remember(answer, counters, cost, mode, sent, taken),
+      (error: unknown) => decideWithout(error, counters, cost, mode),
     );
+  }
+
+  /** A denial that is known here; none that is to block, which only the store can. */
+  function findKnown(
+    counters: readonly SubjectCounter[],
+    cost: number,
+    mode: DecideMode,
+    sent: number,
+  ): KnownDenial | undefined {
+    if (!failure.denyCache || !isCharging(mode)) return undefined;
+    const known = denials.find(counters, cost, sent);
+    const isToBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
+    return isToBlock && known?.blocked === false ? undefined : known;
   }
 
   /** Why a server of what was charged is known to be down. */
@@ -113,30 +155,71 @@ export function createRemoteDecider(
     receipts: readonly Receipt[],
     cost: number,
     units: number,
-  ): Promise<Charged> {
+  ): Promise<Charged<Cost>> {
     if (units > cost) {
       const counters = receipts.flatMap((receipt) => receipt.counters);
       const more = await charges.charge(counters, units - cost, async () => UNREACHED);
-      return { ...more, counted: cost + more.counted };
+      return { ...more, counted: cost + (more.counted as number) };
     }
+    const isGivenBack = await giveBackThere(receipts.map((receipt) => receiptBut(receipt, units)));
+    return isGivenBack
+      ? { counted: units, cut: 0, degraded: false }
+      : { ...UNREACHED, counted: cost };
+  }
+
+  /** Gives back in the store; false when that did not get it. */
+  async function giveBackThere(receipts: readonly Receipt[]): Promise<boolean> {
     try {
-      await returns.refund(receipts.map((receipt) => receiptBut(receipt, units)));
-      return { counted: units, cut: 0, degraded: false };
+      await returns.refund(receipts);
+      return true;
     } catch (error) {
       requireUnreached(error, watch.notices);
-      return { ...UNREACHED, counted: cost };
+      return false;
     }
+  }
+
+  async function settleOneNumber(decision: Decision, units: number): Promise<Charged<Cost>> {
+    const receipts = takeReceipts(decision, counted).filter(isCharged);
+    // Nobody counted what was admitted by `onUnavailable: "allow"`.
+    if (decision.source === "allow") return UNREACHED;
+    const [receipt] = receipts;
+    if (receipt === undefined) return NOTHING_CHARGED;
+    const { cost } = receipt;
+    if (units === cost) return { counted: units, cut: 0, degraded: false };
+    if (downReason(receipts) === undefined) return settleThere(receipts, cost, units);
+    // Nothing was done, so it can be asked for again.
+    returnReceipts(decision);
+    return { ...UNREACHED, counted: cost };
+  }
+
+  async function settleEach(decision: Decision, units: CostByName): Promise<Charged<CostByName>> {
+    const receipts = takeReceipts(decision, counted);
+    const nothing = nothingCharged(limitsOfUnits(counted));
+    if (decision.source === "allow") return { ...nothing, degraded: true };
+    if (receipts.length === 0) return nothing;
+    const settlement = settlementOf(receipts, units);
+    const isSame = settlement.more.length === 0 && settlement.less.length === 0;
+    if (isSame || downReason(receipts) === undefined) {
+      return settleByName(settlement, {
+        charge: (counters) =>
+          charges.charge(counters, largestCost(counters), async () => UNREACHED_BY_NAME),
+        giveBack: giveBackThere,
+      });
+    }
+    // Nothing was done, so it can be asked for again.
+    returnReceipts(decision);
+    return unsettled(settlement);
   }
 
   const decider: Decider = {
     watch,
 
-    decide(counters, cost, charge) {
+    decide(counters, cost, mode) {
       const sent = store.now();
-      const known = charge && failure.denyCache ? denials.find(counters, cost, sent) : undefined;
+      const known = findKnown(counters, cost, mode, sent);
       return known === undefined
-        ? ask(counters, cost, charge, sent)
-        : Promise.resolve(deniedFromCache(known, cost));
+        ? ask(counters, cost, mode, sent)
+        : Promise.resolve(deniedFromCache(known, counters, cost));
     },
 
     async giveBack(decision) {
@@ -148,25 +231,28 @@ export function createRemoteDecider(
         returnReceipts(decision);
         throw down;
       }
-      return returns.refund(receipts);
+      return returns.refund(receipts.filter(isCharged));
     },
 
     charge: (counters, cost) =>
       charges.charge(counters, cost, (missed) => withoutStore.charge(missed, cost)),
 
-    async settle(decision, units) {
-      const receipts = takeReceipts(decision, counted);
-      if (decision.source === "local") return withoutStore.settle(receipts, units);
-      // Nobody counted what was admitted by `onUnavailable: "allow"`.
-      if (decision.source === "allow") return UNREACHED;
-      const [receipt] = receipts;
-      if (receipt === undefined) return NOTHING_CHARGED;
-      const { cost } = receipt;
-      if (units === cost) return { counted: units, cut: 0, degraded: false };
-      if (downReason(receipts) === undefined) return settleThere(receipts, cost, units);
-      // Nothing was done, so it can be asked for again.
-      returnReceipts(decision);
-      return { ...UNREACHED, counted: cost };
+    async settle(decision, units): Promise<Charged<Cost>> {
+      if (decision.source === "local") {
+        return withoutStore.settle(takeReceipts(decision, counted), units);
+      }
+      return typeof units === "number"
+        ? settleOneNumber(decision, units)
+        : settleEach(decision, units);
+    },
+
+    /** What was leased before, or meanwhile, is not to be spent by who is blocked. */
+    async block(counters, span) {
+      try {
+        return await returns.block(counters, span);
+      } finally {
+        closeLeases(store.owner, counters);
+      }
     },
 
     /** What was leased before, or meanwhile, may be of what is forgotten. */

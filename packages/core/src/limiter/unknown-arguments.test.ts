@@ -39,6 +39,21 @@ describe("what a limiter would ignore is not taken", () => {
     expect(await limiter.reset("u")).toBe(true);
   });
 
+  test("block and unblock take a subject, and a duration", async () => {
+    const { limiter, loose } = start();
+    await expect(loose["block"]?.("u", "1h", { reason: "spam" })).rejects.toMatchObject(
+      refusal("block(subject, duration) takes no other argument, got an object"),
+    );
+    await expect(loose["unblock"]?.("u", "1h")).rejects.toMatchObject(
+      refusal("unblock(subject) takes no other argument, got a string"),
+    );
+    expect(await limiter.peek("u")).toMatchObject({ blocked: false });
+    await expect(limiter.block("", "1h")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
+    await limiter.close();
+    await expect(limiter.block("u", "1h")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+    await expect(limiter.unblock("u")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+  });
+
   test("an argument that was left out is none", async () => {
     const { limiter, loose } = start();
     const decision = await limiter.consume("u", undefined);

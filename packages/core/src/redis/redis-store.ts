@@ -40,6 +40,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const runner = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
+  const now = clock === undefined ? monotonicClock : () => readClock(clock);
   /** By the kind of step, and by line. */
   const kinds = new Map<string, Map<object, ScriptQueues>>();
   let last: Map<object, ScriptQueues> | undefined;
@@ -59,7 +60,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     const line = step.line(call);
     const known = lines.get(line);
     if (known !== undefined) return known;
-    const queues = createScriptQueues(runner, topology);
+    const queues = createScriptQueues(runner, topology, now);
     lines.set(line, queues);
     return queues;
   }
@@ -72,7 +73,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
       lastError: errors.recent,
     },
-    now: clock === undefined ? monotonicClock : () => readClock(clock),
+    now,
     run(step, call, waiter) {
       return new Promise((resolve, reject) => {
         const pending: PendingCall<typeof call> = {
@@ -91,6 +92,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   };
 }
 
+const { timeOrigin } = performance;
+
 function monotonicClock(): number {
-  return performance.now() * 1_000;
+  return (timeOrigin + performance.now()) * 1_000;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { probe } from "../store/probe.ts";
-import type { Step } from "../store/store.ts";
+import type { Step, Waiter } from "../store/store.ts";
 import { createScriptQueues } from "./script-queues.ts";
 import type { ScriptRunner } from "./script-runner.ts";
 import { topologyOf } from "./topology.ts";
@@ -16,7 +16,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
       return answer(keys);
     },
   };
-  const { add } = createScriptQueues(runner, topologyOf({}));
+  const { add } = createScriptQueues(runner, topologyOf({}), () => 0);
   const ask = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
@@ -29,6 +29,31 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
         resolve,
         reject,
       });
+    });
+  return { sent, ask };
+}
+
+/** A server that answers its clock where the times that it is brought are not around it, and so it is asked again. */
+function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
+  const sent: { readonly keys: readonly string[]; readonly times: string }[] = [];
+  const runner: ScriptRunner = {
+    async run(_, __, keys, [times = ""]) {
+      sent.push({ keys, times });
+      onAsked();
+      return answer(times);
+    },
+  };
+  const { add } = createScriptQueues(runner, topologyOf({}), () => 1_000);
+  const step: Step<string> = {
+    ...probe,
+    times: (_, clock, guess) => clock || String(guess()),
+    prepare: (_, __, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
+    read: (calls, reply) => calls.map(() => (Array.isArray(reply) ? [0, 1] : undefined)),
+  };
+  const ask = (key: string, clock = "", waiter?: Waiter): Promise<readonly number[]> =>
+    new Promise((resolve, reject) => {
+      const pending = { step: step as Step<never>, call: key as never, keys: [key], weight: 1 };
+      add({ ...pending, clock, waiter, resolve, reject });
     });
   return { sent, ask };
 }
@@ -111,4 +136,42 @@ test("calls of a script that was refused a key while it ran are not made again, 
   expect((await both()).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(sent).toHaveLength(1);
   expect((await both()).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+});
+
+const clockIs = (clock: number) => (times: string) => (times === String(clock) ? [1] : clock);
+
+test("a script that answers its clock is asked once more, with times around that", async () => {
+  const { sent, ask } = startDated(clockIs(7_000));
+  const [one, other] = await Promise.all([ask("a"), ask("b")]);
+  expect([one, other]).toEqual(new Array(2).fill([0, 1]));
+  expect(sent).toEqual([
+    { keys: ["a", "b"], times: "1000" },
+    { keys: ["a", "b"], times: "7000" },
+  ]);
+  // It is known now how far the server is ahead.
+  await ask("c");
+  expect(sent.slice(2)).toEqual([{ keys: ["c"], times: "7000" }]);
+});
+
+test("a clock that is given is not guessed", async () => {
+  const { sent, ask } = startDated(clockIs(9_000));
+  await ask("a", "9000");
+  expect(sent).toEqual([{ keys: ["a"], times: "9000" }]);
+});
+
+test("those whom nobody waits for any more are not asked for again", async () => {
+  const waiter = { isOver: false };
+  const { sent, ask } = startDated(clockIs(7_000), () => {
+    waiter.isOver = true;
+  });
+  const given = ask("a", "", waiter);
+  given.catch(() => {});
+  await ask("b");
+  expect(sent.map(({ keys }) => keys)).toEqual([["a", "b"], ["b"]]);
+});
+
+test("a server whose clock is never where it said is asked twice", async () => {
+  const { sent, ask } = startDated((times) => Number(times) + 1_000);
+  await expect(ask("a")).rejects.toMatchObject({ code: "HEADGATE_BAD_REPLY" });
+  expect(sent).toHaveLength(2);
 });

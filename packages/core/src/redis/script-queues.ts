@@ -1,3 +1,4 @@
+import { readInteger } from "../store/list-script.ts";
 import type { PendingCall } from "./call-batch.ts";
 import { joinKeys, settleCalls } from "./call-batch.ts";
 import { CallQueue } from "./call-queue.ts";
@@ -12,10 +13,15 @@ export interface ScriptQueues {
   hasten(): void;
 }
 
+/** `now` is this process's clock, in microseconds since the epoch. */
 export function createScriptQueues(
   runner: ScriptRunner,
   { slotOf, scriptOf, nodeOf, followsCluster, noteRefused }: Topology,
+  now: () => number,
 ): ScriptQueues {
+  /** Microseconds by which the server's clock is ahead of this process's, as far as it matters. */
+  let ahead = 0;
+  const guess = (): number => now() + ahead;
   /** The one of a server; of a cluster's, those in which something waits or is under way. */
   const queues = new Map<string, CallQueue>();
 
@@ -39,23 +45,43 @@ export function createScriptQueues(
   }
 
   async function sendTogether(place: string, calls: readonly PendingCall[]): Promise<void> {
-    const keys = joinKeys(calls);
-    const first = keys[0] as string;
-    if (scriptOf(first) !== place) {
+    if (placeOf(calls[0] as PendingCall) !== place) {
       // The server was found to have slots while these waited.
       for (const call of calls) add(call);
       return;
     }
     try {
-      const { step, clock } = calls[0] as PendingCall;
-      const { script, args } = step.prepare(
-        calls.map(({ call }) => call),
-        clock,
-      );
-      settleCalls(calls, await runner.run(script, nodeOf(first), keys, args));
+      const times = timesFor(calls);
+      const reply = await run(calls, times);
+      const clock = times ? readClockAlone(reply) : undefined;
+      if (clock === undefined) settleCalls(calls, reply);
+      else await askAgain(calls, clock);
     } catch (error) {
       failTogether(calls, error);
     }
+  }
+
+  /** Asks once more, with times around the server's clock. Nothing was done, so those whom nobody waits for any more are left out. */
+  async function askAgain(calls: readonly PendingCall[], clock: number): Promise<void> {
+    ahead = clock - now();
+    const waiting = calls.filter(({ waiter }) => !waiter?.isOver);
+    if (waiting.length > 0) settleCalls(waiting, await run(waiting, timesFor(waiting)));
+  }
+
+  function timesFor(calls: readonly PendingCall[]): string | undefined {
+    const { step, call, clock } = calls[0] as PendingCall;
+    return step.times?.(call, clock, guess);
+  }
+
+  function run(calls: readonly PendingCall[], times: string | undefined): Promise<unknown> {
+    const { step, clock } = calls[0] as PendingCall;
+    const { script, args } = step.prepare(
+      calls.map(({ call }) => call),
+      clock,
+      times,
+    );
+    const keys = joinKeys(calls);
+    return runner.run(script, nodeOf(keys[0] as string), keys, args);
   }
 
   /** Calls that were refused because of each other's slots are made again, in scripts of their own now. */
@@ -81,4 +107,11 @@ export function createScriptQueues(
       for (const queue of queues.values()) queue.hasten();
     },
   };
+}
+
+/** A clock in place of replies, which are no such number. */
+function readClockAlone(reply: unknown): number | undefined {
+  if (typeof reply === "object") return undefined;
+  const clock = readInteger(reply);
+  return clock >= 0 ? clock : undefined;
 }

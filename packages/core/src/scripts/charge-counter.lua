@@ -1,6 +1,6 @@
 --- @include "advance-counter"
 --- @limits overcharge
-if not isKnown or isAhead then
+if not bytes or isAhead then
   --- @digits generation
 end
 --- @include "keep-counter"

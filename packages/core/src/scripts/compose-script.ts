@@ -2,25 +2,38 @@ import { createHash } from "node:crypto";
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HEADER } from "./counter-shape.ts";
-import { COUNT_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
+import { COUNT_DIGITS, HOLDER_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
 import { parts } from "./lua.generated.ts";
-import type { NamedCounter, Names } from "./script-names.ts";
-import { areFields, nameCounters, OF_COUNTER, ownNames } from "./script-names.ts";
+import { RULE_DIGITS } from "./rule-digits.ts";
+import type { NamedCounter, NamedLimit, Names } from "./script-names.ts";
+import { areFields, counterNames, nameCounters, ownNames } from "./script-names.ts";
 
 /** The scripts that are put together, by the files beside this one in which they begin. */
-export type ScriptName = "decide-lone" | "decide-batch" | "look" | "charge" | "refund";
+export type ScriptName =
+  | "decide-lone"
+  | "decide-batch"
+  | "look"
+  | "charge"
+  | "refund"
+  | "block"
+  | "places";
 
 type Field = readonly [name: string, digits: number];
 
-/** What the argument of a call brings behind the numbers of its limits; `charged` for each counter. */
+/**
+ * What the argument of a call brings behind the numbers of its limits; `rules` for each limit that blocks, `charged` for each
+ * counter, and `cost` and `given` for each limit where the cost is by name.
+ */
 const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   "decide-lone": [
+    ["rules", RULE_DIGITS],
     ["generation", NUMBER_DIGITS],
     ["cost", LONG_DIGITS],
   ],
   "decide-batch": [
     ["requests", COUNT_DIGITS],
     ["cost", LONG_DIGITS],
+    ["rules", RULE_DIGITS],
     ["generation", NUMBER_DIGITS],
   ],
   look: [
@@ -38,39 +51,59 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
     ["moment", LONG_DIGITS],
     ["charged", NUMBER_DIGITS],
   ],
+  block: [
+    ["requests", COUNT_DIGITS],
+    ["span", LONG_DIGITS],
+    ["generation", NUMBER_DIGITS],
+  ],
+  places: [
+    ["requests", COUNT_DIGITS],
+    ["renews", 1],
+  ],
 };
 
-/** The part that finds the answer to a call. */
+/** The part that finds the answer to a call; where the cost is by name, one that ends in "-by-name" goes before it. */
 const ANSWERS: Readonly<Record<ScriptName, string>> = {
   "decide-lone": "decide",
   "decide-batch": "decide",
   look: "look-counters",
   charge: "charge-counters",
   refund: "refund-counters",
+  places: "tend-places",
+  block: "block-by-hand",
 };
 
-/** Few calls need these: they are read where they are used. */
+/** Few calls need these, and the rules: they are read where they are used. */
 const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
   "decide-lone": ["generation", "cost"],
   "decide-batch": ["generation"],
   charge: ["generation"],
+  block: ["generation"],
 };
+
+const NO_NAMES: Names = new Map();
 
 /** So many numbers are read or written by one call, which takes up to 8 places each: Lua has room for 250. */
 const MOST_AT_ONCE = 12;
 
 /**
  * Puts a script together for the counters of a call. What a part asks for once for each counter, or limit, is put in with
- * names of its own where there are several. docs/scripts.md follows a script from its parts.
+ * names of its own where there are several. docs/scripts.md follows a script from its parts. `isByName`: for a cost by name, which
+ * is a number of each limit's own; a lone decision is a batch of one then.
  */
-export function composeScript(script: ScriptName, shapes: readonly CounterShape[]): LuaSource {
-  const source = new Composition(script, shapes).compose();
+export function composeScript(
+  script: ScriptName,
+  shapes: readonly CounterShape[],
+  isByName = false,
+): LuaSource {
+  const source = new Composition(script, shapes, isByName).compose();
   return { source, sha1: createHash("sha1").update(source).digest("hex") };
 }
 
 class Composition {
   readonly #script: ScriptName;
   readonly #isLone: boolean;
+  readonly #isByName: boolean;
   /** Whether names are fields of tables. */
   readonly #inTables: boolean;
   /** Whether keys are written at the end; a log, which is read in parts, cannot wait for that. */
@@ -80,25 +113,31 @@ class Composition {
   readonly #fields: readonly Field[];
   #keyCount = 0;
 
-  constructor(script: ScriptName, shapes: readonly CounterShape[]) {
+  constructor(script: ScriptName, shapes: readonly CounterShape[], isByName: boolean) {
     const limits = shapes.flatMap((shape) => shape.limits);
     this.#script = script;
     this.#isLone = script === "decide-lone";
-    this.#inTables = areFields(shapes);
+    this.#isByName = isByName;
+    this.#inTables = areFields(shapes, isByName);
     this.#isWrittenLate = script === "decide-batch" && !limits.some(({ hasLog }) => hasLog);
-    this.#counters = nameCounters(shapes, () => this.#nextKey());
+    this.#counters = nameCounters(shapes, isByName, () => this.#nextKey());
     this.#fields = this.#layOutArgument();
   }
 
   compose(): string {
     const values = this.#counters.flatMap(reportedBy);
+    const digits = this.#isLone ? "ARGV[1]" : "ARGV[run]";
     const names = new Map([
       ["CLOCK", this.#isLone ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
-      ["DIGITS", this.#isLone ? "ARGV[1]" : "ARGV[run]"],
+      ["DIGITS", digits],
+      // Who asks for places comes last.
+      ["HOLDER", `string.sub(${digits}, -${HOLDER_DIGITS})`],
       ["COST_AT", String(this.#placeOf("cost"))],
+      ["HOLDERS_AT", String(sizeOf(this.#fields) + 1)],
       ["KEY_COUNT", String(this.#keyCount)],
       ["CHARGED", values.length === 1 ? String(values) : `{ ${values.join(", ")} }`],
       ["REPORTED", values.join(", ")],
+      ["COUNTED", this.#ofLimits("counted").join(", ")],
     ]);
     return rename(this.#expand(this.#script), names).replace(/^\s+/gm, "").trim();
   }
@@ -114,17 +153,34 @@ class Composition {
         shape.numbers.map((number): Field => [nameOf(names, number), NUMBER_DIGITS]),
       ),
     );
+    const times = this.#counters.flatMap(({ limits }) =>
+      limits.flatMap(({ shape, names }) =>
+        (shape.times ?? []).map((time): Field => [nameOf(names, time), LONG_DIGITS]),
+      ),
+    );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
-      if (name !== "charged") return [[name, digits]];
-      return this.#counters.map(({ names }) => [nameOf(names, name), digits]);
+      if (name === "rules") return this.#ofLimits(name).map((rule) => [rule, digits]);
+      const own = name === "charged" ? this.#ofCounters(name) : this.#ofLimits(name);
+      return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);
     });
-    return [...numbers, ...others];
+    return [...numbers, ...times, ...others];
+  }
+
+  #ofCounters(name: string): string[] {
+    return this.#counters.map(({ names }) => nameOf(names, name));
+  }
+
+  /** What each limit calls it; nothing where it is the same for all. */
+  #ofLimits(name: string): string[] {
+    return this.#counters.flatMap(({ limits }) =>
+      limits.flatMap(({ names }) => names.get(name) ?? []),
+    );
   }
 
   /** How many digits are before a field. */
   #placeOf(field: string): number {
     const index = this.#fields.findIndex(([name]) => name === field);
-    return this.#fields.slice(0, index).reduce((sum, [, digits]) => sum + digits, 0);
+    return sizeOf(this.#fields.slice(0, index));
   }
 
   /** A part with all that it asks for; of a counter, where one is given. */
@@ -152,7 +208,7 @@ class Composition {
       case "include":
         return this.#expand(operand, counter);
       case "answer":
-        return this.#expand(ANSWERS[this.#script]);
+        return this.#expand(this.#answer());
       case "counters":
         return this.#counters.map((each) => enclose(this.#expand(operand, each))).join("");
       case "limits":
@@ -170,10 +226,22 @@ class Composition {
       case "unpack":
         return unpackValue(counter as NamedCounter);
       case "zero":
-        return zeroLimits(counter as NamedCounter);
+        return zero(stateFields(counter as NamedCounter).map(([name]) => name));
+      case "blocking":
+        return this.#counters
+          .filter(({ shape }) => shape.blocks)
+          .map((each) => enclose(this.#expand(operand, each)))
+          .join("");
+      case "restart":
+        return this.#restartLimits(counter as NamedCounter);
       default:
         throw new Error(`no directive @${directive}`);
     }
+  }
+
+  #answer(): string {
+    const part = ANSWERS[this.#script];
+    return this.#isByName && sectionOf(`${part}-by-name`) !== "" ? `${part}-by-name` : part;
   }
 
   #conditions(section: string, counter: NamedCounter | undefined, joint: string): string {
@@ -186,16 +254,61 @@ class Composition {
   #sections(section: string, counter: NamedCounter | undefined): string[] {
     const counters = counter === undefined ? this.#counters : [counter];
     return counters.flatMap((each) =>
-      each.limits.flatMap(({ shape, names }) => {
-        const text = sectionOf(shape.part, section);
-        return text === "" ? [] : [rename(rename(this.#fillIn(text), names), each.names)];
-      }),
+      each.limits.flatMap((limit, i) =>
+        partsOf(limit).flatMap((part) => {
+          const text = this.#sectionOf(part, section);
+          if (text === "") return [];
+          const own = rename(this.#fillIn(text), this.#blockNames(limit, i));
+          return [rename(rename(own, limit.names), each.names)];
+        }),
+      ),
     );
+  }
+
+  /** What stands for names in the sections of a limit that blocks, in this place of its counter. */
+  #blockNames({ shape, names }: NamedLimit, place: number): Names {
+    if (!shape.blocks) return NO_NAMES;
+    return new Map([
+      ["ALLOWS", this.#sectionOf(shape.part, "allows").trim()],
+      ["GRANTED", shape.numbers[0] as string],
+      ["RULE_AT", String(this.#placeOf(nameOf(names, "rules")))],
+      ["PLACE", String(place + 1)],
+    ]);
+  }
+
+  /** Statements that make the limit that set the block as if unused. */
+  #restartLimits({ limits, names }: NamedCounter): string {
+    const restarts = limits.map(({ shape, names: own }, i) => {
+      if (!shape.blocks) return "";
+      const numbers = [...shape.state.map(([name]) => name), ...(shape.reported ?? [])];
+      const fresh = rename(rename(this.#fillIn(sectionOf(shape.part, "fresh")), own), names);
+      const statements = zero(numbers.map((name) => nameOf(own, name))) + enclose(fresh);
+      return `if setBy == ${i + 1} then\n${statements}end\n`;
+    });
+    return restarts.join("");
+  }
+
+  /** A section of a limit; by name, a limit that is left out allows all, and is charged and given back nothing. */
+  #sectionOf(part: string, section: string): string {
+    const text = sectionOf(part, section);
+    if (!this.#isByName || text === "") return text;
+    switch (section) {
+      case "allows":
+        return `(cost == 0 or ${text.trim()})`;
+      case "charge":
+        return `if cost > 0 then\n${text}else\n${sectionOf(part, "report")}end\n`;
+      case "overcharge":
+        return `counted = cost\nif cost > 0 then\n${text}end\n`;
+      case "refund":
+        return `if given > 0 then\n${text}end\n`;
+      default:
+        return text;
+    }
   }
 
   /** Reads what the argument brings, but what few calls need. */
   #readArgument(): string {
-    const later = READ_LATER[this.#script] ?? [];
+    const later = [...(READ_LATER[this.#script] ?? []), ...this.#ofLimits("rules")];
     const fields = this.#fields.filter(([name]) => !later.includes(name));
     const read = chunksOf(fields).map((some) => this.#readDigits(some));
     const tables = this.#inTables ? "local numbers = {}\n" : "";
@@ -218,11 +331,12 @@ class Composition {
 
   #declareCounters(): string {
     const names = this.#counters.flatMap((counter) => [
-      ...OF_COUNTER.map((name) => nameOf(counter.names, name)),
+      ...counterNames(counter.shape).map((name) => nameOf(counter.names, name)),
       ...counter.limits.flatMap(({ shape, names }) =>
         ownNames(shape).map((name) => nameOf(names, name)),
       ),
     ]);
+    if (this.#script === "charge") names.push(...this.#ofLimits("counted"));
     const keys = this.#counters.map(
       ({ names }) => `${nameOf(names, "key")} = ${nameOf(names, "KEY")}\n`,
     );
@@ -243,7 +357,7 @@ function unpackValue(counter: NamedCounter): string {
   const statements = chunksOf(valueFields(counter)).map((fields) => {
     const names = fields.map(([name]) => name).join(", ");
     const from = at === 1 ? "" : `, ${at}`;
-    at += fields.reduce((sum, [, bytes]) => sum + bytes, 0);
+    at += sizeOf(fields);
     return `${names} = struct.unpack(${formatOf(fields)}, bytes${from})\n`;
   });
   return statements.join("");
@@ -263,12 +377,11 @@ function packValue(counter: NamedCounter): string {
   return [...numbers, ...tails].join(" .. ");
 }
 
-/** Statements that make a counter as if unused. */
-function zeroLimits(counter: NamedCounter): string {
-  const statements = chunksOf(stateFields(counter)).map((fields) => {
-    const names = fields.map(([name]) => name).join(", ");
-    return `${names} = ${fields.map(() => "0").join(", ")}\n`;
-  });
+/** Statements that make numbers 0. */
+function zero(names: readonly string[]): string {
+  const statements = chunksOf(names).map(
+    (some) => `${some.join(", ")} = ${some.map(() => "0").join(", ")}\n`,
+  );
   return statements.join("");
 }
 
@@ -301,14 +414,24 @@ function enclose(statements: string): string {
   return /^local /m.test(statements) ? `do\n${statements}end\n` : statements;
 }
 
-function chunksOf(fields: readonly Field[]): Field[][] {
-  const chunks: Field[][] = [];
-  for (const field of fields) {
+/** How many digits, or bytes, fields take together. */
+function sizeOf(fields: readonly Field[]): number {
+  return fields.reduce((sum, [, size]) => sum + size, 0);
+}
+
+function chunksOf<Item>(items: readonly Item[]): Item[][] {
+  const chunks: Item[][] = [];
+  for (const item of items) {
     const last = chunks.at(-1);
-    if (last === undefined || last.length === MOST_AT_ONCE) chunks.push([field]);
-    else last.push(field);
+    if (last === undefined || last.length === MOST_AT_ONCE) chunks.push([item]);
+    else last.push(item);
   }
   return chunks;
+}
+
+/** The files that have the sections of a limit. */
+function partsOf({ shape }: NamedLimit): string[] {
+  return shape.blocks ? [shape.part, "blocks"] : [shape.part];
 }
 
 function rename(text: string, names: Names): string {

@@ -9,6 +9,17 @@ export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["lives", 4],
 ];
 
+export const HEADER_BYTES: number = sizeOf(HEADER);
+
+/** What a counter has behind its value where it has a block: see read-blocked.lua. */
+export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
+  ["blockEnds", 7],
+  ["levelEnds", 7],
+  ["level", 1],
+  ["setBy", 1],
+];
+export const BLOCK_BYTES: number = sizeOf(BLOCK);
+
 /** Where a value has a number: its first byte, from 0, and how many there are. */
 export type Place = readonly [at: number, bytes: number];
 
@@ -19,8 +30,10 @@ export interface CounterShape {
   readonly places: ReadonlyArray<readonly Place[]>;
   /** Where the tail of each limit begins. */
   readonly tailAt: readonly number[];
-  /** The length of a value. */
+  /** The length of a value without a block. */
   readonly width: number;
+  /** Whether one of its limits blocks. */
+  readonly blocks: boolean;
 }
 
 /** Those that were asked for. Their number is that of the shapes an application has, not of its limits. */
@@ -36,8 +49,12 @@ export function shapeOf(limits: readonly LimitShape[]): CounterShape {
   return shape;
 }
 
+function sizeOf(fields: ReadonlyArray<readonly [name: string, bytes: number]>): number {
+  return fields.reduce((size, [, bytes]) => size + bytes, 0);
+}
+
 function layOut(limits: readonly LimitShape[]): CounterShape {
-  let width = HEADER.reduce((size, [, bytes]) => size + bytes, 0);
+  let width = HEADER_BYTES;
   const take = (bytes: number): Place => {
     width += bytes;
     return [width - bytes, bytes];
@@ -52,5 +69,6 @@ function layOut(limits: readonly LimitShape[]): CounterShape {
     places: numbers.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
     tailAt: tails.map(({ at }) => at),
     width,
+    blocks: limits.some(({ blocks }) => blocks),
   };
 }

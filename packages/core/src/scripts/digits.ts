@@ -9,6 +9,9 @@ export const NUMBER_DIGITS = 5;
 /** Digits of a cost, or of a time. */
 export const LONG_DIGITS = 8;
 
+/** Digits of a duration in milliseconds, which is at most 366 days: below 2^35. */
+export const DURATION_DIGITS = 5;
+
 /** Digits of how many calls are alike. */
 export const COUNT_DIGITS = 2;
 
@@ -27,4 +30,12 @@ export function digitsOf(number: number, count: number): string {
 /** A number that tells a new generation of a counter from those before. */
 export function newGeneration(): string {
   return digitsOf(Math.floor(Math.random() * 2 ** 32), NUMBER_DIGITS);
+}
+
+/** Characters of the holder of a place: in the scripts, HOLDER_BYTES. */
+export const HOLDER_DIGITS = 8;
+
+/** Who holds a place, known by nobody else. */
+export function newHolder(): string {
+  return digitsOf(Math.floor(Math.random() * 2 ** 53), HOLDER_DIGITS);
 }

@@ -5,6 +5,10 @@ the server less. It never lives for more than 2 * longest + 2 seconds.
 ]]
 local longest, mustSet, life = 0, givenClock, nil
 --- @limits lasts
+if block then
+  local blockEnds, levelEnds = struct.unpack(">I7I7", block)
+  longest = math.max(longest, blockEnds - now, levelEnds - now)
+end
 local spare = lives * 1000000 - now
 if mustSet or spare < longest or spare > 2 * longest + 2000000 then
   local _, magnitude = math.frexp(math.min(longest, LONGEST))
@@ -16,9 +20,8 @@ if mustSet or spare < longest or spare > 2 * longest + 2000000 then
   lives, life = lives - lives % 1, string.format("%d", life)
 end
 --- @limits store
-local packed = PACKED
-if isKnown and #bytes > WIDTH then
-  packed = packed .. string.sub(bytes, WIDTH + 1)
+value = PACKED
+if block then
+  value = value .. block
 end
-value = packed
 --- @write

@@ -1,3 +1,3 @@
 --- @include "advance-counter"
 --- @limits report
-value = isKnown and bytes or false
+value = bytes

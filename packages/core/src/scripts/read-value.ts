@@ -1,10 +1,21 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { CounterShape, Place } from "./counter-shape.ts";
-import { GENERATION_BYTES, STAMP_BYTES } from "./counter-shape.ts";
+import { BLOCK, BLOCK_BYTES, GENERATION_BYTES, STAMP_BYTES } from "./counter-shape.ts";
 
 /** Whether a value is one that a script returns of a counter of this shape. */
 export function isValue(value: unknown, { width }: CounterShape): value is Buffer {
-  return Buffer.isBuffer(value) && value.length >= width;
+  if (!Buffer.isBuffer(value)) return false;
+  return value.length === width || value.length === width + BLOCK_BYTES;
+}
+
+/** The numbers of the block of a counter, in the order of `BLOCK`; undefined where it has none. */
+export function blockNumbersIn(value: Buffer, { width }: CounterShape): number[] | undefined {
+  if (value.length === width) return undefined;
+  let at = width;
+  return BLOCK.map(([, bytes]) => {
+    at += bytes;
+    return readNumber(value, at - bytes, bytes);
+  });
 }
 
 /** The clock at which the value was true, in microseconds. */
@@ -26,7 +37,7 @@ export function stateIn(
   const numbers: number[] = [];
   for (const [at, bytes] of places[i] as readonly Place[])
     numbers.push(readNumber(value, at, bytes));
-  return algorithm.read(numbers, quota);
+  return algorithm.read(numbers, quota, stampIn(value));
 }
 
 function readNumber(value: Buffer, at: number, bytes: number): number {

@@ -1,4 +1,4 @@
-if isKnown and generation == charged and stamp >= moment and stamp <= now then
+if bytes and generation == charged and stamp >= moment and stamp <= now then
   local since, isGiven = now - moment, false
   elapsed = now - stamp
   --- @limits advance

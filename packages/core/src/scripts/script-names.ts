@@ -19,24 +19,37 @@ export interface NamedCounter {
 }
 
 /** What each counter has for itself in a call. */
-export const OF_COUNTER: readonly string[] = [
+const OF_COUNTER: readonly string[] = [
   "key",
   "bytes",
-  "isKnown",
+  "block",
   "isAhead",
   "elapsed",
   "value",
   ...HEADER.map(([name]) => name),
 ];
 
+/** What a counter has for itself in a call, where one of its limits blocks: whether it was blocked now. */
+const OF_BLOCKING_COUNTER: readonly string[] = [...OF_COUNTER, "isSet"];
+
+/** What such a counter has for itself in a call. */
+export function counterNames({ blocks }: CounterShape): readonly string[] {
+  return blocks ? OF_BLOCKING_COUNTER : OF_COUNTER;
+}
+
 /** Lua has room for 200 local names: where there are more of ours than this, they are fields of tables. */
 const MOST_LOCALS = 150;
 
+/** What each limit has for itself where the cost is by name: of a run of calls, and of one. */
+const UNITS_OF_LIMIT = ["cost", "given"];
+const COUNTED_OF_LIMIT = "counted";
+
 /** Whether names are fields: of `numbers`, what calls share which are alike; of `own`, what is of one call. */
-export function areFields(shapes: readonly CounterShape[]): boolean {
-  const names = shapes.flatMap(({ limits }) => [
-    ...OF_COUNTER,
-    ...limits.flatMap((limit) => [...ownNames(limit), ...limit.numbers]),
+export function areFields(shapes: readonly CounterShape[], isByName: boolean): boolean {
+  const more = isByName ? [...UNITS_OF_LIMIT, COUNTED_OF_LIMIT] : [];
+  const names = shapes.flatMap((shape) => [
+    ...counterNames(shape),
+    ...shape.limits.flatMap((limit) => [...ownNames(limit), ...broughtNames(limit), ...more]),
   ]);
   return names.length > MOST_LOCALS;
 }
@@ -46,12 +59,21 @@ export function ownNames({ state, locals = [], reported = [] }: LimitShape): str
   return [...state.map(([name]) => name), ...locals, ...reported];
 }
 
-/** Gives counters and limits their names in a script: with a number behind them where there are several. */
+/** What a call brings of a limit. */
+function broughtNames({ numbers, times = [] }: LimitShape): string[] {
+  return [...numbers, ...times];
+}
+
+/**
+ * Gives counters and limits their names in a script: with a number behind them where there are several. Where the cost is by
+ * name, that is a name of each limit too.
+ */
 export function nameCounters(
   shapes: readonly CounterShape[],
+  isByName: boolean,
   nextKey: () => string,
 ): readonly NamedCounter[] {
-  const [ofRun, ofCall] = areFields(shapes) ? ["numbers.", "own."] : ["", ""];
+  const [ofRun, ofCall] = areFields(shapes, isByName) ? ["numbers.", "own."] : ["", ""];
   const isOneLimit = shapes.flatMap(({ limits }) => limits).length === 1;
   let limitCount = 0;
 
@@ -61,19 +83,29 @@ export function nameCounters(
     const names = new Map(Object.entries(shape.constants));
     names.set("TAIL_AT", String(tailAt + 1));
     for (const name of ownNames(shape)) names.set(name, `${ofCall}${name}${suffix}`);
-    for (const name of shape.numbers) names.set(name, `${ofRun}${name}${suffix}`);
+    for (const name of broughtNames(shape)) names.set(name, `${ofRun}${name}${suffix}`);
     for (const [name, same] of Object.entries(shape.aliases ?? {}))
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
+    if (shape.blocks) names.set("rules", `rules${suffix}`);
+    // What a log reads of an entry is a local of its own, which the name of a field could not declare.
+    if (shape.hasLog && ofCall !== "") names.set("bytes", "entryBytes");
+    if (isByName) {
+      for (const name of UNITS_OF_LIMIT) names.set(name, `${ofRun}${name}${suffix}`);
+      names.set(COUNTED_OF_LIMIT, `${ofCall}${COUNTED_OF_LIMIT}${suffix}`);
+    }
+    // A request takes one place, unless its cost is by name.
+    names.set("PLACES", names.get("cost") ?? "1");
     return { shape, names };
   }
 
   return shapes.map((shape, c) => {
     const suffix = shapes.length === 1 ? "" : String(c + 1);
-    const names = new Map(OF_COUNTER.map((name) => [name, `${ofCall}${name}${suffix}`]));
+    const names = new Map(counterNames(shape).map((name) => [name, `${ofCall}${name}${suffix}`]));
     names.set("charged", `${ofRun}charged${suffix}`);
     names.set("KEY", nextKey());
     names.set("WIDTH", String(shape.width));
+    names.set("LIMITS", String(shape.limits.length));
     const limits = shape.limits.map((limit, i) => nameLimit(limit, shape.tailAt[i] as number));
     return { shape, names, limits };
   });

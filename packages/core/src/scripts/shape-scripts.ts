@@ -6,18 +6,20 @@ import type { CounterShape } from "./counter-shape.ts";
 /** The scripts for calls on counters of some shapes, each put together when it is first asked for. */
 export class ShapeScripts {
   readonly #shapes: readonly CounterShape[];
+  readonly #isByName: boolean;
   readonly #scripts = new Map<ScriptName, LuaSource>();
   /** Those for one more counter, by its shape. */
   readonly #longer = new Map<CounterShape, ShapeScripts>();
 
-  constructor(shapes: readonly CounterShape[]) {
+  constructor(shapes: readonly CounterShape[], isByName: boolean) {
     this.#shapes = shapes;
+    this.#isByName = isByName;
   }
 
   get(name: ScriptName): LuaSource {
     const known = this.#scripts.get(name);
     if (known !== undefined) return known;
-    const script = composeScript(name, this.#shapes);
+    const script = composeScript(name, this.#shapes, this.#isByName);
     this.#scripts.set(name, script);
     return script;
   }
@@ -26,19 +28,25 @@ export class ShapeScripts {
   with(shape: CounterShape): ShapeScripts {
     const known = this.#longer.get(shape);
     if (known !== undefined) return known;
-    const longer = new ShapeScripts([...this.#shapes, shape]);
+    const longer = new ShapeScripts([...this.#shapes, shape], this.#isByName);
     this.#longer.set(shape, longer);
     return longer;
   }
 }
 
-const ofNone = new ShapeScripts([]);
+const ofNone = new ShapeScripts([], false);
+const ofNoneByName = new ShapeScripts([], true);
+
+/** A counter of a call, as far as its scripts go. */
+interface Called {
+  readonly shape: CounterShape;
+  /** Given where the cost is by name. */
+  readonly costs?: readonly number[] | undefined;
+}
 
 /** The scripts for calls on such counters; the same object for counters of the same shapes. */
-export function scriptsFor(
-  counters: ReadonlyArray<{ readonly shape: CounterShape }>,
-): ShapeScripts {
-  let scripts = ofNone;
+export function scriptsFor(counters: readonly Called[]): ShapeScripts {
+  let scripts = counters[0]?.costs === undefined ? ofNone : ofNoneByName;
   for (const { shape } of counters) scripts = scripts.with(shape);
   return scripts;
 }

@@ -1,16 +1,25 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
+import { COUNT_DIGITS, digitsOf, newGeneration } from "../scripts/digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
-import { readEach } from "./list-script.ts";
-import type { Step } from "./store.ts";
+import {
+  areByName,
+  keepCounter,
+  keysOf,
+  numbersOf,
+  openCounter,
+  timesOf,
+  unitsOf,
+  weightOf,
+} from "./counter.ts";
+import { readEach, readInteger } from "./list-script.ts";
+import type { Replies, Step } from "./store.ts";
 
 /** Units that a limit can hold, and entries that a log can: in the scripts, MOST and ENTRIES. */
 const MOST = 2_000_000_000;
 const ENTRIES = 1_048_576;
 
-/** Units to charge. */
+/** Units to charge: as many to each limit, unless the counters have costs. */
 export interface ChargeCall {
   readonly cost: number;
   /** Units that the same request was charged before. Default 0. */
@@ -18,38 +27,56 @@ export interface ChargeCall {
   readonly counters: readonly Counter[];
 }
 
-/** Charges counters, whatever is left of their limits. The reply says how many units all limits could hold. */
+/** Charges counters, whatever is left of their limits. The reply says how many units all limits could hold; with costs, each of them. */
 export const charge: Step<ChargeCall> = {
   name: "charge",
   kind: "decide",
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare: (calls, clock) => ({
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as ChargeCall).counters).get("charge"),
-    args: [clock, ...calls.map(argumentOf)],
+    args: [clock, ...calls.map((call) => argumentOf(call, times))],
   }),
 
-  read: readEach,
+  read: (calls, reply) =>
+    areByName((calls[0] as ChargeCall).counters)
+      ? readByLimit(calls, reply)
+      : readEach(calls, reply),
 
   keys: ({ counters }) => keysOf(counters),
 
   weight: ({ counters }) => weightOf(counters, 4),
 
   twin({ cost, beside, counters }, memory, moment) {
-    let counted = cost;
+    const counted: number[] = [];
     for (const counter of counters) {
       const open = openCounter(counter, memory, moment);
       counter.limits.forEach((limit, i) => {
-        const units = Math.min(cost, roomIn(limit, open.states[i]));
-        if (units > 0) limit.algorithm.spend(open.states[i], limit.quota, units, beside);
-        counted = Math.min(counted, units);
+        const units = Math.min(counter.costs?.[i] ?? cost, roomIn(limit, open.states[i]));
+        const held = counter.besides?.[i] ?? beside;
+        if (units > 0) limit.algorithm.spend(open.states[i], limit.quota, units, held);
+        counted.push(units);
       });
       keepCounter(counter, open, memory);
     }
-    return [moment.now, counted];
+    return [moment.now, ...(areByName(counters) ? counted : [Math.min(cost, ...counted)])];
   },
 };
+
+/** The units that each limit could hold. */
+function readByLimit(calls: readonly ChargeCall[], reply: unknown): Replies {
+  const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  return calls.map(({ counters }, i) => {
+    const answer = answers[i];
+    if (!Array.isArray(answer)) return readInteger(answer) === -1 ? [0, -1] : undefined;
+    const counted = answer.map(readInteger);
+    const isWhole = counted.length === counters.flatMap(({ limits }) => limits).length;
+    return isWhole && counted.every(Number.isSafeInteger) ? [0, ...counted] : undefined;
+  });
+}
 
 /** How many more units a limit can hold. */
 function roomIn({ algorithm, quota, limit }: CompiledLimit, state: unknown): number {
@@ -58,8 +85,12 @@ function roomIn({ algorithm, quota, limit }: CompiledLimit, state: unknown): num
   return Math.max(0, MOST - held);
 }
 
-function argumentOf({ cost, counters }: ChargeCall): string {
+function argumentOf({ cost, counters }: ChargeCall, times: string): string {
   return (
-    numbersOf(counters) + digitsOf(1, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS) + newGeneration()
+    numbersOf(counters) +
+    times +
+    digitsOf(1, COUNT_DIGITS) +
+    unitsOf(counters, cost) +
+    newGeneration()
   );
 }

@@ -1,7 +1,10 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
-import { digitsOf, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import type { Block } from "./block.ts";
+import { overAt } from "./block.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import type { Moment } from "./store.ts";
 
@@ -11,6 +14,8 @@ export interface CounterLimits {
   readonly shape: CounterShape;
   /** The numbers of units of all limits, as the scripts take them. */
   readonly numbers: string;
+  /** The times that their calendars bring to a call at a moment; undefined where none has one. */
+  readonly timesAt?: ((now: number) => string) | undefined;
 }
 
 /** Makes limits in canonical order ready to be counted. */
@@ -20,12 +25,34 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
     limits,
     shape: shapeOf(limits.map(({ shape }) => shape)),
     numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
+    timesAt: writeTimes(limits),
   };
+}
+
+/** The boundaries of windows as the scripts take them, written once while a window lasts. */
+const written = new WeakMap<Boundaries, string>();
+
+function writeTimes(limits: readonly CompiledLimit[]): CounterLimits["timesAt"] {
+  const calendars = limits.flatMap(({ calendar }) => calendar ?? []);
+  if (calendars.length === 0) return undefined;
+  return (now) => calendars.map((calendar) => writeBoundaries(calendar.around(now))).join("");
+}
+
+function writeBoundaries(boundaries: Boundaries): string {
+  const known = written.get(boundaries);
+  if (known !== undefined) return known;
+  const text = boundaries.map((boundary) => digitsOf(boundary, LONG_DIGITS)).join("");
+  written.set(boundaries, text);
+  return text;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
+  /** What a call asks of each limit, where its cost is by name: then all of its counters have them. 0 leaves a limit out. */
+  readonly costs?: readonly number[] | undefined;
+  /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
+  readonly besides?: readonly number[] | undefined;
 }
 
 /** The numbers of all counters of a call. */
@@ -33,6 +60,36 @@ export function numbersOf(counters: readonly Counter[]): string {
   const [first] = counters;
   if (counters.length === 1 && first !== undefined) return first.numbers;
   return counters.map(({ numbers }) => numbers).join("");
+}
+
+/** The times that a call brings for its counters, as `Step.times` says; empty where no limit has a calendar. */
+export function timesOf(counters: readonly Counter[], clock: string, guess: () => number): string {
+  let now: number | undefined;
+  let times = "";
+  for (let u = 0; u < counters.length; u += 1) {
+    const { timesAt } = counters[u] as Counter;
+    if (timesAt === undefined) continue;
+    now ??= clock === "" ? guess() : Number(clock);
+    times += timesAt(now);
+  }
+  return times;
+}
+
+/** What a call asks of a limit: one place, whatever it costs elsewhere, unless its cost is by name. */
+export function unitsAt({ costs, limits }: Counter, i: number, cost: number): number {
+  return costs?.[i] ?? (limits[i]?.shape.heldFor === undefined ? cost : Math.min(cost, 1));
+}
+
+/** Whether what a call costs is a number of each limit's own. */
+export function areByName(counters: readonly Counter[]): boolean {
+  return counters[0]?.costs !== undefined;
+}
+
+/** What a call costs, or gives back, as the scripts take it: the units of all limits, or of each. */
+export function unitsOf(counters: readonly Counter[], cost: number): string {
+  if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
+  const costs = counters.flatMap((counter) => counter.costs ?? []);
+  return costs.map((units) => digitsOf(units, LONG_DIGITS)).join("");
 }
 
 /** The keys of counters: each one's own, then one for each sliding log in it. */
@@ -59,6 +116,9 @@ export function weightOf(counters: readonly Counter[], log: number): number {
   return weight;
 }
 
+/** More than any limit has used: who is blocked, or was of late, is given up last. */
+const SHARE_OF_BLOCKED = 2;
+
 /** A counter as this process keeps it: what its value is in Redis, see read-counter.lua. */
 export interface OpenCounter {
   stamp: number;
@@ -66,6 +126,8 @@ export interface OpenCounter {
   /** When it was as if unused, by the numbers by which it was kept last; microseconds since the epoch. */
   expires: number;
   readonly states: unknown[];
+  /** Undefined where it is not blocked, and no level is kept. */
+  block: Block | undefined;
 }
 
 /** The state of a counter, brought to the present in place; a fresh one that is not kept yet when there is none. */
@@ -80,6 +142,7 @@ export function openCounter(counter: Counter, memory: MemoryTable, moment: Momen
     algorithm.advance(states[i], quota, elapsed, now);
   }
   open.stamp = now;
+  if (open.block !== undefined && overAt(open.block) <= now) open.block = undefined;
   return open;
 }
 
@@ -90,6 +153,7 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
     generation: moment.generation,
     expires: Number.POSITIVE_INFINITY,
     states,
+    block: undefined,
   };
 }
 
@@ -101,7 +165,7 @@ export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryT
     const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
     const report = algorithm.report(open.states[i], quota);
     share = Math.max(share, 1 - report.remaining / limit);
-    reset = Math.max(reset, report.reset);
+    reset = Math.max(reset, algorithm.lasts?.(open.states[i]) ?? report.reset);
   }
   keepReported(counter, open, share, reset, memory);
 }
@@ -120,5 +184,10 @@ export function keepReported(
     if (shape.hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
   }
   open.expires = open.stamp + reset;
-  memory.set(key, open, { share, expires: open.expires, entries }, open.stamp);
+  if (open.block === undefined) {
+    memory.set(key, open, { share, expires: open.expires, entries }, open.stamp);
+    return;
+  }
+  open.expires = Math.max(open.expires, overAt(open.block));
+  memory.set(key, open, { share: SHARE_OF_BLOCKED, expires: open.expires, entries }, open.stamp);
 }

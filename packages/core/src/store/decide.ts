@@ -1,24 +1,42 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
+import { digitsOfRule, NO_RULE } from "../scripts/rule-digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
+import type { Run } from "./alike.ts";
 import { inRuns } from "./alike.ts";
+import type { Block } from "./block.ts";
+import { restOf } from "./block.ts";
+import { blockOnDenial } from "./block-on-denial.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { keepReported, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import {
+  areByName,
+  keepReported,
+  keysOf,
+  numbersOf,
+  openCounter,
+  timesOf,
+  unitsAt,
+  unitsOf,
+  weightOf,
+} from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
+import { isCharging } from "./decide-call.ts";
+import { denyByBlock } from "./deny-by-block.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
 import type { Moment, Prepared, Replies, Step } from "./store.ts";
 
 /** What there is to be done about a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
-  return mode === "charge" ? decide : look;
+  return isCharging(mode) ? decide : look;
 }
 
 /**
  * Decides requests: all limits of a decision allow, or nothing of it is charged.
  *
- * A reply is the clock; then for each counter its generation, and for each of its limits: microseconds to wait (0 allowed, -1
- * never), units that remain, microseconds until it is as if unused, microseconds until more remain.
+ * A reply is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is not), and for
+ * each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is as if unused,
+ * microseconds until more remain.
  */
 export const decide: Step<DecideCall> = {
   name: "decide",
@@ -26,15 +44,17 @@ export const decide: Step<DecideCall> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare(calls, clock) {
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    if (calls.length === 1) return prepareLone(first, clock);
-    const runs = runsOf(calls).map((run) => run + newGeneration());
+    if (isLone(calls)) return prepareLone(first, clock, times);
+    const args = inRuns(calls, isAlike).map((run) => writeDecisions(run, times));
     const script = scriptsFor(first.counters).get("decide-batch");
-    return { script, args: [clock, ...runs] };
+    return { script, args: [clock, ...args] };
   },
 
-  read: (calls, reply) => readAll(calls, calls.length === 1 ? [reply] : reply),
+  read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
 
   keys: ({ counters }) => keysOf(counters),
 
@@ -47,26 +67,57 @@ export const decide: Step<DecideCall> = {
 export const look: Step<DecideCall> = {
   ...decide,
   name: "look",
-  prepare: (calls, clock) => ({
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
-    args: [clock, ...runsOf(calls)],
+    args: [clock, ...inRuns(calls, costsAsMuch).map((run) => writeRun(run, times))],
   }),
   read: readAll,
 };
 
-function prepareLone({ cost, counters }: DecideCall, clock: string): Prepared {
-  const argument = numbersOf(counters) + newGeneration();
+/** Whether calls have a script for one; a cost by name is decided by that for several. */
+function isLone(calls: readonly DecideCall[]): boolean {
+  return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
+}
+
+function prepareLone(call: DecideCall, clock: string, times: string): Prepared {
+  const { cost, counters, holder } = call;
+  const argument = numbersOf(counters) + times + rulesOf(call) + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
-  const digits = cost === 1 ? argument : argument + digitsOf(cost, LONG_DIGITS);
+  const digits =
+    cost === 1 && holder === undefined
+      ? argument
+      : argument + digitsOf(cost, LONG_DIGITS) + (holder ?? "");
   return { script, args: clock === "" ? [digits] : [digits, clock] };
 }
 
-/** What the scripts take of calls: those that follow each other and are alike come once, with how many they are. */
-function runsOf(calls: readonly DecideCall[]): string[] {
-  return inRuns(calls, costsAsMuch).map(
-    ({ first: { cost, counters }, count }) =>
-      numbersOf(counters) + digitsOf(count, COUNT_DIGITS) + digitsOf(cost, LONG_DIGITS),
-  );
+/** What the scripts take of calls that are alike: it comes once, with how many they are. */
+function writeRun({ first, count }: Run<DecideCall>, times: string): string {
+  const { cost, counters } = first;
+  return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost);
+}
+
+/** The same of calls that may charge: with the rules of their blocks, and who takes places, which comes last. */
+function writeDecisions(run: Run<DecideCall>, times: string): string {
+  const { holder = "" } = run.first;
+  return writeRun(run, times) + rulesOf(run.first) + newGeneration() + holder;
+}
+
+/** Whether two calls of one line are decided alike. */
+function isAlike(one: DecideCall, other: DecideCall): boolean {
+  return one.holder === other.holder && costsAsMuch(one, other) && rulesOf(one) === rulesOf(other);
+}
+
+/** The rules by which a denial of this call blocks, one for each limit that blocks; none do where it may not block. */
+function rulesOf({ mode, counters }: DecideCall): string {
+  let rules = "";
+  for (let u = 0; u < counters.length; u += 1) {
+    const { shape, limits } = counters[u] as Counter;
+    if (!shape.blocks) continue;
+    for (const { block } of limits) {
+      if (block !== undefined) rules += mode === "enforce" ? digitsOfRule(block) : NO_RULE;
+    }
+  }
+  return rules;
 }
 
 function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
@@ -78,13 +129,18 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
 function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
-    one.counters.every(({ numbers }, i) => numbers === other.counters[i]?.numbers)
+    one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
   );
+}
+
+function isAsMuch(one: Counter, other: Counter): boolean {
+  if (one.numbers !== other.numbers) return false;
+  return one.costs === undefined || one.costs.every((units, i) => units === other.costs?.[i]);
 }
 
 /** The twin of the scripts. */
 function decideHere(
-  { cost, mode, counters }: DecideCall,
+  { cost, mode, counters, holder }: DecideCall,
   memory: MemoryTable,
   moment: Moment,
 ): readonly number[] {
@@ -96,13 +152,17 @@ function decideHere(
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = openCounter(counter, memory, moment);
+    const rest = restOf(open.block, moment.now);
     opened[u] = open;
     reply[at] = open.generation;
-    at += 1;
+    reply[at + 1] = rest;
+    allowed &&= rest === 0;
+    at += 2;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+      const units = unitsAt(counter, i, cost);
       // Who only looks is denied by no limit, also where more is used than it.
-      const wait = cost === 0 ? 0 : algorithm.wait(open.states[i], quota, cost);
+      const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
       allowed &&= wait === 0;
       reply[at] = wait;
       at += 4;
@@ -110,37 +170,64 @@ function decideHere(
   }
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "ask" && cost > 0;
-  const charges = allowed && mode === "charge";
+  const charges = allowed && isCharging(mode);
+  const enforces = !allowed && mode === "enforce";
   at = 1;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = opened[u] as OpenCounter;
+    const blocks =
+      enforces && counter.shape.blocks && blockNow(reply, at, counter, open, cost, moment);
+    const head = at;
     let share = 0;
     let longest = 0;
-    at += 1;
+    at += 2;
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
       const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      if (spends) algorithm.spend(state, quota, cost);
+      const units = unitsAt(counter, i, cost);
+      if (charges && units > 0 && algorithm.hold)
+        algorithm.hold(state, quota, holder as string, units);
+      else if (spends && units > 0) algorithm.spend(state, quota, units);
       const { remaining, reset, growth } = algorithm.report(state, quota);
       reply[at + 1] = remaining;
       reply[at + 2] = reset;
       reply[at + 3] = growth;
       at += 4;
       share = Math.max(share, 1 - remaining / limit);
-      longest = Math.max(longest, reset);
+      longest = Math.max(longest, algorithm.lasts?.(state) ?? reset);
     }
+    const rest = reply[head + 1] as number;
+    if (rest > 0) denyByBlock(reply, head + 2, counter, open.block as Block, rest, cost);
     // A denial keeps what takes longer to drain than by the numbers by which it was spent.
-    const outlives = mode === "charge" && open.stamp + longest > open.expires;
-    if (charges || outlives) keepReported(counter, open, share, longest, memory);
+    const outlives = isCharging(mode) && open.stamp + longest > open.expires;
+    if (charges || blocks || outlives) keepReported(counter, open, share, longest, memory);
   }
   return reply;
+}
+
+/** Blocks a counter that denied, where its limits do; true if one did. */
+function blockNow(
+  reply: number[],
+  head: number,
+  counter: Counter,
+  open: OpenCounter,
+  cost: number,
+  { now, generation }: Moment,
+): boolean {
+  const waits = counter.limits.map((_, i) => reply[head + 2 + 4 * i] as number);
+  if (!blockOnDenial(counter, open, waits, cost, generation)) return false;
+  reply[head] = generation;
+  reply[head + 1] = restOf(open.block, now);
+  const { setBy } = open.block as Block;
+  reply[head + 2 + 4 * (setBy - 1)] = 0;
+  return true;
 }
 
 function lengthOfReply(counters: readonly Counter[]): number {
   let length = 1;
   for (let u = 0; u < counters.length; u += 1) {
-    length += 1 + 4 * (counters[u] as Counter).limits.length;
+    length += 2 + 4 * (counters[u] as Counter).limits.length;
   }
   return length;
 }

@@ -1,20 +1,53 @@
-import type { Counter } from "./counter.ts";
-import { keysOf } from "./counter.ts";
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { CounterShape, Place } from "../scripts/counter-shape.ts";
+import { HEADER_BYTES } from "../scripts/counter-shape.ts";
+import { restOf } from "./block.ts";
+import type { Counter, OpenCounter } from "./counter.ts";
+import { keepCounter, keysOf } from "./counter.ts";
 import { runList } from "./list-script.ts";
 import { forgetLua } from "./lua.generated.ts";
-import type { Step } from "./store.ts";
+import type { MemoryTable } from "./memory-table.ts";
+import type { Moment, Step } from "./store.ts";
 
-/** Forgets counters. The reply says 1 when there was anything to forget. */
+/** Forgets counters, but not that they are blocked by hand. The reply says 1 when there was anything to forget. */
 export const forget: Step<readonly Counter[]> = {
   ...runList("forget", {
     source: forgetLua,
-    parameters: (counters: readonly Counter[]) => [keysOf(counters).length],
+    parameters: (counters: readonly Counter[]) => [
+      counters.length,
+      ...counters.flatMap((counter) => [keysOf([counter]).length, keptOf(counter.shape)]),
+    ],
     replySize: () => 1,
   }),
   keys: keysOf,
   weight: (counters) => counters.length,
-  twin: (counters, memory, { now }) => [
-    now,
-    Math.max(...counters.map(({ key }) => (memory.delete(key) ? 1 : 0))),
+  twin: (counters, memory, moment) => [
+    moment.now,
+    Math.max(...counters.map((counter) => forgetHere(counter, memory, moment))),
   ],
 };
+
+/** A digit for each byte of a counter's states: 1 for those that a counter which nobody has used keeps. */
+function keptOf({ limits, places, width }: CounterShape): string {
+  const kept = new Array<number>(width).fill(0);
+  for (const [i, { state, dates = [] }] of limits.entries()) {
+    for (const [n, [name]] of state.entries()) {
+      const [at, bytes] = (places[i] as readonly Place[])[n] as Place;
+      if (dates.includes(name)) kept.fill(1, at, at + bytes);
+    }
+  }
+  return kept.slice(HEADER_BYTES).join("");
+}
+
+function forgetHere(counter: Counter, memory: MemoryTable, { now, generation }: Moment): number {
+  const { key, limits } = counter;
+  const open = memory.get(key) as OpenCounter | undefined;
+  const { block } = open ?? {};
+  if (open === undefined || block === undefined || block.setBy > 0 || restOf(block, now) === 0) {
+    return memory.delete(key) ? 1 : 0;
+  }
+  const states = limits.map(({ algorithm, quota }: CompiledLimit) => algorithm.fresh(quota));
+  const kept = { ...block, levelEnds: 0, level: 0 };
+  keepCounter(counter, { ...open, stamp: now, generation, states, block: kept }, memory);
+  return 1;
+}

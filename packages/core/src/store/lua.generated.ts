@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const forgetLua: LuaSource = {
-  sha1: "ef727ee07504649867cfebfbbe221b3197128d15",
+  sha1: "794626947138de86a6a9e8b32792be919181b82a",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -50,12 +50,41 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
+local function blockByHand(bytes, digits)
+local width = 15 + #digits
+if not bytes or #bytes ~= width + 16 then
+return nil
+end
+local stamp, generation = struct.unpack(">I7I4", bytes)
+local blockEnds, _, _, setBy = struct.unpack(">I7I7I1I1", bytes, width + 1)
+local left = blockEnds - math.max(stamp, now)
+if setBy ~= 0 or left <= 0 or left > 31622400000000 then
+return nil
+end
+local states = ""
+for i = 1, #digits do
+states = states .. (string.sub(digits, i, i) == "1" and string.sub(bytes, 15 + i, 15 + i) or "\\0")
+end
+return string.sub(bytes, 1, 7)
+.. struct.pack(">I4", (generation + 1) % 4294967296)
+.. string.sub(bytes, 12, 15)
+.. states
+.. struct.pack(">I7I7I1I1", blockEnds, 0, 0, 0)
+end
 return takeCalls(function()
-local deleted = 0
+local deleted, counters = 0, tonumber(ARGV[argumentAt + 1])
 argumentAt = argumentAt + 1
-for _ = 1, tonumber(ARGV[argumentAt]) do
-keyAt = keyAt + 1
-deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt]))
+for _ = 1, counters do
+local key, keys, digits = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), ARGV[argumentAt + 2]
+local kept = blockByHand(readString("GET", key), digits)
+if kept then
+redis.call("SETRANGE", key, "0", kept)
+deleted = 1
+end
+for i = kept and 2 or 1, keys do
+deleted = math.max(deleted, redis.call("DEL", KEYS[keyAt + i]))
+end
+keyAt, argumentAt = keyAt + keys, argumentAt + 2
 end
 add(deleted)
 end)`,

@@ -294,3 +294,30 @@ describe("clear", () => {
     expect((await limiter.consume("a")).allowed).toBe(true);
   });
 });
+
+test("gives up last who is blocked, or was, until the level is forgotten", async () => {
+  let now = 0;
+  const store = memoryStore({ maxKeys: 3, clock: () => now });
+  const limits = fixedWindow({ limit: 2, window: "1h", block: ["1s", "1m"] });
+  const limiter = createLimiter({ name: "test", limits, store });
+  const crowd = async (): Promise<void> => {
+    // Each has spent all of the limit.
+    for (let i = 0; i < 10; i += 1) await limiter.consume(`other-${now}-${i}`, { cost: 2 });
+  };
+  await limiter.block("by hand", "1d");
+  await limiter.consume("guesser", { cost: 2 });
+  await limiter.consume("guesser");
+  await crowd();
+  for (const who of ["by hand", "guesser"]) {
+    expect(await limiter.peek(who)).toMatchObject({ blocked: true });
+  }
+  now += 1_000;
+  await crowd();
+  await limiter.consume("guesser", { cost: 2 });
+  expect(await limiter.consume("guesser")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+  now += 60_000 + 3_600_000;
+  await crowd();
+  await limiter.consume("guesser", { cost: 2 });
+  expect(await limiter.consume("guesser")).toMatchObject({ retryAfterMs: 1_000 });
+  expect(await limiter.peek("by hand")).toMatchObject({ blocked: true });
+});

@@ -2,12 +2,21 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter.ts";
+import {
+  keepCounter,
+  keysOf,
+  numbersOf,
+  openCounter,
+  timesOf,
+  unitsOf,
+  weightOf,
+} from "./counter.ts";
 import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
 /** What a decision charged, so that it can be given back. */
 export interface Receipt {
+  /** Units of each limit; where the counters have costs, the largest of those. */
   readonly cost: number;
   /** Units of the same decision that stay charged. Default 0. */
   readonly kept?: number;
@@ -25,9 +34,11 @@ export const refund: Step<Receipt> = {
 
   line: ({ counters }) => scriptsFor(counters),
 
-  prepare: (calls, clock) => ({
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+
+  prepare: (calls, clock, times = "") => ({
     script: scriptsFor((calls[0] as Receipt).counters).get("refund"),
-    args: [clock, ...calls.map(argumentOf)],
+    args: [clock, ...calls.map((call) => argumentOf(call, times))],
   }),
 
   read: readEach,
@@ -45,7 +56,10 @@ export const refund: Step<Receipt> = {
       let changed = false;
       counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
         const age = moment.now - charged;
-        changed = algorithm.refund(open.states[i], quota, cost, age, kept) || changed;
+        const units = counter.costs?.[i] ?? cost;
+        const stays = counter.besides?.[i] ?? kept;
+        if (units === 0) return;
+        changed = algorithm.refund(open.states[i], quota, units, age, stays) || changed;
       });
       if (changed) keepCounter(counter, open, memory);
       given ||= changed;
@@ -59,11 +73,12 @@ export function receiptBut(receipt: Receipt, kept: number): Receipt {
   return { ...receipt, cost: receipt.cost - kept, kept };
 }
 
-function argumentOf({ cost, charged, counters, generations }: Receipt): string {
+function argumentOf({ cost, charged, counters, generations }: Receipt, times: string): string {
   return (
     numbersOf(counters) +
+    times +
     digitsOf(1, COUNT_DIGITS) +
-    digitsOf(cost, LONG_DIGITS) +
+    unitsOf(counters, cost) +
     digitsOf(charged, LONG_DIGITS) +
     generations.map((generation) => digitsOf(generation, NUMBER_DIGITS)).join("")
   );

@@ -31,8 +31,14 @@ export interface Step<Call> {
   readonly kind: string;
   /** The line in which a call waits. Those of a line keep their order; those of one step in it that follow each other go together. */
   line(call: Call): object;
+  /**
+   * The times that the calls of a line bring; empty where they need none. They are around the clock or, where that is empty, around
+   * what the server's may be, in microseconds since the epoch. A script whose clock is beyond them does nothing, and returns its
+   * clock alone.
+   */
+  times?(call: Call, clock: string, guess: () => number): string;
   /** What is run for calls that go together, all of one line. `clock` is empty for the server's own. */
-  prepare(calls: readonly Call[], clock: string): Prepared;
+  prepare(calls: readonly Call[], clock: string, times?: string): Prepared;
   read(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one cluster slot. */
   keys(call: Call): readonly string[];
@@ -80,7 +86,10 @@ export interface Store {
   readonly prefix: string;
   /** Where the counts are outside this process; undefined where they are in it, and always answer: `run` is waited for then. */
   readonly remote?: Remote | undefined;
-  /** Microseconds on a clock of this process that runs while a call is under way, and that follows a clock given to the store. */
+  /**
+   * Microseconds since the epoch on a clock of this process, which may be away from the store's. It runs while a call is under way,
+   * and follows a clock given to the store.
+   */
   now(): number;
   run<Call>(step: Step<Call>, call: Call, waiter?: Waiter): Promise<readonly number[]>;
   /** The same without waiting, where counts are in this process: throws what `run` rejects with. */

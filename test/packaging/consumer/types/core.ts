@@ -20,6 +20,20 @@ const decision: Promise<Decision> = limiter.consume({ default: "a", tenant: "b" 
 void decision.then(({ retryAfterMs, limits }) => retryAfterMs.toFixed() + limits[0]?.name.trim());
 void decision.then(toProblem).then(({ status }) => status.toFixed());
 
+/** A cost by name is settled by name, and what became of it is reported so. */
+const estimate = { requests: 1, tokens: 512 };
+void limiter.consume("u", { cost: estimate }).then(({ cost }) => cost === 1 || Object.keys(cost));
+void decision.then(async (one) => (await limiter.settle(one, 731)).counted.toFixed());
+void decision.then(async (one) => (await limiter.settle(one, estimate)).cut["tokens"]?.toFixed());
+void limiter.charge("u").then(({ cut }) => cut.toFixed());
+void limiter.charge("u", { cost: estimate }).then(({ counted }) => Object.values(counted));
+// @ts-expect-error units are numbers
+void limiter.peek("u", { cost: { tokens: "5" } });
+// @ts-expect-error an estimate that may be missing must not cost the default
+void limiter.wait("u", { cost: { tokens: undefined } });
+// @ts-expect-error what is charged by name is reported by name
+void limiter.charge("u", { cost: estimate }).then(({ counted }) => counted.toFixed());
+
 const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
 // @ts-expect-error a misspelt dimension
 void byTenant.consume({ tenatn: "b" });

@@ -124,12 +124,13 @@ export class LeaseAccounts {
     const sent = store.now();
     const call: DecideCall = { cost, mode: "charge", counters };
     const reply = await watch.run(this.#asked, decide, call, counter.key);
-    const { allowed, receipt } = readReply(counted, counters, cost, reply);
+    const { allowed, blocked, receipt } = readReply(counted, counters, cost, reply);
     const received = store.now();
     account.reported = { reply, received };
     const room = roomOf(counter.group, reply);
     if (!allowed) {
       deny(account, room);
+      if (blocked) this.close(counters);
       return;
     }
     denials.forgetKnown(counters, received);

@@ -634,3 +634,42 @@ test("a lease makes what was known to be denied unknown", async () => {
   await lease?.carryOut();
   expect(await consume("ann", 100)).toMatchObject({ allowed: false, source: "store" });
 });
+
+describe("a block by hand", () => {
+  test("ends the leases of its subject in this process, and of no other", async () => {
+    const { limiter, serveAll, heat, consume } = startLeasing();
+    await heat("ann", 8);
+    await heat("bob");
+    const blocking = limiter.block("ann", "1h");
+    await serveAll();
+    await blocking;
+    expect(await consume("ann")).toMatchObject({ blocked: true, source: "store" });
+    expect(await consume("bob")).toMatchObject({ allowed: true, source: "lease" });
+  });
+
+  test("ends them elsewhere as soon as the store denies", async () => {
+    const { limiter, store, serveAll, heat, consume } = startLeasing();
+    await heat("ann", 8);
+    // Of another process, which cannot tell this one.
+    const elsewhere = { ...store, owner: {} };
+    const other = createLimiter({
+      name: "api",
+      limits: HOUR,
+      store: elsewhere,
+      storeTimeout: "1m",
+    });
+    const blocking = other.block("ann", "1h");
+    await serveAll();
+    await blocking;
+    expect(await consume("ann")).toMatchObject({ allowed: true, source: "lease" });
+    // More than is held has to be asked for.
+    expect(await consume("ann", 100)).toMatchObject({ blocked: true, source: "store" });
+    expect(await consume("ann")).toMatchObject({ blocked: true, source: "store" });
+    const looked = limiter.peek("ann", { cost: 0 });
+    await serveAll();
+    // All that was held is given back.
+    const { remaining, limit } = await looked;
+    expect(limit - remaining).toBeGreaterThan(0);
+    expect(limit - remaining).toBeLessThan(20);
+  });
+});

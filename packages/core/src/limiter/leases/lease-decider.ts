@@ -1,5 +1,7 @@
 import type { Decision } from "../../decision.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
+import type { DecideMode } from "../../store/decide-call.ts";
+import { isCharging } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
 import { CountedDecision, returnReceipts, takeReceipts } from "../counted-decision.ts";
 import type { SubjectCounter } from "../counters.ts";
@@ -55,14 +57,16 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
   async function decideInStore(
     counters: readonly SubjectCounter[],
     cost: number,
+    mode: DecideMode,
     account: SubjectAccount,
     now: number,
   ): Promise<Decision> {
-    const asked = inner.decide(counters, cost, true);
+    const asked = inner.decide(counters, cost, mode);
     accounts.giveBackEnded(account, now);
     const wanted = wantBeside(account, cost, now);
     if (wanted > 0) accounts.ask(account, wanted);
     const decision = await asked;
+    if (decision.blocked) accounts.close(counters);
     if (decision.source === "store") {
       account.room = Math.min(...decision.limits.map(({ remaining }) => remaining));
     }
@@ -77,7 +81,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
   ): Promise<Decision> {
     if (account !== undefined) accounts.giveBackEnded(account, now);
     const held = account === undefined ? 0 : unitsLeft(account);
-    const decision = await inner.decide(counters, 0, false);
+    const decision = await inner.decide(counters, 0, "peek");
     if (account === undefined || held === 0) return decision;
     if (decision.degraded) return decisionOf(account, 0, held, now, []);
     const limits = decision.limits.map((limit) => {
@@ -100,17 +104,17 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       return lease && pay(account, lease, cost, now);
     },
 
-    decide(counters, cost, charge) {
+    decide(counters, cost, mode) {
       const counter = counters[0] as SubjectCounter;
       const account = accounts.find(counter);
       const now = store.now();
       if (cost === 0) return look(counters, account, now);
       const lease = account && findLease(account, cost, now);
       if (account === undefined || lease === undefined) {
-        if (!charge) return inner.decide(counters, cost, false);
-        return decideInStore(counters, cost, account ?? accounts.open(counter), now);
+        if (!isCharging(mode)) return inner.decide(counters, cost, mode);
+        return decideInStore(counters, cost, mode, account ?? accounts.open(counter), now);
       }
-      if (charge) return Promise.resolve(pay(account, lease, cost, now));
+      if (isCharging(mode)) return Promise.resolve(pay(account, lease, cost, now));
       accounts.giveBackEnded(account, now);
       return Promise.resolve(decisionOf(account, cost, unitsLeft(account) - cost, now, []));
     },
@@ -125,6 +129,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 
     charge: inner.charge,
     settle: inner.settle,
+    block: inner.block,
     forget: inner.forget,
 
     async close() {

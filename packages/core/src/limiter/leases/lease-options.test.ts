@@ -46,6 +46,19 @@ test.each([
   expect(make).toThrow(new RegExp(`${rule}.*got ${got.replace(/[[\]]/g, "\\$&")}`));
 });
 
+test("is not for a limit with block", () => {
+  const lease = { max: 10, ttl: "1s" } as const;
+  const blocking = fixedWindow({ limit: 10, window: "1d", block: "1h" });
+  for (const limits of [blocking, [gcra({ limit: 10, window: "1s" }), blocking]]) {
+    expect(() => createLimiter({ limits, lease })).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining('the limit "10-per-1d" has block'),
+      }),
+    );
+  }
+});
+
 test("is for limits of one dimension", () => {
   const lease = { max: 10, ttl: "1s" } as const;
   const several = [limits, fixedWindow({ limit: 9, window: "1m", per: "tenant" })] as const;

@@ -44,6 +44,7 @@ export function limitsFrom(group: Group, last: Reported, held: number, now: numb
     const at = placeOf(i);
     states[group.positions[i] as number] = readState(
       limit,
+      last.reply[0] as number,
       0,
       Math.min(limit.limit, (last.reply[at + 1] as number) + held),
       left(last.reply[at + 2] as number, elapsed),

@@ -4,7 +4,7 @@ import type { HeadgateError } from "../../errors.ts";
 /** Calls that wait for admission: first come, first served per line, one attempt at a time. */
 export interface WaitQueue {
   /**
-   * Resolves with the first decision that is an answer. `line` is whom the call waits with. Rejects with `HEADGATE_QUEUE_FULL`,
+   * Resolves with the first decision that allows. `line` is whom the call waits with. Rejects with `HEADGATE_QUEUE_FULL`,
    * `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and what an attempt rejects with.
    */
   enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
@@ -18,6 +18,8 @@ export interface WaitOptions {
   /** Milliseconds after which the wait is given up. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Calls back when something comes free that nobody knew the time of, until the function that is returned is called. */
+  readonly onFreed?: ((wake: () => void) => () => void) | undefined;
   /** How many may wait in the line, this call included. Default: any number. */
   readonly maxLine?: number | undefined;
   /** Which decisions end the wait, beside those that allow. Default: none. */

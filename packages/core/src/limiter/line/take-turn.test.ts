@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { concurrency } from "../../algorithms/concurrency.ts";
+import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
 import { slidingLog } from "../../algorithms/sliding-log.ts";
+import type { Cost } from "../../cost.ts";
+import type { Decision } from "../../decision.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createLimiter } from "../create-limiter.ts";
@@ -30,8 +34,10 @@ function start(options: Pick<LimiterOptions, "limits" | "maxQueue">) {
   };
   const limiter = createLimiter({ name: "test", store, ...options });
   const { consumeInTurn, counted } = limiter[LIMITER];
-  const take = (subject: string, { timeoutMs = 60_000, cost = 1, leaving = staying() } = {}) =>
-    consumeInTurn(counted.groups, subject, { cost }, { timeoutMs, watchLeaving: () => leaving });
+  const take = (
+    subject: string,
+    { timeoutMs = 60_000, cost = 1 as Cost, leaving = staying() } = {},
+  ) => consumeInTurn(counted.groups, subject, { cost }, { timeoutMs, watchLeaving: () => leaving });
   return { limiter, asked, take };
 }
 
@@ -129,6 +135,51 @@ describe("a call that takes its turn", () => {
     expect(await turn).toBeUndefined();
     expect(asked.at(-1)).toBe("refund");
     expect((await limiter.consume("u")).allowed).toBe(true);
+  });
+
+  test("is woken when a place is given back, and gives its own back where its caller has left", async () => {
+    const { limiter, take } = start({ limits: concurrency({ limit: 1, ttl: "10m" }) });
+    const first = await limiter.consume("u");
+    const second = take("u");
+    await pass(0);
+    await limiter.release(first);
+    await pass(0);
+    expect(await second).toMatchObject({ decision: { allowed: true }, waitedMs: 0 });
+    const third = take("u", { leaving: { ...staying(), hasLeft: () => true } });
+    await pass(0);
+    await limiter.release((await second)?.decision as Decision);
+    await pass(0);
+    expect(await third).toBeUndefined();
+    expect((await limiter.peek("u")).allowed).toBe(true);
+  });
+
+  test("waits for no limit that its cost leaves out, and is denied by none", async () => {
+    const hourly = (name: string) => fixedWindow({ limit: 2, window: "1h", name });
+    const { limiter, asked, take } = start({ limits: [hourly("requests"), hourly("tokens")] });
+    await limiter.consume("u", { cost: { requests: 0, tokens: 2 } });
+    void take("u", { cost: { tokens: 1 } });
+    const free = await take("u", { cost: { requests: 2, tokens: 0 } });
+    expect(free).toMatchObject({ decision: { allowed: true }, waitedMs: undefined });
+    void take("u", { cost: { tokens: 0 } });
+    await pass(0);
+    asked.length = 0;
+    const denied = take("u", { cost: { requests: 2, tokens: 0 }, timeoutMs: 5 });
+    await pass(5);
+    expect(await denied).toMatchObject({
+      decision: { allowed: false, cost: { requests: 2 }, limits: [{ name: "requests" }] },
+    });
+    expect(asked).toEqual([]);
+    await limiter.close();
+  });
+
+  test("sets no block", async () => {
+    const block = ["1m"] as const;
+    const { limiter, take } = start({ limits: fixedWindow({ limit: 1, window: "2s", block }) });
+    await limiter.consume("u");
+    const denied = take("u", { timeoutMs: 100 });
+    await pass(100);
+    expect(await denied).toMatchObject({ decision: { allowed: false, blocked: false } });
+    expect((await limiter.peek("u")).blocked).toBe(false);
   });
 
   test("rejects as the attempt does, and stops watching", async () => {

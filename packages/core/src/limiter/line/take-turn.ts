@@ -1,6 +1,6 @@
 import type { Decision } from "../../decision.ts";
 import { codeOf } from "../../errors.ts";
-import type { Denial, Turn, TurnOptions, WaitQueue } from "./line.ts";
+import type { Denial, Turn, TurnOptions, WaitOptions, WaitQueue } from "./line.ts";
 
 /** What a call does in line. */
 export interface TurnCall {
@@ -9,6 +9,7 @@ export interface TurnCall {
   /** How many may wait in the line. */
   readonly maxLine: number;
   readonly attempt: () => Promise<Decision>;
+  readonly onFreed: WaitOptions["onFreed"];
   readonly giveBack: (decision: Decision) => Promise<unknown>;
   /** The line's denial, as it is now for this call. */
   readonly deniedBy: (denial: Denial) => Decision;
@@ -31,7 +32,7 @@ const ENDS: readonly unknown[] = [
  */
 export async function takeTurn(
   queue: WaitQueue,
-  { line, maxLine, attempt, giveBack, deniedBy, now }: TurnCall,
+  { line, maxLine, attempt, onFreed, giveBack, deniedBy, now }: TurnCall,
   { timeoutMs, watchLeaving }: TurnOptions,
 ): Promise<Turn | undefined> {
   let denial = queue.lastDenial(line);
@@ -44,7 +45,8 @@ export async function takeTurn(
   const { signal } = leaving;
   const began = performance.now();
   try {
-    const decision = await queue.enter(line, attempt, { timeoutMs, signal, maxLine, isAnswer });
+    const waiting = { timeoutMs, signal, onFreed, maxLine, isAnswer };
+    const decision = await queue.enter(line, attempt, waiting);
     if (!leaving.hasLeft()) return { decision, waitedMs: performance.now() - began };
     // Nobody is left to be told that it could not be given back.
     await giveBack(decision).catch(() => {});

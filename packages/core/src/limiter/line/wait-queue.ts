@@ -1,17 +1,20 @@
-import type { Decision } from "../../decision.ts";
+import type { Decision, LimitState } from "../../decision.ts";
+import { isOfPlaces } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
+import { LONGEST_TIMER_MS } from "../../time.ts";
 import { onceAborted } from "./abort-listeners.ts";
-import type { Denial, WaitQueue } from "./line.ts";
+import type { Denial, WaitOptions, WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
-/** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+/** Who waits for a place, which may be given back in another process, asks again so often. */
+const ASK_AGAIN_MS = 250;
 
 interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
+  readonly onFreed: WaitOptions["onFreed"];
   /** Whether a denial is the call's answer. */
-  readonly isAnswer: ((decision: Decision) => boolean) | undefined;
+  readonly isAnswer: WaitOptions["isAnswer"];
   /** Settles the call; what comes later is not heard. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
@@ -72,19 +75,24 @@ export function createWaitQueue(
         if (head.settled) {
           if (decision.allowed) await giveBack(decision);
         } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
-        else await this.#sleep(decision.retryAfterMs);
+        else await this.#sleep(decision, head.onFreed);
       } catch (error) {
         head.reject(error);
       }
     }
 
-    #sleep(ms: number): Promise<void> {
+    #sleep({ limits, retryAfterMs }: Decision, onFreed: WaitOptions["onFreed"]): Promise<void> {
+      const denials = limits.filter(({ allowed }) => !allowed);
+      const isForPlace = onFreed !== undefined && denials.some(isOfPlaces);
       return new Promise((resolve) => {
-        const cancel = schedule(ms, resolve);
-        this.#wake = () => {
+        const wake = (): void => {
           cancel();
+          forget?.();
           resolve();
         };
+        const cancel = schedule(isForPlace ? pauseFor(denials) : retryAfterMs, wake);
+        const forget = isForPlace ? onFreed(wake) : undefined;
+        this.#wake = wake;
       });
     }
   }
@@ -98,7 +106,7 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, maxLine, isAnswer }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, maxLine, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
       if (waiting >= maxQueue || isLineFull) {
@@ -118,6 +126,7 @@ export function createWaitQueue(
         };
         const waiter: Waiter = {
           attempt,
+          onFreed,
           isAnswer,
           settled: false,
           before: undefined,
@@ -149,6 +158,12 @@ export function createWaitQueue(
       for (const line of [...lines.values()]) line.rejectAll(error);
     },
   };
+}
+
+/** How long to wait where a place is lacking, of which nobody knows when it comes free: at least as long as the others deny. */
+function pauseFor(denials: readonly LimitState[]): number {
+  const known = denials.filter((limit) => !isOfPlaces(limit));
+  return Math.max(ASK_AGAIN_MS, ...known.map(({ retryAfterMs }) => retryAfterMs));
 }
 
 /** Calls back after a time of any length; never, when there is none. Returns how to cancel it. */

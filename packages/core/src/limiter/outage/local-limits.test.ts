@@ -24,9 +24,9 @@ function countShare(policy: Policy, share: number) {
   const counters = countersOf(counted, "u").map(shareOf);
   return {
     units: counters,
-    consume: (cost = 1) => decideOn(store, counted, counters, cost, true, "local"),
+    consume: (cost = 1) => decideOn(store, counted, counters, cost, "charge", "local"),
     async remaining() {
-      const { allowed, limits } = await decideOn(store, counted, counters, 1, false, "local");
+      const { allowed, limits } = await decideOn(store, counted, counters, 1, "peek", "local");
       // A peek that is allowed reports what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },

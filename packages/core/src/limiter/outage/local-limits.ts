@@ -54,6 +54,10 @@ function withinShare(
   const part = (cost: number, beside = 0): number => counted(beside + cost) - counted(beside);
   return {
     ...algorithm,
+    ...(algorithm.hold && {
+      hold: (state, quota, holder, number) =>
+        algorithm.hold?.(state, quota, holder, counted(number)),
+    }),
     wait: (state, quota, cost) => algorithm.wait(state, quota, counted(cost)),
     spend(state, quota, cost, beside) {
       const units = part(cost, beside);

@@ -1,7 +1,9 @@
 import type { Charged } from "../../charged.ts";
+import type { Cost } from "../../cost.ts";
 import type { Decision } from "../../decision.ts";
 import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
 import type { Counter } from "../../store/counter.ts";
+import type { DecideMode } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { Step, Store } from "../../store/store.ts";
 import type { Duration } from "../../time.ts";
@@ -93,10 +95,12 @@ export interface Notices {
 /** Logs something for the operator. */
 export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
-/** Gives counters room again on servers. Each method resolves with whether there was anything to give, and rejects as the store does. */
+/** Gives counters room again on servers, or blocks them. Each method resolves with whether there was anything to give, and rejects as the store does. */
 export interface StoreReturns {
   refund(receipts: readonly Receipt[]): Promise<boolean>;
   forget(counters: readonly Counter[]): Promise<boolean>;
+  /** For so many microseconds, or not any longer with 0. */
+  block(counters: readonly Counter[], span: number): Promise<boolean>;
 }
 
 /** Charges counters on servers, whatever is left of their limits. */
@@ -105,17 +109,17 @@ export interface StoreCharges {
   charge<C extends Counter>(
     counters: readonly C[],
     cost: number,
-    otherwise: (counters: readonly C[]) => Promise<Charged>,
-  ): Promise<Charged>;
+    otherwise: (counters: readonly C[]) => Promise<Charged<Cost>>,
+  ): Promise<Charged<Cost>>;
 }
 
 /** Decides what the store could not, as `onUnavailable` says. */
 export interface WithoutStore {
-  decide(counters: readonly SubjectCounter[], cost: number, charge: boolean): Promise<Decision>;
+  decide(counters: readonly SubjectCounter[], cost: number, mode: DecideMode): Promise<Decision>;
   giveBack(receipts: readonly Receipt[]): Promise<boolean>;
-  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged>;
+  charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged<Cost>>;
   /** Settles what was charged here. */
-  settle(receipts: readonly Receipt[], units: number): Promise<Charged>;
+  settle(receipts: readonly Receipt[], units: Cost): Promise<Charged<Cost>>;
   forget(counters: readonly SubjectCounter[]): Promise<boolean>;
 }
 

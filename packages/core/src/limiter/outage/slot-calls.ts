@@ -13,14 +13,14 @@ export interface SlotCall<Call> {
 
 /**
  * Makes such a call: if the counters turn out to be in several slots, each slot is asked in the time of the one call. Resolves
- * with what the reply says, the largest of several. Rejects as the store does.
+ * with the reply, whose number is the largest of several. Rejects as the store does.
  */
 export async function runTogether<Call>(
   store: Store,
   remote: Remote,
   watch: StoreWatch,
   { step, counters, callOf }: SlotCall<Call>,
-): Promise<number> {
+): Promise<readonly number[]> {
   const inParts: Store = {
     ...store,
     run: (asked, call, waiter) =>
@@ -36,7 +36,7 @@ export async function runTogether<Call>(
   const { key } = counters[0] as Counter;
   const reply = await watch.run(inParts, step, callOf(counters), key);
   rejectWrongType(reply, counters);
-  return reply[1] as number;
+  return reply;
 }
 
 /** One reply of several: -1 when one of them was refused its key, else the largest number. */

@@ -1,3 +1,4 @@
+import { block } from "../../store/block-by-hand.ts";
 import type { Counter } from "../../store/counter.ts";
 import { forget } from "../../store/forget.ts";
 import type { Receipt } from "../../store/refund.ts";
@@ -9,7 +10,7 @@ import type { StoreReturns, StoreWatch } from "./outage.ts";
 import type { SlotCall } from "./slot-calls.ts";
 import { runTogether } from "./slot-calls.ts";
 
-/** Whoever is given room is asked for anew: what was known to be denied is not known any more, from before the call until after it. */
+/** Whoever is given room, or blocked, is asked for anew: what was known to be denied is not known any more, from before the call until after it. */
 export function createStoreReturns(
   store: Store,
   remote: Remote,
@@ -26,7 +27,7 @@ export function createStoreReturns(
           runTogether(store, remote, watch, { ...one, counters: together }),
         ),
       );
-      return (await Promise.all(replies)).includes(1);
+      return (await Promise.all(replies)).some((reply) => reply[1] === 1);
     } finally {
       denials.forget(counters, store.now());
     }
@@ -42,6 +43,8 @@ export function createStoreReturns(
         })),
       ),
     forget: (counters) => runInSlots([{ step: forget, counters, callOf: (some) => some }]),
+    block: (counters, span) =>
+      runInSlots([{ step: block, counters, callOf: (some) => ({ counters: some, span }) }]),
   };
 }
 

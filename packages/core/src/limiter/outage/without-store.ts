@@ -1,8 +1,11 @@
-import { NOTHING_CHARGED } from "../../charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../../charged.ts";
+import { areByName } from "../../store/counter.ts";
+import { isCharging } from "../../store/decide-call.ts";
 import { memoryStore } from "../../store/memory-store.ts";
-import { CountedDecision } from "../counted-decision.ts";
+import { CountedDecision, outcomeOn } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
 import { chargeOn, decideOn, forgetOn, giveBackOn, settleOn } from "../memory-decider.ts";
+import { keepPlacesHere } from "../places/keep-places.ts";
 import { sharedBy } from "../shared.ts";
 import { shareLimits } from "./local-limits.ts";
 import type { FailurePolicy, WithoutStore } from "./outage.ts";
@@ -18,34 +21,40 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
   const { onUnavailable } = failure;
   // Limiters that share a budget on the store share it here.
   const local = sharedBy(counted.store.owner, "local-counts", () => memoryStore());
+  const keeping = counted.hasPlaces ? keepPlacesHere(local, counted.store.owner) : undefined;
   const shareOf = shareLimits(failure.localShare);
 
   return {
-    async decide(counters, cost, charge) {
+    async decide(counters, cost, mode) {
       if (onUnavailable === "local") {
-        return decideOn(local, counted, counters.map(shareOf), cost, charge, "local");
+        // What this process counts alone is no ground to block anybody.
+        const here = isCharging(mode) ? "charge" : "peek";
+        return decideOn(local, counted, counters.map(shareOf), cost, here, "local", keeping);
       }
-      return new CountedDecision(counted, {
+      const outcome = {
         allowed: onUnavailable === "allow",
         limits: [],
         cost,
         source: onUnavailable,
         receipts: [],
         retryAfterMs: DENY_RETRY_MS,
-      });
+      };
+      return new CountedDecision(counted, outcomeOn(counters, outcome));
     },
     giveBack: (receipts) => giveBackOn(local, receipts),
 
     async charge(counters, cost) {
-      const charged =
-        onUnavailable === "local"
-          ? await chargeOn(local, counters.map(shareOf), cost)
-          : NOTHING_CHARGED;
-      return { ...charged, degraded: true };
+      if (onUnavailable === "local") {
+        const charged = await chargeOn(local, counters.map(shareOf), cost);
+        return { ...charged, degraded: true };
+      }
+      const limits = counters.flatMap((counter) => counter.limits);
+      const nothing = areByName(counters) ? nothingCharged(limits) : NOTHING_CHARGED;
+      return { ...nothing, degraded: true };
     },
 
     async settle(receipts, units) {
-      const settled = await settleOn(local, receipts, units);
+      const settled = await settleOn(local, counted, receipts, units);
       return { ...settled, degraded: receipts.length > 0 };
     },
 

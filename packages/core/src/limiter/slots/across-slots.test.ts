@@ -94,6 +94,119 @@ describe("a decision over two slots", () => {
     expect((await answerOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
   });
 
+  describe("by a limit that blocks", () => {
+    const guarded = [
+      fixedWindow({ limit: 2, window: "1h", name: "user" }),
+      fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant", block: "1d" }),
+    ];
+    const day = 86_400_000;
+
+    function openGuarded(store: Store): Open {
+      return createLimiter({
+        name: "api",
+        limits: guarded,
+        store,
+        storeTimeout: "1m",
+        denyCache: false,
+      });
+    }
+
+    test("that is denied blocks in the slot that denied, by a second call there", async () => {
+      const { store, held } = startCluster();
+      const limiter = openGuarded(store);
+      await answerOf(held, limiter.consume(subject));
+      const asked = limiter.consume(subject);
+      await letRun();
+      expect(held.map(({ name }) => name)).toEqual(["look", "look"]);
+      await held.shift()?.carryOut();
+      await held.shift()?.carryOut();
+      expect(held.map(({ name }) => name)).toEqual(["decide"]);
+      const denied = await answerOf(held, asked);
+      expect(denied).toMatchObject({ allowed: false, blocked: true, retryAfterMs: day });
+      expect(
+        denied.limits.map(({ name, allowed, remaining }) => [name, allowed, remaining]),
+      ).toEqual([
+        ["user", true, 1],
+        ["tenant", false, 0],
+      ]);
+      // Who is blocked already needs no second call.
+      const again = limiter.consume(subject);
+      await letRun();
+      await held.shift()?.carryOut();
+      await held.shift()?.carryOut();
+      expect(held).toEqual([]);
+      expect(await again).toMatchObject({ blocked: true, retryAfterMs: day });
+    });
+
+    test("and stays denied where that call fails, or finds room meanwhile, which is left as it was", async () => {
+      const { store, held } = startCluster();
+      const limiter = openGuarded(store);
+      const taken = await answerOf(held, limiter.consume(subject));
+      const failed = limiter.consume(subject);
+      await letRun();
+      await held.shift()?.carryOut();
+      await held.shift()?.carryOut();
+      await held.shift()?.refuse(new Error("gone"));
+      expect(await failed).toMatchObject({ allowed: false, blocked: false, degraded: false });
+      const late = limiter.consume(subject);
+      await letRun();
+      await held.shift()?.carryOut();
+      await held.shift()?.carryOut();
+      const blocking = held.shift();
+      expect(await answerOf(held, limiter.refund(taken))).toBe(true);
+      await blocking?.carryOut();
+      expect(await answerOf(held, late)).toMatchObject({ allowed: false, blocked: false });
+      expect(await answerOf(held, limiter.peek(subject, { cost: 0 }))).toMatchObject({
+        limits: [{ remaining: 2 }, { remaining: 1 }],
+      });
+    });
+
+    test.each(["peek", "wait"] as const)("blocks nobody by %s", async (method) => {
+      const { store, held } = startCluster();
+      const limiter = openGuarded(store);
+      await answerOf(held, limiter.consume(subject));
+      const asked = limiter[method](subject).catch(() => {});
+      await letRun();
+      await carryOutAll(held);
+      await limiter.close();
+      await asked;
+      const looked = await answerOf(held, openGuarded(store).peek(subject));
+      expect(looked).toMatchObject({ allowed: false, blocked: false });
+    });
+
+    test("a denial that comes only when it is to be charged blocks as well, and the other slot gives back", async () => {
+      const { store, held } = startCluster();
+      const limiter = openGuarded(store);
+      const asked = [limiter.consume(subject), limiter.consume(subject)];
+      // All look before any is charged.
+      await letRun();
+      for (let looks = 4; looks > 0; looks -= 1) await held.shift()?.carryOut();
+      await letRun();
+      await carryOutAll(held);
+      await letRun();
+      await carryOutAll(held);
+      const decisions = await Promise.all(asked);
+      expect(decisions.map(({ allowed, blocked }) => [allowed, blocked])).toEqual([
+        [true, false],
+        [false, true],
+      ]);
+      const looked = await answerOf(held, limiter.peek({ default: "u", tenant: "other" }));
+      expect(looked.limits[0]).toMatchObject({ name: "user", remaining: 0 });
+    });
+
+    test("a block by hand is set and ended in both", async () => {
+      const { store, held } = startCluster();
+      const limiter = openGuarded(store);
+      await answerOf(held, limiter.block(subject, "1h"));
+      const { limits: blocked } = await answerOf(held, limiter.consume(subject));
+      expect(blocked.map(({ allowed }) => allowed)).toEqual([false, false]);
+      expect(await answerOf(held, limiter.unblock({ tenant: "t" }))).toBe(true);
+      expect(await answerOf(held, limiter.consume(subject))).toMatchObject({ blocked: true });
+      expect(await answerOf(held, limiter.unblock(subject))).toBe(true);
+      expect(await answerOf(held, limiter.consume(subject))).toMatchObject({ allowed: true });
+    });
+  });
+
   describe("that several ask at once, with room for one", () => {
     const tight = [
       fixedWindow({ limit: 1, window: "1h", name: "user" }),

@@ -2,9 +2,12 @@ import type { LimitState } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { stepFor } from "../../store/decide.ts";
 import type { DecideMode } from "../../store/decide-call.ts";
+import { isCharging } from "../../store/decide-call.ts";
 import type { SubjectCounter } from "../counters.ts";
+import { placesReturned } from "../places/returned-places.ts";
+import type { TakenPlaces } from "../places/taken-places.ts";
 import type { LimitStates, ReadReply } from "../read-reply.ts";
-import { present, readReply } from "../read-reply.ts";
+import { listReceipt, present, readReply } from "../read-reply.ts";
 import type { Answer, AskedStore, CountersReply } from "./slots.ts";
 
 /** What one slot answered. */
@@ -13,7 +16,8 @@ type SlotReply = ReadReply & CountersReply;
 /**
  * One decision whose counters are in several slots of a cluster, which no single call can reach.
  *
- * All slots are asked first, at once: a denial there is final, complete, and charged nowhere. Otherwise all are charged, at
+ * All slots are asked first, at once: a denial there is final, complete, and charged nowhere; where a limit that denied blocks, its
+ * slot is called once more. Otherwise all are charged, at
  * once; should one deny now, because somebody else was faster, what the others charged is given back by receipt before the
  * answer. So no limit is ever exceeded, and a denied decision leaves no more than what drained while it held the units, or
  * its cost where the give-back could not be delivered.
@@ -22,15 +26,22 @@ export class AcrossSlots {
   readonly #asked: AskedStore;
   readonly #slots: readonly (readonly SubjectCounter[])[];
   readonly #cost: number;
+  readonly #places: TakenPlaces | undefined;
   /** Set when the time for the decision is over: nothing more is charged, and what was is given back. */
   #isOver = false;
   /** What is known already, while something is still given back. */
   #verdict: Answer | undefined;
 
-  constructor(asked: AskedStore, slots: readonly (readonly SubjectCounter[])[], cost: number) {
+  constructor(
+    asked: AskedStore,
+    slots: readonly (readonly SubjectCounter[])[],
+    cost: number,
+    places?: TakenPlaces,
+  ) {
     this.#asked = asked;
     this.#slots = slots;
     this.#cost = cost;
+    this.#places = places;
   }
 
   /**
@@ -54,17 +65,18 @@ export class AcrossSlots {
 
   async #decide(mode: DecideMode): Promise<Answer> {
     const asked = await Promise.all(this.#slots.map((some) => this.#ask(some, "ask")));
-    if (asked.some(({ allowed }) => !allowed)) return denied(asked, asked);
+    if (asked.some(({ allowed }) => !allowed)) {
+      return mode === "enforce" ? this.#block(asked) : denied(asked, asked);
+    }
     // A cost of 0 only looks: the first round has the answer.
     if (this.#cost === 0) return allowedBy(asked, []);
     // When it is over, nobody hears the answer.
     if (this.#isOver) return denied(asked, []);
     const settled = await Promise.allSettled(this.#slots.map((some) => this.#ask(some, mode)));
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    const receipts =
-      mode === "charge"
-        ? replies.filter(({ allowed }) => allowed).map(({ receipt }) => receipt)
-        : [];
+    const receipts = isCharging(mode)
+      ? replies.filter(({ allowed }) => allowed).flatMap(({ receipt }) => listReceipt(receipt))
+      : [];
     const failed = settled.find((one) => one.status === "rejected");
     const late = replies.filter(({ allowed }) => !allowed);
     // What was charged and is given back is as it was before. Others may be giving back as well: this denial may not last.
@@ -75,26 +87,47 @@ export class AcrossSlots {
     return allowedBy(replies, receipts);
   }
 
+  /** Has those that denied in the first round decide, so that they block: looking blocks nobody. */
+  async #block(asked: readonly SlotReply[]): Promise<Answer> {
+    const replies = await Promise.all(asked.map((reply) => this.#blockOne(reply)));
+    return denied(replies, replies);
+  }
+
+  async #blockOne(asked: SlotReply): Promise<SlotReply> {
+    const { allowed, blocked, counters } = asked;
+    if (allowed || blocked || !counters.some(({ shape }) => shape.blocks)) return asked;
+    const [decided] = await Promise.allSettled([this.#ask(counters, "enforce")]);
+    if (decided.status === "rejected") return asked;
+    if (!decided.value.allowed) return decided.value;
+    await this.#giveBack(listReceipt(decided.value.receipt));
+    return asked;
+  }
+
   async #ask(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
     const { counted, watch } = this.#asked;
     const { key } = counters[0] as SubjectCounter;
-    const call = { cost: this.#cost, mode, counters };
-    const reply = await watch.run(counted.store, stepFor(mode), call, key);
+    const places = isCharging(mode) ? this.#places : undefined;
+    const call = { cost: this.#cost, mode, counters, holder: places?.holder };
+    const store = placesReturned(counted.store, places);
+    const reply = await watch.run(store, stepFor(mode), call, key);
     return { counters, reply, ...readReply(counted, counters, this.#cost, reply) };
   }
 
   /** What cannot be delivered stays charged. */
   async #giveBack(receipts: ReadonlyArray<ReadReply["receipt"]>): Promise<void> {
-    await Promise.allSettled(receipts.map((receipt) => this.#asked.giveBack([receipt])));
+    const given = receipts.map((receipt) => this.#asked.giveBack([receipt]));
+    await Promise.allSettled([...given, this.#places?.release()]);
   }
 }
 
 function allowedBy(replies: readonly ReadReply[], receipts: Answer["receipts"]): Answer {
-  return { allowed: true, limits: present(merge(replies)), receipts, lasting: [] };
+  const limits = present(merge(replies));
+  return { allowed: true, blocked: false, limits, receipts, lasting: [] };
 }
 
 function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]): Answer {
-  return { allowed: false, limits: present(merge(replies)), receipts: [], lasting };
+  const blocked = replies.some((reply) => reply.blocked);
+  return { allowed: false, blocked, limits: present(merge(replies)), receipts: [], lasting };
 }
 
 /** The limits of several replies; a later one's count. */

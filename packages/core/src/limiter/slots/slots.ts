@@ -16,6 +16,8 @@ export interface AskedStore {
 /** What a store answered. */
 export interface Answer {
   readonly allowed: boolean;
+  /** Whether a block denied. */
+  readonly blocked: boolean;
   readonly limits: readonly LimitState[];
   /** What was charged: one receipt for each slot. */
   readonly receipts: readonly Receipt[];

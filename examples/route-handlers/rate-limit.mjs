@@ -1,0 +1,55 @@
+// Headgate for handlers of Request and Response, as those of Next.js's routes are.
+
+import { createHttpGuard } from "@headgate/core/http";
+
+/** @typedef {import("@headgate/core/http").Header} Header */
+
+/** What was last said of a request: each limiter on its way adds to what those before it said. @type {WeakMap<Request, readonly Header[]>} */
+const headersOf = new WeakMap();
+
+/**
+ * Makes a function that limits a handler. A `Request` has no address: `addressOf` reads it from where your platform puts it.
+ *
+ * @param {import("@headgate/core/http").GuardOptions<Request>} options
+ * @param {(request: Request) => string | undefined} [addressOf]
+ */
+export function rateLimit(options, addressOf = () => undefined) {
+  const guard = createHttpGuard("rateLimit", options);
+
+  /**
+   * @template {readonly unknown[]} Rest
+   * @param {(request: Request, ...rest: Rest) => Response | Promise<Response>} handler
+   * @returns {(request: Request, ...rest: Rest) => Promise<Response>}
+   */
+  const limit =
+    (handler) =>
+    async (request, ...rest) => {
+      const hasLeft = () => request.signal.aborted;
+      const client = { address: addressOf(request), peer: undefined, hasLeft };
+      const verdict = await guard.check(request, client);
+      if (verdict.kind === "pass") return handler(request, ...rest);
+      if (verdict.kind === "left") return new Response(null);
+      headersOf.set(request, verdict.headers);
+      if (verdict.kind === "allowed") return withHeaders(request, await handler(request, ...rest));
+      const { status, contentType, body } = verdict.rejection;
+      const headers = { "content-type": contentType };
+      return withHeaders(request, new Response(body, { status, headers }));
+    };
+
+  const { limiter, tiers, of, close } = guard;
+  return Object.assign(limit, { limiter, tiers, of, close });
+}
+
+/**
+ * @param {Request} request
+ * @param {Response} response
+ */
+function withHeaders(request, response) {
+  // A copy: the headers of what fetch() and Response.redirect() return cannot be changed.
+  const answer = new Response(response.body, response);
+  for (const [name, value] of headersOf.get(request) ?? []) {
+    if (value === undefined) answer.headers.delete(name);
+    else answer.headers.set(name, value);
+  }
+  return answer;
+}

@@ -1,0 +1,136 @@
+import { formatReceived } from "../errors.ts";
+import type { CalendarWindow, FixedWindowLimit } from "../policy.ts";
+import { toMilliseconds } from "../time.ts";
+import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import type { Calendar } from "./calendar.ts";
+import { calendarOf } from "./calendar.ts";
+import { NEVER } from "./exact.ts";
+import { readCount, rejectLimit } from "./read-limit.ts";
+
+/*
+ * Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of
+ * calendar-window.lua.
+ *
+ * State  used: units spent in the window. starts, ends: the window, in microseconds since the epoch. now: the moment at which
+ *        this is so.
+ * Quota  limit. calendar: where windows begin, for those that are not kept yet.
+ */
+interface DatedWindow {
+  used: number;
+  starts: number;
+  ends: number;
+  now: number;
+}
+
+interface DatedWindowQuota {
+  readonly limit: number;
+  readonly calendar: Calendar;
+}
+
+const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
+  fresh: () => ({ used: 0, starts: 0, ends: 0, now: 0 }),
+
+  read: ([used, starts, ends], _, now) => ({ used, starts, ends, now }) as DatedWindow,
+
+  copy: ({ used, starts, ends, now }) => ({ used, starts, ends, now }),
+
+  advance(state, { calendar }, _, now) {
+    state.now = now;
+    const isOver = now >= state.ends;
+    if (!isOver && now >= state.starts) return;
+    const [, opens, closes] = calendar.around(now);
+    state.starts = isOver ? Math.max(state.ends, opens) : opens;
+    state.ends = closes;
+    if (isOver) state.used = 0;
+  },
+
+  wait(state, { limit }, cost) {
+    if (cost > limit) return NEVER;
+    return state.used + cost <= limit ? 0 : state.ends - state.now;
+  },
+
+  spend(state, _, cost) {
+    state.used += cost;
+  },
+
+  // Only into the window that was charged.
+  refund(state, _, cost, age) {
+    if (age > state.now - state.starts || state.used === 0) return false;
+    state.used = Math.max(0, state.used - cost);
+    return true;
+  },
+
+  report(state, { limit }) {
+    const reset = state.used > 0 ? state.ends - state.now : 0;
+    return { remaining: limit - state.used, reset, growth: reset };
+  },
+};
+
+const DAY = 86_400_000_000;
+
+/** Microseconds that no window lasts longer than, whichever changes of clocks are in it: some have put theirs back by a day. */
+const LONGEST_WINDOWS: Readonly<Record<CalendarWindow, number>> = {
+  day: 2 * DAY,
+  week: 8 * DAY,
+  month: 32 * DAY,
+  year: 367 * DAY,
+};
+
+const TIME_ZONE = /^[A-Za-z][\w+/-]{0,63}$/;
+
+/** `calendar` is that of the limit's time zone, except in tests. */
+export function compileCalendarWindow(
+  limit: FixedWindowLimit,
+  window: CalendarWindow,
+  calendar?: Calendar,
+): CompiledLimit<DatedWindow, DatedWindowQuota> {
+  const count = readCount(limit, "limit");
+  if (limit.align !== undefined) {
+    rejectLimit(
+      limit,
+      `align is for windows of a fixed length, and a window of a ${window} is aligned to the calendar; got ${formatReceived(limit.align)}`,
+    );
+  }
+  const { timeZone = "UTC" } = limit;
+  const own = calendar ?? readCalendar(limit, window, timeZone);
+  const longest = LONGEST_WINDOWS[window];
+  return {
+    algorithm: dated,
+    quota: { limit: count, calendar: own },
+    calendar: own,
+    numbers: [count],
+    shape: {
+      id: `fixedWindow(${window},${timeZone})`,
+      part: "calendar-window",
+      state: [
+        ["used", 4],
+        ["starts", 7],
+        ["ends", 7],
+      ],
+      numbers: ["limit"],
+      dates: ["starts", "ends"],
+      times: ["earliest", "opening", "closing", "latest"],
+      locals: ["opens", "closes"],
+      constants: { LONGEST_WINDOW: String(longest) },
+    },
+    name: limit.name ?? `${count}-per-${window}`,
+    per: limit.per ?? "default",
+    limit: count,
+    windowMs: toMilliseconds(longest),
+    source: limit,
+    canonical: `fixedWindow(${count},${window},${timeZone})`,
+  };
+}
+
+function readCalendar(limit: FixedWindowLimit, window: CalendarWindow, timeZone: string): Calendar {
+  try {
+    if (typeof timeZone === "string" && TIME_ZONE.test(timeZone))
+      return calendarOf(window, timeZone);
+  } catch {
+    // No zone of this name.
+  }
+  return rejectLimit(
+    limit,
+    `timeZone must be the IANA name of a time zone, such as "Europe/Berlin", got ${formatReceived(timeZone)}`,
+  );
+}

@@ -1,0 +1,96 @@
+/** biome-ignore-all lint/style/noRestrictedGlobals: Date counts days here, and reads no clock. */
+import { LRUCache } from "lru-cache";
+import type { CalendarWindow } from "../policy.ts";
+import { toMilliseconds } from "../time.ts";
+import { openTimeZone } from "./time-zone.ts";
+
+/** The boundaries of three windows that follow each other, in microseconds since the epoch. */
+export type Boundaries = readonly [
+  earliest: number,
+  opening: number,
+  closing: number,
+  latest: number,
+];
+
+/** Where the days, weeks, months or years of a time zone begin. */
+export interface Calendar {
+  /** The window that a moment is in, between those beside it; the same object while the window lasts. */
+  around(now: number): Boundaries;
+}
+
+/** The first midnight of the window that is some windows after the one of a day. */
+const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number) => number>> = {
+  day: (day, after) => midnightOf(day, day.getUTCMonth(), day.getUTCDate() + after),
+  week: (day, after) =>
+    midnightOf(day, day.getUTCMonth(), day.getUTCDate() - ((day.getUTCDay() + 6) % 7) + 7 * after),
+  month: (day, after) => midnightOf(day, day.getUTCMonth() + after, 1),
+  year: (day, after) => midnightOf(day, 12 * after, 1),
+};
+
+/**
+ * Windows from the one in which a moment falls by its date. It may be in the next one already, where clocks are put back across
+ * midnight; and a day that a zone skips is none.
+ */
+const NEAR = [-3, -2, -1, 0, 1, 2, 3, 4];
+
+/** So many calendars are kept: to open a time zone takes far longer than a decision. */
+const MAX_CALENDARS = 500;
+
+const calendars = new LRUCache<string, Calendar>({ max: MAX_CALENDARS });
+
+export function isCalendarWindow(window: unknown): window is CalendarWindow {
+  return typeof window === "string" && Object.hasOwn(FIRST_MIDNIGHTS, window);
+}
+
+/** The calendar of a time zone. Throws a `RangeError` for a name that is no zone's. */
+export function calendarOf(window: CalendarWindow, timeZone: string): Calendar {
+  const id = `${window} ${timeZone}`;
+  const known = calendars.get(id);
+  if (known !== undefined) return known;
+  const calendar = openCalendar(window, timeZone);
+  calendars.set(id, calendar);
+  return calendar;
+}
+
+function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
+  const zone = openTimeZone(timeZone);
+  // Two: where two clocks are not quite the same, decisions ask about both sides of a boundary in turn, and to find takes long.
+  let last: Boundaries = [0, 0, 0, 0];
+  let other = last;
+
+  function find(now: number): Boundaries {
+    const moment = Math.floor(now / 1_000_000) * 1_000;
+    const day = new Date(zone.localAt(moment));
+    const starts = NEAR.map((after) => zone.firstAt(FIRST_MIDNIGHTS[window](day, after)));
+    const distinct = [...new Set(starts)];
+    const present = distinct.findLastIndex((start) => start <= moment);
+    const found = distinct.slice(present - 1, present + 3);
+    // The server's clock, and what it keeps of it, begin with the epoch.
+    return found.map((start) => Math.max(0, start) * 1_000) as unknown as Boundaries;
+  }
+
+  return {
+    around(now) {
+      if (!isWithin(last, now)) [last, other] = [isWithin(other, now) ? other : find(now), last];
+      return last;
+    },
+  };
+}
+
+function isWithin([, opening, closing]: Boundaries, now: number): boolean {
+  return now >= opening && now < closing;
+}
+
+function midnightOf(day: Date, month: number, date: number): number {
+  return Date.UTC(day.getUTCFullYear(), month, date);
+}
+
+/** Milliseconds in which a limit comes back in full: by the calendar, those of the window that a moment is in. */
+export function windowMsAt(
+  limit: { readonly calendar?: Calendar | undefined; readonly windowMs: number },
+  now: number,
+): number {
+  if (limit.calendar === undefined) return limit.windowMs;
+  const [, opening, closing] = limit.calendar.around(now);
+  return toMilliseconds(closing - opening);
+}

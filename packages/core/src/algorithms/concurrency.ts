@@ -1,0 +1,133 @@
+import type { ConcurrencyLimit, WithoutPer, WithPer } from "../policy.ts";
+import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import { NEVER } from "./exact.ts";
+import { readCount, readWindow, requireShape } from "./read-limit.ts";
+
+/*
+ * Concurrency: at most `limit` places taken at the same time. Twin of concurrency.lua.
+ *
+ * State  taken: how many places are taken.
+ *        holders: who holds places, until when, and how many; the one whose places lapse first comes first.
+ *        last: until when the last of them is held.
+ *        clock: microseconds on the places' own clock, which starts with the first of them.
+ * Quota  limit. ttl: microseconds for which a place is held unless it is renewed.
+ */
+interface Places {
+  taken: number;
+  readonly holders: Map<string, Held>;
+  last: number;
+  clock: number;
+}
+
+interface Held {
+  readonly until: number;
+  readonly number: number;
+}
+
+interface PlacesQuota {
+  readonly limit: number;
+  readonly ttl: number;
+}
+
+/** The largest limit: all places of a subject are read by each decision. */
+const MAX_LIMIT = 10_000;
+
+/** Nobody knows when a place comes free, so whoever is denied is told to come again after a second, in microseconds. */
+const RETRY = 1_000_000;
+
+/** Of a state that a script answered, only how many are taken is known. */
+const UNKNOWN: Map<string, Held> = new Map();
+
+const places: Algorithm<Places, PlacesQuota> = {
+  fresh: () => ({ taken: 0, holders: new Map(), last: 0, clock: 0 }),
+
+  read: ([taken]) => ({ taken: taken as number, holders: UNKNOWN, last: 0, clock: 0 }),
+
+  // To spend from it takes no holder.
+  copy: (state) => ({ ...state }),
+
+  advance(state, _, elapsed) {
+    state.clock += elapsed;
+    for (const [holder, { until }] of state.holders) {
+      if (until > state.clock) break;
+      places.leave?.(state, holder);
+    }
+    if (state.taken === 0) state.clock = 0;
+  },
+
+  wait(state, quota, cost) {
+    if (cost > quota.limit) return NEVER;
+    return state.taken + cost <= quota.limit ? 0 : RETRY;
+  },
+
+  spend(state, _, cost) {
+    state.taken += cost;
+  },
+
+  refund: () => false,
+
+  report: (state, quota) => ({ remaining: quota.limit - state.taken, reset: 0, growth: 0 }),
+
+  entries: (state) => state.taken,
+
+  lasts: (state) => (state.taken === 0 ? 0 : state.last - state.clock),
+
+  hold(state, quota, holder, number) {
+    state.last = state.clock + quota.ttl;
+    state.holders.set(holder, { until: state.last, number });
+    state.taken += number;
+  },
+
+  leave(state, holder) {
+    const { number } = state.holders.get(holder) ?? { number: 0 };
+    state.holders.delete(holder);
+    state.taken -= number;
+    return number;
+  },
+};
+
+/**
+ * At most `limit` places (1 to 10,000) taken at the same time. A request holds its place until it is over; one that nobody renews
+ * is held for `ttl` (1 ms to 366 days).
+ *
+ * Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ */
+export function concurrency(options: WithoutPer<ConcurrencyLimit<never>>): ConcurrencyLimit<never>;
+export function concurrency<const Per extends string>(
+  options: WithPer<ConcurrencyLimit<Per>>,
+): ConcurrencyLimit<Per>;
+export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): ConcurrencyLimit;
+export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): ConcurrencyLimit {
+  return { algorithm: "concurrency", ...options };
+}
+
+export function compileConcurrency(limit: ConcurrencyLimit): CompiledLimit<Places, PlacesQuota> {
+  requireShape(limit, ["limit", "ttl"]);
+  const count = readCount(limit, "limit", MAX_LIMIT);
+  const ttl = readWindow(limit, "ttl");
+  return {
+    algorithm: places,
+    quota: { limit: count, ttl },
+    numbers: [count],
+    shape: {
+      id: `concurrency(${ttl})`,
+      part: "concurrency",
+      state: [
+        ["count", 4],
+        ["clock", 7],
+      ],
+      numbers: ["limit"],
+      locals: ["length", "places", "from", "leave", "hold"],
+      reported: ["taken"],
+      constants: { PERIOD: String(ttl) },
+      hasLog: true,
+      heldFor: ttl,
+    },
+    name: limit.name ?? `${count}-at-once`,
+    per: limit.per ?? "default",
+    limit: count,
+    windowMs: 0,
+    source: limit,
+    canonical: `concurrency(${count},${ttl})`,
+  };
+}

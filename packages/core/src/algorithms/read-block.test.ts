@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import type { ConcurrencyLimit, Limit } from "../policy.ts";
+import { compileLimit } from "./compile-limit.ts";
+import { gcra } from "./gcra.ts";
+import { readPolicy } from "./read-policy.ts";
+import { slidingLog } from "./sliding-log.ts";
+
+const DAY = 86_400_000_000;
+
+type RateLimit = Exclude<Limit, ConcurrencyLimit>;
+
+const LIMITS: readonly RateLimit[] = [
+  { algorithm: "gcra", limit: 10, window: "1m" },
+  { algorithm: "tokenBucket", capacity: 10, refill: 1, every: "6s" },
+  { algorithm: "fixedWindow", limit: 10, window: "1m" },
+  { algorithm: "slidingWindow", limit: 10, window: "1m" },
+  { algorithm: "slidingWindow", limit: 10, window: "1m", buckets: 7 },
+  { algorithm: "slidingLog", limit: 10, window: "1m" },
+];
+
+describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_, limit) => {
+  test("blocks for a duration, or for those of a list", () => {
+    const quiet = 60_000_000;
+    expect(compileLimit(limit).block).toBeUndefined();
+    expect(compileLimit({ ...limit, block: "1h" }).block).toEqual({
+      spans: [3_600_000_000],
+      quiet,
+    });
+    expect(compileLimit({ ...limit, block: ["1m", 1, "366d"] }).block).toEqual({
+      spans: [60_000_000, 1_000, 366 * DAY],
+      quiet,
+    });
+  });
+
+  test("has another shape where it blocks, whatever for how long, and another canonical form for each", () => {
+    const limits = [limit, { ...limit, block: "1h" }, { ...limit, block: ["1h", "2h"] }] as Limit[];
+    const [plain, one, two] = limits.map(compileLimit);
+    expect(one?.shape.id).not.toBe(plain?.shape.id);
+    expect(two?.shape).toEqual(one?.shape);
+    expect(new Set([plain, one, two].map((each) => each?.canonical)).size).toBe(3);
+  });
+
+  test.each([
+    [null, "got null"],
+    [0, "got 0"],
+    ["1w", 'got "1w"'],
+    ["367d", 'got "367d"'],
+    [true, "got true"],
+    [{}, "got {}"],
+    [[], "a list of 1 to 16, got []"],
+    [["1m", "soon"], 'got "soon"'],
+    // biome-ignore lint/suspicious/noSparseArray: a hole is what is tried.
+    [[1, , 3], "got undefined"],
+    [new Array(17).fill("1h"), "a list of 1 to 16"],
+  ])("refuses %j", (block, message) => {
+    expect(() => compileLimit({ ...limit, block: block as never })).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_LIMIT" }),
+    );
+    expect(() => compileLimit({ ...limit, block: block as never })).toThrow(message);
+  });
+});
+
+test("what comes back in longer than a window is waited for, up to 366 days", () => {
+  const quietOf = (limit: RateLimit) => compileLimit({ ...limit, block: "1s" }).block?.quiet;
+  expect(quietOf(gcra({ limit: 1, window: "1m", burst: 10 }))).toBe(600_000_000);
+  expect(quietOf(gcra({ limit: 100, window: "1m", burst: 10 }))).toBe(60_000_000);
+  expect(quietOf(gcra({ limit: 1, window: "1d", burst: 1_000_000 }))).toBe(366 * DAY);
+});
+
+test("a policy that is read has a list of its own", () => {
+  const block = ["1m", "10m"];
+  const policy = readPolicy({ algorithm: "slidingLog", limit: 10, window: "1d", block });
+  block.push("1h");
+  expect(policy).toEqual(slidingLog({ limit: 10, window: "1d", block: ["1m", "10m"] }));
+});
+
+test("limits of places have no block: who is denied one did nothing wrong", () => {
+  const blocking = { algorithm: "concurrency", limit: 2, ttl: "1m", block: "1h" } as Limit;
+  expect(() => compileLimit(blocking)).toThrow('unknown option "block"; it takes limit, ttl');
+});

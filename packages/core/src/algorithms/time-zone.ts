@@ -1,0 +1,65 @@
+/** biome-ignore-all lint/style/noRestrictedGlobals: Date counts days here, and reads no clock. */
+const SECOND = 1_000;
+const DAY = 86_400_000;
+
+/**
+ * The clocks on the walls of a time zone, by the zone data of this Node. Moments are milliseconds since the epoch, in whole
+ * seconds, as all changes of clocks are; what clocks show is written as if they hung in UTC.
+ */
+export interface TimeZone {
+  /** What clocks show at a moment. */
+  localAt(moment: number): number;
+  /** The first moment at which clocks show this, or are past it because they skip it. */
+  firstAt(local: number): number;
+}
+
+/** Throws a `RangeError` for a name that is no zone's. */
+export function openTimeZone(name: string): TimeZone {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: name,
+    calendar: "gregory",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+
+  function localAt(moment: number): number {
+    const shown = format.format(moment).match(/\d+/g) ?? [];
+    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = shown.map(Number);
+    return Date.UTC(year, month - 1, day, hour, minute, second);
+  }
+
+  function offsetAt(moment: number): number {
+    return localAt(moment) - moment;
+  }
+
+  return {
+    localAt,
+
+    firstAt(local) {
+      // Clocks are less than a day away from UTC, so one change of theirs at most is between these two.
+      const before = offsetAt(local - DAY);
+      const after = offsetAt(local + DAY);
+      // Where they are put back, this may come twice: first as they were before.
+      if (offsetAt(local - before) === before) return local - before;
+      if (offsetAt(local - after) === after) return local - after;
+      return firstPast(local, local - after, local - before);
+    },
+  };
+
+  /** The moment from which on clocks are past what they skip: after `from`, at `to` at the latest. */
+  function firstPast(local: number, from: number, to: number): number {
+    let [early, late] = [from, to];
+    while (late - early > SECOND) {
+      const middle = early + Math.floor((late - early) / 2 / SECOND) * SECOND;
+      if (localAt(middle) < local) early = middle;
+      else late = middle;
+    }
+    return late;
+  }
+}

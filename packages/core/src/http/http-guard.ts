@@ -1,0 +1,166 @@
+import type { ServerResponse } from "node:http";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { Guard } from "./guard.ts";
+import { createGuard } from "./guard.ts";
+import type { GuardLimiters } from "./guard-limiters.ts";
+import { makeGuardLimiters } from "./guard-limiters.ts";
+import type { GuardOptions } from "./guard-options.ts";
+import { validateGuardOptions } from "./guard-options.ts";
+import type { HttpRequest } from "./key-function.ts";
+import { toError } from "./to-error.ts";
+import type { Client, Verdict } from "./verdict.ts";
+import { readWaitOption } from "./wait-option.ts";
+import type { Warn } from "./warn.ts";
+import { warnOnce } from "./warn.ts";
+
+/** What a framework's adapter asks about each request, under one set of options. */
+export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
+  /** The limiter; undefined where the limits are `byTier`. */
+  readonly limiter: Limiter | undefined;
+  /** The limiter of each tier, where the limits are `byTier`. */
+  readonly tiers: ReadonlyMap<string, Limiter>;
+  /**
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, there `count`
+   * decides, and with `wait` it is watched for who leaves. Rejects with what the framework shall handle as an error, and is one; with
+   * `HEADGATE_INVALID_OPTION` where `client` or `response` is none.
+   */
+  check(request: Request, client: Client, response?: object): Promise<Verdict>;
+  /** Answers requests that wait, and frees the names of the limiters that were made here. The store's client stays open. */
+  close(): Promise<void>;
+}
+
+/** What an adapter knows of its framework, and does. */
+export interface HttpAdapter<Request> {
+  /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where there is none. */
+  readonly routeOf?: ((request: Request) => string | undefined) | undefined;
+  /** Warns the operator. Default: a warning of the process, each code once. */
+  readonly warn?: Warn | undefined;
+  /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is refused. */
+  readonly onDenied?: boolean | undefined;
+  /** Whether the adapter hands each response to `check`. Default false: `count`, `wait` and limits of `concurrency` are refused. */
+  readonly count?: boolean | undefined;
+}
+
+/**
+ * Prepares what an adapter asks about each request. `owner` is the adapter's function in the messages of errors. Throws
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export function createHttpGuard<Request extends HttpRequest>(
+  owner: string,
+  options: GuardOptions<Request>,
+  adapter: HttpAdapter<Request> = {},
+): HttpGuard<Request> {
+  rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
+  const { routeOf = noRoute, warn = warnProcess } = adapter;
+  validateGuardOptions(owner, options);
+  rejectUnreadOptions(owner, options, adapter);
+  const limiters = makeGuardLimiters(owner, options);
+  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
+  if (hasPlaces && adapter.count !== true) throw withoutEnd(owner, limiters);
+  const guard = createGuard(owner, limiters, options, { warn, routeOf });
+  const waits = readWaitOption(options.wait) !== undefined;
+  const needsResponse = guard.count !== undefined || hasPlaces || waits;
+  return {
+    limiter: limiters.only,
+    tiers: limiters.tiers,
+    check(request, client, response) {
+      const misused = misuseOf(owner, client, needsResponse, response);
+      if (misused !== undefined) return Promise.reject(misused);
+      const decided = guard.check(request, client, response).catch(throwError);
+      guard.count?.(decided, request, response, response as object);
+      return decided;
+    },
+    of: guard.of,
+    async close() {
+      guard.endWaits();
+      await limiters.close();
+    },
+  };
+}
+
+function noRoute(): undefined {
+  return undefined;
+}
+
+/** Stands for the applications of a process, which adapters that have no log do not tell apart. */
+const APPLICATIONS = {};
+
+function warnProcess(code: string, message: string, _: object, error?: unknown): void {
+  warnOnce(APPLICATIONS, code, message, error);
+}
+
+/** Frameworks that are handed nothing take it for no error, and leave the request without an answer. */
+function throwError(reason: unknown): never {
+  throw toError(reason);
+}
+
+/**
+ * What an adapter handed over that is not what it should be, and would be ignored: the request would go on without a limit, count
+ * whatever its answer is, or wait though its client has left.
+ */
+function misuseOf(
+  owner: string,
+  client: Client,
+  needsResponse: boolean,
+  response: unknown,
+): HeadgateError | undefined {
+  const address: unknown = client?.address ?? "";
+  if (typeof client?.hasLeft !== "function" || typeof address !== "string") {
+    return new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: check takes a client, as clientOf(address, request) makes it, whose address is a text; got ${formatReceived(client)}`,
+    );
+  }
+  if (!needsResponse || isNodeResponse(response)) return undefined;
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: for count, wait and concurrency the adapter must hand Node's response to check, and handed ${formatKind(response)}`,
+  );
+}
+
+/** Whether it is what is watched: neither Node's request, nor a framework's own response, nor one of the Fetch API. */
+function isNodeResponse(response: unknown): response is object {
+  const { setHeader, prependOnceListener } = (response ?? {}) as Partial<ServerResponse>;
+  return typeof setHeader === "function" && typeof prependOnceListener === "function";
+}
+
+/** What an adapter may say of its framework. */
+const ADAPTER_OPTIONS: readonly string[] = ["routeOf", "warn", "onDenied", "count"];
+
+/** Options for which an adapter has to do something, what it says if it does, and how to do without. */
+const NOT_EVERYWHERE = [
+  ["onDenied", "onDenied", "let the framework answer denied requests in your way"],
+  [
+    "count",
+    "count",
+    "give back by hand what should not count, by refund() of what the guard's of(request) finds",
+  ],
+  ["wait", "count", "call limiter.wait(subject, { timeout, signal }) in the handler"],
+] as const;
+
+/** Throws `HEADGATE_INVALID_OPTION` for an option that the adapter would ignore. */
+function rejectUnreadOptions(
+  owner: string,
+  options: GuardOptions<never>,
+  adapter: HttpAdapter<never>,
+): void {
+  for (const [option, means, instead] of NOT_EVERYWHERE) {
+    if (adapter[means] === true || (options[option] ?? false) === false) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: this adapter does not have the option ${option}; ${instead}`,
+    );
+  }
+}
+
+/** For places that the adapter would never give back. */
+function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
+  void limiters.close();
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: this adapter does not know when a request is over, so it cannot hold the places of concurrency; run the work inside limiter.run(subject, fn)`,
+  );
+}

@@ -1,0 +1,439 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import type { CostByName } from "../cost.ts";
+import type { Decision } from "../decision.ts";
+import { HeadgateError } from "../errors.ts";
+import type { Policy } from "../policy.ts";
+import { createLimiter } from "./create-limiter.ts";
+import type { Limiter, LimiterOptions } from "./limiter.ts";
+
+const hourly = (name: string, limit: number, per = "default") =>
+  fixedWindow({ limit, window: "1h", per, name });
+
+const limits = [hourly("requests", 3), hourly("tokens", 1_000)];
+
+function leftIn(limiter: Limiter, subject: Parameters<Limiter["peek"]>[0] = "u") {
+  return limiter
+    .peek(subject, { cost: 0 })
+    .then(({ limits }) => limits.map(({ remaining, overdrawn }) => remaining - overdrawn));
+}
+
+const namesIn = ({ limits }: Decision) => limits.map(({ name }) => name);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a cost by name", () => {
+  test("is charged to each limit its own, and 1 where it says nothing", async () => {
+    const limiter = createLimiter({ limits });
+    const decision = await limiter.consume("u", { cost: { tokens: 512 } });
+    expect(decision).toMatchObject({ allowed: true, cost: { requests: 1, tokens: 512 } });
+    expect(decision.limits.map(({ remaining }) => remaining)).toEqual([2, 488]);
+    expect(await leftIn(limiter)).toEqual([2, 488]);
+    await limiter.consume("u", { cost: {} });
+    expect(await leftIn(limiter)).toEqual([1, 487]);
+  });
+
+  test("is charged nowhere when one limit denies", async () => {
+    const limiter = createLimiter({ limits });
+    await limiter.consume("u", { cost: { tokens: 600 } });
+    const denied = await limiter.consume("u", { cost: { tokens: 600 } });
+    expect(denied).toMatchObject({ allowed: false, limit: 1_000, remaining: 400 });
+    expect(denied.limits.map(({ allowed }) => allowed)).toEqual([true, false]);
+    expect(await leftIn(limiter)).toEqual([2, 400]);
+    expect((await limiter.consume("u", { cost: { tokens: 400 } })).allowed).toBe(true);
+  });
+
+  test("of 0 leaves a limit out: it neither denies nor is charged nor is reported", async () => {
+    const limiter = createLimiter({ limits: [...limits, slidingLog({ limit: 2, window: "1h" })] });
+    const cost = { requests: 3, "2-per-1h": 0 };
+    const decision = await limiter.consume("u", { cost });
+    expect(decision.cost).toEqual({ requests: 3, tokens: 1 });
+    expect(namesIn(decision)).toEqual(["requests", "tokens"]);
+    expect(await leftIn(limiter)).toEqual([0, 999, 2]);
+    const without = await limiter.consume("u", { cost: { requests: 0, tokens: 999 } });
+    expect(without).toMatchObject({ allowed: true, cost: { tokens: 999, "2-per-1h": 1 } });
+    expect(await leftIn(limiter)).toEqual([0, 0, 1]);
+  });
+
+  test("cannot be changed in the decision, nor through the object that was given", async () => {
+    const limiter = createLimiter({ limits });
+    const cost = { tokens: 5 };
+    const decision = await limiter.consume("u", { cost });
+    cost.tokens = 500;
+    expect(decision.cost).toEqual({ requests: 1, tokens: 5 });
+    expect(Object.isFrozen(decision.cost)).toBe(true);
+    expect(await limiter.refund(decision)).toBe(true);
+    expect(await leftIn(limiter)).toEqual([3, 1_000]);
+  });
+
+  test("is looked at by peek, which charges nothing", async () => {
+    const limiter = createLimiter({ limits });
+    const peeked = await limiter.peek("u", { cost: { tokens: 900 } });
+    expect(peeked).toMatchObject({ allowed: true, cost: { requests: 1, tokens: 900 } });
+    expect(peeked.limits.map(({ remaining }) => remaining)).toEqual([2, 100]);
+    expect(await leftIn(limiter)).toEqual([3, 1_000]);
+    expect(namesIn(await limiter.peek("u", { cost: { tokens: 0 } }))).toEqual(["requests"]);
+  });
+
+  test("above what a limit can ever grant is denied for ever, and refused by wait", async () => {
+    const limiter = createLimiter({ limits });
+    const cost = { tokens: 1_001 };
+    const denied = await limiter.consume("u", { cost });
+    expect(denied).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY });
+    await expect(limiter.wait("u", { cost })).rejects.toMatchObject({
+      code: "HEADGATE_COST_ABOVE_LIMIT",
+      message: expect.stringMatching(/1001 .*"tokens".* 1000/),
+    });
+    // A limit that is left out grants whatever.
+    const without = { requests: 0, tokens: 1_000 };
+    expect((await limiter.wait("u", { cost: without })).cost).toEqual({ tokens: 1_000 });
+  });
+
+  test("is waited for", async () => {
+    vi.useFakeTimers();
+    const limiter = createLimiter({ limits });
+    await limiter.consume("u", { cost: { tokens: 700 } });
+    let decision: Decision | undefined;
+    void limiter.wait("u", { cost: { tokens: 400 } }).then((admitted) => {
+      decision = admitted;
+    });
+    await vi.advanceTimersByTimeAsync(3_599_000);
+    expect(decision).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1_001);
+    expect(decision).toMatchObject({ allowed: true, cost: { requests: 1, tokens: 400 } });
+  });
+
+  test.each([
+    [{ token: 5 }, '"token"'],
+    [{ tokens: -1 }, "-1"],
+    [{ tokens: 1.5 }, "1.5"],
+    [{ tokens: Number.NaN }, "NaN"],
+    [{ tokens: 2 ** 53 }, "9007199254740992"],
+    [{ tokens: "5" }, "a string"],
+    [{ tokens: undefined }, "undefined"],
+    [{ toString: 1 }, '"toString"'],
+    [JSON.parse('{ "__proto__": 1 }'), '"__proto__"'],
+    [{ requests: 0, tokens: 0 }, '{"requests":0,"tokens":0}'],
+    [[5], "an array"],
+    [new Map([["tokens", 5]]), "an object"],
+  ])("of %j is refused, and charged nowhere", async (cost, received) => {
+    const limiter = createLimiter({ limits });
+    for (const call of [limiter.consume, limiter.peek, limiter.wait, limiter.charge]) {
+      const refused = call("u", { cost: cost as CostByName });
+      await expect(refused).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_COST",
+        message: expect.stringContaining(received),
+      });
+    }
+    expect(await leftIn(limiter)).toEqual([3, 1_000]);
+  });
+
+  test("names a limit as the policy was written, whatever the numbers of the call are", async () => {
+    const limiter = createLimiter({ limits: fixedWindow({ limit: 5, window: "1m" }) });
+    const called = { limits: fixedWindow({ limit: 50, window: "1m" }), cost: { "5-per-1m": 20 } };
+    expect(await limiter.consume("u", called)).toMatchObject({ allowed: true, remaining: 30 });
+    await expect(
+      limiter.consume("u", { ...called, cost: { "50-per-1m": 20 } }),
+    ).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
+  });
+
+  test("means all limits of a name, in each dimension and in a limiter that is extended", async () => {
+    const plan = createLimiter({ name: "plan", limits: [hourly("tokens", 100)] });
+    const limiter = createLimiter({
+      name: "both",
+      extends: plan,
+      limits: [hourly("tokens", 50, "tenant"), hourly("requests", 9, "tenant")],
+    });
+    const who = { default: "u", tenant: "t" };
+    const decision = await limiter.consume(who, { cost: { tokens: 20 } });
+    expect(decision.cost).toEqual({ tokens: 20, requests: 1 });
+    expect(await leftIn(limiter, who)).toEqual([80, 30, 8]);
+    expect(await limiter.settle(decision, { tokens: 60 })).toMatchObject({
+      counted: { tokens: 60, requests: 1 },
+    });
+    expect(await leftIn(limiter, who)).toEqual([40, -10, 8]);
+  });
+
+  test("that leaves out all of a call whose other subjects are null is refused", async () => {
+    const limiter = createLimiter({ limits: [hourly("a", 9), hourly("b", 9, "tenant")] });
+    const asked = limiter.consume({ default: "u", tenant: null }, { cost: { a: 0, b: 5 } });
+    await expect(asked).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
+  });
+
+  test("is refused beside leases, wherever it is given", async () => {
+    const lease = { max: 10, ttl: "10s" } as const;
+    const limiter = createLimiter({ limits, lease });
+    const decision = await limiter.consume("u");
+    const cost = { tokens: 5 };
+    const calls = [limiter.consume, limiter.peek, limiter.wait, limiter.charge].map(
+      (call) => () => call("u", { cost }),
+    );
+    for (const call of [...calls, () => limiter.settle(decision, cost)]) {
+      await expect(call()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+    }
+    expect((await limiter.settle(decision, 2)).counted).toBe(2);
+  });
+
+  test("is charged by charge, whatever is left", async () => {
+    const limiter = createLimiter({ limits: [...limits, slidingLog({ limit: 9, window: "1h" })] });
+    const charged = await limiter.charge("u", { cost: { tokens: 1_500, requests: 0 } });
+    expect(charged).toEqual({
+      counted: { tokens: 1_500, "9-per-1h": 1 },
+      cut: { tokens: 0, "9-per-1h": 0 },
+      degraded: false,
+    });
+    expect(await leftIn(limiter)).toEqual([3, -500, 8]);
+    const { counted, cut } = await limiter.charge("u", { cost: { tokens: 3_000_000_000 } });
+    expect([counted["tokens"], cut["tokens"]]).toEqual([1_999_998_500, 1_000_001_500]);
+  });
+});
+
+describe("settle", () => {
+  test("by name makes each limit cost its own; those that are not named keep theirs", async () => {
+    const limiter = createLimiter({ limits });
+    const decision = await limiter.consume("u", { cost: { tokens: 512 } });
+    expect(await limiter.settle(decision, { tokens: 731 })).toEqual({
+      counted: { requests: 1, tokens: 731 },
+      cut: { requests: 0, tokens: 0 },
+      degraded: false,
+    });
+    expect(await leftIn(limiter)).toEqual([2, 269]);
+    const nothing = { counted: { requests: 0, tokens: 0 }, cut: { requests: 0, tokens: 0 } };
+    expect(await limiter.settle(decision, { tokens: 5 })).toMatchObject(nothing);
+    expect(await leftIn(limiter)).toEqual([2, 269]);
+  });
+
+  test("by name gives back and charges at once, each limit what it needs", async () => {
+    const limiter = createLimiter({ limits });
+    const decision = await limiter.consume("u", { cost: { requests: 1, tokens: 512 } });
+    const settled = await limiter.settle(decision, { requests: 4, tokens: 0 });
+    expect(settled.counted).toEqual({ requests: 4, tokens: 0 });
+    expect(await leftIn(limiter)).toEqual([-1, 1_000]);
+  });
+
+  test("charges a limit that was left out, also where its whole dimension was", async () => {
+    const limiter = createLimiter({ limits: [...limits, hourly("images", 10, "tenant")] });
+    const who = { default: "u", tenant: "t" };
+    const decision = await limiter.consume(who, { cost: { tokens: 0, images: 0 } });
+    expect(await leftIn(limiter, who)).toEqual([2, 1_000, 10]);
+    const settled = await limiter.settle(decision, { tokens: 40, images: 3 });
+    expect(settled.counted).toEqual({ requests: 1, tokens: 40, images: 3 });
+    expect(await leftIn(limiter, who)).toEqual([2, 960, 7]);
+  });
+
+  test("with one number is refused for a cost by name, and settles nothing", async () => {
+    const limiter = createLimiter({ limits });
+    const decision = await limiter.consume("u", { cost: { tokens: 5 } });
+    const refused = limiter.settle(decision, 731);
+    await expect(refused).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
+    expect((await limiter.settle(decision, { tokens: 6 })).counted).toEqual({
+      requests: 1,
+      tokens: 6,
+    });
+  });
+
+  test("at 0 gives back all of a cost by name", async () => {
+    const limiter = createLimiter({ limits: [...limits, hourly("images", 10, "tenant")] });
+    const who = { default: "u", tenant: "t" };
+    const decision = await limiter.consume(who, { cost: { tokens: 5, images: 0 } });
+    expect(await limiter.settle(decision, 0)).toEqual({ counted: 0, cut: 0, degraded: false });
+    expect(await leftIn(limiter, who)).toEqual([3, 1_000, 10]);
+  });
+
+  test("by name of a cost in one number: each limit was charged that", async () => {
+    const limiter = createLimiter({ limits });
+    const decision = await limiter.consume("u", { cost: 2 });
+    const settled = await limiter.settle(decision, { requests: 1, tokens: 731 });
+    expect(settled.counted).toEqual({ requests: 1, tokens: 731 });
+    expect(await leftIn(limiter)).toEqual([2, 269]);
+    const kept = await limiter.consume("u", { cost: 2 });
+    expect((await limiter.settle(kept, {})).counted).toEqual({ requests: 2, tokens: 2 });
+    expect(await leftIn(limiter)).toEqual([0, 267]);
+  });
+
+  test.each([{ token: 5 }, { tokens: -1 }, { tokens: null }, [5], null])(
+    "at %j is refused, and the decision can be settled still",
+    async (units) => {
+      const limiter = createLimiter({ limits });
+      const decision = await limiter.consume("u", { cost: { tokens: 5 } });
+      const refused = limiter.settle(decision, units as unknown as CostByName);
+      await expect(refused).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
+      expect((await limiter.settle(decision, { tokens: 0 })).counted).toEqual({
+        requests: 1,
+        tokens: 0,
+      });
+    },
+  );
+
+  test("does nothing for a denied decision, and says so by name", async () => {
+    const limiter = createLimiter({ limits });
+    const denied = await limiter.consume("u", { cost: { tokens: 1_001 } });
+    const settled = await limiter.settle(denied, { tokens: 5 });
+    expect(settled).toMatchObject({ counted: { requests: 0, tokens: 0 }, degraded: false });
+    expect(await leftIn(limiter)).toEqual([3, 1_000]);
+  });
+});
+
+describe("on servers", () => {
+  type Options = Partial<LimiterOptions<"default" | "tenant">>;
+
+  function start(policy: Policy, options: Options = {}, slotOf: (key: string) => number = () => 0) {
+    const { store, held, pass } = holdStore(slotOf);
+    const limiter = createLimiter({
+      name: "api",
+      limits: policy,
+      store,
+      storeTimeout: "1m",
+      ...options,
+    } as LimiterOptions);
+    return { limiter, held, pass, answer: <T>(asked: Promise<T>) => answerOf(held, asked) };
+  }
+
+  const bySlot = (key: string) => (key.includes(":tenant:") ? 1 : 2);
+  const tenants = [hourly("requests", 3), hourly("tokens", 1_000, "tenant")];
+  const who = { default: "u", tenant: "t" };
+
+  test("a denial is remembered for its cost, in whichever order its names come", async () => {
+    const { limiter, answer } = start(limits);
+    await answer(limiter.consume("u", { cost: { tokens: 700 } }));
+    const ask = (cost: CostByName | number) => answer(limiter.consume("u", { cost }));
+    expect(await ask({ tokens: 400 })).toMatchObject({ allowed: false, source: "store" });
+    const again = await ask({ requests: 1, tokens: 400 });
+    expect(again).toMatchObject({ allowed: false, source: "deny-cache" });
+    expect(again.cost).toEqual({ requests: 1, tokens: 400 });
+    expect(await ask({ tokens: 400, requests: 1 })).toMatchObject({ source: "deny-cache" });
+    // The largest of these is 400 as well.
+    const without = await ask({ requests: 0, tokens: 400 });
+    expect(without).toMatchObject({ allowed: false, source: "store" });
+    expect(namesIn(without)).toEqual(["tokens"]);
+    expect(namesIn(await ask({ requests: 0, tokens: 400 }))).toEqual(["tokens"]);
+    expect(await ask({ requests: 2, tokens: 400 })).toMatchObject({ source: "store" });
+    expect(await ask(400)).toMatchObject({ allowed: false, source: "store" });
+    expect(await ask({ tokens: 300 })).toMatchObject({ allowed: true, source: "store" });
+  });
+
+  test("a dimension that is left out is not asked, and may be charged later", async () => {
+    const { limiter, held, answer } = start(tenants, {}, bySlot);
+    const asked = limiter.consume(who, { cost: { tokens: 0 } });
+    await letRun();
+    // Two slots would be looked at first.
+    expect(held.map(({ name }) => name)).toEqual(["decide"]);
+    const decision = await answer(asked);
+    expect(decision).toMatchObject({ allowed: true, cost: { requests: 1 } });
+    const settled = await answer(limiter.settle(decision, { tokens: 40 }));
+    expect(settled.counted).toEqual({ requests: 1, tokens: 40 });
+    expect(await answer(leftIn(limiter, who))).toEqual([2, 960]);
+  });
+
+  test("is decided, given back, charged and settled over several slots", async () => {
+    const { limiter, answer } = start(tenants, {}, bySlot);
+    const decision = await answer(limiter.consume(who, { cost: { tokens: 500 } }));
+    expect(decision).toMatchObject({ allowed: true, cost: { requests: 1, tokens: 500 } });
+    const denied = await answer(limiter.consume(who, { cost: { tokens: 501 } }));
+    expect(denied.allowed).toBe(false);
+    expect(await answer(leftIn(limiter, who))).toEqual([2, 500]);
+    await answer(limiter.settle(decision, { requests: 2, tokens: 100 }));
+    expect(await answer(leftIn(limiter, who))).toEqual([1, 900]);
+    const charged = await answer(limiter.charge(who, { cost: { requests: 2, tokens: 50 } }));
+    expect(charged.counted).toEqual({ requests: 2, tokens: 50 });
+    expect(await answer(leftIn(limiter, who))).toEqual([-1, 850]);
+    const other = { ...who, default: "v" };
+    for (const giveBack of [limiter.refund, (one: Decision) => limiter.settle(one, 0)]) {
+      const taken = await answer(limiter.consume(other, { cost: { tokens: 9 } }));
+      expect(await answer<unknown>(giveBack(taken))).toBeTruthy();
+      expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
+    }
+    // What was left out was charged nothing, and is not asked to give back.
+    const part = await answer(limiter.consume(other, { cost: { tokens: 0 } }));
+    expect((await answer(limiter.settle(part, 0))).counted).toBe(0);
+    expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
+  });
+
+  test("a decision whose call is refused for its slots is asked again over them", async () => {
+    let hasSlots = false;
+    const { limiter, held, answer } = start(tenants, {}, (key) => (hasSlots ? bySlot(key) : 0));
+    const asked = limiter.consume(who, { cost: { tokens: 500 } });
+    await letRun();
+    hasSlots = true;
+    await held.shift()?.refuse(CROSS_SLOT);
+    expect(await answer(asked)).toMatchObject({ allowed: true, cost: { tokens: 500 } });
+    expect(await answer(leftIn(limiter, who))).toEqual([2, 500]);
+  });
+
+  test("without the store it is decided and settled here, also a limit that was left out", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+    const { limiter } = start(tenants, { storeTimeout: "10ms", localShare: 0.5 });
+    const asked = limiter.consume(who, { cost: { tokens: 0 } });
+    await vi.advanceTimersByTimeAsync(100);
+    const decision = await asked;
+    expect(decision).toMatchObject({ source: "local", cost: { requests: 1 } });
+    const settled = await limiter.settle(decision, { tokens: 40 });
+    expect(settled).toEqual({
+      counted: { requests: 1, tokens: 40 },
+      cut: { requests: 0, tokens: 0 },
+      degraded: true,
+    });
+    const looked = limiter.peek(who, { cost: { tokens: 1 } });
+    await vi.advanceTimersByTimeAsync(100);
+    expect((await looked).limits.map(({ remaining }) => remaining)).toEqual([0, 460]);
+    await limiter.close();
+  });
+
+  test("a share counts of it no more than itself, whether charged at once or settled", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+    const { limiter } = start(limits, { storeTimeout: "10ms", localShare: 0.5 });
+    const within = async <T>(asked: Promise<T>): Promise<T> => {
+      await vi.advanceTimersByTimeAsync(100);
+      return asked;
+    };
+    const decision = await within(limiter.consume("u", { cost: { tokens: 400 } }));
+    expect(decision).toMatchObject({ allowed: true, source: "local" });
+    // The share is 500, as which 900 count.
+    await limiter.settle(decision, { tokens: 900 });
+    const full = await within(limiter.peek("u", { cost: { requests: 0 } }));
+    expect(full.limits).toMatchObject([{ remaining: 0, overdrawn: 0 }]);
+    await limiter.close();
+  });
+
+  test.each(["allow", "deny"] as const)("%s is degraded, and says its cost", async (without) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+    const { limiter } = start(tenants, { storeTimeout: "10ms", onUnavailable: without });
+    const asked = limiter.consume(who, { cost: { tokens: 7 } });
+    await vi.advanceTimersByTimeAsync(100);
+    const decision = await asked;
+    expect(decision).toMatchObject({ source: without, cost: { requests: 1, tokens: 7 } });
+    expect(await limiter.settle(decision, { tokens: 40 })).toEqual({
+      counted: { requests: 0, tokens: 0 },
+      cut: { requests: 0, tokens: 0 },
+      degraded: without === "allow",
+    });
+    const charged = limiter.charge(who, { cost: { tokens: 9 } });
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await charged).toEqual({
+      counted: { requests: 0, tokens: 0 },
+      cut: { requests: 0, tokens: 0 },
+      degraded: true,
+    });
+    await limiter.close();
+  });
+
+  test("what the store does not settle stays as it was", async () => {
+    const { limiter, held, answer } = start(limits);
+    const decision = await answer(limiter.consume("u", { cost: { tokens: 500 } }));
+    const settling = limiter.settle(decision, { requests: 2, tokens: 100 });
+    await letRun();
+    expect(held.map(({ name }) => name)).toEqual(["charge"]);
+    await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"));
+    // A server that is down is not asked to give back, either.
+    expect(await settling).toEqual({
+      counted: { requests: 1, tokens: 500 },
+      cut: { requests: 0, tokens: 0 },
+      degraded: true,
+    });
+    await limiter.close();
+  });
+});

@@ -1,0 +1,150 @@
+import type { Charged } from "../charged.ts";
+import { joinCharged } from "../charged.ts";
+import type { Cost, CostByName } from "../cost.ts";
+import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
+import { isPlainObject } from "../plain-object.ts";
+import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
+
+interface Named {
+  readonly name: string;
+}
+
+/** What is said for all limits of a name, in whichever dimension, and of whichever of two limiters. */
+export function unitsFor(units: CostByName, name: string): number | undefined {
+  return Object.hasOwn(units, name) ? units[name] : undefined;
+}
+
+/** A whole number of units. Throws `HEADGATE_INVALID_COST`. */
+export function requireUnits(what: string, units: unknown, least: number): number {
+  // Turns -0 into 0.
+  if (Number.isSafeInteger(units) && (units as number) >= least) return (units as number) + 0;
+  throw invalidCost(
+    `${what} must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(units)}`,
+  );
+}
+
+/** Units by the names of limits, each a whole number of at least 0. Throws `HEADGATE_INVALID_COST`. */
+export function requireUnitsByName(
+  what: string,
+  units: object | null,
+  limits: readonly Named[],
+): CostByName {
+  if (!isPlainObject(units)) {
+    throw invalidCost(
+      `${what} must be a whole number, or an object with one for each limit by its name, got ${formatKind(units)}`,
+    );
+  }
+  const read = Object.keys(units).map((name): [string, number] => {
+    if (!limits.some((limit) => limit.name === name)) throw unknownName(what, name, limits);
+    return [name, requireUnits(`${what} of ${formatReceived(name)}`, units[name], 0)];
+  });
+  return Object.fromEntries(read);
+}
+
+/** A cost of at least `least`, or by the names of limits, of which one at least is asked. Throws `HEADGATE_INVALID_COST`. */
+export function requireCost(
+  what: string,
+  cost: unknown,
+  least: number,
+  limits: readonly Named[],
+): Cost {
+  if (typeof cost !== "object" || cost === null) return requireUnits(what, cost, least);
+  const units = requireUnitsByName(what, cost, limits);
+  if (leavesOut(units, limits)) throw nothingLeft(what, units);
+  return units;
+}
+
+/** Whether a cost leaves out each of some limits. */
+export function leavesOut(cost: CostByName, limits: readonly Named[]): boolean {
+  return limits.every(({ name }) => unitsFor(cost, name) === 0);
+}
+
+/** Throws `HEADGATE_INVALID_COST` where one number, but 0, would stand for what a decision was charged by name. */
+export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): void {
+  if (typeof units !== "number" || units === 0) return;
+  if (typeof Object(decision).cost !== "object") return;
+  throw invalidCost(
+    `a decision with a cost by name is settled by name, as in { tokens: 731 }, got ${units}`,
+  );
+}
+
+/** Counters and what is asked of each of their limits: 1 of those that are not named. Throws `HEADGATE_INVALID_COST` when nothing is. */
+export function withCosts<C extends Counter>(counters: readonly C[], cost: CostByName): C[] {
+  const named = counters.map((counter) => ({
+    ...counter,
+    costs: counter.limits.map(({ name }) => unitsFor(cost, name) ?? 1),
+  }));
+  if (named.some(isAsked)) return named;
+  throw nothingLeft("cost", cost);
+}
+
+/** Those counters that are asked or charged; the others are left out by a cost of 0 of each of their limits. */
+export function askedOf<C extends Counter>(counters: readonly C[]): readonly C[] {
+  return areByName(counters) ? counters.filter(isAsked) : counters;
+}
+
+/** Those that a cost by name leaves out. */
+export function leftOutOf<C extends Counter>(counters: readonly C[]): readonly C[] {
+  return counters.filter((counter) => !isAsked(counter));
+}
+
+function isAsked({ costs }: Counter): boolean {
+  return costs === undefined || costs.some((units) => units > 0);
+}
+
+/** The most that is asked of a limit. */
+export function largestCost(counters: readonly Counter[]): number {
+  return Math.max(...asksOf(counters).map(([, units]) => units));
+}
+
+/** What is asked of each limit that is asked, by its name. */
+export function costByName(counters: readonly Counter[]): CostByName {
+  return Object.freeze(Object.fromEntries(asksOf(counters).filter(([, units]) => units > 0)));
+}
+
+/** What became of units that were charged, as the store's reply says. */
+export function readCharged(
+  counters: readonly Counter[],
+  cost: number,
+  reply: readonly number[],
+): Charged<Cost> {
+  if (!areByName(counters)) {
+    const counted = reply[1] as number;
+    return { counted, cut: cost - counted, degraded: false };
+  }
+  const charged = asksOf(counters).map(([name, units], i) => {
+    const counted = reply[i + 1] as number;
+    return {
+      units,
+      counted: { [name]: counted },
+      cut: { [name]: units - counted },
+      degraded: false,
+    };
+  });
+  return joinCharged<CostByName>(charged.filter(({ units }) => units > 0));
+}
+
+/** The name of each limit, and what is asked of it. */
+function asksOf(counters: readonly Counter[]): readonly (readonly [name: string, units: number])[] {
+  return counters.flatMap(({ limits, costs = [] }) =>
+    limits.map(({ name }, i) => [name, costs[i] as number] as const),
+  );
+}
+
+function nothingLeft(what: string, cost: CostByName): HeadgateError {
+  return invalidCost(
+    `${what} leaves out every limit that would be asked, got ${formatReceived(cost)}`,
+  );
+}
+
+function unknownName(what: string, name: string, limits: readonly Named[]): HeadgateError {
+  const names = [...new Set(limits.map((limit) => formatReceived(limit.name)))].join(", ");
+  return invalidCost(
+    `${what} names ${formatReceived(name)}, which no limit is called; the limits are ${names}`,
+  );
+}
+
+function invalidCost(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_COST", message);
+}

@@ -1,0 +1,107 @@
+import { HeadgateError } from "../../errors.ts";
+import type { Counter } from "../../store/counter.ts";
+import type { SubjectCounter } from "../counters.ts";
+import type { HeldPlaces, PlaceStore } from "./places.ts";
+import type { Releases } from "./releases.ts";
+import type { KeptPlace, Renewals } from "./renewals.ts";
+
+/** What the places of a store have in common in this process. */
+export interface PlaceKeeping {
+  readonly store: PlaceStore;
+  readonly renewals: Renewals;
+  readonly releases: Releases;
+}
+
+/** Places that a call asks for, and holds where it is admitted. */
+export class TakenPlaces implements HeldPlaces {
+  readonly #keeping: PlaceKeeping;
+  /** Who holds them. */
+  readonly holder: string;
+  readonly #places: readonly KeptPlace[];
+  #abort: AbortController | undefined;
+  /** Why the signal aborted, or will when somebody asks for it. */
+  #reason: HeadgateError | undefined;
+  #isReleased = false;
+
+  /** They are held from when the store was asked, or a little later. */
+  constructor(keeping: PlaceKeeping, counters: readonly SubjectCounter[], holder: string) {
+    this.#keeping = keeping;
+    this.holder = holder;
+    const now = keeping.store.now();
+    this.#places = counters.map((counter) => ({
+      store: keeping.store,
+      counter,
+      holder,
+      ttl: counter.group.heldFor as number,
+      until: now + (counter.group.heldFor as number),
+      isRenewed: false,
+      onLost: () => this.#end(lost()),
+    }));
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort !== undefined) return this.#abort.signal;
+    this.#abort = new AbortController();
+    if (this.#reason !== undefined) this.#abort.abort(this.#reason);
+    else if (!this.#isReleased) for (const place of this.#places) this.#keeping.renewals.add(place);
+    return this.#abort.signal;
+  }
+
+  keep(): void {
+    if (this.#isReleased || this.#reason !== undefined) return;
+    for (const place of this.#places) {
+      place.isRenewed = true;
+      this.#keeping.renewals.add(place);
+    }
+  }
+
+  leave(): void {
+    if (!this.#isReleased) this.#end(left());
+  }
+
+  async release(): Promise<boolean> {
+    if (this.#isReleased) return false;
+    this.#isReleased = true;
+    this.#forget();
+    const { store, releases } = this.#keeping;
+    try {
+      const given = await Promise.all(
+        this.#places.map(({ counter }) => store.tend(counter, [this.holder], false)),
+      );
+      return given.flat().includes(true);
+    } catch (error) {
+      this.#isReleased = false;
+      throw error;
+    } finally {
+      releases.announce(this.#counters);
+    }
+  }
+
+  get #counters(): readonly Counter[] {
+    return this.#places.map(({ counter }) => counter);
+  }
+
+  #end(reason: HeadgateError): void {
+    this.#forget();
+    this.#reason ??= reason;
+    this.#abort?.abort(this.#reason);
+  }
+
+  #forget(): void {
+    for (const place of this.#places) this.#keeping.renewals.remove(place);
+  }
+}
+
+function lost(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_PLACE_LOST",
+    "the place that this work held is not known to be held any more: it was not renewed in time, or the store lost it",
+  );
+}
+
+function left(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_CLIENT_LEFT",
+    "the client left before its request was answered",
+  );
+}

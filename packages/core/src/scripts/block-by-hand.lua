@@ -1,0 +1,2 @@
+answer = 0
+--- @counters "block-counter-by-hand"

@@ -1,0 +1,2 @@
+--- @counters "charge-counter"
+answer = { COUNTED }

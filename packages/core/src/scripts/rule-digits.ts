@@ -1,0 +1,24 @@
+import type { BlockRule } from "../algorithms/algorithm.ts";
+import { LEVELS } from "../algorithms/read-block.ts";
+import { DURATION_DIGITS, digitsOf } from "./digits.ts";
+
+/** Digits of the rule by which a limit blocks: see blocks.lua. */
+export const RULE_DIGITS: number = (1 + LEVELS) * DURATION_DIGITS;
+
+/** In place of a rule: nobody is blocked. */
+export const NO_RULE: string = "\0".repeat(RULE_DIGITS);
+
+/** Those that were asked for: a rule is read with its limit, and written with each decision. */
+const written = new WeakMap<BlockRule, string>();
+
+/** A rule as the scripts take it; its last span repeats. */
+export function digitsOfRule(rule: BlockRule): string {
+  const known = written.get(rule);
+  if (known !== undefined) return known;
+  const { spans, quiet } = rule;
+  const all = Array.from({ length: LEVELS }, (_, level) => spans[level] ?? spans.at(-1));
+  const times = [quiet, ...all] as number[];
+  const digits = times.map((time) => digitsOf(time / 1_000, DURATION_DIGITS)).join("");
+  written.set(rule, digits);
+  return digits;
+}

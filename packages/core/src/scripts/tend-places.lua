@@ -1,0 +1,2 @@
+answer = {}
+--- @counters "tend-counter"

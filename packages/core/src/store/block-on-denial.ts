@@ -1,0 +1,45 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { LEVELS } from "../algorithms/read-block.ts";
+import { UNBLOCKED } from "./block.ts";
+import type { Counter, OpenCounter } from "./counter.ts";
+
+/**
+ * Blocks a counter that is not blocked, when limits of its own that block have denied a cost that fits them. Where several did,
+ * the longest block counts. The limit that sets it starts as if unused, in a new generation. Twin of block-counter.lua. `waits`
+ * are those of its limits; false when nothing blocked.
+ */
+export function blockOnDenial(
+  { limits, costs }: Counter,
+  open: OpenCounter,
+  waits: readonly number[],
+  cost: number,
+  generation: number,
+): boolean {
+  const now = open.stamp;
+  const { ends, levelEnds, level, setBy } = open.block ?? UNBLOCKED;
+  if (ends > now) return false;
+  let longest = 0;
+  let by = setBy;
+  for (let i = 0; i < limits.length; i += 1) {
+    const { block, limit } = limits[i] as CompiledLimit;
+    const units = costs?.[i] ?? cost;
+    if (block === undefined || waits[i] === 0 || units > limit) continue;
+    const span = block.spans[Math.min(level, block.spans.length - 1)] as number;
+    if (span <= longest) continue;
+    longest = span;
+    by = i + 1;
+  }
+  if (longest === 0) return false;
+  const { algorithm, quota, block } = limits[by - 1] as CompiledLimit;
+  const quiet = Math.max(longest, block?.quiet as number);
+  open.block = {
+    ends: now + longest,
+    levelEnds: Math.max(levelEnds, now + longest + quiet),
+    level: Math.min(level + 1, LEVELS),
+    setBy: by,
+  };
+  open.generation = generation;
+  open.states[by - 1] = algorithm.fresh(quota);
+  algorithm.advance(open.states[by - 1], quota, 0, now);
+  return true;
+}

@@ -1,0 +1,38 @@
+/** That a counter is blocked, or was, and how far its blocks have escalated. Times are in microseconds since the epoch. */
+export interface Block {
+  /** Until then every decision is denied. */
+  readonly ends: number;
+  /** Then the level is forgotten. */
+  readonly levelEnds: number;
+  /** How many blocks its limits have set since the level was forgotten last, 16 at most. */
+  readonly level: number;
+  /** The limit that set it, from 1 in canonical order; 0 when it was set by hand. */
+  readonly setBy: number;
+}
+
+/** Of a counter that has no block. */
+export const UNBLOCKED: Block = { ends: 0, levelEnds: 0, level: 0, setBy: 0 };
+
+/** Microseconds for which a block denies; 0 when it does not. */
+export function restOf(block: Block | undefined, now: number): number {
+  return block === undefined ? 0 : Math.max(0, block.ends - now);
+}
+
+/** When nothing of a block is left. */
+export function overAt(block: Block): number {
+  return Math.max(block.ends, block.levelEnds);
+}
+
+/**
+ * The block of a counter after a block by hand of so many microseconds, 0 to end the one that is there; undefined when nothing is
+ * left of it. A block that is there is not made shorter. Twin of block-counter-by-hand.lua.
+ */
+export function blockByHand(
+  before: Block | undefined,
+  span: number,
+  now: number,
+): Block | undefined {
+  const { ends, levelEnds, level } = before ?? UNBLOCKED;
+  const block = { ends: span > 0 ? Math.max(ends, now + span) : now, levelEnds, level, setBy: 0 };
+  return overAt(block) > now ? block : undefined;
+}

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gcra } from "@headgate/core";
+import * as http from "@headgate/core/http";
+import { describe, expect, test } from "vitest";
+import { codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
+
+const it = page("docs/adapters.md");
+
+/** What an entry exports, types and values, in its parts. */
+const [exported = [], ours = []] = readFileSync(
+  join(ROOT, "packages/core/src/http/index.ts"),
+  "utf8",
+)
+  .split("// For the adapters of Headgate only")
+  .map((part) =>
+    [...part.matchAll(/^export (?:type )?\{([^}]+)\}/gm)].flatMap(([, names = ""]) =>
+      names.split(",").flatMap((name) => name.trim() || []),
+    ),
+  );
+
+describe("what the entry for adapters exports", () => {
+  const [table] = tablesOf(section(it, "What the entry exports"));
+
+  test("is on the page, and nothing else is", () => {
+    const documented = table?.rows.flatMap(([names = ""]) => codeIn(names)) ?? [];
+    expect(documented.toSorted()).toEqual(exported.toSorted());
+  });
+
+  test("has a part for our own adapters", () => {
+    expect(ours).toContain("createGuard");
+    expect(exported).toContain("createHttpGuard");
+    const values = [...exported, ...ours].filter((name) => name in http);
+    expect(values.toSorted()).toEqual(Object.keys(http).toSorted());
+  });
+});
+
+describe("coming from a limiter of these frameworks", () => {
+  const tables = tablesOf(section(it, "Coming from a limiter of these frameworks"));
+  const options = tables.flatMap(({ rows }) => rows.flatMap(([names = ""]) => codeIn(names)));
+  /** What it says of a decorator, and of options that Headgate has, too. */
+  const isTheirs = (name: string): boolean =>
+    /^\w+$/.test(name) && !["headers", "driver"].includes(name);
+
+  test.each(options.filter(isTheirs))("%s is refused, and the error names ours", (option) => {
+    const limits = gcra({ limit: 1, window: "1s" });
+    expect(() => http.createHttpGuard("rateLimit", { limits, [option]: 1 } as never)).toThrow(
+      "Headgate's way is",
+    );
+  });
+
+  test("has the options of three", () => {
+    expect(tables).toHaveLength(3);
+    expect(options).toEqual(expect.arrayContaining(["max", "ttl", "windowMs"]));
+  });
+});
+
+test("what an adapter may say of its framework is on the page", () => {
+  const [table] = tablesOf(section(it, "What an adapter must do"));
+  const documented = table?.rows.flatMap(([name = ""]) => codeIn(name));
+  const source = readFileSync(join(ROOT, "packages/core/src/http/http-guard.ts"), "utf8");
+  const [, members = ""] = /interface HttpAdapter<Request> \{\n([\s\S]*?)\n\}/.exec(source) ?? [];
+  expect(documented).toEqual([...members.matchAll(/readonly (\w+)\?:/g)].map(([, name]) => name));
+});
+
+test("every example that is an adapter is on the page", () => {
+  const linked = linksOf(it).map(({ target }) => target);
+  const examples = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" })
+    .filter((file) => /^[\w-]+\/rate-limit\.mjs$/.test(file))
+    .map((file) => `examples/${file.split("/")[0]}`);
+  expect(examples).toHaveLength(5);
+  expect(linked).toEqual(expect.arrayContaining(examples));
+});
+
+test("the adapter that the page explains is the example's", () => {
+  /** The function that limits, without types and the numbers of lines. */
+  const limitIn = (text: string): string[] => {
+    const [, body = ""] = /async function limit\(.*\n([\s\S]*?)\n {2}\}\n/.exec(text) ?? [];
+    return body.split("\n").map((line) => line.replace(/ \/\/ \d$/, ""));
+  };
+  const [block] = it.blocks.filter(({ language }) => language === "ts");
+  const example = readFileSync(join(ROOT, "examples/node-http/rate-limit.mjs"), "utf8");
+  expect(limitIn(example)).toHaveLength(8);
+  expect(limitIn(block?.text ?? "")).toEqual(limitIn(example));
+});

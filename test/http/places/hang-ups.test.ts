@@ -1,0 +1,167 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { connect } from "node:net";
+import { PassThrough, pipeline } from "node:stream";
+import { concurrency } from "@headgate/core";
+import { expect, test } from "vitest";
+import { waitUntil } from "../../support/wait-until.ts";
+import { askAt } from "../support/ask.ts";
+import { deferred } from "../support/deferred.ts";
+import type { Handled } from "./sites.ts";
+import { describeSites } from "./sites.ts";
+
+const two = concurrency({ limit: 2, ttl: "1m" });
+
+/** Handlers that go on until they are told to answer, whatever becomes of their clients. */
+function slowWork() {
+  const running: Handled[] = [];
+  return { running, handle: (handled: Handled) => running.push(handled) };
+}
+
+async function ask(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  return socket;
+}
+
+/** Resolves when the server has seen that a client left. */
+function seenLeaving({ response }: Handled): Promise<unknown> {
+  return once(response, "close");
+}
+
+async function status(port: number): Promise<number> {
+  const { ask, end } = askAt({ port });
+  const answer = await ask("/");
+  await end();
+  return answer.status;
+}
+
+describeSites((serve) => {
+  test("whoever hangs up at once, again and again, holds no more handlers than the limit", async () => {
+    const { running, handle } = slowWork();
+    const { port, clock, remaining } = await serve({ limits: two, handle });
+    for (let i = 0; i < 50; i += 1) {
+      const handled = running.length;
+      const socket = await ask(port);
+      // It is handled, or denied.
+      await Promise.race([
+        once(socket, "data"),
+        waitUntil("it is handled", 10_000, () => running.length > handled || undefined),
+      ]);
+      const left = running.length > handled ? seenLeaving(running.at(-1) as Handled) : undefined;
+      socket.destroy();
+      await left;
+    }
+    expect(running).toHaveLength(2);
+    expect(await remaining()).toBe(0);
+    expect(running.map(({ own }) => own?.decision.signal?.aborted)).toEqual([true, true]);
+    expect(running[0]?.own?.decision.signal?.reason).toMatchObject({
+      code: "HEADGATE_CLIENT_LEFT",
+    });
+    // They lapse, since nobody renews them.
+    clock.advance(59_999);
+    expect(await remaining()).toBe(0);
+    clock.advance(1);
+    expect(await remaining()).toBe(2);
+  });
+
+  test("work that ends after its client left frees its place at once", async () => {
+    const { running, handle } = slowWork();
+    const { port, remaining } = await serve({ limits: two, handle });
+    const socket = await ask(port);
+    const [handled] = await waitUntil("it is handled", 10_000, () =>
+      running.length > 0 ? running : undefined,
+    );
+    const left = seenLeaving(handled as Handled);
+    socket.destroy();
+    await left;
+    expect(await remaining()).toBe(1);
+    handled?.response.end("too late");
+    expect(await remaining()).toBe(2);
+  });
+
+  test.each(["pipe", "pipeline"])(
+    "an answer that was cut off in mid-stream (%s) holds its place until that lapses, and no longer",
+    async (way) => {
+      const source = new PassThrough();
+      const handled = deferred<Handled>();
+      const { port, clock, remaining } = await serve({
+        limits: two,
+        handle(one) {
+          handled.resolve(one);
+          if (way === "pipe") source.pipe(one.response);
+          else pipeline(source, one.response, () => {});
+        },
+      });
+      const socket = await ask(port);
+      source.write("the first part");
+      await once(socket, "data");
+      const left = seenLeaving(await handled.promise);
+      socket.destroy();
+      await left;
+      source.write("more");
+      expect(await remaining()).toBe(1);
+      clock.advance(60_000);
+      expect(await remaining()).toBe(2);
+    },
+  );
+
+  test("a client that leaves before it is decided frees nothing by that either", async () => {
+    const entered = deferred<Handled["request"]>();
+    const goOn = deferred();
+    const { running, handle } = slowWork();
+    const { port, clock, remaining } = await serve({
+      limits: two,
+      handle,
+      options: {
+        key: async (request: { raw?: Handled["request"] } & Handled["request"]) => {
+          entered.resolve(request.raw ?? request);
+          await goOn.promise;
+          return "everybody";
+        },
+      },
+    });
+    const socket = await ask(port);
+    const closed = once((await entered.promise).socket, "close");
+    socket.destroy();
+    await closed;
+    goOn.resolve();
+    await waitUntil("it has a place", 10_000, async () => (await remaining()) === 1 || undefined);
+    clock.advance(60_000);
+    expect(await remaining()).toBe(2);
+    for (const { own } of running) expect(own?.decision.signal?.aborted).toBe(true);
+  });
+
+  test("a request that was answered before it was decided holds nothing", async () => {
+    const entered = deferred<Handled["request"]>();
+    const goOn = deferred();
+    const { handle, running } = slowWork();
+    const { port, limiter, remaining } = await serve({
+      limits: two,
+      handle,
+      options: {
+        key: async (request: { raw?: Handled["request"] } & Handled["request"]) => {
+          entered.resolve(request.raw ?? request);
+          await goOn.promise;
+          return "everybody";
+        },
+      },
+    });
+    const asked = status(port);
+    const request = await entered.promise;
+    // As a timeout of the application's would.
+    const { _httpMessage: response } = request.socket as unknown as {
+      _httpMessage: Handled["response"];
+    };
+    response.end("timed out");
+    expect(await asked).toBe(200);
+    goOn.resolve();
+    await waitUntil("it was decided", 10_000, async () => {
+      await limiter.peek("everybody");
+      return (await remaining()) === 2 || undefined;
+    });
+    expect(running).toEqual([]);
+  });
+});

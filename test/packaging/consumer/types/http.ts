@@ -1,0 +1,72 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { gcra } from "@headgate/core";
+import type { Client, GuardOptions, HttpAdapter, HttpGuard, Verdict } from "@headgate/core/http";
+import {
+  byAll,
+  byHeader,
+  byIp,
+  byTier,
+  clientOf,
+  createHttpGuard,
+  sendRejection,
+  setHeaders,
+} from "@headgate/core/http";
+
+const limits = gcra({ limit: 10, window: "1m" });
+
+/** As some framework has it. */
+interface Context {
+  readonly headers: IncomingHttpHeaders;
+  readonly user: { readonly name: string; readonly plan: "free" | "paid" };
+}
+
+export const guard: HttpGuard<Context> = createHttpGuard<Context>("limit", {
+  limits,
+  key: ({ user }, address) => `${user.name} at ${address?.trim()}`,
+  skip: ({ user }) => user.plan === "paid",
+});
+createHttpGuard<Context>("limit", {
+  limits: byTier({ free: limits, paid: null }, ({ user }: Context) => user.plan),
+  key: byAll<Context>(byIp(), byHeader("x-api-key"), ({ user }) => user.name),
+});
+// @ts-expect-error a misspelt option
+createHttpGuard<Context>("limit", { limits, kye: byIp() });
+// @ts-expect-error the request has no such member
+createHttpGuard<Context>("limit", { limits, key: ({ usr }) => usr });
+// @ts-expect-error a request without headers
+createHttpGuard<{ readonly user: string }>("limit", { limits });
+// @ts-expect-error a misspelt name for the adapter
+createHttpGuard<Context>("limit", { limits }, { routesOf: () => "GET /" });
+
+// @ts-expect-error it is true or false
+createHttpGuard<Context>("limit", { limits }, { count: "failed" });
+
+export const adapter: HttpAdapter<Context> = {
+  routeOf: ({ user }) => `GET /${user.name}`,
+  warn: (code, message, request, error) => console.log(code, message, request, error),
+};
+
+/** What handlers of the Fetch API get is a request as it is. */
+const handlers = createHttpGuard<Request>("GET", { limits, key: byHeader("x-api-key") });
+const nobody: Client = { address: undefined, peer: undefined, hasLeft: () => false };
+void handlers.check(new Request("http://localhost"), nobody);
+
+/** What an adapter's own function takes. */
+export function rateLimit(options: GuardOptions<IncomingMessage>): HttpGuard<IncomingMessage> {
+  return createHttpGuard("rateLimit", options, { count: true });
+}
+
+export async function limit(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+  const client = clientOf(req.socket.remoteAddress, req);
+  const count = ({ method }: IncomingMessage, { statusCode }: ServerResponse): boolean =>
+    method === "POST" && statusCode >= 400;
+  const verdict: Verdict = await rateLimit({ limits, count }).check(req, client, res);
+  // @ts-expect-error a request that was not decided has no decision
+  void verdict.decision;
+  if (verdict.kind === "pass" || verdict.kind === "left") return verdict.kind === "pass";
+  setHeaders(res, verdict.headers);
+  // @ts-expect-error a request that goes on has no rejection
+  void verdict.rejection;
+  if (verdict.kind !== "allowed") sendRejection(res, verdict.rejection);
+  return verdict.kind === "allowed";
+}

@@ -1,0 +1,212 @@
+import type { Limit } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import { MicroClock } from "../conformance/micro-clock.ts";
+import { STORE_ALONE } from "./store-alone.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const START = 1_800_000_000_000_000n;
+
+const redis = new Redis(inject("redisSocket"), { db: 24 });
+beforeEach(() => redis.flushdb());
+afterAll(async () => {
+  await redis.flushdb();
+  await redis.quit();
+});
+
+interface Settings {
+  readonly clock?: () => number;
+  readonly denyCache?: boolean;
+  readonly name?: string;
+}
+
+function open(limits: Limit | Limit[], { clock, ...settings }: Settings = {}) {
+  const store = redisStore(redis, clock && { clock });
+  const limiter = createLimiter({ ...STORE_ALONE, name: "login", limits, store, ...settings });
+  onTestFinished(() => limiter.close());
+  return limiter;
+}
+
+const counterKey = async () => (await redis.keys("*")).find((key) => !/:log\d$/.test(key)) ?? "";
+
+const guarded = fixedWindow({ limit: 2, window: "1h", block: ["1m", "6h"] });
+
+test("a counter lives until its level is forgotten, and is short again then", async () => {
+  const limiter = open(guarded);
+  await limiter.consume("u");
+  const key = await counterKey();
+  const width = await redis.strlen(key);
+  expect(await redis.pttl(key)).toBeLessThan(3 * HOUR_MS);
+  await limiter.consume("u");
+  await limiter.consume("u");
+  expect(await redis.strlen(key)).toBe(width + 16);
+  // A minute, and the hour of the window.
+  expect(await redis.pttl(key)).toBeGreaterThan(HOUR_MS);
+  await limiter.unblock("u");
+  await limiter.consume("u", { cost: 2 });
+  await limiter.consume("u");
+  // Six hours, and as many without another block.
+  expect(await redis.pttl(key)).toBeGreaterThan(12 * HOUR_MS);
+  expect(await redis.pttl(key)).toBeLessThan(30 * HOUR_MS);
+});
+
+test("a block by hand makes a key that lives for as long, and leaves none behind", async () => {
+  const limiter = open(slidingLog({ limit: 2, window: "1s" }));
+  await limiter.block("u", "2d");
+  expect(await redis.pttl(await counterKey())).toBeGreaterThan(2 * DAY_MS);
+  expect(await limiter.unblock("u")).toBe(true);
+  expect(await redis.pttl(await counterKey())).toBeLessThan(10_000);
+});
+
+test("a log lives as long as the block of its counter, and its entries with it", async () => {
+  const limiter = open([
+    slidingLog({ limit: 3, window: "1s", name: "log" }),
+    slidingLog({ limit: 100, window: "10s", name: "more" }),
+  ]);
+  await limiter.consume("u", { cost: 3 });
+  await limiter.block("u", "1d");
+  const lives = await Promise.all((await redis.keys("*")).map((key) => redis.pttl(key)));
+  expect(lives).toHaveLength(3);
+  expect(Math.min(...lives)).toBeGreaterThan(DAY_MS);
+});
+
+test.each([
+  [
+    "a limit",
+    async (limiter: ReturnType<typeof open>) => void (await limiter.consume("u", { cost: 2 })),
+  ],
+  ["hand", async (limiter: ReturnType<typeof open>) => limiter.block("u", "1m")],
+])("where the clock steps back, a block by %s is no longer than before", async (_, block) => {
+  const time = new MicroClock(START);
+  const limiter = open(guarded, { clock: time.clock });
+  const taken = await limiter.consume("u");
+  await block(limiter);
+  time.now += 10_000_000n;
+  expect(await limiter.peek("u")).toMatchObject({ blocked: true, retryAfterMs: 50_000 });
+  time.now = START - 3_600_000_000n;
+  // To look changes nothing; whoever asks keeps the block as of now.
+  expect(await limiter.peek("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+  expect(await limiter.consume("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+  time.now += 20_000_000n;
+  expect(await limiter.peek("u")).toMatchObject({ blocked: true, retryAfterMs: 40_000 });
+  expect(await limiter.refund(taken)).toBe(false);
+  time.now += 40_000_000n;
+  expect(await limiter.peek("u")).toMatchObject({ blocked: false });
+});
+
+test("a reset after a step back keeps a block by hand as long as it was", async () => {
+  const time = new MicroClock(START);
+  const limiter = open(guarded, { clock: time.clock });
+  await limiter.block("u", "1m");
+  time.now = START - 3_600_000_000n;
+  expect(await limiter.reset("u")).toBe(true);
+  expect(await limiter.consume("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+  time.now += 60_000_000n;
+  expect(await limiter.consume("u", { cost: 2 })).toMatchObject({ allowed: true });
+});
+
+test("whether a limit blocks is part of the key, and for how long is not", async () => {
+  for (const [name, limits] of [
+    ["one", fixedWindow({ limit: 2, window: "1h" })],
+    ["two", fixedWindow({ limit: 2, window: "1h", block: "1m" })],
+    ["three", fixedWindow({ limit: 2, window: "1h", block: ["1h", "2h"] })],
+  ] as const) {
+    await open(limits, { name }).consume("u");
+  }
+  const keys = (await redis.keys("*")).map((key) => key.split(":"));
+  const fingerprintOf = (name: string) => keys.find((parts) => parts[2] === name)?.at(-1);
+  expect(fingerprintOf("one")).not.toBe(fingerprintOf("two"));
+  expect(fingerprintOf("two")).toBe(fingerprintOf("three"));
+});
+
+test("a key of a wrong type is neither blocked nor unblocked", async () => {
+  const limiter = open(guarded);
+  await limiter.consume("u");
+  const key = await counterKey();
+  await redis.del(key);
+  await redis.rpush(key, "of others");
+  await expect(limiter.block("u", "1h")).rejects.toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
+  await expect(limiter.unblock("u")).rejects.toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
+  expect(await redis.lrange(key, 0, -1)).toEqual(["of others"]);
+});
+
+describe("the deny cache", () => {
+  const cached = { blocked: true, source: "deny-cache" };
+
+  test("remembers that a block denied", async () => {
+    const limiter = open(guarded, { denyCache: true });
+    await limiter.consume("u", { cost: 2 });
+    expect(await limiter.consume("u")).toMatchObject({ blocked: true, source: "store" });
+    expect(await limiter.consume("u")).toMatchObject({ ...cached, remaining: 0 });
+    expect(await limiter.consume("u", { cost: 2 })).toMatchObject({ source: "store" });
+    expect(await limiter.unblock("u")).toBe(true);
+    expect(await limiter.consume("u")).toMatchObject({ allowed: true, blocked: false });
+  });
+
+  test("hides no denial that is to block: what was only looked at, or waited for, does not", async () => {
+    const limiter = open(guarded, { denyCache: true });
+    await limiter.consume("u", { cost: 2 });
+    expect(await limiter.peek("u")).toMatchObject({ allowed: false, blocked: false });
+    await expect(limiter.wait("u", { timeout: 50 })).rejects.toMatchObject({
+      code: "HEADGATE_WAIT_TIMEOUT",
+    });
+    expect(await limiter.peek("u")).toMatchObject({ allowed: false, blocked: false });
+    expect(await limiter.consume("u")).toMatchObject({ blocked: true, source: "store" });
+  });
+
+  test("forgets whom a hand blocks or unblocks, and another process knows within a second", async () => {
+    const limits = gcra({ limit: 2, window: "1h" });
+    const [one, other] = [open(limits, { denyCache: true }), open(limits, { denyCache: true })];
+    await one.consume("u", { cost: 2 });
+    expect(await one.consume("u")).toMatchObject({ blocked: false, source: "store" });
+    expect(await one.consume("u")).toMatchObject({ blocked: false, source: "deny-cache" });
+    await one.block("u", "1d");
+    expect(await one.consume("u")).toMatchObject({ blocked: true, source: "store" });
+    expect(await other.consume("u")).toMatchObject({ ...cached, retryAfterMs: expect.any(Number) });
+  });
+
+  test("believes a block for a second in another process, and not after", async () => {
+    const second = new Redis(inject("redisSocket"), { db: 24 });
+    onTestFinished(() => void second.disconnect());
+    const time = new MicroClock(START);
+    const limits = gcra({ limit: 2, window: "1h" });
+    const one = open(limits, { clock: time.clock });
+    const other = createLimiter({
+      name: "login",
+      limits,
+      store: redisStore(second, { clock: time.clock }),
+      storeTimeout: "1m",
+    });
+    await one.block("u", "1d");
+    expect(await other.consume("u")).toMatchObject({ blocked: true, source: "store" });
+    await one.unblock("u");
+    time.now += 999_999n;
+    expect(await other.consume("u")).toMatchObject(cached);
+    time.now += 1n;
+    expect(await other.consume("u")).toMatchObject({ allowed: true, source: "store" });
+  });
+});
+
+test("what the store could not decide blocks nobody, and what it has blocked is not bound by it", async () => {
+  const client = new Redis(inject("redisSocket"), { db: 24, maxRetriesPerRequest: 0 });
+  const limiter = createLimiter({ name: "login", limits: guarded, store: redisStore(client) });
+  onTestFinished(() => limiter.close());
+  await limiter.block("u", "1d");
+  expect(await limiter.consume("u")).toMatchObject({ blocked: true });
+  client.disconnect();
+  // At another cost, of which the deny cache knows nothing.
+  const local = { source: "local", blocked: false };
+  expect(await limiter.consume("u", { cost: 2 })).toMatchObject({ ...local, allowed: true });
+  expect(await limiter.consume("v", { cost: 2 })).toMatchObject({ ...local, allowed: true });
+  for (let i = 0; i < 3; i += 1) {
+    const denied = await limiter.consume("v");
+    expect(denied).toMatchObject({ ...local, allowed: false });
+    expect(denied.retryAfterMs).toBeGreaterThan(HOUR_MS / 2);
+  }
+  const unavailable = { code: "HEADGATE_STORE_UNAVAILABLE" };
+  await expect(limiter.block("u", "1h")).rejects.toMatchObject(unavailable);
+  await expect(limiter.unblock("u")).rejects.toMatchObject(unavailable);
+});

@@ -1,0 +1,79 @@
+import type { Limiter } from "@headgate/core";
+import { createLimiter, fixedWindow, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+
+let server: RedisProcess;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.socket);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await redis.flushall();
+  await redis.config("RESETSTAT");
+});
+
+function open(): Limiter {
+  return createLimiter({
+    name: "api",
+    store: redisStore(redis),
+    limits: [
+      fixedWindow({ limit: 40, window: "1h", name: "requests" }),
+      fixedWindow({ limit: 1_000, window: "1h", name: "tokens" }),
+      slidingLog({ limit: 9, window: "1h", name: "images" }),
+    ],
+    storeTimeout: "10s",
+    denyCache: false,
+  });
+}
+
+async function callsOf(command: string): Promise<number> {
+  const calls = new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(
+    await redis.info("commandstats"),
+  );
+  return Number(calls?.[1] ?? 0);
+}
+
+test("those asked at once go together, and each sees what the earlier ones did", async () => {
+  const limiter = open();
+  const costs = Array.from({ length: 50 }, (_, i) => ({ tokens: i < 25 ? 30 : 50, images: 0 }));
+  const asked = costs.map((cost) => limiter.consume("u", { cost }));
+  const decisions = await Promise.all(asked);
+  expect(decisions.map(({ source }) => source)).toEqual(Array(50).fill("store"));
+  // 25 of 30, and five of 50: then there are no tokens left, for which requests remain.
+  expect(decisions.map(({ allowed }) => allowed)).toEqual([
+    ...Array(30).fill(true),
+    ...Array(20).fill(false),
+  ]);
+  const { limits } = await limiter.peek("u", { cost: 0 });
+  expect(limits.map(({ remaining }) => remaining)).toEqual([10, 0, 9]);
+  expect((await callsOf("evalsha")) + (await callsOf("eval"))).toBeLessThan(15);
+  await limiter.close();
+});
+
+test("a key of another type fails its own decision only, and a charge says so", async () => {
+  const limiter = open();
+  await limiter.consume("wrong", { cost: { tokens: 5 } });
+  const [key = ""] = (await redis.keys("*")).filter((name) => !name.includes(":log"));
+  await redis.del(key);
+  await redis.lpush(key, "not ours");
+  const cost = { tokens: 5 };
+  const [wrong, right] = await Promise.all([
+    limiter.consume("wrong", { cost }),
+    limiter.consume("right", { cost }),
+  ]);
+  expect([wrong.degraded, right.degraded]).toEqual([true, false]);
+  await expect(limiter.charge("wrong", { cost })).rejects.toMatchObject({
+    code: "HEADGATE_WRONG_TYPE",
+  });
+  await limiter.close();
+});
