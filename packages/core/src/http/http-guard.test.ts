@@ -208,12 +208,12 @@ describe("wait", () => {
   const waiting = () =>
     createHttpGuard(
       "rateLimit",
-      { limits: fixedWindow({ limit: 1, window: "1h" }), wait: "10m" },
+      { limiter: createLimiter({ limits: fixedWindow({ limit: 1, window: "1h" }) }), wait: "10m" },
       { count: true },
     );
   const makeResponse = () => new ServerResponse(new IncomingMessage(new Socket()));
 
-  test("ends when the guard is closed", async () => {
+  test("ends when the guard is closed, also for a limiter that was handed in", async () => {
     const guard = waiting();
     await guard.check(request(), client, makeResponse());
     const checked = guard.check(request(), client, makeResponse());
