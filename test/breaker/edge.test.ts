@@ -18,7 +18,7 @@ const START = 1_800_000_000n * SECOND;
 
 const { storeTimeout } = STORE_ALONE;
 
-describeWorlds(10, (world) => {
+describeWorlds((world) => {
   function open(options: BreakerOptions = {}): { breaker: Breaker; time: MicroClock } {
     const time = new MicroClock(START);
     return { time, breaker: makeBreaker((clock) => world.open(clock), time, options) };

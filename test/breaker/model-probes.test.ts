@@ -1,13 +1,13 @@
 import type { Breaker, Permit } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { claim } from "../conformance/claim.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { useOwnDatabases } from "../support/own-database.ts";
 
 const HISTORIES = 50 * SCALE;
 const ROUNDS = 6;
@@ -21,12 +21,7 @@ const LEASE = BigInt(PROBE_TIMEOUT_MS + 1_000) * 1_000n;
 
 const { storeTimeout } = STORE_ALONE;
 
-const clients = [0, 1, 2].map(() => new Redis(inject("redisSocket"), { db: 4 }));
-beforeAll(() => clients[0]?.flushdb());
-afterAll(async () => {
-  await clients[0]?.flushdb();
-  await Promise.all(clients.map((client) => client.quit()));
-});
+const clients = useOwnDatabases(3);
 
 /** A trial call under way. */
 interface Trial {

@@ -2,12 +2,12 @@ import { createBreaker } from "@headgate/breaker";
 import type { Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { useOwnDatabases } from "../support/own-database.ts";
 import { ModelFleet } from "./model-fleet.ts";
 import { randomBreaker } from "./random-breaker.ts";
 import { command } from "./random-commands.ts";
@@ -21,12 +21,7 @@ const START = 1_800_000_000_000_000n;
 const { storeTimeout } = STORE_ALONE;
 
 /** One for each process of a fleet: what shares a connection shares what it knows. */
-const clients = [0, 1, 2].map(() => new Redis(inject("redisSocket"), { db: 3 }));
-beforeAll(() => clients[0]?.flushdb());
-afterAll(async () => {
-  await clients[0]?.flushdb();
-  await Promise.all(clients.map((client) => client.quit()));
-});
+const clients = useOwnDatabases(3);
 
 const STATES = ["closed", "open", "half-open", "forced-open", "disabled", "metrics-only"];
 

@@ -26,7 +26,7 @@ const WINDOWS = [
   ["a window of calls", randomCallsWindow],
 ] as const;
 
-describeWorlds(1, (world) => {
+describeWorlds((world) => {
   test.each(WINDOWS)("%s counts what its definition says", async (_, randomWindow) => {
     await world.run(HISTORIES, (random) =>
       compare(random, randomWindow(random), (clock) => world.open(clock)),
@@ -34,7 +34,7 @@ describeWorlds(1, (world) => {
   });
 });
 
-describeRedisWorld(1, (world) => {
+describeRedisWorld((world) => {
   test.each(WINDOWS)("%s, on a clock that steps back", async (_, randomWindow) => {
     await world.run(HISTORIES, (random) =>
       compare(random, randomWindow(random), (clock) => world.open(clock), 0.1),

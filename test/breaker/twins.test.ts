@@ -2,8 +2,7 @@ import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
 import type { MemoryTable, Step, Store } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
 import { callWindow } from "../../packages/breaker/src/machine/call-window.ts";
 import { contact } from "../../packages/breaker/src/machine/contact.ts";
@@ -17,6 +16,7 @@ import { runHistories, SCALE } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
 import { randomStart } from "../conformance/random-steps.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import type { RandomCall } from "./random-contacts.ts";
 import { randomCall } from "./random-contacts.ts";
 import type { KeysOfPlaces } from "./random-target.ts";
@@ -29,12 +29,7 @@ const LENGTH = 60;
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
 const LANES = 64;
 
-const redis = new Redis(inject("redisSocket"), { db: 2 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 type Run = <Call>(step: Step<Call>, call: Call) => Promise<readonly number[]>;
 

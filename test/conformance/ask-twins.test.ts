@@ -1,13 +1,13 @@
 import type { Limit } from "@headgate/core";
 import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
 import { countersOf } from "../../packages/core/src/limiter/counters.ts";
 import { decide, look, stepFor } from "../../packages/core/src/store/decide.ts";
 import type { DecideMode } from "../../packages/core/src/store/decide-call.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -28,12 +28,7 @@ const HEAD = 1;
 const COUNTER_HEAD = 2;
 const LIMIT_NUMBERS = 4;
 
-const redis = new Redis(inject("redisSocket"), { db: 12 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 describe("to ask", () => {
   test.each(KINDS)("for %s", async (kind) => {

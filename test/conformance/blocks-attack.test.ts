@@ -128,7 +128,7 @@ async function tryOnce(random: Random, guesser: Guesser, resets: boolean): Promi
   else guesser.wait(random);
 }
 
-describeWorlds(23, (world) => {
+describeWorlds((world) => {
   test.each(Object.entries(POLICIES))(
     "%s, against all that he can think of",
     async (_, limitOf) => {

@@ -23,7 +23,7 @@ const ESCALATING = ["1m", "10m", "1h"] as const;
 /** Ten an hour, and a lock-out of a minute, then ten, then an hour. */
 const guarded = fixedWindow({ limit: 10, window: "1h", block: ESCALATING });
 
-describeWorlds(22, (world) => {
+describeWorlds((world) => {
   interface Opened {
     readonly time: MicroClock;
     readonly limiter: Limiter;

@@ -14,7 +14,7 @@ import { describeRedisWorld } from "./worlds.ts";
  * A calendar window ends when the store's clock has reached its end, and not before, wherever that clock was meanwhile.
  */
 
-describeRedisWorld(30, (world) => {
+describeRedisWorld((world) => {
   test.each([
     ["within a window gets nobody more than the limit in it", "within"],
     ["by anything gets nobody more than the limit, once for each step", "anywhere"],

@@ -18,7 +18,7 @@ import { describeWorlds } from "./worlds.ts";
 const HISTORIES = 80;
 const LENGTH = 40;
 
-describeWorlds(16, (world) => {
+describeWorlds((world) => {
   test.each(KINDS)("%s decides by the numbers in force", async (kind) => {
     const seen = { overdrawn: 0, given: 0, kept: 0 };
     await world.run(HISTORIES, (random) =>

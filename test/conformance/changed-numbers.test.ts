@@ -13,7 +13,7 @@ import { describeWorlds } from "./worlds.ts";
 
 const SUBJECT = "customer";
 
-describeWorlds(18, (world) => {
+describeWorlds((world) => {
   function open(limit: Limit): { time: MicroClock; deployed: Deployed } {
     const time = new MicroClock(START);
     return { time, deployed: new Deployed(world.open(time.clock), [limit]) };

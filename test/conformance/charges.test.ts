@@ -1,9 +1,9 @@
 import type { Decision, Limit, Limiter, LimitState } from "@headgate/core";
 import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { ALGORITHMS, ENDS, HOUR, MINUTE, START } from "./hourly.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { describeWorlds } from "./worlds.ts";
@@ -14,7 +14,7 @@ const SUBJECT = "customer";
 const MOST = 2_000_000_000;
 const ENTRIES = 1_048_576;
 
-describeWorlds(26, (world) => {
+describeWorlds((world) => {
   function open(limits: Limit | readonly Limit[]): { time: MicroClock; limiter: Limiter } {
     const time = new MicroClock(START);
     const store = world.open(time.clock);
@@ -144,12 +144,7 @@ test("in memory, a log takes a charge as its last entry, and cuts the next", asy
 });
 
 describe("on Redis", () => {
-  const redis = new Redis(inject("redisSocket"), { db: 28 });
-  beforeAll(() => redis.flushdb());
-  afterAll(async () => {
-    await redis.flushdb();
-    await redis.quit();
-  });
+  const redis = useOwnDatabase();
 
   async function keyUnder(prefix: string, isLog = false): Promise<string> {
     const keys = await redis.keys(`${prefix}:*`);

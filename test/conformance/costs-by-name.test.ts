@@ -1,9 +1,9 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -14,18 +14,13 @@ import { randomChargeByName, randomCostByName, randomUnitsByName } from "./rando
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { momentsOf, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
 
-const HISTORIES = 100 * SCALE;
+const HISTORIES = 50 * SCALE;
 const LENGTH = 30;
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
 const LANES = 64;
 
-const redis = new Redis(inject("redisSocket"), { db: 29 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 const POLICIES: readonly (readonly [what: string, make: (random: Random) => Limit[]])[] = [
   ...KINDS.map(

@@ -1,8 +1,9 @@
 import type { Decision, LimitState } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import type { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import { useOwnDatabases } from "../support/own-database.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
@@ -10,13 +11,7 @@ import { randomPolicy } from "./random-limits.ts";
 import { randomCost, randomShortWait, randomStart, randomSubjects } from "./random-steps.ts";
 
 // Two clients are two processes: what one of them gives back, the other one learns from the store only.
-const here = new Redis(inject("redisSocket"), { db: 7 });
-const elsewhere = new Redis(inject("redisSocket"), { db: 7 });
-beforeAll(() => here.flushdb());
-afterAll(async () => {
-  await here.flushdb();
-  await Promise.all([here.quit(), elsewhere.quit()]);
-});
+const [here, elsewhere] = useOwnDatabases(2) as [Redis, Redis];
 
 /** A denial is believed for a second. */
 const BELIEVED_US = 1_000_000n;

@@ -16,7 +16,7 @@ import { describeWorlds } from "./worlds.ts";
 const HISTORIES = 300;
 const LENGTH = 80;
 
-describeWorlds(13, (world) => {
+describeWorlds((world) => {
   test.each(KINDS)("nobody gets more than %s guarantees, however they aim", async (kind) => {
     await world.run(HISTORIES, async (random) => {
       const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");

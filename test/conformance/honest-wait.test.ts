@@ -17,7 +17,7 @@ const HISTORIES = 1_500;
 /** Requests before a wait is put to the test. */
 const LENGTH = 12;
 
-describeWorlds(12, (world) => {
+describeWorlds((world) => {
   test.each(KINDS)("%s reports an honest wait", async (kind) => {
     let tried = 0;
     await world.run(HISTORIES, async (random) => {

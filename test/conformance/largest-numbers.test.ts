@@ -30,7 +30,7 @@ function historiesOf(kind: Kind): number {
   return kind === "gcra" || kind === "tokenBucket" ? HISTORIES * 4 : HISTORIES;
 }
 
-describeWorlds(17, (world) => {
+describeWorlds((world) => {
   test.each(KINDS)("%s: nobody gets more than the largest numbers guarantee", async (kind) => {
     let given = 0;
     await world.run(historiesOf(kind), async (random) => {

@@ -13,7 +13,7 @@ import { describeWorlds } from "./worlds.ts";
 const HISTORIES = 600;
 const LENGTH = 25;
 
-describeWorlds(14, (world) => {
+describeWorlds((world) => {
   test("a denial changes nothing", async () => {
     await world.run(HISTORIES, async (random) => {
       const { limits, time, open } = stage(world, random);

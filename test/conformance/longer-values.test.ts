@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Decision, Limit } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { connectOwnDatabase } from "../support/own-database.ts";
 import { MicroClock } from "./micro-clock.ts";
 
 /*
@@ -48,7 +49,7 @@ function blockOf({ ends = 0, levelEnds = 0, level = 0, setBy = 0 }): Buffer {
 let redis: Redis;
 let prefixes = 0;
 beforeAll(() => {
-  redis = new Redis(inject("redisSocket"), { db: 20 });
+  redis = connectOwnDatabase();
 });
 afterAll(async () => {
   await redis.flushdb();

@@ -1,12 +1,12 @@
 import type { Clock } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import type { Cluster } from "ioredis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Cluster, Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectCluster } from "../cluster/cluster-clients.ts";
 import { countCalls } from "../lease/count-calls.ts";
 import type { Connection } from "../redis/clients.ts";
+import { useOwnDatabases } from "../support/own-database.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { isWhole, runHistories, SCALE } from "./histories.ts";
@@ -112,12 +112,7 @@ describe("in memory", () => {
 });
 
 describe("on Redis", () => {
-  const clients = [1, 2].map(() => new Redis(inject("redisSocket"), { db: 27 }));
-  beforeAll(() => clients[0]?.flushdb());
-  afterAll(async () => {
-    await clients[0]?.flushdb();
-    await Promise.all(clients.map((client) => client.quit()));
-  });
+  const clients = useOwnDatabases(2);
   declare(SERVER_WORLDS, 80, 32, (clock) => between(clients, clock));
 });
 

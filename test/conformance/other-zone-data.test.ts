@@ -1,7 +1,6 @@
 import { fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Boundaries, Calendar } from "../../packages/core/src/algorithms/calendar.ts";
 import { compileCalendarWindow } from "../../packages/core/src/algorithms/calendar-window.ts";
 import type { Counter } from "../../packages/core/src/store/counter.ts";
@@ -9,6 +8,7 @@ import { counterLimits } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
 import type { Receipt } from "../../packages/core/src/store/refund.ts";
 import { refund } from "../../packages/core/src/store/refund.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -22,12 +22,7 @@ const HOUR = 3_600_000_000n;
 const PERIOD = 30n * 24n * HOUR;
 const LIMIT = 5;
 
-const redis = new Redis(inject("redisSocket"), { db: 29 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 /** Windows of thirty days which begin so much after multiples of that. */
 function calendarFrom(offset: bigint): Calendar {

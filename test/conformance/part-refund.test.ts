@@ -1,13 +1,13 @@
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, inject, test } from "vitest";
+import { describe, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
 import { countersOf } from "../../packages/core/src/limiter/counters.ts";
 import { stepFor } from "../../packages/core/src/store/decide.ts";
 import type { DecideMode } from "../../packages/core/src/store/decide-call.ts";
 import type { Receipt } from "../../packages/core/src/store/refund.ts";
 import { refund } from "../../packages/core/src/store/refund.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -22,12 +22,7 @@ import { randomStart } from "./random-steps.ts";
 const HISTORIES = 150 * SCALE;
 const LENGTH = 25;
 
-const redis = new Redis(inject("redisSocket"), { db: 10 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 describe("a charge given back in parts", () => {
   test.each(KINDS)("to %s", async (kind) => {

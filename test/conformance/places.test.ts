@@ -1,8 +1,7 @@
 import type { Decision, Limit, Limiter, Store } from "@headgate/core";
 import { concurrency, createLimiter, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
 import { countersOf } from "../../packages/core/src/limiter/counters.ts";
@@ -10,6 +9,7 @@ import { newHolder } from "../../packages/core/src/scripts/digits.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
 import { places } from "../../packages/core/src/store/places.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame } from "./claim.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -23,12 +23,7 @@ const LENGTH = 60;
 /** Bytes of a place on record. */
 const RECORD = 15;
 
-const redis = new Redis(inject("redisSocket"), { db: 29 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 interface Numbers {
   readonly limit: number;

@@ -15,7 +15,7 @@ const HISTORIES = 300;
 const LENGTH = 20;
 const SUBJECT = "customer";
 
-describeWorlds(8, (world) => {
+describeWorlds((world) => {
   test.each(KINDS)(
     "a refund of %s leaves no more room than if it was never asked",
     async (kind) => {

@@ -16,7 +16,7 @@ const HISTORIES = 300;
 const LENGTH = 20;
 const SUBJECT = "customer";
 
-describeWorlds(15, (world) => {
+describeWorlds((world) => {
   test.each(KINDS)("a refund of %s at once leaves no trace, and lands once", async (kind) => {
     await world.run(HISTORIES, async (random) => {
       const { limiter, time } = stage(world, random, kind);

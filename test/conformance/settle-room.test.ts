@@ -19,7 +19,7 @@ const HISTORIES = 300;
 const LENGTH = 20;
 const SUBJECT = "customer";
 
-describeWorlds(27, (world) => {
+describeWorlds((world) => {
   test.each(KINDS)(
     "%s leaves no more room than if the real cost had been charged",
     async (kind) => {

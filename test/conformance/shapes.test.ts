@@ -39,7 +39,7 @@ const OTHERS: Record<string, Limit> = {
   "another dimension": gcra({ limit: 10, window: "1h", per: "ip" }) as Limit,
 };
 
-describeWorlds(19, (world) => {
+describeWorlds((world) => {
   function open(...limits: readonly Limit[]): Deployed {
     return new Deployed(world.open(new MicroClock(1_800_000_000_000_000n).clock), limits);
   }

@@ -18,7 +18,7 @@ const HISTORIES = 1_500;
 const SUBJECT = "patient";
 const LONGEST_MS = 9_007_199_254_740;
 
-describeRedisWorld(9, (world) => {
+describeRedisWorld((world) => {
   test("a clock that steps back blocks nobody longer than before the step", async () => {
     let blocked = 0;
     await world.run(HISTORIES, async (random) => {

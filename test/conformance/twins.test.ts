@@ -1,9 +1,9 @@
 import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
 import { isWhole, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -44,12 +44,7 @@ const LEAST = {
   refunded: 22_000,
 };
 
-const redis = new Redis(inject("redisSocket"), { db: 11 });
-beforeAll(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 describe("memoryStore and redisStore give equal decisions", () => {
   test.each(KINDS)("%s", async (kind) => {

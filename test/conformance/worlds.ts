@@ -1,8 +1,8 @@
 import type { Clock, Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, inject } from "vitest";
+import { describe } from "vitest";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { runHistories, SCALE } from "./histories.ts";
 import type { Random } from "./random.ts";
 
@@ -21,8 +21,8 @@ export interface World {
   run(count: number, history: (random: Random) => Promise<void>): Promise<void>;
 }
 
-/** Declares the same tests on memory and on Redis; `database` is the suite's own, so that it can be emptied. */
-export function describeWorlds(database: number, declare: (world: World) => void): void {
+/** Declares the same tests on memory and on Redis. */
+export function describeWorlds(declare: (world: World) => void): void {
   describe("in memory", () => {
     declare({
       open: (clock) => memoryStore({ clock }),
@@ -31,20 +31,15 @@ export function describeWorlds(database: number, declare: (world: World) => void
       run: (count, history) => runHistories(count * SCALE, history),
     });
   });
-  describeRedisWorld(database, declare);
+  describeRedisWorld(declare);
 }
 
 /** Declares tests on Redis. */
-export function describeRedisWorld(database: number, declare: (world: World) => void): void {
+export function describeRedisWorld(declare: (world: World) => void): void {
   describe("on Redis", () => {
-    const redis = new Redis(inject("redisSocket"), { db: database });
+    const redis = useOwnDatabase();
     let opened = 0;
     const keys = new Map<string, readonly string[]>();
-    beforeAll(() => redis.flushdb());
-    afterAll(async () => {
-      await redis.flushdb();
-      await redis.quit();
-    });
     declare({
       open: (clock) => redisStore(redis, { clock, prefix: `world-${++opened}` }),
       keepsDrained: false,

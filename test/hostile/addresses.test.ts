@@ -5,9 +5,10 @@ import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
 import { describeFrameworks } from "../http/support/describe-frameworks.ts";
 import type { Site } from "../http/support/framework.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { runs } from "./hostile-texts.ts";
 import { requestOf, sendRaw } from "./raw-http.ts";
-import { expectOurKeys, FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
+import { expectOurKeys, FROM_REDIS } from "./redis-of-our-own.ts";
 
 /** What a proxy may forward, over the wire, under every form of trust: no crash, no error, and no way into somebody else's counter. */
 

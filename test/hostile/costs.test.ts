@@ -5,9 +5,10 @@ import { describe, expect } from "vitest";
 import { isPlainObject } from "../../packages/core/src/plain-object.ts";
 import { describeFrameworks } from "../http/support/describe-frameworks.ts";
 import { watchUnhandled } from "../http/support/unhandled.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { expectRejection, garbage } from "./garbage.ts";
 import { runs } from "./hostile-texts.ts";
-import { FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
+import { FROM_REDIS } from "./redis-of-our-own.ts";
 
 /** A cost that is none is an error and charges nothing; a huge one is denied and charges nothing. */
 

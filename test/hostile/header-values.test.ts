@@ -5,10 +5,11 @@ import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
 import { describeFrameworks } from "../http/support/describe-frameworks.ts";
 import type { AnyRequest } from "../http/support/framework.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { expectNothingOf, headerValue, MARK } from "./header-value.ts";
 import { runs } from "./hostile-texts.ts";
 import { requestOf, sendRaw } from "./raw-http.ts";
-import { expectOurKeys, FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
+import { expectOurKeys, FROM_REDIS } from "./redis-of-our-own.ts";
 
 /** Every byte a header value may have reaches the key functions; none of them comes back, none is readable in Redis. */
 

@@ -1,7 +1,8 @@
 import { createLimiter, gcra, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { expectOurKeys, FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { expectOurKeys, FROM_REDIS } from "./redis-of-our-own.ts";
 
 const own = useOwnRedis();
 const limits = gcra({ limit: 1, window: "1h" });

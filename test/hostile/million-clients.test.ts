@@ -1,9 +1,10 @@
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { CROWD, eventually, IS_LONG, passCrowd } from "./crowd.ts";
 import { liveMebibytes, mebibytesOf } from "./memory-use.ts";
-import { FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
+import { FROM_REDIS } from "./redis-of-our-own.ts";
 
 /** A million clients who come once (a tenth of it without HEADGATE_LONG=1): what they take, and that it is given back. */
 

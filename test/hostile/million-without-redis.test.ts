@@ -3,11 +3,11 @@ import { createLimiter, fixedWindow } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { startRedis } from "../support/redis-process.ts";
 import type { Passage } from "./crowd.ts";
 import { CROWD, passCrowd } from "./crowd.ts";
 import { liveMebibytes } from "./memory-use.ts";
-import { useOwnRedis } from "./redis-of-our-own.ts";
 
 /** What this process keeps beside Redis: denials it remembers, and its own counts while Redis is down. Both are bounded. */
 

@@ -1,15 +1,4 @@
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import type { RedisProcess } from "../support/redis-process.ts";
-import { startRedis } from "../support/redis-process.ts";
-
-/** A server that nobody else writes to, emptied before each test: whatever is in it was put there by the test. */
-export interface OwnRedis {
-  readonly client: Redis;
-  readonly server: RedisProcess;
-  /** Every key there is, as bytes. */
-  scan(): Promise<Buffer[]>;
-}
+import { expect } from "vitest";
 
 /** Every answer comes from Redis: however busy the machine is, and though the server is emptied between tests. */
 export const FROM_REDIS = { storeTimeout: "1m", denyCache: false } as const;
@@ -20,38 +9,6 @@ const KEY =
 
 /** 32 for the prefix, 64 each for subject, name and dimension, 8 for the fingerprint, what stands between, and the log. */
 const LONGEST_KEY = 32 + 3 * 64 + 8 + 6 + ":log99".length;
-
-export function useOwnRedis(): OwnRedis {
-  let server: RedisProcess | undefined;
-  let client: Redis | undefined;
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.socket);
-  });
-  afterAll(async () => {
-    client?.disconnect();
-    await server?.stop();
-  });
-  beforeEach(() => client?.flushall());
-  return {
-    get client() {
-      return client as Redis;
-    },
-    get server() {
-      return server as RedisProcess;
-    },
-    async scan() {
-      const found: Buffer[] = [];
-      let cursor = "0";
-      do {
-        const [next, keys] = await (client as Redis).scanBuffer(cursor, "COUNT", 10_000);
-        found.push(...keys);
-        cursor = next.toString();
-      } while (cursor !== "0");
-      return found;
-    },
-  };
-}
 
 /** Expects keys under the prefix only, of the documented alphabet, with nothing of a client that could leave its place. */
 export function expectOurKeys(keys: readonly Buffer[], prefix: string): string[] {

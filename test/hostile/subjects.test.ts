@@ -4,8 +4,9 @@ import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@head
 import { redisStore } from "@headgate/core/redis";
 import { createClient } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { hostileFamily, hostileText, runs } from "./hostile-texts.ts";
-import { expectOurKeys, FROM_REDIS, useOwnRedis } from "./redis-of-our-own.ts";
+import { expectOurKeys, FROM_REDIS } from "./redis-of-our-own.ts";
 
 /** Subjects no client library, script, key or map has been asked for before, through limiters as users make them. */
 

@@ -6,6 +6,7 @@ import { Redis } from "ioredis";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
+import { uniquePrefix } from "./support/redis-client.ts";
 
 const base = gcra({ limit: 3, window: "1h" });
 const hourly = (limit: number) => gcra({ limit, window: "1h" });
@@ -184,7 +185,7 @@ describeFrameworks(({ serve }) => {
     onTestFinished(async () => {
       await redis.quit();
     });
-    const store = redisStore(redis, { prefix: `per-request-${Math.random()}` });
+    const store = redisStore(redis, { prefix: uniquePrefix() });
     const { ask } = await serving({ name: "api", store, storeTimeout: "10s" });
     const statuses: number[] = [];
     for (const plan of ["free", "free", "free", "free", "free", "pro", "free", "pro"]) {

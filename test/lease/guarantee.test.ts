@@ -15,7 +15,7 @@ const HISTORIES = 150;
 const LENGTH = 120;
 const MAX = 50;
 
-describeRedisWorld(6, (world) => {
+describeRedisWorld((world) => {
   test.each(KINDS)("nobody gets more than %s guarantees, and what was held", async (kind) => {
     let leased = 0;
     await world.run(HISTORIES, async (random) => {

@@ -1,21 +1,17 @@
 import type { Limit } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { MicroClock } from "../conformance/micro-clock.ts";
+import { connectOwnDatabase, useOwnDatabase } from "../support/own-database.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const START = 1_800_000_000_000_000n;
 
-const redis = new Redis(inject("redisSocket"), { db: 24 });
+const redis = useOwnDatabase();
 beforeEach(() => redis.flushdb());
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
 
 interface Settings {
   readonly clock?: () => number;
@@ -169,7 +165,7 @@ describe("the deny cache", () => {
   });
 
   test("believes a block for a second in another process, and not after", async () => {
-    const second = new Redis(inject("redisSocket"), { db: 24 });
+    const second = connectOwnDatabase();
     onTestFinished(() => void second.disconnect());
     const time = new MicroClock(START);
     const limits = gcra({ limit: 2, window: "1h" });
@@ -191,7 +187,7 @@ describe("the deny cache", () => {
 });
 
 test("what the store could not decide blocks nobody, and what it has blocked is not bound by it", async () => {
-  const client = new Redis(inject("redisSocket"), { db: 24, maxRetriesPerRequest: 0 });
+  const client = connectOwnDatabase({ maxRetriesPerRequest: 0 });
   const limiter = createLimiter({ name: "login", limits: guarded, store: redisStore(client) });
   onTestFinished(() => limiter.close());
   await limiter.block("u", "1d");

@@ -2,12 +2,11 @@ import type { Limit } from "@headgate/core";
 import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
 import type { CounterLimits } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
-import type { RedisProcess } from "../support/redis-process.ts";
-import { startRedis } from "../support/redis-process.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 
 /*
  * What a subject costs in Redis, by the server's own account of its memory, with keys of 19 characters. For keys of fixed
@@ -15,27 +14,16 @@ import { startRedis } from "../support/redis-process.ts";
  * of both hash tables; for logs it is MEMORY USAGE of counter and log.
  */
 
-let server: RedisProcess;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.socket);
-});
-afterAll(async () => {
-  await redis.quit();
-  await server.stop();
-});
-beforeEach(() => redis.flushall());
+const own = useOwnRedis();
 
 /** What the server has allocated, once it has let go of all clients but one. */
 async function usedMemory(): Promise<number> {
   while (
-    String(await redis.client("LIST"))
+    String(await own.client.client("LIST"))
       .trim()
       .split("\n").length > 1
   );
-  const info = await redis.info("memory");
+  const info = await own.client.info("memory");
   return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
 }
 
@@ -63,7 +51,7 @@ async function charge(
   keys: readonly string[],
   times: number,
 ): Promise<void> {
-  const client = new Redis(server.socket, { enableAutoPipelining: true });
+  const client = new Redis(own.server.socket, { enableAutoPipelining: true });
   const store = redisStore(client);
   const once = async (key: string) => {
     const [, , , wait] = await store.run(decide, {
@@ -84,7 +72,9 @@ async function charge(
 async function bytesWithLog(limits: CounterLimits, times: number): Promise<number> {
   const key = "a key of 19 bytes..";
   await charge(limits, [key], times);
-  const usages = await Promise.all([key, `${key}:log0`].map((name) => redis.memory("USAGE", name)));
+  const usages = await Promise.all(
+    [key, `${key}:log0`].map((name) => own.client.memory("USAGE", name)),
+  );
   return usages.reduce<number>((sum, bytes) => sum + Number(bytes), 0);
 }
 
@@ -124,20 +114,20 @@ describe("a subject takes", () => {
 
   test("no more for a larger cost", async () => {
     const limits = counterLimitsOf(slidingLog({ limit: 1_000_000, window: "1h" }));
-    const store = redisStore(redis);
+    const store = redisStore(own.client);
     const call = (cost: number) => ({
       cost,
       mode: "charge" as const,
       counters: [{ ...limits, key: "a key of 19 bytes.." }],
     });
     await store.run(decide, call(1));
-    const before = await redis.memory("USAGE", "a key of 19 bytes..:log0");
-    await redis.flushall();
+    const before = await own.client.memory("USAGE", "a key of 19 bytes..:log0");
+    await own.client.flushall();
     await store.run(decide, call(999_999));
-    expect(await redis.memory("USAGE", "a key of 19 bytes..:log0")).toBe(before);
+    expect(await own.client.memory("USAGE", "a key of 19 bytes..:log0")).toBe(before);
   });
 });
 
 function report(what: string, bytes: number): void {
-  console.log(`${what}: ${bytes.toFixed(1)} bytes (${server.version})`);
+  console.log(`${what}: ${bytes.toFixed(1)} bytes (${own.server.version})`);
 }

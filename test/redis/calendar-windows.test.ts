@@ -1,35 +1,23 @@
 import type { CalendarWindow, Limit, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
 import { Temporal } from "temporal-polyfill";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { compilePolicy } from "../../packages/core/src/algorithms/compile-policy.ts";
 import { charge } from "../../packages/core/src/store/charge.ts";
 import { counterLimits } from "../../packages/core/src/store/counter.ts";
 import { decide, look } from "../../packages/core/src/store/decide.ts";
 import { refund } from "../../packages/core/src/store/refund.ts";
 import type { Step } from "../../packages/core/src/store/store.ts";
-import type { RedisProcess } from "../support/redis-process.ts";
-import { startRedis } from "../support/redis-process.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 const DAY_MS = 86_400_000;
 const ZONE = "America/St_Johns";
 const WINDOWS: readonly CalendarWindow[] = ["day", "week", "month", "year"];
 
-let server: RedisProcess;
-let redis: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.socket);
-});
-afterAll(async () => {
-  await redis.quit();
-  await server.stop();
-});
+const own = useOwnRedis();
 const started: Limiter[] = [];
-beforeEach(() => redis.flushall());
 afterEach(async () => {
   vi.restoreAllMocks();
   for (const limiter of started.splice(0)) await limiter.close();
@@ -40,7 +28,7 @@ function start(limits: Limit | Limit[]): Limiter {
     ...STORE_ALONE,
     name: "test",
     limits,
-    store: redisStore(redis),
+    store: redisStore(own.client),
   });
   started.push(limiter);
   return limiter;
@@ -54,7 +42,7 @@ function setProcessClock(ahead: number): void {
 
 /** Milliseconds to the end of the server's present window. */
 async function untilNext(window: CalendarWindow): Promise<number> {
-  const [seconds, micros] = await redis.time();
+  const [seconds, micros] = await own.client.time();
   const now = Number(seconds) * 1_000 + Number(micros) / 1_000;
   const day = Temporal.Instant.fromEpochMilliseconds(Math.floor(now))
     .toZonedDateTimeISO(ZONE)
@@ -70,7 +58,7 @@ async function untilNext(window: CalendarWindow): Promise<number> {
 }
 
 function spyOnScripts() {
-  return vi.spyOn(redis as unknown as { evalshaBuffer: () => unknown }, "evalshaBuffer");
+  return vi.spyOn(own.client as unknown as { evalshaBuffer: () => unknown }, "evalshaBuffer");
 }
 
 describe.each(WINDOWS)("a window of a %s on the server's own clock", (window) => {
@@ -101,9 +89,9 @@ describe.each(WINDOWS)("a window of a %s on the server's own clock", (window) =>
 
   test("lives in a key that expires soon after it", async () => {
     await start(limits).consume("u");
-    const [key = ""] = await redis.keys("*");
+    const [key = ""] = await own.client.keys("*");
     const left = await untilNext(window);
-    const ttl = await redis.pttl(key);
+    const ttl = await own.client.pttl(key);
     expect(ttl).toBeGreaterThanOrEqual(Math.floor(left));
     expect(ttl).toBeLessThanOrEqual(Math.min(2 * left + 30_000, 408 * DAY_MS));
   });
@@ -168,17 +156,17 @@ describe("a script that was sent with the boundaries of another time", () => {
     const times = step.times?.(asked[0] as never, "", () => around);
     const { script, args } = step.prepare(asked, "", times);
     const keys = asked.flatMap(() => counter.key);
-    return redis.callBuffer("EVAL", script.source, keys.length, ...keys, ...args);
+    return own.client.callBuffer("EVAL", script.source, keys.length, ...keys, ...args);
   };
 
   test.each(Object.entries(calls))("%s does nothing, and answers its clock", async (_, call) => {
     await run(calls["of a decision"] as never, Date.now() * 1_000);
-    const before = await redis.dumpBuffer(counter.key);
+    const before = await own.client.dumpBuffer(counter.key);
     for (const days of [-3, 3]) {
       const clock = Number(await run(call, (Date.now() + days * DAY_MS) * 1_000));
       expect(Math.abs(clock / 1_000 - Date.now())).toBeLessThan(30_000);
     }
-    expect(await redis.dumpBuffer(counter.key)).toEqual(before);
+    expect(await own.client.dumpBuffer(counter.key)).toEqual(before);
     // Yesterday's and tomorrow's window are brought as well.
     for (const days of [-1, 0, 1]) {
       expect(typeof (await run(call, (Date.now() + days * DAY_MS) * 1_000))).toBe("object");
@@ -209,7 +197,7 @@ test("a denial is remembered to the end of the window, and not beyond", async ()
   const end = Date.UTC(2027, 1, 1);
   let now = end - 500;
   const limits = fixedWindow({ limit: 2, window: "month" });
-  const store = redisStore(redis, { clock: () => now });
+  const store = redisStore(own.client, { clock: () => now });
   const limiter = createLimiter({ name: "remembered", limits, store, storeTimeout: "1m" });
   await limiter.consume("u", { cost: 2 });
   const denied = { allowed: false, retryAfterMs: 500, limits: [{ windowMs: 31 * DAY_MS }] };
@@ -227,7 +215,7 @@ test("a lease ends with the window, and what it held is not spent in the next", 
   const end = Date.UTC(2027, 1, 1);
   let now = end - 10_000;
   const limits = fixedWindow({ limit: 1_000, window: "month" });
-  const store = redisStore(redis, { clock: () => now });
+  const store = redisStore(own.client, { clock: () => now });
   const lease = { max: 100, ttl: "1m" } as const;
   const limiter = createLimiter({ name: "leased", limits, store, lease, storeTimeout: "1m" });
   const ask = async (times: number) => {

@@ -10,27 +10,15 @@ import {
 } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { probe, probeKeyFor } from "../../packages/core/src/store/probe.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
-import type { RedisProcess } from "../support/redis-process.ts";
-import { startRedis } from "../support/redis-process.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { readCommandStats, resetCommandStats } from "./command-stats.ts";
 import { degradedDuring, reasonOf } from "./degraded-decisions.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
-let server: RedisProcess;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.socket);
-});
-afterAll(async () => {
-  await redis.quit();
-  await server.stop();
-});
-beforeEach(() => redis.flushall());
+const own = useOwnRedis();
 
 const everyAlgorithm: Limit[] = [
   gcra({ limit: 50, window: "1h", name: "gcra" }),
@@ -44,7 +32,7 @@ const everyAlgorithm: Limit[] = [
 
 /** What clients sent to the server while something was done, by name; what scripts did is left out. */
 async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
-  const watcher = new Redis(server.socket);
+  const watcher = new Redis(own.server.socket);
   const monitor = await watcher.monitor();
   const seen: string[] = [];
   const logged = new Promise<void>((resolve) => {
@@ -54,7 +42,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
     });
   });
   await work();
-  await redis.lastsave();
+  await own.client.lastsave();
   await logged;
   monitor.disconnect();
   watcher.disconnect();
@@ -64,7 +52,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
 describe("a decision is one EVALSHA", () => {
   test.each([1, 2, 3, 7])("over %i limits", async (count) => {
     const limits = everyAlgorithm.slice(-count);
-    const store = redisStore(redis);
+    const store = redisStore(own.client);
     const limiter = createLimiter({ ...STORE_ALONE, name: `limits-${count}`, limits, store });
     await limiter.consume("warm");
     const decide = async () => {
@@ -80,7 +68,7 @@ describe("a decision is one EVALSHA", () => {
     const limiter = createLimiter({
       name: "remembered",
       limits: everyAlgorithm,
-      store: redisStore(redis, { clock: () => now }),
+      store: redisStore(own.client, { clock: () => now }),
       storeTimeout: "1m",
     });
     await limiter.peek("u");
@@ -112,7 +100,7 @@ describe("a decision is one EVALSHA", () => {
   });
 
   test("over several dimensions, and over a limiter that extends another", async () => {
-    const store = redisStore(redis);
+    const store = redisStore(own.client);
     const parent = createLimiter({
       name: "parent",
       limits: [gcra({ limit: 5, window: "1h" }), gcra({ limit: 9, window: "1h", per: "tenant" })],
@@ -145,19 +133,19 @@ describe("a decision is one EVALSHA", () => {
 
   test("that writes each counter once, and nothing when it denies", async () => {
     const limits = everyAlgorithm.slice(0, 4);
-    const store = redisStore(redis);
+    const store = redisStore(own.client);
     const limiter = createLimiter({ ...STORE_ALONE, name: "writes", limits, store });
     await limiter.consume("u", { cost: 50 });
-    await resetCommandStats(redis);
+    await resetCommandStats(own.client);
     await limiter.consume("v");
-    expect((await readCommandStats(redis, "set")).calls).toBe(1);
-    expect((await readCommandStats(redis, "get")).calls).toBe(1);
-    await resetCommandStats(redis);
+    expect((await readCommandStats(own.client, "set")).calls).toBe(1);
+    expect((await readCommandStats(own.client, "get")).calls).toBe(1);
+    await resetCommandStats(own.client);
     for (let i = 0; i < 10; i += 1) await limiter.consume("u");
     await limiter.peek("v");
-    expect((await readCommandStats(redis, "set")).calls).toBe(0);
-    expect((await readCommandStats(redis, "get")).calls).toBe(11);
-    expect((await readCommandStats(redis, "time")).calls).toBe(11);
+    expect((await readCommandStats(own.client, "set")).calls).toBe(0);
+    expect((await readCommandStats(own.client, "get")).calls).toBe(11);
+    expect((await readCommandStats(own.client, "time")).calls).toBe(11);
   });
 });
 
@@ -186,9 +174,9 @@ describe("a user without other permissions", () => {
     keys = "~hg:*",
   ): Promise<Redis> {
     const grants = commands.map((command) => `+${command}`);
-    await redis.call("ACL", "SETUSER", name, "reset", "on", "nopass", keys, ...grants);
+    await own.client.call("ACL", "SETUSER", name, "reset", "on", "nopass", keys, ...grants);
     // Without a password of its own, any is taken; the client's own checks need other permissions.
-    return new Redis(server.socket, {
+    return new Redis(own.server.socket, {
       username: name,
       password: "any",
       enableReadyCheck: false,
@@ -258,7 +246,7 @@ describe("a user without other permissions", () => {
   test.each(NEEDED)(
     "and each of them: without %s something fails, in the server's own words",
     async (command) => {
-      await redis.script("FLUSH");
+      await own.client.script("FLUSH");
       const client = await connectAs(
         "lacking",
         NEEDED.filter((other) => other !== command),

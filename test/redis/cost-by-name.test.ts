@@ -1,31 +1,16 @@
 import type { Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { RedisProcess } from "../support/redis-process.ts";
-import { startRedis } from "../support/redis-process.ts";
+import { beforeEach, expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
 
-let server: RedisProcess;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.socket);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushall();
-  await redis.config("RESETSTAT");
-});
+const own = useOwnRedis();
+beforeEach(() => own.client.config("RESETSTAT"));
 
 function open(): Limiter {
   return createLimiter({
     name: "api",
-    store: redisStore(redis),
+    store: redisStore(own.client),
     limits: [
       fixedWindow({ limit: 40, window: "1h", name: "requests" }),
       fixedWindow({ limit: 1_000, window: "1h", name: "tokens" }),
@@ -38,7 +23,7 @@ function open(): Limiter {
 
 async function callsOf(command: string): Promise<number> {
   const calls = new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(
-    await redis.info("commandstats"),
+    await own.client.info("commandstats"),
   );
   return Number(calls?.[1] ?? 0);
 }
@@ -63,9 +48,9 @@ test("those asked at once go together, and each sees what the earlier ones did",
 test("a key of another type fails its own decision only, and a charge says so", async () => {
   const limiter = open();
   await limiter.consume("wrong", { cost: { tokens: 5 } });
-  const [key = ""] = (await redis.keys("*")).filter((name) => !name.includes(":log"));
-  await redis.del(key);
-  await redis.lpush(key, "not ours");
+  const [key = ""] = (await own.client.keys("*")).filter((name) => !name.includes(":log"));
+  await own.client.del(key);
+  await own.client.lpush(key, "not ours");
   const cost = { tokens: 5 };
   const [wrong, right] = await Promise.all([
     limiter.consume("wrong", { cost }),

@@ -9,11 +9,9 @@ import {
   tokenBucket,
 } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
-import type { RedisProcess } from "../support/redis-process.ts";
-import { startRedis } from "../support/redis-process.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { degradedDuring } from "./degraded-decisions.ts";
 import { STORE_ALONE } from "./store-alone.ts";
@@ -21,18 +19,7 @@ import { STORE_ALONE } from "./store-alone.ts";
 const DAY = 86_400_000;
 const START = 1_800_000_000_000;
 
-let server: RedisProcess;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.socket);
-});
-afterAll(async () => {
-  await redis.quit();
-  await server.stop();
-});
-beforeEach(() => redis.flushall());
+const own = useOwnRedis();
 afterEach(async () => {
   for (const limiter of started.splice(0)) await limiter.close();
 });
@@ -54,7 +41,7 @@ const subjects: [name: string, limit: Limit, longest: number][] = [
 /** A limiter on a clock that the test turns. */
 function start(limits: Limit | Limit[], prefix = "hg") {
   let now = START;
-  const store = redisStore(redis, { prefix, clock: () => now });
+  const store = redisStore(own.client, { prefix, clock: () => now });
   const limiter: Limiter = createLimiter({ ...STORE_ALONE, name: "test", limits, store });
   started.push(limiter);
   return {
@@ -67,7 +54,7 @@ function start(limits: Limit | Limit[], prefix = "hg") {
 
 /** A limiter on the server's own clock. */
 function startOnServerClock(limits: Limit | Limit[], name = "test"): Limiter {
-  const store = redisStore(redis);
+  const store = redisStore(own.client);
   const limiter: Limiter = createLimiter({ ...STORE_ALONE, name, limits, store });
   started.push(limiter);
   return limiter;
@@ -75,7 +62,7 @@ function startOnServerClock(limits: Limit | Limit[], name = "test"): Limiter {
 
 /** The counter's key and, where there is one, the log's, of a subject. */
 async function keysOf(subject: string, prefix = "hg"): Promise<{ counter: string; log?: string }> {
-  const keys = await redis.keys(`${prefix}:{${subject}}:*`);
+  const keys = await own.client.keys(`${prefix}:{${subject}}:*`);
   const log = keys.find((key) => key.includes(":log"));
   const counter = keys.find((key) => key !== log);
   if (counter === undefined) throw new Error(`${subject} has no key`);
@@ -83,8 +70,8 @@ async function keysOf(subject: string, prefix = "hg"): Promise<{ counter: string
 }
 
 async function ttlsOf(pattern: string): Promise<number[]> {
-  const keys = await redis.keys(pattern);
-  return Promise.all(keys.map((key) => redis.pttl(key)));
+  const keys = await own.client.keys(pattern);
+  return Promise.all(keys.map((key) => own.client.pttl(key)));
 }
 
 describe("every key expires", () => {
@@ -99,7 +86,7 @@ describe("every key expires", () => {
   );
 
   test.prop([moves], { numRuns: 15 })("after any run, on a given clock", async (steps) => {
-    await redis.flushall();
+    await own.client.flushall();
     for (const [name, limit] of subjects) {
       const { limiter, pass } = start(limit, name.replaceAll(" ", "-"));
       const decisions: Decision[] = [];
@@ -129,7 +116,7 @@ describe("every key expires", () => {
     const { counter, log } = await keysOf("u");
     for (const key of [counter, log]) {
       if (key === undefined) continue;
-      const ttl = await redis.pttl(key);
+      const ttl = await own.client.pttl(key);
       const passed = performance.now() - before;
       // Rounded up, so that few different times are written: to at most twice what is needed and a second.
       expect(ttl).toBeLessThanOrEqual(2 * resetAfterMs + 1_001);
@@ -163,7 +150,7 @@ describe("every key expires", () => {
     await waitUntil(
       "all have expired",
       5_000,
-      async () => (await redis.dbsize()) === 0 || undefined,
+      async () => (await own.client.dbsize()) === 0 || undefined,
     );
     for (const limiter of limiters) {
       expect(await limiter.consume("u", { cost: 5 })).toMatchObject({
@@ -176,7 +163,7 @@ describe("every key expires", () => {
   test.each(subjects)("again after its TTL was removed: %s", async (_, limit, longest) => {
     const { limiter, pass } = start(limit);
     await limiter.consume("u", { cost: 5 });
-    for (const key of await redis.keys("hg:{u}:*")) await redis.persist(key);
+    for (const key of await own.client.keys("hg:{u}:*")) await own.client.persist(key);
     // A denial writes nothing, and is not for ever.
     expect((await limiter.consume("u")).allowed).toBe(false);
     expect(await ttlsOf("hg:{u}:*")).toContain(-1);
@@ -193,11 +180,11 @@ function windowOf(limit: Limit): "window" | "every" {
 
 describe("a key that holds another type of value", () => {
   const types: Record<string, (key: string) => Promise<unknown>> = {
-    list: (key) => redis.rpush(key, "a", "b"),
-    hash: (key) => redis.hset(key, "field", "value"),
-    set: (key) => redis.sadd(key, "member"),
-    "sorted set": (key) => redis.zadd(key, 1, "member"),
-    stream: (key) => redis.xadd(key, "*", "field", "value"),
+    list: (key) => own.client.rpush(key, "a", "b"),
+    hash: (key) => own.client.hset(key, "field", "value"),
+    set: (key) => own.client.sadd(key, "member"),
+    "sorted set": (key) => own.client.zadd(key, 1, "member"),
+    stream: (key) => own.client.xadd(key, "*", "field", "value"),
   };
   const limits = [
     slidingLog({ limit: 5, window: "10s" }),
@@ -214,9 +201,9 @@ describe("a key that holds another type of value", () => {
       const { limiter } = start(limits);
       const first = await limiter.consume({ default: "u", tenant: "t" });
       const key = (await keysOf("u"))[which] as string;
-      await redis.del(key);
+      await own.client.del(key);
       await types[type]?.(key);
-      const before = await redis.dumpBuffer(key);
+      const before = await own.client.dumpBuffer(key);
 
       const wrongType = {
         code: "HEADGATE_WRONG_TYPE",
@@ -235,13 +222,13 @@ describe("a key that holds another type of value", () => {
         // The operator, and nobody else, is told which key.
         { code: wrongType.code, message: expect.stringContaining("hg:{u}:") },
       ]);
-      expect(await redis.dumpBuffer(key)).toEqual(before);
+      expect(await own.client.dumpBuffer(key)).toEqual(before);
 
       // Neighbours are fine; the counter that was in order was not charged.
       const other = await limiter.consume({ default: "v", tenant: "t" });
       expect(other.limits.map(({ remaining }) => remaining)).toEqual([4, 3]);
       await expect(limiter.refund(first)).rejects.toMatchObject(wrongType);
-      expect(await redis.dumpBuffer(key)).toEqual(before);
+      expect(await own.client.dumpBuffer(key)).toEqual(before);
     },
   );
 
@@ -249,12 +236,12 @@ describe("a key that holds another type of value", () => {
     const { limiter } = start(gcra({ limit: 5, window: "10s" }));
     await limiter.consume("u");
     const { counter } = await keysOf("u");
-    await redis.del(counter);
-    await redis.rpush(counter, "a");
+    await own.client.del(counter);
+    await own.client.rpush(counter, "a");
     const [{ reason, decision } = {}] = await degradedDuring(() => limiter.consume("u"));
     expect(reason).toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
     expect(decision).toMatchObject({ source: "local", degraded: true });
-    await redis.del(counter);
+    await own.client.del(counter);
     expect(await limiter.consume("u")).toMatchObject({ source: "store", remaining: 4 });
   });
 });
@@ -310,8 +297,8 @@ describe("a key with garbage in it", () => {
             }
             const { counter, log } = await keysOf(subject);
             const key = isLog && log !== undefined ? log : counter;
-            const stored = await redis.getBuffer(key);
-            await redis.set(key, spoil(stored ?? Buffer.alloc(0)));
+            const stored = await own.client.getBuffer(key);
+            await own.client.set(key, spoil(stored ?? Buffer.alloc(0)));
             pass(rest);
 
             const first = await limiter.consume(subject, { cost: 2 });
@@ -343,9 +330,9 @@ describe("a key with garbage in it", () => {
     await limiter.consume("u", { cost: 5 });
     const { counter } = await keysOf("u");
     for (const text of ["", "0", "-1", "not a state at all", "\0".repeat(26)]) {
-      await redis.set(counter, text);
+      await own.client.set(counter, text);
       expect((await limiter.consume("u")).remaining).toBe(4);
-      expect(await redis.strlen(counter)).toBe(26);
+      expect(await own.client.strlen(counter)).toBe(26);
     }
   });
 
@@ -370,7 +357,7 @@ describe("a log and its counter", () => {
   test("without the log count from zero: exactly the limit is admitted again", async () => {
     const { limiter } = start(limit);
     for (let i = 0; i < 5; i += 1) await limiter.consume("u");
-    await redis.del((await keysOf("u")).log as string);
+    await own.client.del((await keysOf("u")).log as string);
     const decisions: Decision[] = [];
     for (let i = 0; i < 9; i += 1) decisions.push(await limiter.consume("u"));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
@@ -379,7 +366,7 @@ describe("a log and its counter", () => {
   test("without the counter count from zero: what the log still holds is not read", async () => {
     const { limiter, pass } = start(limit);
     for (let i = 0; i < 5; i += 1) await limiter.consume("u");
-    await redis.del((await keysOf("u")).counter);
+    await own.client.del((await keysOf("u")).counter);
     pass(1_000);
     const decisions: Decision[] = [];
     for (let i = 0; i < 9; i += 1) decisions.push(await limiter.consume("u"));
@@ -391,19 +378,19 @@ describe("a log and its counter", () => {
     const { limiter } = start([limit, gcra({ limit: 5, window: "1m" })]);
     await limiter.consume("u");
     await limiter.consume("v");
-    expect(await redis.keys("hg:{u}:*")).toHaveLength(2);
+    expect(await own.client.keys("hg:{u}:*")).toHaveLength(2);
     expect(await limiter.reset("u")).toBe(true);
-    expect(await redis.keys("hg:{u}:*")).toEqual([]);
-    expect(await redis.keys("hg:{v}:*")).toHaveLength(2);
+    expect(await own.client.keys("hg:{u}:*")).toEqual([]);
+    expect(await own.client.keys("hg:{v}:*")).toHaveLength(2);
     expect(await limiter.reset("u")).toBe(false);
   });
 
   test("stand in one cluster slot, whatever the subject is called", async () => {
     const { limiter } = start([limit, gcra({ limit: 5, window: "1m" })]);
     for (const subject of ["u", "{", "}", "{}", "a{b}c", ":", "#", "%", "💧", "x".repeat(5_000)]) {
-      await redis.flushall();
+      await own.client.flushall();
       await limiter.consume(subject);
-      const keys = await redis.keys("*");
+      const keys = await own.client.keys("*");
       expect(keys).toHaveLength(2);
       for (const key of keys) {
         expect(key).toMatch(/^hg:\{[^{}]+\}:test:default:[\w-]{8}(:log\d)?$/);
@@ -417,7 +404,7 @@ test("what a client sends is not readable in a key once it is long", async () =>
   const { limiter } = start(gcra({ limit: 5, window: "1m" }));
   const secret = `Bearer ${"s3cr3t".repeat(2_000)}`;
   await limiter.consume(secret);
-  const [key = ""] = await redis.keys("*");
+  const [key = ""] = await own.client.keys("*");
   expect(key).not.toContain("s3cr3t");
   expect(key.length).toBeLessThan(100);
 });

@@ -1,13 +1,9 @@
 import { createLimiter, fixedWindow, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { useOwnDatabase } from "../support/own-database.ts";
 
-const redis = new Redis(inject("redisSocket"), { db: 30 });
-afterAll(async () => {
-  await redis.flushdb();
-  await redis.quit();
-});
+const redis = useOwnDatabase();
 
 test("a log is counted also among so many limits that their names in a script are fields", async () => {
   const limits = Array.from({ length: 30 }, (_, i) => fixedWindow({ limit: 9 + i, window: "1h" }));

@@ -1,17 +1,7 @@
 import express from "express";
-import { Redis } from "ioredis";
 import supertest from "supertest";
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  inject,
-  test,
-  vi,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { connectOwnDatabase } from "../support/own-database.ts";
 import { kept, source } from "./source.ts";
 
 /*
@@ -35,7 +25,7 @@ async function evaluate<Module extends object>(name: string, limit: number): Pro
 }
 
 beforeAll(() => {
-  kept.keptRedis = new Redis(inject("redisSocket"), { db: 5 });
+  kept.keptRedis = connectOwnDatabase();
 });
 beforeEach(async () => {
   await kept.keptRedis.flushdb();

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
 import type { Failover } from "../../support/lost-primaries.ts";
 import { loseTo } from "../../support/lost-primaries.ts";
+import { waitUntilReplicated } from "../../support/replicated.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { listenToBreaker } from "./breaker-events.ts";
 import { longest, startCallers } from "./callers.ts";
@@ -12,8 +12,6 @@ import { longest, startCallers } from "./callers.ts";
 const STORE_TIMEOUT_MS = 250;
 /** What a busy machine adds to a timer. */
 const NOISE_MS = 50;
-/** A replica may not have heard of the last moments. */
-const REPLICATED_MS = 300;
 
 interface FailoverOfTargets extends Failover {
   /** Targets of the primary that is lost: some are open, some forced open, the others closed. */
@@ -50,7 +48,8 @@ export async function surviveFailover(failover: FailoverOfTargets): Promise<stri
     all.map((target) => [breaker.for(target), { isWell: true }] as const),
     10,
   );
-  await delay(REPLICATED_MS);
+  // What a replica has not heard of is lost with its primary.
+  await waitUntilReplicated(failover.primary);
 
   const { lostAt, takenOverAt } = await loseTo(failover);
   let backAt: number;

@@ -16,13 +16,8 @@ Reported is how many places are taken.
 local SLOT = 15
 
 --- @section reach
-length, places, from = redis.pcall("STRLEN", LOG), "", nil
-if type(length) == "table" then
-  if not string.find(length.err, "^WRONGTYPE") then
-    call("STRLEN", LOG) -- ends the script, in the server's own words
-  end
-  isWrongType, length = true, 0
-end
+--- @include "read-length"
+places, from = "", nil
 -- Takes a holder's places off the record. Returns how many those were.
 function leave(holder)
   local at = string.find(places, holder, 1, true)

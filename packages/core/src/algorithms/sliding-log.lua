@@ -17,13 +17,7 @@ Reported are the units used, and the ages of three entries: `grows`, the first w
 local SLOT, NEWER = 13, 1000 -- a refund reads and rewrites at most so many entries
 
 --- @section reach
-length = redis.pcall("STRLEN", LOG)
-if type(length) == "table" then
-  if not string.find(length.err, "^WRONGTYPE") then
-    call("STRLEN", LOG) -- ends the script, in the server's own words
-  end
-  isWrongType, length = true, 0
-end
+--- @include "read-length"
 
 --- @section sound
 first <= size and count <= size and count <= total - base and length >= size * SLOT

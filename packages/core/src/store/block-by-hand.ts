@@ -1,8 +1,8 @@
-import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
-import { scriptsFor } from "../scripts/shape-scripts.ts";
+import { digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { blockByHand, restOf } from "./block.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, keysOf, numbersOf, openCounter, timesOf, weightOf } from "./counter.ts";
+import { keepCounter, openCounter, weightOf } from "./counter.ts";
+import { runOneByOne } from "./counter-step.ts";
 import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
@@ -15,21 +15,9 @@ export interface BlockCall {
 
 /** Blocks counters by hand, or ends their blocks. The reply says 1 when one was blocked, or was until now. */
 export const block: Step<BlockCall> = {
-  name: "block",
-  kind: "decide",
-
-  line: ({ counters }) => scriptsFor(counters),
-
-  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
-
-  prepare: (calls, clock, times = "") => ({
-    script: scriptsFor((calls[0] as BlockCall).counters).get("block"),
-    args: [clock, ...calls.map((call) => argumentOf(call, times))],
-  }),
+  ...runOneByOne("block", ({ span }) => digitsOf(span, LONG_DIGITS) + newGeneration()),
 
   read: readEach,
-
-  keys: ({ counters }) => keysOf(counters),
 
   weight: ({ counters }) => weightOf(counters, 4),
 
@@ -45,13 +33,3 @@ export const block: Step<BlockCall> = {
     return [moment.now, isDone ? 1 : 0];
   },
 };
-
-function argumentOf({ counters, span }: BlockCall, times: string): string {
-  return (
-    numbersOf(counters) +
-    times +
-    digitsOf(1, COUNT_DIGITS) +
-    digitsOf(span, LONG_DIGITS) +
-    newGeneration()
-  );
-}

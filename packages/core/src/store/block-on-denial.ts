@@ -2,6 +2,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { LEVELS } from "../algorithms/read-block.ts";
 import { UNBLOCKED } from "./block.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
+import { unitsAt } from "./counter.ts";
 
 /**
  * Blocks a counter that is not blocked, when limits of its own that block have denied a cost that fits them. Where several did,
@@ -9,12 +10,13 @@ import type { Counter, OpenCounter } from "./counter.ts";
  * are those of its limits; false when nothing blocked.
  */
 export function blockOnDenial(
-  { limits, costs }: Counter,
+  counter: Counter,
   open: OpenCounter,
   waits: readonly number[],
   cost: number,
   generation: number,
 ): boolean {
+  const { limits } = counter;
   const now = open.stamp;
   const { ends, levelEnds, level, setBy } = open.block ?? UNBLOCKED;
   if (ends > now) return false;
@@ -22,7 +24,7 @@ export function blockOnDenial(
   let by = setBy;
   for (let i = 0; i < limits.length; i += 1) {
     const { block, limit } = limits[i] as CompiledLimit;
-    const units = costs?.[i] ?? cost;
+    const units = unitsAt(counter, i, cost);
     if (block === undefined || waits[i] === 0 || units > limit) continue;
     const span = block.spans[Math.min(level, block.spans.length - 1)] as number;
     if (span <= longest) continue;

@@ -1,17 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { COUNT_DIGITS, digitsOf, newGeneration } from "../scripts/digits.ts";
-import { scriptsFor } from "../scripts/shape-scripts.ts";
+import { newGeneration } from "../scripts/digits.ts";
 import type { Counter } from "./counter.ts";
-import {
-  areByName,
-  keepCounter,
-  keysOf,
-  numbersOf,
-  openCounter,
-  timesOf,
-  unitsOf,
-  weightOf,
-} from "./counter.ts";
+import { areByName, keepCounter, openCounter, unitsAt, unitsOf, weightOf } from "./counter.ts";
+import { runOneByOne } from "./counter-step.ts";
 import { readEach, readInteger } from "./list-script.ts";
 import type { Replies, Step } from "./store.ts";
 
@@ -29,24 +20,12 @@ export interface ChargeCall {
 
 /** Charges counters, whatever is left of their limits. The reply says how many units all limits could hold; with costs, each of them. */
 export const charge: Step<ChargeCall> = {
-  name: "charge",
-  kind: "decide",
-
-  line: ({ counters }) => scriptsFor(counters),
-
-  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
-
-  prepare: (calls, clock, times = "") => ({
-    script: scriptsFor((calls[0] as ChargeCall).counters).get("charge"),
-    args: [clock, ...calls.map((call) => argumentOf(call, times))],
-  }),
+  ...runOneByOne("charge", ({ counters, cost }) => unitsOf(counters, cost) + newGeneration()),
 
   read: (calls, reply) =>
     areByName((calls[0] as ChargeCall).counters)
       ? readByLimit(calls, reply)
       : readEach(calls, reply),
-
-  keys: ({ counters }) => keysOf(counters),
 
   weight: ({ counters }) => weightOf(counters, 4),
 
@@ -55,7 +34,7 @@ export const charge: Step<ChargeCall> = {
     for (const counter of counters) {
       const open = openCounter(counter, memory, moment);
       counter.limits.forEach((limit, i) => {
-        const units = Math.min(counter.costs?.[i] ?? cost, roomIn(limit, open.states[i]));
+        const units = Math.min(unitsAt(counter, i, cost), roomIn(limit, open.states[i]));
         const held = counter.besides?.[i] ?? beside;
         if (units > 0) limit.algorithm.spend(open.states[i], limit.quota, units, held);
         counted.push(units);
@@ -83,14 +62,4 @@ function roomIn({ algorithm, quota, limit }: CompiledLimit, state: unknown): num
   if ((algorithm.entries?.(state) ?? 0) >= ENTRIES) return 0;
   const held = limit - algorithm.report(state, quota).remaining;
   return Math.max(0, MOST - held);
-}
-
-function argumentOf({ cost, counters }: ChargeCall, times: string): string {
-  return (
-    numbersOf(counters) +
-    times +
-    digitsOf(1, COUNT_DIGITS) +
-    unitsOf(counters, cost) +
-    newGeneration()
-  );
 }

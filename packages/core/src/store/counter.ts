@@ -183,11 +183,9 @@ export function keepReported(
     const { algorithm, shape } = limits[i] as CompiledLimit;
     if (shape.hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
   }
-  open.expires = open.stamp + reset;
-  if (open.block === undefined) {
-    memory.set(key, open, { share, expires: open.expires, entries }, open.stamp);
-    return;
-  }
-  open.expires = Math.max(open.expires, overAt(open.block));
-  memory.set(key, open, { share: SHARE_OF_BLOCKED, expires: open.expires, entries }, open.stamp);
+  const { block, stamp } = open;
+  const unused = stamp + reset;
+  open.expires = block === undefined ? unused : Math.max(unused, overAt(block));
+  const rank = block === undefined ? share : SHARE_OF_BLOCKED;
+  memory.set(key, open, { share: rank, expires: open.expires, entries }, stamp);
 }

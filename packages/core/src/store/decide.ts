@@ -11,14 +11,13 @@ import type { Counter, OpenCounter } from "./counter.ts";
 import {
   areByName,
   keepReported,
-  keysOf,
   numbersOf,
   openCounter,
-  timesOf,
   unitsAt,
   unitsOf,
   weightOf,
 } from "./counter.ts";
+import { onCounters } from "./counter-step.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import { isCharging } from "./decide-call.ts";
 import { denyByBlock } from "./deny-by-block.ts";
@@ -39,12 +38,8 @@ export function stepFor(mode: DecideMode): Step<DecideCall> {
  * microseconds until more remain.
  */
 export const decide: Step<DecideCall> = {
+  ...onCounters,
   name: "decide",
-  kind: "decide",
-
-  line: ({ counters }) => scriptsFor(counters),
-
-  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
 
   prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
@@ -55,8 +50,6 @@ export const decide: Step<DecideCall> = {
   },
 
   read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
-
-  keys: ({ counters }) => keysOf(counters),
 
   weight: ({ counters }) => weightOf(counters, 4),
 

@@ -1,16 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { COUNT_DIGITS, digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
-import { scriptsFor } from "../scripts/shape-scripts.ts";
+import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { Counter } from "./counter.ts";
-import {
-  keepCounter,
-  keysOf,
-  numbersOf,
-  openCounter,
-  timesOf,
-  unitsOf,
-  weightOf,
-} from "./counter.ts";
+import { keepCounter, openCounter, unitsAt, unitsOf, weightOf } from "./counter.ts";
+import { runOneByOne } from "./counter-step.ts";
 import { readEach } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
@@ -29,21 +21,9 @@ export interface Receipt {
 
 /** Gives back what is left of a charge, only into the generation of the counter that was charged. The reply says 1 when something was. */
 export const refund: Step<Receipt> = {
-  name: "refund",
-  kind: "decide",
-
-  line: ({ counters }) => scriptsFor(counters),
-
-  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
-
-  prepare: (calls, clock, times = "") => ({
-    script: scriptsFor((calls[0] as Receipt).counters).get("refund"),
-    args: [clock, ...calls.map((call) => argumentOf(call, times))],
-  }),
+  ...runOneByOne("refund", fieldsOf),
 
   read: readEach,
-
-  keys: ({ counters }) => keysOf(counters),
 
   // In a log the charge has to be looked for.
   weight: ({ counters }) => weightOf(counters, 64),
@@ -56,7 +36,7 @@ export const refund: Step<Receipt> = {
       let changed = false;
       counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
         const age = moment.now - charged;
-        const units = counter.costs?.[i] ?? cost;
+        const units = unitsAt(counter, i, cost);
         const stays = counter.besides?.[i] ?? kept;
         if (units === 0) return;
         changed = algorithm.refund(open.states[i], quota, units, age, stays) || changed;
@@ -73,11 +53,8 @@ export function receiptBut(receipt: Receipt, kept: number): Receipt {
   return { ...receipt, cost: receipt.cost - kept, kept };
 }
 
-function argumentOf({ cost, charged, counters, generations }: Receipt, times: string): string {
+function fieldsOf({ cost, charged, counters, generations }: Receipt): string {
   return (
-    numbersOf(counters) +
-    times +
-    digitsOf(1, COUNT_DIGITS) +
     unitsOf(counters, cost) +
     digitsOf(charged, LONG_DIGITS) +
     generations.map((generation) => digitsOf(generation, NUMBER_DIGITS)).join("")

@@ -1,0 +1,39 @@
+import type { ScriptName } from "../scripts/compose-script.ts";
+import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
+import { scriptsFor } from "../scripts/shape-scripts.ts";
+import type { Counter } from "./counter.ts";
+import { keysOf, numbersOf, timesOf } from "./counter.ts";
+import type { Step } from "./store.ts";
+
+interface CounterCall {
+  readonly counters: readonly Counter[];
+}
+
+/** What all steps on counters have in common: each runs a script that is put together for their shapes. */
+export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
+  Required<Pick<Step<CounterCall>, "times">> = {
+  kind: "decide",
+  line: ({ counters }) => scriptsFor(counters),
+  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+  keys: ({ counters }) => keysOf(counters),
+};
+
+/** The same of a step, of its script's name, that takes calls one by one. `fieldsOf` is what a call brings beside its counters' numbers. */
+export function runOneByOne<Call extends CounterCall>(
+  name: ScriptName,
+  fieldsOf: (call: Call) => string,
+): Pick<Step<Call>, "name" | "kind" | "line" | "times" | "prepare" | "keys"> {
+  return {
+    ...onCounters,
+    name,
+    prepare: (calls, clock, times = "") => ({
+      script: scriptsFor((calls[0] as Call).counters).get(name),
+      args: [
+        clock,
+        ...calls.map(
+          (call) => numbersOf(call.counters) + times + digitsOf(1, COUNT_DIGITS) + fieldsOf(call),
+        ),
+      ],
+    }),
+  };
+}
