@@ -199,9 +199,20 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], peerOptionsFor(options));
-  const { missing, skip, cost, count, key, address, limits, headers, wait, maxQueue, shadow } =
-    options as GuardOptions<never>;
-  const { onDenied } = options as GuardOptions<never>;
+  const {
+    missing,
+    skip,
+    cost,
+    count,
+    key,
+    address,
+    limits,
+    headers,
+    onDenied,
+    wait,
+    maxQueue,
+    shadow,
+  } = options as GuardOptions<never>;
   if (address !== undefined) readAddressOption(owner, address);
   validateClientLists(owner, options);
   withOwner(owner, () => {
