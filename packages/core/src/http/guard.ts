@@ -9,7 +9,6 @@ import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/publi
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
-import type { Count } from "./count.ts";
 import { createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
@@ -44,12 +43,13 @@ import type { Warn } from "./warn.ts";
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's. Places are held until it ends; without one they
-   * lapse. With `wait` it is needed. Rejects with what the framework shall handle as an error.
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, there `count`
+   * decides, about `reply`, which is the framework's own, and with `wait` it is watched for who leaves. Rejects with what the
+   * framework shall handle as an error.
    */
-  check(request: Request, client: Client, response?: object): Promise<Verdict>;
-  /** To be called beside each check: at the end of the answer it decides whether the request counts. Undefined where all do. */
-  readonly count: Count<Request> | undefined;
+  check(request: Request, client: Client, response?: object, reply?: object): Promise<Verdict>;
+  /** Whether `check` cannot do without a response: it is for `count`, `wait` or places. */
+  readonly needsResponse: boolean;
   /** Answers all requests that wait, as if their time were over, and lets nobody wait from now on. */
   endWaits(): void;
   /** What its limiter decided of a request; undefined when it was not asked. */
@@ -133,7 +133,7 @@ function prepareGuard<Request extends HttpRequest>(
     return client;
   }
 
-  async function check(request: Request, connected: Client, response?: object): Promise<Verdict> {
+  async function decide(request: Request, connected: Client, response?: object): Promise<Verdict> {
     const client = counted(request, connected);
     if (lists !== undefined) {
       const listed = lists.find(request, client);
@@ -247,9 +247,22 @@ function prepareGuard<Request extends HttpRequest>(
     }
   }
 
+  const count = createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn);
+
+  function check(
+    request: Request,
+    client: Client,
+    response?: object,
+    reply = response,
+  ): Promise<Verdict> {
+    const decided = decide(request, client, response);
+    count?.(decided, request, reply, response as object);
+    return decided;
+  }
+
   return {
     check,
-    count: createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn),
+    needsResponse: count !== undefined || waitMs !== undefined || limiters.all.some(countsPlaces),
     endWaits: () => ending.abort(),
     of: (request) => ownDecision(request, limiters.all),
   };
@@ -267,6 +280,10 @@ function conclusionOf(
     if (passed && part.reported !== undefined) part.reported = { ...part.reported, passed };
     if (message !== undefined) publishDecision(passed ? { ...message, passed } : message);
   };
+}
+
+function countsPlaces(limiter: Limiter): boolean {
+  return limiter[LIMITER].counted.hasPlaces;
 }
 
 function isInShadow(limiter: Limiter): boolean {

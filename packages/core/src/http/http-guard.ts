@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
@@ -12,7 +11,6 @@ import { validateGuardOptions } from "./guard-options.ts";
 import type { HttpRequest } from "./key-function.ts";
 import { toError } from "./to-error.ts";
 import type { Client, Verdict } from "./verdict.ts";
-import { readWaitOption } from "./wait-option.ts";
 import type { Warn } from "./warn.ts";
 import { warnOnce } from "./warn.ts";
 
@@ -58,20 +56,16 @@ export function createHttpGuard<Request extends HttpRequest>(
   validateGuardOptions(owner, options);
   rejectUnreadOptions(owner, options, adapter);
   const limiters = makeGuardLimiters(owner, options);
-  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
-  if (hasPlaces && adapter.count !== true) throw withoutEnd(owner, limiters);
   const guard = createGuard(owner, limiters, options, { warn, routeOf });
-  const waits = readWaitOption(options.wait) !== undefined;
-  const needsResponse = guard.count !== undefined || hasPlaces || waits;
+  // count and wait have been refused: it is for places.
+  if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
   return {
     limiter: limiters.only,
     tiers: limiters.tiers,
     check(request, client, response) {
-      const misused = misuseOf(owner, client, needsResponse, response);
+      const misused = misuseOf(owner, client, guard.needsResponse, response);
       if (misused !== undefined) return Promise.reject(misused);
-      const decided = guard.check(request, client, response).catch(throwError);
-      guard.count?.(decided, request, response, response as object);
-      return decided;
+      return guard.check(request, client, response).catch(throwError);
     },
     of: guard.of,
     async close() {
