@@ -22,7 +22,7 @@ describeFrameworks(({ serve }) => {
     "Redis frozen while requests wait, and onUnavailable %s: they are answered %j as soon as they are asked for",
     async (onUnavailable, statuses) => {
       const store = await losable.openStore();
-      const options: SharedOptions = { name: "waiting", limits, store, onUnavailable, wait: "30s" };
+      const options: SharedOptions = { name: "waiting", limits, store, onUnavailable, wait: "10m" };
       const { port, ask, errors } = await serve({ limits: options });
       await ask();
       const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
@@ -68,7 +68,7 @@ describeFrameworks(({ serve }) => {
       limits,
       store,
       onUnavailable: "deny",
-      wait: "30s",
+      wait: "10m",
     };
     const { port, ask, errors } = await serve({ limits: options });
     await ask();
