@@ -9,7 +9,7 @@ import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
 import type { Count } from "./count.ts";
-import { createCount } from "./count.ts";
+import { countsAll, createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
@@ -228,7 +228,12 @@ function prepareGuard<Request extends HttpRequest>(
 
   return {
     check,
-    count: createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn),
+    count: createCount(
+      options.count,
+      (request) => takeUnjudged(request, limiters.all, options.count === undefined),
+      limiters.all.some((limiter) => limiter[LIMITER].counted.keeps),
+      warn,
+    ),
     of: (request) => ownDecision(request, limiters.all),
   };
 }
@@ -291,18 +296,18 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   );
 }
 
-/** Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. */
+/** Requests that are under way are charged until `count` has judged them: a denial for those must lock nobody out. */
 function rejectCountedBlocks(
   owner: string,
   limiters: readonly Limiter[],
   count: GuardOptions<never>["count"],
 ): void {
-  if (count === undefined || count === "all") return;
+  if (countsAll(count)) return;
   const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
-  const blocking = limits.find(({ block }) => block !== undefined);
+  const blocking = limits.find(({ shape }) => shape.blocks);
   if (blocking === undefined) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: count is not for limits with block, which requests under way would set; the limit ${formatReceived(blocking.name)} has one. Give back what should not count: limit.of(request).refund()`,
+    `${owner}: count is not for limits whose denials block, because requests under way would set blocks; the limit ${formatReceived(blocking.name)} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
   );
 }

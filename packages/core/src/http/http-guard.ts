@@ -58,7 +58,17 @@ export function createHttpGuard<Request extends HttpRequest>(
   rejectUnreadOptions(owner, options, adapter);
   const limiters = makeGuardLimiters(owner, options);
   const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
-  if (hasPlaces && adapter.count !== true) throw withoutEnd(owner, limiters);
+  if (hasPlaces && adapter.count !== true) {
+    throw withoutEnd(
+      owner,
+      limiters,
+      "hold the places of concurrency; run the work inside limiter.run(subject, fn)",
+    );
+  }
+  const keeps = limiters.all.some((limiter) => partsOf(limiter).counted.keeps);
+  if (keeps && adapter.count !== true) {
+    throw withoutEnd(owner, limiters, 'settle what a limiter with blockOn: "settle" has charged');
+  }
   const guard = createGuard(owner, limiters, options, { warn, routeOf });
   const watchesEnd = guard.count !== undefined || hasPlaces;
   return {
@@ -149,11 +159,11 @@ function rejectUnreadOptions(
   }
 }
 
-/** For places that the adapter would never give back. */
-function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
+/** For places that the adapter would never give back, and charges that it would never settle. */
+function withoutEnd(owner: string, limiters: GuardLimiters, cannot: string): HeadgateError {
   void limiters.close();
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: this adapter does not know when a request is over, so it cannot hold the places of concurrency; run the work inside limiter.run(subject, fn)`,
+    `${owner}: this adapter does not know when a request is over, so it cannot ${cannot}`,
   );
 }
