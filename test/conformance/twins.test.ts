@@ -1,4 +1,4 @@
-import type { Decision, Limit, Limiter } from "@headgate/core";
+import type { Decision, Limit, Limiter, LimiterOptions } from "@headgate/core";
 import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
@@ -122,6 +122,39 @@ describe("memoryStore and redisStore block alike", () => {
   });
 });
 
+describe("memoryStore and redisStore block alike by what is kept", () => {
+  const windows = KINDS.filter((kind) => kind.startsWith("fixedWindow"));
+
+  test.each(windows)("%s", async (kind) => {
+    await runHistories(
+      HISTORIES / 2,
+      (random, history) => {
+        const limit = randomLimit(random, kind, random.chance(0.9) ? "small" : "wide");
+        const limits = withRandomBlocks(random, [limit]);
+        return compare(random, `kept ${kind} ${history}`, limits, keepingSteps(random));
+      },
+      LANES,
+    );
+  });
+
+  test("several limits, in several dimensions, some of which cannot block so", async () => {
+    await runHistories(
+      HISTORIES / 2,
+      (random, history) => {
+        const count = random.whole(2, 5);
+        const policy = randomPolicy(random, count, random.whole(1, 3), [...windows, ...KINDS]);
+        const limits = policy.map((limit) =>
+          limit.algorithm === "fixedWindow"
+            ? (withRandomBlocks(random, [limit])[0] as Limit)
+            : limit,
+        );
+        return compare(random, `kept ${history}`, limits, keepingSteps(random));
+      },
+      LANES,
+    );
+  });
+});
+
 test("enough operations are compared, of each kind", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
@@ -140,6 +173,10 @@ interface Steps {
   readonly units: (decision: Decision) => number;
   /** Milliseconds to block by hand; 0 to end a block. */
   readonly block?: (last: Decision | undefined) => number;
+  /** What sets the blocks of limits. */
+  readonly blockOn?: LimiterOptions["blockOn"];
+  /** So many are settled one after the other. Default 1. */
+  readonly settles?: number;
 }
 
 function stepsOf(random: Random): Steps {
@@ -166,6 +203,17 @@ function blockingSteps(random: Random): Steps {
   };
 }
 
+/** The same where what is settled blocks: mostly at what it was charged. */
+function keepingSteps(random: Random): Steps {
+  return {
+    ...blockingSteps(random),
+    units: (decision) =>
+      random.chance(0.7) ? Number(decision.cost) : randomUnits(random, decision),
+    blockOn: "settle",
+    settles: 6,
+  };
+}
+
 /** Does the same random things with a limiter in this process and one on Redis. */
 async function compare(
   random: Random,
@@ -178,7 +226,7 @@ async function compare(
   const limits = written.map((limit) => ({ name: nameOf(limit), ...limit }));
   const plans = [1, 2].map(() => limits.map((limit) => withOtherCapacity(random, limit)));
   const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
-    (store) => createLimiter({ ...STORE_ALONE, name, limits, store }),
+    (store) => createLimiter({ ...STORE_ALONE, name, limits, store, blockOn: steps.blockOn }),
   ) as [Limiter, Limiter];
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   // A gcra that has no burst of its own has scripts of its own, and no order is kept among calls at once of several scripts.
@@ -217,12 +265,14 @@ async function compare(
       done.refunded += given.length;
     } else if (act < 0.2 && admitted.length > 0) {
       // One at a time: some of several would be charged, others given back, and which of them goes first is not said.
-      const pair = random.pick(admitted.slice(-50));
-      const units = steps.units(pair[0]);
-      for (const settled of await both([pair], (twin, own, i) => twin.settle(own[i], units))) {
-        claimSameCharge(settled[1], settled[0], () => `${units} settled, ${context()}`);
+      for (let left = steps.settles ?? 1; left > 0; left -= 1) {
+        const pair = random.pick(admitted.slice(-50));
+        const units = steps.units(pair[0]);
+        for (const settled of await both([pair], (twin, own, i) => twin.settle(own[i], units))) {
+          claimSameCharge(settled[1], settled[0], () => `${units} settled, ${context()}`);
+        }
+        done.settled += 1;
       }
-      done.settled += 1;
     } else if (act < 0.26) {
       const charges = some(() => ({
         subjects: randomSubjects(random, dimensions),

@@ -11,6 +11,7 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
+import { countsAll } from "./count.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { RequestPolicy } from "./per-request.ts";
@@ -30,12 +31,12 @@ export const LIMITER_OPTIONS: readonly (keyof FailureOptions | "maxQueue" | "sha
   "shadow",
 ];
 
-/** These options out of more. */
+/** These options out of more, and which answers count, which says what blocks. */
 export function limiterOptionsOf<Request>(
   options: GuardOptions<Request>,
-): FailureOptions & Pick<GuardOptions<Request>, "maxQueue" | "shadow"> {
-  const { maxQueue, shadow } = options;
-  return { ...failureOptionsOf(options), maxQueue, shadow };
+): FailureOptions & Pick<GuardOptions<Request>, "maxQueue" | "shadow" | "count"> {
+  const { maxQueue, shadow, count } = options;
+  return { ...failureOptionsOf(options), maxQueue, shadow, count };
 }
 
 /** The limiters that a set of options describes: one, or one for each tier. */
@@ -84,7 +85,9 @@ function makeLimiter<Request>(
   extended: Limiter | undefined,
 ): Limiter {
   const { name, store } = options;
-  return createLimiter({ name, limits, store, extends: extended, ...limiterOptionsOf(options) });
+  const { count, ...rest } = limiterOptionsOf(options);
+  const blockOn = countsAll(count) ? "denial" : "settle";
+  return createLimiter({ name, limits, store, extends: extended, blockOn, ...rest });
 }
 
 /** The store that options without limits name, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
