@@ -106,7 +106,7 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed, maxLine, isAnswer }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, maxLine, denial, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
       if (waiting >= maxQueue || isLineFull) {
@@ -115,6 +115,7 @@ export function createWaitQueue(
         );
       }
       const line = lineOf(key);
+      line.lastDenial ??= denial;
       waiting += 1;
       return new Promise<Decision>((resolve, reject) => {
         const settle = (): void => {
