@@ -18,6 +18,7 @@ import {
 } from "./random-limits.ts";
 import {
   momentsOf,
+  randomBlock,
   randomCharge,
   randomCost,
   randomStart,
@@ -154,15 +155,10 @@ function stepsOf(random: Random): Steps {
 
 /** Steps of which some block by hand: for less, as long, or more than what was told last, or not any longer. */
 function blockingSteps(random: Random): Steps {
-  const near = ({ retryAfterMs }: Decision) => retryAfterMs + random.pick([-1, 0, 1]);
   return {
     ...stepsOf(random),
     length: 2 * LENGTH,
-    block: (last) => {
-      if (random.chance(0.4)) return 0;
-      const span = last?.blocked && random.chance(0.5) ? near(last) : random.magnitude(1, 1e9);
-      return Number.isFinite(span) ? Math.max(1, Math.min(span, 366 * 86_400_000)) : 1;
-    },
+    block: (last) => randomBlock(random, last),
   };
 }
 
