@@ -9,7 +9,7 @@ import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { randomCost, randomWait } from "./random-steps.ts";
 
 /** Steps of one history: enough to fill and empty most limits several times. */
-const LENGTH = 200;
+const LENGTH = 400;
 
 /** 80,000 steps for each kind alone, 140,000 for each way to combine limits. */
 const ALONE = (80_000 / LENGTH) * SCALE;

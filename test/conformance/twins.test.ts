@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
-import { isWhole, runHistories, SCALE } from "./histories.ts";
+import { historiesOf, isWhole, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { nameOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
@@ -28,8 +28,8 @@ import {
 } from "./random-steps.ts";
 
 /** Each shape has its scripts made and loaded, which costs as much as dozens of steps: so there are fewer, and longer ones. */
-const HISTORIES = 160 * SCALE;
-const LENGTH = 50;
+const HISTORIES = historiesOf(40, 1_600);
+const LENGTH = 100;
 
 /** Each history waits for its own replies only, so that the server always has something to do. */
 const LANES = 64;
@@ -37,12 +37,12 @@ const LANES = 64;
 /** What is done to both is counted, so that nobody makes it less by accident. */
 const done = { asked: 0, askedByOthers: 0, inBatches: 0, charged: 0, settled: 0, refunded: 0 };
 const LEAST = {
-  asked: 145_000,
-  askedByOthers: 29_000,
-  inBatches: 130_000,
-  charged: 14_000,
-  settled: 6_000,
-  refunded: 22_000,
+  asked: 190_000,
+  askedByOthers: 36_000,
+  inBatches: 172_000,
+  charged: 18_000,
+  settled: 8_500,
+  refunded: 32_000,
 };
 
 const redis = useOwnDatabase();
