@@ -1,8 +1,13 @@
-import type { ConcurrencyLimit } from "@headgate/core";
+import type { ConcurrencyLimit, LimitState } from "@headgate/core";
 import type { Account, Definition } from "./oracle-account.ts";
 
 /** Whoever is denied is told to come again so many microseconds later: nobody knows when a place comes free. */
 const RETRY = 1_000_000n;
+
+/** Whether a limit is of places, by what is told of it. */
+export function isOfPlaces({ windowMs }: Pick<LimitState, "windowMs">): boolean {
+  return windowMs === 0;
+}
 
 /** Places by definition: who holds them, how many, and until when, in whole microseconds. */
 export class OraclePlaces {

@@ -5,6 +5,7 @@ import type { Steps } from "./compare-exact.ts";
 import { compareExact, nothingDone, sumOf } from "./compare-exact.ts";
 import { isWhole, runHistories, SCALE } from "./histories.ts";
 import { nameOf } from "./oracle-definition.ts";
+import { isOfPlaces } from "./oracle-places.ts";
 import type { Random } from "./random.ts";
 import { randomPolicy, withRandomBlocks } from "./random-limits.ts";
 import { randomBlock, randomCost, randomWait } from "./random-steps.ts";
@@ -83,7 +84,7 @@ function compare(random: Random, limits: readonly Limit[]): Promise<void> {
 
 /** A number that units make interesting, of which a place is one. */
 function oneOf(random: Random, last: Decision | undefined): Cost {
-  const limits = last?.limits.filter(({ windowMs }) => windowMs > 0) ?? [];
+  const limits = last?.limits.filter((state) => !isOfPlaces(state)) ?? [];
   return last === undefined || limits.length === 0
     ? random.whole(1, 3)
     : randomCost(random, { ...last, limits });
