@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
-import { isWhole, runHistories, SCALE } from "./histories.ts";
+import { historiesOf, isWhole, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { nameOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
@@ -18,6 +18,7 @@ import {
 } from "./random-limits.ts";
 import {
   momentsOf,
+  randomBlock,
   randomCharge,
   randomCost,
   randomStart,
@@ -27,8 +28,8 @@ import {
 } from "./random-steps.ts";
 
 /** Each shape has its scripts made and loaded, which costs as much as dozens of steps: so there are fewer, and longer ones. */
-const HISTORIES = 160 * SCALE;
-const LENGTH = 50;
+const HISTORIES = historiesOf(40, 1_600);
+const LENGTH = 100;
 
 /** Each history waits for its own replies only, so that the server always has something to do. */
 const LANES = 64;
@@ -36,12 +37,12 @@ const LANES = 64;
 /** What is done to both is counted, so that nobody makes it less by accident. */
 const done = { asked: 0, askedByOthers: 0, inBatches: 0, charged: 0, settled: 0, refunded: 0 };
 const LEAST = {
-  asked: 145_000,
-  askedByOthers: 29_000,
-  inBatches: 130_000,
-  charged: 14_000,
-  settled: 6_000,
-  refunded: 22_000,
+  asked: 190_000,
+  askedByOthers: 36_000,
+  inBatches: 172_000,
+  charged: 18_000,
+  settled: 8_500,
+  refunded: 32_000,
 };
 
 const redis = useOwnDatabase();
@@ -191,15 +192,10 @@ function stepsOf(random: Random): Steps {
 
 /** Steps of which some block by hand: for less, as long, or more than what was told last, or not any longer. */
 function blockingSteps(random: Random): Steps {
-  const near = ({ retryAfterMs }: Decision) => retryAfterMs + random.pick([-1, 0, 1]);
   return {
     ...stepsOf(random),
     length: 2 * LENGTH,
-    block: (last) => {
-      if (random.chance(0.4)) return 0;
-      const span = last?.blocked && random.chance(0.5) ? near(last) : random.magnitude(1, 1e9);
-      return Number.isFinite(span) ? Math.max(1, Math.min(span, 366 * 86_400_000)) : 1;
-    },
+    block: (last) => randomBlock(random, last),
   };
 }
 
