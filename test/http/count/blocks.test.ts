@@ -16,6 +16,9 @@ import { failure } from "./places.ts";
 
 const MINUTE_MS = 60_000;
 
+/** A thousand requests at once take their time. */
+const PATIENT = { timeout: 20_000 };
+
 const guarded = fixedWindow({ limit: 10, window: "1d", block: ["1m", "10m", "1h"], name: "tries" });
 
 /** Without a deny cache, whose second does not follow the clock of a test. */
@@ -107,7 +110,7 @@ describeFrameworks(({ serve }) => {
       const held = deferred<number>();
       const { clock, limiter, ...site } = await start(held.promise);
       const answers = Array.from({ length: 1_000 }, () => site.ask("/slow"));
-      await vi.waitFor(() => expect(site.handled).toHaveLength(10));
+      await vi.waitFor(() => expect(site.handled).toHaveLength(10), PATIENT);
       const denied = await Promise.all(Array.from({ length: 20 }, () => site.ask("/right")));
       for (const { status, headers } of denied) {
         expect([status, headers["retry-after"]]).toEqual([429, "86400"]);
@@ -130,7 +133,7 @@ describeFrameworks(({ serve }) => {
       const held = deferred<number>();
       const { limiter, clock: _, ...site } = await start(held.promise);
       const answers = Array.from({ length: 10 }, () => site.ask("/slow"));
-      await vi.waitFor(() => expect(site.handled).toHaveLength(10));
+      await vi.waitFor(() => expect(site.handled).toHaveLength(10), PATIENT);
       const denied = await Promise.all(Array.from({ length: 40 }, () => site.ask("/slow")));
       for (const { status, headers } of denied) {
         expect([status, headers["retry-after"]]).toEqual([429, "86400"]);
@@ -163,7 +166,7 @@ describeFrameworks(({ serve }) => {
       for (let i = 0; i < 10; i += 1) {
         const socket = connect(site.port, "127.0.0.1");
         socket.write("GET /slow HTTP/1.1\r\nHost: here\r\n\r\n");
-        await vi.waitFor(() => expect(site.handled).toHaveLength(i + 1));
+        await vi.waitFor(() => expect(site.handled).toHaveLength(i + 1), PATIENT);
         socket.destroy();
       }
       await vi.waitFor(async () => {
