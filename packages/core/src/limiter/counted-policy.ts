@@ -6,6 +6,7 @@ import type { Policy } from "../policy.ts";
 import type { CounterLimits } from "../store/counter.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { Store } from "../store/store.ts";
+import type { ReportedLimiter } from "./reported-limiter.ts";
 import { SubjectKeys } from "./subject-keys.ts";
 
 /** The limits of a policy that count by one dimension. */
@@ -34,6 +35,8 @@ export interface CountedPolicy {
   readonly hasPlaces: boolean;
   /** Whether it denies nobody. No part of what is counted: the same name in shadow and not has the same counters. */
   readonly shadow: boolean;
+  /** Whose it is. No part of what is counted. */
+  readonly reported: ReportedLimiter;
 }
 
 /** A limit, and where it stands in the policy as it was written. */
@@ -56,6 +59,7 @@ export function compileCountedPolicy(
   policy: Policy,
   store: Store,
   shadow = false,
+  plugin?: string,
 ): CountedPolicy {
   const limits = compilePolicy(policy);
   const placed = limits.map((limit, position) => ({ limit, position }));
@@ -85,6 +89,7 @@ export function compileCountedPolicy(
     keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
     hasPlaces: limits.some(({ shape }) => shape.heldFor !== undefined),
     shadow,
+    reported: { limiter: name, plugin },
   };
 }
 
@@ -161,5 +166,6 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
     keyspace: `${first.keyspace}&${second.keyspace}`,
     hasPlaces: first.hasPlaces || second.hasPlaces,
     shadow: second.shadow,
+    reported: second.reported,
   };
 }

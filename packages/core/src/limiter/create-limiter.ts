@@ -30,6 +30,7 @@ import { compileCountedPolicy, joinCountedPolicies, limitsOfUnits } from "./coun
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { countersOf, namedCountersOf, unitsOnly } from "./counters.ts";
 import { formatPolicy } from "./format-policy.ts";
+import { noteInUse } from "./in-use.ts";
 import type {
   ConsumeOptions,
   CostOptions,
@@ -67,6 +68,14 @@ const OPTIONS = [
 export function createLimiter<const Per extends string = never>(
   options: LimiterOptions<Per>,
 ): Limiter<Per | "default"> {
+  return makeLimiter(options, undefined);
+}
+
+/** The same for a route whose limiter is named after the plugin that limits it. Throws as `createLimiter`. */
+export function makeLimiter(
+  options: LimiterOptions<string>,
+  plugin: string | undefined,
+): Limiter<string> {
   rejectUnknownOptions("createLimiter", options, OPTIONS);
   const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
@@ -79,7 +88,7 @@ export function createLimiter<const Per extends string = never>(
   if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
   const { name, store } = placeOf(options);
-  const own = compileCountedPolicy(name, options.limits as Policy, store, shadow);
+  const own = compileCountedPolicy(name, options.limits as Policy, store, shadow, plugin);
   const join = (policy: CountedPolicy): CountedPolicy =>
     parent === undefined ? policy : joinCountedPolicies(partsOf(parent).counted, policy);
   const counted = join(own);
@@ -113,7 +122,9 @@ function limiterOn(
     remote === undefined
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
-  const queue = createWaitQueue(maxQueue, giveAllBack);
+  const queue = createWaitQueue(maxQueue, giveAllBack, () =>
+    noteInUse("waiting", counted.reported),
+  );
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
   /** Those that are charged, and settled. */
   const chargeable = limitsOfUnits(counted);
@@ -205,7 +216,9 @@ function limiterOn(
 
   function publishTaken(subject: Subjects, decision: Decision, durationMs: number): void {
     const counts = subjectsIn({ groups: counted.groups, subjects: subject });
-    publishDecision({ limiter: name, route: undefined, subject: counts, decision, durationMs });
+    const { plugin } = counted.reported;
+    const route = undefined;
+    publishDecision({ limiter: name, plugin, route, subject: counts, decision, durationMs });
   }
 
   async function consumeHeard(
@@ -291,6 +304,7 @@ function limiterOn(
     [LIMITER]: {
       counted,
       parent,
+      plugin: counted.reported.plugin,
       consumeIn: (groups, subject, options) => decide(subject, options, consuming, groups),
       watch: decider.watch,
       hasLease: failure.lease !== undefined,

@@ -6,11 +6,10 @@ import type { Group } from "./counted-policy.ts";
 import type { Subjects } from "./counters.ts";
 import { EVERYBODY } from "./counters.ts";
 import { publish } from "./publish.ts";
+import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:decision`. */
-export interface PublishedDecision {
-  /** The limiter's name. */
-  readonly limiter: string;
+export interface PublishedDecision extends ReportedLimiter {
   /** In HTTP, the method and the route as it was written, as in `GET /users/:id`; undefined where there is none. */
   readonly route: string | undefined;
   /** Who was counted, by dimension, as the limiter's `reset` takes it. */

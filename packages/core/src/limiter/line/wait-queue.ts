@@ -19,10 +19,14 @@ interface Waiter extends Waiting {
   settled: boolean;
 }
 
-/** `giveBack` returns what was charged for a call that had gone when it was admitted. */
+/**
+ * `giveBack` returns what was charged for a call that had gone when it was admitted. `noteWaiting` notes that one more waits, and
+ * may return what notes that it does not any more.
+ */
 export function createWaitQueue(
   maxQueue: number,
   giveBack: (decision: Decision) => Promise<unknown>,
+  noteWaiting: () => (() => void) | undefined = () => undefined,
 ): WaitQueue {
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -104,10 +108,12 @@ export function createWaitQueue(
       }
       const line = lineOf(key);
       waiting += 1;
+      const noteOver = noteWaiting();
       return new Promise<Decision>((resolve, reject) => {
         const settle = (): void => {
           waiter.settled = true;
           waiting -= 1;
+          noteOver?.();
           cancelTimeout();
           forgetSignal?.();
           line.leave(waiter);
