@@ -45,6 +45,7 @@ function lookOf(query: string): string {
   return query.replaceAll(/ (?:==|>) [0-9.]+/g, "").replaceAll("[5m]", "[10s]");
 }
 
+const isInstalled = hasPrometheus();
 const redis = useRedis();
 const store = redisStore(redis, { prefix: uniquePrefix() });
 const often = gcra({ limit: 1_000_000, window: "1h" });
@@ -123,7 +124,7 @@ async function serve() {
   };
 }
 
-describe.skipIf(!hasPrometheus())("a real Prometheus", () => {
+describe.skipIf(!isInstalled)("a real Prometheus", () => {
   let prometheus: PrometheusProcess;
   let served: Awaited<ReturnType<typeof serve>>;
 
@@ -168,7 +169,7 @@ describe.skipIf(!hasPrometheus())("a real Prometheus", () => {
   });
 });
 
-describe.skipIf(!hasPrometheus())("promtool", () => {
+describe.skipIf(!isInstalled)("promtool", () => {
   function promtool(...args: readonly string[]): { status: number | null; output: string } {
     const { status, stdout, stderr } = spawnSync("promtool", args, { encoding: "utf8", cwd: DIR });
     return { status, output: stdout + stderr };
