@@ -4,7 +4,8 @@ import * as http from "@headgate/core/http";
 import * as redis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import * as telemetry from "@headgate/telemetry";
 import express from "express";
 import consume from "./consume.cjs";
 
-await consume({ core, redis, http, breaker, headgate, rateLimit, express });
+await consume({ core, redis, http, breaker, telemetry, headgate, rateLimit, express });

@@ -6,6 +6,7 @@ test("Headgate can be required by Jest", async () => {
     redis: require("@headgate/core/redis"),
     http: require("@headgate/core/http"),
     breaker: require("@headgate/breaker"),
+    telemetry: require("@headgate/telemetry"),
     headgate: require("@headgate/fastify").default,
     rateLimit: require("@headgate/express").rateLimit,
     express: require("express"),

@@ -5,6 +5,7 @@ void consume({
   redis: require("@headgate/core/redis"),
   http: require("@headgate/core/http"),
   breaker: require("@headgate/breaker"),
+  telemetry: require("@headgate/telemetry"),
   // As the documentation of Fastify's plugins has it, and as TypeScript compiles a default import.
   headgate: require("@headgate/fastify"),
   rateLimit: require("@headgate/express").rateLimit,

@@ -18,6 +18,8 @@ import { holdPlaces } from "./hold-places.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
 import { watchLeaving } from "./leaving.ts";
+import type { ListedRequest } from "./listed-request.ts";
+import { publishListed } from "./listed-request.ts";
 import type { PolicyText } from "./policy-text.ts";
 import { writePolicy } from "./policy-text.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
@@ -139,7 +141,10 @@ function prepareGuard<Request extends HttpRequest>(
     if (lists !== undefined) {
       const listed = lists.find(request, client);
       const verdict = isPromiseLike(listed) ? await listed : listed;
-      if (verdict !== undefined) return verdict;
+      if (verdict !== undefined) {
+        if (verdict.kind !== "left") publishListed(() => listedMessageOf(request, verdict));
+        return verdict;
+      }
     }
     if (skip !== undefined) {
       const skipped = skip(request);
@@ -207,6 +212,16 @@ function prepareGuard<Request extends HttpRequest>(
     return verdict;
   }
 
+  /** Of a request that is on a list. With tiers nobody knows which of them it would have been. */
+  function listedMessageOf(request: Request, { kind }: Verdict): ListedRequest {
+    return {
+      limiter: limiters.only?.name ?? options.name ?? "limiter",
+      plugin: limiters.all[0]?.[LIMITER].plugin,
+      route: routeOf(request),
+      list: kind === "pass" ? "allowList" : "blockList",
+    };
+  }
+
   function messageOf(
     request: Request,
     part: AskedPart,
@@ -215,6 +230,7 @@ function prepareGuard<Request extends HttpRequest>(
   ): DecisionMessage {
     return {
       limiter: part.limiter.name,
+      plugin: part.limiter[LIMITER].plugin,
       route: routeOf(request),
       subject: subjectsIn(part),
       decision,

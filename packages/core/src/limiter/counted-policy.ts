@@ -6,6 +6,7 @@ import type { BlockOn, Policy } from "../policy.ts";
 import type { CounterLimits } from "../store/counter.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { Store } from "../store/store.ts";
+import type { ReportedLimiter } from "./reported-limiter.ts";
 import { SubjectKeys } from "./subject-keys.ts";
 
 /** The limits of a policy that count by one dimension. */
@@ -36,6 +37,8 @@ export interface CountedPolicy {
   readonly keeps: boolean;
   /** Whether it denies nobody. No part of what is counted: the same name in shadow and not has the same counters. */
   readonly shadow: boolean;
+  /** Whose it is. No part of what is counted. */
+  readonly reported: ReportedLimiter;
 }
 
 /** A limit, and where it stands in the policy as it was written. */
@@ -53,6 +56,7 @@ interface Known extends Placed {
 interface Counting {
   readonly shadow?: boolean;
   readonly blockOn?: BlockOn;
+  readonly plugin?: string | undefined;
 }
 
 /** Goes into every key: counters of another format are others. */
@@ -63,7 +67,7 @@ export function compileCountedPolicy(
   name: string,
   policy: Policy,
   store: Store,
-  { shadow = false, blockOn }: Counting = {},
+  { shadow = false, blockOn, plugin }: Counting = {},
 ): CountedPolicy {
   const limits = compilePolicy(policy, blockOn);
   const placed = limits.map((limit, position) => ({ limit, position }));
@@ -94,6 +98,7 @@ export function compileCountedPolicy(
     hasPlaces: limits.some(({ shape }) => shape.heldFor !== undefined),
     keeps: limits.some(({ shape }) => shape.keeps),
     shadow,
+    reported: { limiter: name, plugin },
   };
 }
 
@@ -171,5 +176,6 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
     hasPlaces: first.hasPlaces || second.hasPlaces,
     keeps: first.keeps || second.keeps,
     shadow: second.shadow,
+    reported: second.reported,
   };
 }

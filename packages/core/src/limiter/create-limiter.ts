@@ -43,6 +43,14 @@ const OPTIONS = [
 export function createLimiter<const Per extends string = never>(
   options: LimiterOptions<Per>,
 ): Limiter<Per | "default"> {
+  return makeLimiter(options, undefined);
+}
+
+/** The same for a route whose limiter is named after the plugin that limits it. Throws as `createLimiter`. */
+export function makeLimiter(
+  options: LimiterOptions<string>,
+  plugin: string | undefined,
+): Limiter<string> {
   rejectUnknownOptions("createLimiter", options, OPTIONS);
   const { extends: parent, maxQueue = 1_000, shadow = false, blockOn = "denial" } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
@@ -58,7 +66,11 @@ export function createLimiter<const Per extends string = never>(
   if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
   const { name, store } = placeOf(options);
-  const own = compileCountedPolicy(name, options.limits as Policy, store, { shadow, blockOn });
+  const own = compileCountedPolicy(name, options.limits as Policy, store, {
+    shadow,
+    blockOn,
+    plugin,
+  });
   const join = (one: CountedPolicy): CountedPolicy =>
     parent === undefined ? one : joinCountedPolicies(partsOf(parent).counted, one);
   const counted = join(own);
@@ -122,6 +134,7 @@ function limiterOn(
     [LIMITER]: {
       counted,
       parent,
+      plugin: counted.reported.plugin,
       consumeIn,
       consumeInTurn,
       watch: decider.watch,

@@ -32,7 +32,7 @@ const NOTHING: readonly Receipt[] = [];
 /** Decides in this process, which always answers. */
 export function createMemoryDecider(counted: CountedPolicy): Decider {
   const { store } = counted;
-  const keeping = counted.hasPlaces ? keepPlacesHere(store) : undefined;
+  const keeping = counted.hasPlaces ? keepPlacesHere(store, counted.reported) : undefined;
   return {
     watch: undefined,
 
@@ -111,6 +111,7 @@ function readDecision(
 ): Decision {
   const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
   const isTaken = allowed && isCharging(mode);
+  if (isTaken) places?.hold();
   const outcome = {
     allowed,
     blocked,

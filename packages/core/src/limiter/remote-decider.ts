@@ -68,7 +68,7 @@ export function createRemoteDecider(
   const returns = createStoreReturns(store, remote, watch, denials);
   const charges = createStoreCharges(store, remote, watch, denials);
   const keeping = counted.hasPlaces
-    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), store.owner)
+    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported)
     : undefined;
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
@@ -86,6 +86,7 @@ export function createRemoteDecider(
     }
     const source = "store";
     const places = allowed ? taken : undefined;
+    places?.hold();
     const outcome = { allowed, blocked, limits, cost, source, receipts, places } as const;
     return new CountedDecision(counted, outcomeOn(counters, outcome));
   }

@@ -21,11 +21,15 @@ interface Waiter extends Waiting {
   settled: boolean;
 }
 
-/** `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. */
+/**
+ * `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. `noteWaiting` notes
+ * that one more waits, and may return what notes that it does not any more.
+ */
 export function createWaitQueue(
   maxQueue: number,
   giveBack: (decision: Decision) => Promise<unknown>,
   now: () => number,
+  noteWaiting: () => (() => void) | undefined = () => undefined,
 ): WaitQueue {
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -117,10 +121,12 @@ export function createWaitQueue(
       const line = lineOf(key);
       line.lastDenial ??= denial;
       waiting += 1;
+      const noteOver = noteWaiting();
       return new Promise<Decision>((resolve, reject) => {
         const settle = (): void => {
           waiter.settled = true;
           waiting -= 1;
+          noteOver?.();
           cancelTimeout();
           forgetSignal?.();
           line.leave(waiter);

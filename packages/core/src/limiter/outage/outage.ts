@@ -84,6 +84,16 @@ export interface StoreUp {
   readonly refused: number;
 }
 
+/** Published on `headgate:store:server`. */
+export interface StoreServer {
+  /** The server on a cluster, as the client names it; empty where there is one only. */
+  readonly node: string;
+  /** One object for each client and `storeTimeout`: whoever watches a server knows by itself how it is doing. */
+  readonly watch: object;
+  /** `"unwatched"` when nobody is left who would learn that it is up. */
+  readonly state: "up" | "down" | "unwatched";
+}
+
 /** What is logged for the operator: as process warnings, or in the logs that were added. */
 export interface Notices {
   readonly log: Log;
