@@ -15,25 +15,26 @@ const guarded = fixedWindow({ limit: 2, window: "1d", block: ["1m", "1h"], name:
 const options = { name: "login", storeTimeout: "1m", denyCache: false } as const;
 
 describeFrameworks(({ serve }) => {
-  test.each(["failed", "succeeded", () => true] as const)(
-    "is not for a limiter with count: %s",
-    async (count) => {
-      const refused = {
-        code: "HEADGATE_INVALID_OPTION",
-        message: expect.stringContaining('"tries"'),
-      };
-      const limiter = createLimiter({ limits: [gcra({ limit: 9, window: "1m" }), guarded] });
-      for (const limits of [
-        { limits: guarded, count },
-        { limits: byTier({ free: guarded }, () => "free") as never, count },
-        { limits: perRequest(guarded, () => null) as never, count },
-        { limiter, count },
-      ]) {
-        await expect(serve({ limits })).rejects.toMatchObject(refused);
-      }
-      await serve({ limits: { limits: guarded, count: "all" } });
-    },
-  );
+  test("is not for a limiter with wait", async () => {
+    const refused = {
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(/: wait is not for limits with block, .*"tries"/),
+    };
+    const store = memoryStore();
+    const base = createLimiter({ name: "base", limits: guarded, store });
+    const limits = gcra({ limit: 9, window: "1m" });
+    for (const options of [
+      { limits: guarded },
+      { limits: [limits, guarded] },
+      { limits: byTier({ paid: limits, free: guarded }, () => "free") as never },
+      { limits: perRequest(guarded, () => null) as never },
+      { limiter: base },
+      { limiter: createLimiter({ name: "more", limits, store, extends: base }) },
+    ]) {
+      await expect(serve({ limits: { ...options, wait: "2s" } })).rejects.toMatchObject(refused);
+    }
+    await serve({ limits: { limits: guarded, wait: false } });
+  });
 
   describe.each(["memory", "Redis"])("counted in %s", (place) => {
     const storeOn = (clock: () => number) =>

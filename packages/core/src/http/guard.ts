@@ -1,22 +1,26 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import { noteUse } from "../limiter/directory/listings.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
+import type { Turn, TurnOptions } from "../limiter/line/line.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
-import type { Count } from "./count.ts";
-import { createCount } from "./count.ts";
+import { countsAll, createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
 import { holdPlaces } from "./hold-places.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
+import { watchLeaving } from "./leaving.ts";
+import type { ListedRequest } from "./listed-request.ts";
+import { publishListed } from "./listed-request.ts";
 import type { PolicyText } from "./policy-text.ts";
 import { writePolicy } from "./policy-text.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
@@ -37,18 +41,22 @@ import { areSubjects } from "./request-subjects.ts";
 import { rejectUnreadKeys } from "./unread-keys.ts";
 import { useOf } from "./use-of.ts";
 import type { Client, Verdict } from "./verdict.ts";
-import { PASS } from "./verdict.ts";
+import { LEFT, PASS } from "./verdict.ts";
+import { readWaitOption } from "./wait-option.ts";
 import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Lists, skip, limits, key, cost, decision, in this order. Places are held until the response ends; without one they lapse. Rejects
-   * with what the framework shall handle as an error.
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, there `count`
+   * decides, about `reply`, which is the framework's own, and with `wait` it is watched for who leaves. Rejects with what the
+   * framework shall handle as an error.
    */
-  check(request: Request, client: Client, response?: object): Promise<Verdict>;
-  /** To be called beside each check: at the end of the answer it decides whether the request counts. Undefined where all do. */
-  readonly count: Count<Request> | undefined;
+  check(request: Request, client: Client, response?: object, reply?: object): Promise<Verdict>;
+  /** Whether `check` cannot do without a response: it is for `count`, `wait` or places. */
+  readonly needsResponse: boolean;
+  /** Answers all requests that wait, as if their time were over, and lets nobody wait from now on. */
+  endWaits(): void;
   /** What its limiter decided of a request; undefined when it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
@@ -102,9 +110,12 @@ function prepareGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   { name, warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
-  rejectCountedBlocks(owner, limiters.all, options.count);
+  const waitMs = readWaitOption(options.wait);
+  rejectBesideBlocks(owner, limiters.all, options.count, waitMs);
   const headers = readHeadersOption(options.headers);
+  const areSilent = !headers.legacy && !headers.standard;
   const { missing = "ip", skip, cost = 1, address } = options;
+  const ending = new AbortController();
   const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
@@ -131,12 +142,15 @@ function prepareGuard<Request extends HttpRequest>(
     return client;
   }
 
-  async function check(request: Request, connected: Client, response?: object): Promise<Verdict> {
+  async function decide(request: Request, connected: Client, response?: object): Promise<Verdict> {
     const client = counted(request, connected);
     if (lists !== undefined) {
       const listed = lists.find(request, client);
       const verdict = isPromiseLike(listed) ? await listed : listed;
-      if (verdict !== undefined) return verdict;
+      if (verdict !== undefined) {
+        if (verdict.kind !== "left") publishListed(() => listedMessageOf(request, verdict));
+        return verdict;
+      }
     }
     if (skip !== undefined) {
       const skipped = skip(request);
@@ -165,8 +179,19 @@ function prepareGuard<Request extends HttpRequest>(
     part.count = options.count;
     const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
+    let waitedMs: number | undefined;
     try {
-      decision = await ask(part, limits === undefined ? charge : { ...charge, limits });
+      const asking = limits === undefined ? charge : { ...charge, limits };
+      if (waitMs === undefined) {
+        decision = await ask(part, asking);
+      } else {
+        const turn = await askInTurn(part, asking, {
+          timeoutMs: waitMs,
+          watchLeaving: () => watchLeaving(response as object, client, ending.signal),
+        });
+        if (turn === undefined) return LEFT;
+        ({ decision, waitedMs } = turn);
+      }
     } catch (error) {
       forgetAsked(request, part);
       throw limits === undefined ? error : ofRequest(owner, error);
@@ -183,12 +208,24 @@ function prepareGuard<Request extends HttpRequest>(
         ? undefined
         : messageOf(request, part, decision, performance.now() - started);
     // Of a decision in shadow nothing is said, and what others decided has been.
-    const verdict = decision.shadow ? PASS : answerTo(decisionsOf(request), Date.now());
+    const verdict = decision.shadow
+      ? PASS
+      : answerTo(decisionsOf(request), Date.now(), areSilent ? undefined : waitedMs);
     if (verdict.kind === "denied" && mayPass) {
       return { ...verdict, conclude: conclusionOf(part, message) };
     }
     if (message !== undefined) publishDecision(message);
     return verdict;
+  }
+
+  /** Of a request that is on a list. With tiers nobody knows which of them it would have been. */
+  function listedMessageOf(request: Request, { kind }: Verdict): ListedRequest {
+    return {
+      limiter: limiters.only?.name ?? options.name ?? "limiter",
+      plugin: limiters.all[0]?.[LIMITER].plugin,
+      route: routeOf(request),
+      list: kind === "pass" ? "allowList" : "blockList",
+    };
   }
 
   function messageOf(
@@ -199,6 +236,7 @@ function prepareGuard<Request extends HttpRequest>(
   ): DecisionMessage {
     return {
       limiter: part.limiter.name,
+      plugin: part.limiter[LIMITER].plugin,
       route: routeOf(request),
       subject: subjectsIn(part),
       decision,
@@ -232,9 +270,28 @@ function prepareGuard<Request extends HttpRequest>(
     }
   }
 
+  const count = createCount(
+    options.count,
+    (request) => takeUnjudged(request, limiters.all, options.count === undefined),
+    limiters.all.some((limiter) => limiter[LIMITER].counted.keeps),
+    warn,
+  );
+
+  function check(
+    request: Request,
+    client: Client,
+    response?: object,
+    reply = response,
+  ): Promise<Verdict> {
+    const decided = decide(request, client, response);
+    count?.(decided, request, reply, response as object);
+    return decided;
+  }
+
   return {
     check,
-    count: createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn),
+    needsResponse: count !== undefined || waitMs !== undefined || limiters.all.some(countsPlaces),
+    endWaits: () => ending.abort(),
     of: (request) => ownDecision(request, limiters.all),
   };
 }
@@ -253,6 +310,10 @@ function conclusionOf(
   };
 }
 
+function countsPlaces(limiter: Limiter): boolean {
+  return limiter[LIMITER].counted.hasPlaces;
+}
+
 function isInShadow(limiter: Limiter): boolean {
   return limiter[LIMITER].counted.shadow;
 }
@@ -264,6 +325,15 @@ function letOn(verdict: Verdict): Verdict {
 
 function ask({ limiter, groups, subjects }: AskedPart, charge?: ConsumeOptions): Promise<Decision> {
   return limiter[LIMITER].consumeIn(groups, subjects, charge);
+}
+
+/** The same of a request that waits its turn when it is denied; undefined when nobody waits for its answer any more. */
+function askInTurn(
+  { limiter, groups, subjects }: AskedPart,
+  charge: ConsumeOptions | undefined,
+  turn: TurnOptions,
+): Promise<Turn | undefined> {
+  return limiter[LIMITER].consumeInTurn(groups, subjects, charge, turn);
 }
 
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */
@@ -297,18 +367,36 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   );
 }
 
-/** Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. */
-function rejectCountedBlocks(
+/**
+ * Requests that are under way are charged until `count` has judged them: a denial for those must lock nobody out. Who waits is not
+ * denied before its time is over, and would never be locked out.
+ */
+function rejectBesideBlocks(
   owner: string,
   limiters: readonly Limiter[],
   count: GuardOptions<never>["count"],
+  waitMs: number | undefined,
 ): void {
-  if (count === undefined || count === "all") return;
   const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
-  const blocking = limits.find(({ block }) => block !== undefined);
-  if (blocking === undefined) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: count is not for limits with block, which requests under way would set; the limit ${formatReceived(blocking.name)} has one. Give back what should not count: limit.of(request).refund()`,
-  );
+  const reject = (blocking: CompiledLimit | undefined, why: (name: string) => string): void => {
+    if (blocking === undefined) return;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: ${why(formatReceived(blocking.name))}`,
+    );
+  };
+  if (!countsAll(count)) {
+    reject(
+      limits.find(({ shape }) => shape.blocks),
+      (name) =>
+        `count is not for limits whose denials block, because requests under way would set blocks; the limit ${name} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
+    );
+  }
+  if (waitMs !== undefined) {
+    reject(
+      limits.find(({ block }) => block !== undefined),
+      (name) =>
+        `wait is not for limits with block, which is set at once; the limit ${name} has one. Leave one of them out, as by wait: false`,
+    );
+  }
 }

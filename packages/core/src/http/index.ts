@@ -21,6 +21,7 @@ export type {
 } from "./key-function.ts";
 export { byAll, byHeader, byIp } from "./key-function.ts";
 export { subjectOfAddress, subjectOfAll, subjectOfHeader } from "./known-subjects.ts";
+export type { ListedRequest } from "./listed-request.ts";
 export { sendRejection, setHeaders } from "./node-response.ts";
 export type { RequestPolicy } from "./per-request.ts";
 export { perRequest } from "./per-request.ts";
@@ -32,6 +33,7 @@ export type { RequestSubjects } from "./request-subjects.ts";
 export type { KindSubject } from "./subject.ts";
 export type { Client, Rejection, Verdict } from "./verdict.ts";
 export { clientOf } from "./verdict.ts";
+export type { WaitOption } from "./wait-option.ts";
 export type { Warn } from "./warn.ts";
 
 // For the adapters of Headgate only: these change with them, in any release.
@@ -54,6 +56,7 @@ export {
   readStore,
 } from "./guard-limiters.ts";
 export { validateGuardOptions } from "./guard-options.ts";
+export { valueBehind } from "./headers.ts";
 export { isFirst } from "./is-first.ts";
 export { isPromiseLike } from "./is-promise-like.ts";
 export { settle } from "./settle.ts";

@@ -3,7 +3,7 @@ import { isOfPlaces } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { LONGEST_TIMER_MS } from "../../time.ts";
 import { onceAborted } from "./abort-listeners.ts";
-import type { WaitOptions, WaitQueue } from "./line.ts";
+import type { Denial, WaitOptions, WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
@@ -13,16 +13,23 @@ const ASK_AGAIN_MS = 250;
 interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
   readonly onFreed: WaitOptions["onFreed"];
+  /** Whether a denial is the call's answer. */
+  readonly isAnswer: WaitOptions["isAnswer"];
   /** Settles the call; what comes later is not heard. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   settled: boolean;
 }
 
-/** `giveBack` returns what was charged for a call that had gone when it was admitted. */
+/**
+ * `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. `noteWaiting` notes
+ * that one more waits, and may return what notes that it does not any more.
+ */
 export function createWaitQueue(
   maxQueue: number,
   giveBack: (decision: Decision) => Promise<unknown>,
+  now: () => number,
+  noteWaiting: () => (() => void) | undefined = () => undefined,
 ): WaitQueue {
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -31,9 +38,15 @@ export function createWaitQueue(
     readonly #key: string;
     readonly #waiters = new WaitingList<Waiter>();
     #wake: (() => void) | undefined;
+    lastDenial: Denial | undefined;
 
     constructor(key: string) {
       this.#key = key;
+    }
+
+    /** How many wait: not who left while an attempt was made for them. */
+    get size(): number {
+      return this.#waiters.size - (this.#waiters.first?.settled ? 1 : 0);
     }
 
     add(waiter: Waiter): void {
@@ -62,9 +75,11 @@ export function createWaitQueue(
     async #try(head: Waiter): Promise<void> {
       try {
         const decision = await head.attempt();
-        if (decision.allowed && !head.settled) head.resolve(decision);
-        else if (decision.allowed) await giveBack(decision);
-        else if (!head.settled) await this.#sleep(decision, head.onFreed);
+        if (!decision.allowed) this.lastDenial = { decision, at: now() };
+        if (head.settled) {
+          if (decision.allowed) await giveBack(decision);
+        } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
+        else await this.#sleep(decision, head.onFreed);
       } catch (error) {
         head.reject(error);
       }
@@ -95,19 +110,23 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, maxLine, denial, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
-      if (waiting >= maxQueue) {
+      const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
+      if (waiting >= maxQueue || isLineFull) {
         return Promise.reject(
           new HeadgateError("HEADGATE_QUEUE_FULL", `${waiting} calls are waiting already`),
         );
       }
       const line = lineOf(key);
+      line.lastDenial ??= denial;
       waiting += 1;
+      const noteOver = noteWaiting();
       return new Promise<Decision>((resolve, reject) => {
         const settle = (): void => {
           waiter.settled = true;
           waiting -= 1;
+          noteOver?.();
           cancelTimeout();
           forgetSignal?.();
           line.leave(waiter);
@@ -115,6 +134,7 @@ export function createWaitQueue(
         const waiter: Waiter = {
           attempt,
           onFreed,
+          isAnswer,
           settled: false,
           before: undefined,
           after: undefined,
@@ -138,6 +158,8 @@ export function createWaitQueue(
         line.add(waiter);
       });
     },
+
+    lastDenial: (key) => lines.get(key)?.lastDenial,
 
     close(error) {
       for (const line of [...lines.values()]) line.rejectAll(error);

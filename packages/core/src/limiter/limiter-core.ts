@@ -1,0 +1,13 @@
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { Decider } from "./decider.ts";
+
+/** What the functions of one limiter share. */
+export interface LimiterCore {
+  readonly name: string;
+  readonly counted: CountedPolicy;
+  readonly decider: Decider;
+  /** Whether it takes units ahead, which are of all its limits alike. */
+  readonly hasLease: boolean;
+  /** Throws `HEADGATE_CLOSED`. */
+  requireOpen(): void;
+}
