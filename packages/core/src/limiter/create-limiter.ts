@@ -15,6 +15,7 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import { CalledLimits } from "./called-limits.ts";
+import { followControl } from "./control/follow-control.ts";
 import {
   askedOf,
   largestCost,
@@ -114,6 +115,7 @@ function limiterOn(
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
   const queue = createWaitQueue(maxQueue, giveAllBack);
+  const control = followControl(counted, decider.watch, queue);
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
   /** Those that are charged, and settled. */
   const chargeable = limitsOfUnits(counted);
@@ -141,6 +143,18 @@ function limiterOn(
     options: ConsumeOptions | undefined,
     mode: DecideMode,
     groups?: readonly Group[],
+  ): Promise<Decision> {
+    const refreshed = control?.refresh();
+    return refreshed === undefined
+      ? decideNow(subject, options, mode, groups)
+      : refreshed.then(() => decideNow(subject, options, mode, groups));
+  }
+
+  function decideNow(
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+    groups: readonly Group[] | undefined,
   ): Promise<Decision> {
     try {
       let cost: Cost = 1;
@@ -260,6 +274,8 @@ function limiterOn(
     const last: { durationMs: number | undefined } = { durationMs: undefined };
     const ask = async () => {
       requireOpen();
+      const refreshed = control?.refresh();
+      if (refreshed !== undefined) await refreshed;
       const started = areDecisionsHeard() ? performance.now() : undefined;
       const answer = await decider.decide(counters, cost, "charge");
       last.durationMs = started && performance.now() - started;
@@ -368,6 +384,7 @@ function limiterOn(
       if (closed) return;
       closed = true;
       claim.release();
+      control?.stop();
       const closing = decider.close();
       queue.close(isClosed(name));
       await closing;
