@@ -3,7 +3,7 @@ import { isOfPlaces } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { LONGEST_TIMER_MS } from "../../time.ts";
 import { onceAborted } from "./abort-listeners.ts";
-import type { WaitOptions, WaitQueue } from "./line.ts";
+import type { Denial, WaitOptions, WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
@@ -13,16 +13,19 @@ const ASK_AGAIN_MS = 250;
 interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
   readonly onFreed: WaitOptions["onFreed"];
+  /** Whether a denial is the call's answer. */
+  readonly isAnswer: WaitOptions["isAnswer"];
   /** Settles the call; what comes later is not heard. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   settled: boolean;
 }
 
-/** `giveBack` returns what was charged for a call that had gone when it was admitted. */
+/** `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. */
 export function createWaitQueue(
   maxQueue: number,
   giveBack: (decision: Decision) => Promise<unknown>,
+  now: () => number,
 ): WaitQueue {
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -33,9 +36,15 @@ export function createWaitQueue(
     #wake: (() => void) | undefined;
     /** Whether an attempt under way may be answered by what was so before it was woken. */
     #isWoken = false;
+    lastDenial: Denial | undefined;
 
     constructor(key: string) {
       this.#key = key;
+    }
+
+    /** How many wait: not who left while an attempt was made for them. */
+    get size(): number {
+      return this.#waiters.size - (this.#waiters.first?.settled ? 1 : 0);
     }
 
     add(waiter: Waiter): void {
@@ -70,9 +79,11 @@ export function createWaitQueue(
       try {
         this.#isWoken = false;
         const decision = await head.attempt();
-        if (decision.allowed && !head.settled) head.resolve(decision);
-        else if (decision.allowed) await giveBack(decision);
-        else if (!head.settled && !this.#isWoken) await this.#sleep(decision, head.onFreed);
+        if (!decision.allowed) this.lastDenial = { decision, at: now() };
+        if (head.settled) {
+          if (decision.allowed) await giveBack(decision);
+        } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
+        else if (!this.#isWoken) await this.#sleep(decision, head.onFreed);
       } catch (error) {
         head.reject(error);
       }
@@ -103,9 +114,10 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, maxLine, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
-      if (waiting >= maxQueue) {
+      const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
+      if (waiting >= maxQueue || isLineFull) {
         return Promise.reject(
           new HeadgateError("HEADGATE_QUEUE_FULL", `${waiting} calls are waiting already`),
         );
@@ -123,6 +135,7 @@ export function createWaitQueue(
         const waiter: Waiter = {
           attempt,
           onFreed,
+          isAnswer,
           settled: false,
           before: undefined,
           after: undefined,
@@ -152,6 +165,8 @@ export function createWaitQueue(
         if (key === undefined || name.split(" ").includes(key)) line.wake();
       }
     },
+
+    lastDenial: (key) => lines.get(key)?.lastDenial,
 
     close(error) {
       for (const line of [...lines.values()]) line.rejectAll(error);
