@@ -164,16 +164,17 @@ Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
 /** An outcome, by name where what was to be asked of the counters was so. */
 export function outcomeOn(counters: readonly SubjectCounter[], outcome: Outcome): Outcome {
   if (!areByName(counters)) return outcome;
-  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome.receipts, counters)];
+  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome, counters)];
   return { ...outcome, cost: costByName(counters), receipts, named: counters };
 }
 
 /** Counters that were left out are charged nothing, and may be charged when the decision is settled. */
 function receiptOfLeftOut(
-  receipts: readonly Receipt[],
+  { receipts, places }: Outcome,
   named: readonly SubjectCounter[],
 ): readonly Receipt[] {
-  const counters = receipts.length === 0 ? [] : leftOutOf(unitsOnly(named));
+  const isTaken = receipts.length > 0 || places !== undefined;
+  const counters = isTaken ? leftOutOf(unitsOnly(named)) : [];
   if (counters.length === 0) return NONE;
   return [{ cost: 0, charged: 0, counters, generations: counters.map(() => 0) }];
 }
