@@ -36,7 +36,7 @@ export function createAsking(
   core: LimiterCore,
   underLimits: (limits: readonly Limit[]) => CountedPolicy,
 ): Asking {
-  const { counted, decider, hasLease, requireOpen } = core;
+  const { counted, decider, control, hasLease, requireOpen } = core;
   /** In shadow, nobody is blocked. */
   const consuming = counted.shadow ? "charge" : "enforce";
   let called: CalledLimits | undefined;
@@ -60,6 +60,18 @@ export function createAsking(
     options: ConsumeOptions | undefined,
     mode: DecideMode,
     groups?: readonly Group[],
+  ): Promise<Decision> {
+    const refreshed = control?.refresh();
+    return refreshed === undefined
+      ? decideNow(subject, options, mode, groups)
+      : refreshed.then(() => decideNow(subject, options, mode, groups));
+  }
+
+  function decideNow(
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+    groups: readonly Group[] | undefined,
   ): Promise<Decision> {
     try {
       let cost: Cost = 1;

@@ -9,6 +9,7 @@ import { requireStore } from "../store/store.ts";
 import { createAsking } from "./asking.ts";
 import { createBlocking } from "./blocking.ts";
 import { createCharging } from "./charging.ts";
+import { followControl } from "./control/follow-control.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
 import { listLimiter } from "./directory/limiter-record.ts";
@@ -104,12 +105,14 @@ function limiterOn(
     remote === undefined
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
+  const control = followControl(counted, decider.watch);
   const hasLease = failure.lease !== undefined;
   let closed = false;
   const core: LimiterCore = {
     name,
     counted,
     decider,
+    control,
     hasLease,
     requireOpen() {
       if (closed) throw isClosed(name);
@@ -126,6 +129,7 @@ function limiterOn(
     if (closed) return;
     closed = true;
     const leaving = claim.release() && unlist(counted.store, "limiter", name);
+    control?.stop();
     const closing = decider.close();
     endWaits(isClosed(name));
     await Promise.all([closing, leaving]);

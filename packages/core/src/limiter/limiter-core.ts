@@ -1,3 +1,4 @@
+import type { LimiterControl } from "./control/control.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Decider } from "./decider.ts";
 
@@ -6,6 +7,8 @@ export interface LimiterCore {
   readonly name: string;
   readonly counted: CountedPolicy;
   readonly decider: Decider;
+  /** What operators did; undefined where the store has no control record. */
+  readonly control: LimiterControl | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
   /** Throws `HEADGATE_CLOSED`. */

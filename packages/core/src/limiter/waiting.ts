@@ -43,10 +43,11 @@ export function createWaiting(
   maxQueue: number,
 ): Pick<Limiter, "wait" | "run"> &
   Pick<LimiterParts, "consumeInTurn"> & { endWaits(error: HeadgateError): void } {
-  const { counted, decider, requireOpen } = core;
+  const { counted, decider, control, requireOpen } = core;
   const queue = createWaitQueue(maxQueue, giveAllBack, counted.store.now, () =>
     noteInUse("waiting", counted.reported),
   );
+  control?.onOrder(queue.wake);
   const maxLine = Math.min(MAX_LINE, Math.ceil(maxQueue / 2));
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
 
@@ -67,6 +68,8 @@ export function createWaiting(
       onFreed: releases && ((wake: () => void) => releases.on(keys, wake)),
       async attempt() {
         requireOpen();
+        const refreshed = control?.refresh();
+        if (refreshed !== undefined) await refreshed;
         return decider.decide(counters, cost, "charge");
       },
     };
@@ -110,6 +113,8 @@ export function createWaiting(
       readCost(core, options.cost),
     );
     const waiting = waitingFor(counters, cost);
+    const refreshed = control?.refresh();
+    if (refreshed !== undefined) await refreshed;
     if (counted.shadow || findImpossible(counters, cost) !== undefined) {
       return { decision: await waiting.attempt(), waitedMs: undefined };
     }

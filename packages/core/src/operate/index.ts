@@ -1,5 +1,4 @@
 export type { ControlRecord, Order, Override, OverrideNumbers } from "../control/record.ts";
-export { readRecord } from "../control/record.ts";
 export type {
   BreakerRecord,
   HttpUse,
@@ -14,5 +13,19 @@ export type {
   DirectoryProcess,
   UnreadRecord,
 } from "./directory.ts";
+export type { OperateOptions } from "./operate.ts";
+export { operate } from "./operate.ts";
+export type {
+  Action,
+  ActionLog,
+  ActionOptions,
+  Inspection,
+  LogEntry,
+  NewOverride,
+  OperatedLimiter,
+  Operator,
+  OverrideOptions,
+  OverridePlace,
+} from "./operator.ts";
 export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";

@@ -64,6 +64,8 @@ export interface Remote {
   nodeOf(key: string): string;
   /** Asks the client to find out anew which server has which keys, and not to ask those that are down. */
   refresh(down: ReadonlySet<string>): void;
+  /** Whether the limiters on it go by the control record of its prefix. */
+  readonly isControlled?: boolean | undefined;
   /** What the client said was wrong of late, for the operator. */
   lastError(): Error | undefined;
 }

@@ -8,6 +8,8 @@ export interface WaitQueue {
    * `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and what an attempt rejects with.
    */
   enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
+  /** Has those who wait for a counter, by its key, ask again now; without a key, everybody who waits. */
+  wake(key?: string): void;
   /** What a line was denied last; undefined where nobody waits who was denied. */
   lastDenial(line: string): Denial | undefined;
   /** Rejects everybody who waits. */

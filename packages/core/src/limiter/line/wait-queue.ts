@@ -38,6 +38,8 @@ export function createWaitQueue(
     readonly #key: string;
     readonly #waiters = new WaitingList<Waiter>();
     #wake: (() => void) | undefined;
+    /** Whether an attempt under way may be answered by what was so before it was woken. */
+    #isWoken = false;
     lastDenial: Denial | undefined;
 
     constructor(key: string) {
@@ -60,6 +62,11 @@ export function createWaitQueue(
       else this.#waiters.delete(waiter);
     }
 
+    wake(): void {
+      this.#isWoken = true;
+      this.#wake?.();
+    }
+
     rejectAll(error: HeadgateError): void {
       for (const waiter of this.#waiters.all) waiter.reject(error);
     }
@@ -74,12 +81,13 @@ export function createWaitQueue(
 
     async #try(head: Waiter): Promise<void> {
       try {
+        this.#isWoken = false;
         const decision = await head.attempt();
         if (!decision.allowed) this.lastDenial = { decision, at: now() };
         if (head.settled) {
           if (decision.allowed) await giveBack(decision);
         } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
-        else await this.#sleep(decision, head.onFreed);
+        else if (!this.#isWoken) await this.#sleep(decision, head.onFreed);
       } catch (error) {
         head.reject(error);
       }
@@ -157,6 +165,12 @@ export function createWaitQueue(
         );
         line.add(waiter);
       });
+    },
+
+    wake(key) {
+      for (const [name, line] of lines) {
+        if (key === undefined || name.split(" ").includes(key)) line.wake();
+      }
     },
 
     lastDenial: (key) => lines.get(key)?.lastDenial,

@@ -1,0 +1,52 @@
+import type { Order } from "../../control/record.ts";
+import type { CountedPolicy } from "../counted-policy.ts";
+import { countersOfLimiter } from "../counters.ts";
+import { denyCacheOf } from "../deny-cache.ts";
+import { closeAllLeases, closeLeases } from "../leases/lease-accounts.ts";
+import type { StoreWatch } from "../outage/outage.ts";
+import type { LimiterControl } from "./control.ts";
+import { controlOf } from "./known-control.ts";
+
+/**
+ * Follows the control record for a limiter: what an order is about is forgotten, so that the store is asked anew. Denials are not
+ * known any more, and leases are given back. Undefined where the store has no such record.
+ */
+export function followControl(
+  counted: CountedPolicy,
+  watch: StoreWatch | undefined,
+): LimiterControl | undefined {
+  const { store } = counted;
+  if (watch === undefined || store.remote?.isControlled !== true) return undefined;
+  const { owner } = store;
+  const place = { store, watch };
+  const control = controlOf(store);
+  const denials = denyCacheOf(owner);
+  let announce = (_?: string): void => {};
+
+  function obey({ limiter, subject }: Order): void {
+    const counters = countersOfLimiter(counted, limiter, subject);
+    if (counters.length === 0) return;
+    denials.forget(counters, store.now());
+    closeLeases(owner, counters);
+    for (const { key } of counters) announce(key);
+  }
+
+  const stop = control.follow(({ orders, isAll }) => {
+    orders.forEach(obey);
+    if (!isAll) return;
+    denials.forgetAll(store.now());
+    closeAllLeases(owner);
+    announce();
+  });
+  return {
+    refresh: () => control.refresh(place),
+    get record() {
+      return control.record;
+    },
+    now: () => control.now(),
+    onOrder(callback) {
+      announce = callback;
+    },
+    stop,
+  };
+}
