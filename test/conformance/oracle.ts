@@ -71,6 +71,7 @@ export class Oracle {
       source: "store",
       degraded: false,
       blocked: false,
+      overridden: false,
       shadow: false,
       wouldAllow: allowed,
     };

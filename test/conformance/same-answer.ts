@@ -10,6 +10,7 @@ const SUMMARY = [
   "source",
   "degraded",
   "blocked",
+  "overridden",
   "shadow",
   "wouldAllow",
 ] as const;

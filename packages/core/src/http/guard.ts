@@ -84,7 +84,7 @@ interface Prepared<Request> {
   readonly reader: SubjectReader<Request>;
   /** What answers say of its own limits. */
   readonly text: PolicyText;
-  /** The same where a request has limits of its own, by the same names. */
+  /** The same where the numbers are those of a request or of an override, by the same names. */
   readonly names: PolicyText;
   /** Whether its limits are those of the options, not only of what they extend. */
   readonly isOwn: boolean;
@@ -169,7 +169,7 @@ function prepareGuard<Request extends HttpRequest>(
     const places = asks.hasPlaces ? placesOf(decision, asks) : undefined;
     if (places !== undefined && response !== undefined)
       holdPlaces(places, response, client.hasLeft());
-    const written = limits === undefined ? text : names;
+    const written = limits === undefined && !decision.overridden ? text : names;
     const said = isWhole(decision, limiter) ? written : textBefore(decision);
     part.reported = { decision, headers, text: said };
     const message =
@@ -248,7 +248,7 @@ function conclusionOf(
 }
 
 function isInShadow(limiter: Limiter): boolean {
-  return limiter[LIMITER].counted.shadow;
+  return limiter[LIMITER].isInShadow();
 }
 
 /** A request that lacks its key is not refused in shadow. */

@@ -11,10 +11,18 @@ export type Subjects<Dimension extends string = string> =
 /** What `per: "global"` counts: its one subject. */
 export const EVERYBODY = "*";
 
+/** What overrides make of a decision. */
+export interface OverriddenTerms {
+  /** Whether it denies nobody. */
+  readonly shadow: boolean;
+}
+
 /** The counters of a group: a group, and the key of a subject in it. */
 export interface SubjectCounter extends Counter {
   readonly group: Group;
   readonly subject: string;
+  /** What overrides make of the decision; the same for all of its counters, and undefined where none is in force for any of them. */
+  readonly terms?: OverriddenTerms | undefined;
 }
 
 /** The counters that a request asks, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */

@@ -45,6 +45,7 @@ import { claimName, requireName } from "./names.ts";
 import { withNumbers } from "./numbers-in-force.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
+import { overridesOf } from "./overrides/limiter-overrides.ts";
 import { releasesOf } from "./places/keep-places.ts";
 import { runAdmitted } from "./places/run-admitted.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "./published-decision.ts";
@@ -113,12 +114,11 @@ function limiterOn(
     remote === undefined
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
+  const overrides = overridesOf(counted, decider);
   const queue = createWaitQueue(maxQueue, giveAllBack);
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
   /** Those that are charged, and settled. */
   const chargeable = limitsOfUnits(counted);
-  /** In shadow, nobody is blocked. */
-  const consuming = counted.shadow ? "charge" : "enforce";
   let called: CalledLimits | undefined;
   let closed = false;
 
@@ -149,16 +149,30 @@ function limiterOn(
         cost = readCost(options.cost, mode === "peek" ? 0 : 1);
       }
       requireOpen();
-      if (options?.limits !== undefined) {
-        return ask(countersUnder(options.limits, subject, groups), cost, mode);
-      }
-      const isKnowable = isCharging(mode) && typeof cost === "number";
-      const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
-      if (known !== undefined) return Promise.resolve(known);
-      return ask(countersOf(counted, subject, groups), cost, mode);
+      const limits = options?.limits;
+      const refreshed = overrides?.refresh();
+      if (refreshed === undefined) return decideNow(subject, cost, limits, mode, groups);
+      return refreshed.then(() => {
+        requireOpen();
+        return decideNow(subject, cost, limits, mode, groups);
+      });
     } catch (error) {
       return Promise.reject(error as Error);
     }
+  }
+
+  function decideNow(
+    subject: Subjects,
+    cost: Cost,
+    limits: Policy | undefined,
+    mode: DecideMode,
+    groups: readonly Group[] | undefined,
+  ): Promise<Decision> {
+    if (limits !== undefined) return ask(countersUnder(limits, subject, groups), cost, mode);
+    const isKnowable = isCharging(mode) && typeof cost === "number" && overrides?.areAny !== true;
+    const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
+    if (known !== undefined) return Promise.resolve(known);
+    return ask(countersOf(counted, subject, groups), cost, mode);
   }
 
   function ask(
@@ -166,9 +180,16 @@ function limiterOn(
     cost: Cost,
     mode: DecideMode,
   ): Promise<Decision> {
-    if (typeof cost === "number") return decider.decide(counters, cost, mode);
-    const named = withCosts(counters, cost);
-    return decider.decide(named, largestCost(named), mode);
+    const inForce = overrides === undefined ? counters : overrides.apply(counters);
+    // In shadow, nobody is blocked.
+    const asked = mode === "enforce" && areInShadow(inForce) ? "charge" : mode;
+    if (typeof cost === "number") return decider.decide(inForce, cost, asked);
+    const named = withCosts(inForce, cost);
+    return decider.decide(named, largestCost(named), asked);
+  }
+
+  function areInShadow([first]: readonly SubjectCounter[]): boolean {
+    return first?.terms?.shadow ?? counted.shadow;
   }
 
   /** A cost of at least `least`, or by name. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
@@ -246,28 +267,37 @@ function limiterOn(
     const cost = typeof given === "number" ? given : largestCost(counters);
     const { signal } = options;
     requireSignal(signal);
-    if (!counted.shadow) rejectImpossible(counters, cost);
+    const inForce = overrides === undefined ? counters : await overrides.applyRefreshed(counters);
+    const isInShadow = areInShadow(inForce);
+    if (!isInShadow) rejectImpossible(inForce, cost);
     const timeoutMs =
       options.timeout === undefined
         ? undefined
         : toMilliseconds(
             parseDuration(options.timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber),
           );
-    if (counted.shadow) {
+    if (isInShadow) {
       signal?.throwIfAborted();
       return consumeAs("charge", subject, { cost: given });
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
+    let asked = inForce;
     const ask = async () => {
       requireOpen();
       const started = areDecisionsHeard() ? performance.now() : undefined;
-      const answer = await decider.decide(counters, cost, "charge");
+      if (overrides !== undefined) {
+        asked = await overrides.applyRefreshed(counters);
+        if (!areInShadow(asked)) rejectImpossible(asked, cost);
+      }
+      const answer = await decider.decide(asked, cost, "charge");
       last.durationMs = started && performance.now() - started;
       return answer;
     };
     const keys = counters.map(({ key }) => key);
     const onFreed = releases && ((wake: () => void) => releases.on(keys, wake));
-    const decision = await queue.enter(keys.join(" "), ask, { timeoutMs, signal, onFreed });
+    const onChange = overrides && ((wake: () => void) => overrides.onChange(counters, asked, wake));
+    const waiting = { timeoutMs, signal, onFreed, onChange };
+    const decision = await queue.enter(keys.join(" "), ask, waiting);
     // Of all attempts, the one that admitted is the caller's answer.
     if (last.durationMs !== undefined) publishTaken(subject, decision, last.durationMs);
     return decision;
@@ -291,13 +321,14 @@ function limiterOn(
     [LIMITER]: {
       counted,
       parent,
-      consumeIn: (groups, subject, options) => decide(subject, options, consuming, groups),
+      consumeIn: (groups, subject, options) => decide(subject, options, "enforce", groups),
       watch: decider.watch,
       hasLease: failure.lease !== undefined,
+      isInShadow: () => overrides?.shadow ?? counted.shadow,
       isClosed: () => closed,
     },
 
-    consume: (subject, options) => consumeAs(consuming, subject, options),
+    consume: (subject, options) => consumeAs("enforce", subject, options),
     peek: (subject, options) => decide(subject, options, "peek"),
 
     async refund(decision, more?: unknown) {
@@ -310,7 +341,8 @@ function limiterOn(
       requireOpen();
       rejectUnknownOptions("charge", options, ["cost"]);
       const cost = readCost(options.cost, 1, chargeable);
-      const counters = unitsOnly(countersOf(counted, subject));
+      const named = unitsOnly(countersOf(counted, subject));
+      const counters = overrides === undefined ? named : await overrides.applyRefreshed(named);
       if (typeof cost === "number") return (await chargeAll(counters, cost)) as Charged<Units>;
       const asked = askedOf(withCosts(counters, cost));
       return (await decider.charge(asked, largestCost(asked))) as Charged<Units>;

@@ -1,4 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { Control } from "../control/control.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
@@ -92,6 +93,8 @@ export interface Store {
    */
   now(): number;
   run<Call>(step: Step<Call>, call: Call, waiter?: Waiter): Promise<readonly number[]>;
+  /** What the operator of all processes on this store ordered; undefined where counts are in this process. */
+  readonly control?: Control | undefined;
   /** The same without waiting, where counts are in this process: throws what `run` rejects with. */
   readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
 }

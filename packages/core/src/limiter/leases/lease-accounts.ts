@@ -102,6 +102,11 @@ export class LeaseAccounts {
     }
   }
 
+  /** Gives up the leases of counters of which `isOver` says so. */
+  closeIf(isOver: (counter: SubjectCounter) => boolean): void {
+    this.close([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
+  }
+
   /** Gives all leases up; resolves when what is under way has ended. */
   async closeAll(): Promise<void> {
     accountsOn(this.#place.counted.store.owner).delete(this);

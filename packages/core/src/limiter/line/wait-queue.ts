@@ -13,6 +13,7 @@ const ASK_AGAIN_MS = 250;
 interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
   readonly onFreed: WaitOptions["onFreed"];
+  readonly onChange: WaitOptions["onChange"];
   /** Settles the call; what comes later is not heard. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
@@ -64,23 +65,23 @@ export function createWaitQueue(
         const decision = await head.attempt();
         if (decision.allowed && !head.settled) head.resolve(decision);
         else if (decision.allowed) await giveBack(decision);
-        else if (!head.settled) await this.#sleep(decision, head.onFreed);
+        else if (!head.settled) await this.#sleep(decision, head);
       } catch (error) {
         head.reject(error);
       }
     }
 
-    #sleep({ limits, retryAfterMs }: Decision, onFreed: WaitOptions["onFreed"]): Promise<void> {
+    #sleep({ limits, retryAfterMs }: Decision, { onFreed, onChange }: Waiter): Promise<void> {
       const denials = limits.filter(({ allowed }) => !allowed);
       const isForPlace = onFreed !== undefined && denials.some(isOfPlaces);
       return new Promise((resolve) => {
         const wake = (): void => {
           cancel();
-          forget?.();
+          for (const forget of forgets) forget?.();
           resolve();
         };
         const cancel = schedule(isForPlace ? pauseFor(denials) : retryAfterMs, wake);
-        const forget = isForPlace ? onFreed(wake) : undefined;
+        const forgets = [isForPlace ? onFreed(wake) : undefined, onChange?.(wake)];
         this.#wake = wake;
       });
     }
@@ -95,7 +96,7 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, onChange }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       if (waiting >= maxQueue) {
         return Promise.reject(
@@ -115,6 +116,7 @@ export function createWaitQueue(
         const waiter: Waiter = {
           attempt,
           onFreed,
+          onChange,
           settled: false,
           before: undefined,
           after: undefined,
