@@ -143,7 +143,7 @@ function prepareGuard<Request extends HttpRequest>(
     const { reader, text, names, isOwn, fixed } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
-    if (!areSubjects(subjects)) return isInShadow(limiter) ? letOn(subjects) : subjects;
+    if (!areSubjects(subjects)) return (await isInShadow(limiter)) ? letOn(subjects) : subjects;
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
@@ -247,7 +247,7 @@ function conclusionOf(
   };
 }
 
-function isInShadow(limiter: Limiter): boolean {
+function isInShadow(limiter: Limiter): Promise<boolean> {
   return limiter[LIMITER].isInShadow();
 }
 

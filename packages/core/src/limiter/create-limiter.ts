@@ -324,7 +324,7 @@ function limiterOn(
       consumeIn: (groups, subject, options) => decide(subject, options, "enforce", groups),
       watch: decider.watch,
       hasLease: failure.lease !== undefined,
-      isInShadow: () => overrides?.shadow ?? counted.shadow,
+      isInShadow: async () => (await overrides?.shadow()) ?? counted.shadow,
       isClosed: () => closed,
     },
 

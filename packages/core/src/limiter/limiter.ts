@@ -28,7 +28,7 @@ export interface LimiterParts {
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
   /** Whether it denies nobody, as far as that is known without a subject. */
-  isInShadow(): boolean;
+  isInShadow(): Promise<boolean>;
   isClosed(): boolean;
 }
 

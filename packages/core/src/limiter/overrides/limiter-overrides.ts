@@ -143,7 +143,8 @@ function createOverrides(
       return apply(counters);
     },
 
-    get shadow() {
+    async shadow() {
+      await refresh();
       const found = known.map((limiter) => find(limiter, () => undefined));
       if (found.every((overrides) => overrides.length === 0)) return undefined;
       return found.every(shadowUnder);

@@ -10,8 +10,8 @@ export interface Overrides {
   apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[];
   /** The same under what is known after `refresh`. */
   applyRefreshed(counters: readonly SubjectCounter[]): Promise<readonly SubjectCounter[]>;
-  /** Whether everybody is in shadow; undefined where no override says so. */
-  readonly shadow: boolean | undefined;
+  /** Whether nobody at all is denied, after `refresh`; undefined where no override is for all subjects. */
+  shadow(): Promise<boolean | undefined>;
   /**
    * Calls back within about a second when counters are under other terms than those by which they were asked, until the function
    * that is returned is called.
