@@ -38,7 +38,7 @@ describeWorlds((world) => {
       for (let step = 0; step < 30; step += 1) {
         if (random.chance(0.3)) {
           terms = randomOverrides(random, base, dimensions, Number(time.now));
-          override(...(terms as Parameters<typeof override>));
+          override(...terms);
         }
         if (!time.advance(randomShortWait(random, last))) return;
         const subjects = randomSubjects(random, dimensions, 0.7);

@@ -30,15 +30,18 @@ const everyAlgorithm: Limit[] = [
   slidingLog({ limit: 70, window: "1d", name: "long log" }),
 ];
 
-/** What clients sent to the server while something was done, by name; what scripts did is left out. */
+/**
+ * What clients sent to the server while something was done, by name; left out is what scripts did, and that the control record is
+ * read each second.
+ */
 async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const watcher = new Redis(own.server.socket);
   const monitor = await watcher.monitor();
   const seen: string[] = [];
   const logged = new Promise<void>((resolve) => {
-    monitor.on("monitor", (_, [command = ""]: string[], source: string) => {
+    monitor.on("monitor", (_, [command = "", ...args]: string[], source: string) => {
       if (command.toLowerCase() === "lastsave") resolve();
-      else if (source !== "lua") seen.push(command.toLowerCase());
+      else if (source !== "lua" && args[2] !== "hg:{control}") seen.push(command.toLowerCase());
     });
   });
   await work();
@@ -145,7 +148,8 @@ describe("a decision is one EVALSHA", () => {
     await limiter.peek("v");
     expect((await readCommandStats(own.client, "set")).calls).toBe(0);
     expect((await readCommandStats(own.client, "get")).calls).toBe(11);
-    expect((await readCommandStats(own.client, "time")).calls).toBe(11);
+    // The control record may have been read meanwhile.
+    expect([11, 12]).toContain((await readCommandStats(own.client, "time")).calls);
   });
 });
 

@@ -25,6 +25,7 @@ export const ERROR_CODES = {
   HEADGATE_STORE_DOWN: "The store stopped answering.",
   HEADGATE_STORE_UP: "The store answers again.",
   HEADGATE_WRONG_TYPE: "A key of Headgate's in Redis holds a value of another type.",
+  HEADGATE_CONTROL_DAMAGED: "The control record of a prefix in Redis makes no sense.",
   HEADGATE_BAD_REPLY: "The store answered something that its script never returns.",
   HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",
   HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",

@@ -45,11 +45,14 @@ export interface Order {
 /** What holds where there is no record. */
 export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
 
+/** In microseconds: by what a process read longer ago than that it does not decide, unless it cannot read. */
+export const LONGEST_BELIEVED = 1_900_000;
+
 /** So many overrides are in a record at most. */
 export const MAX_OVERRIDES = 1_000;
 
 /** The version is in front, in so many digits, so that it can be read alone. */
-const VERSION_DIGITS = 16;
+export const VERSION_DIGITS = 16;
 
 /** Another format is not read at all: who does not know what it means must not guess. */
 const FORMAT = 1;

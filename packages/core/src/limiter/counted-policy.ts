@@ -68,7 +68,7 @@ export function compileCountedPolicy(
     for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
     return countedTogether(members).map((together): Group => {
       const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
-      const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
+      const keySuffix = keySuffixOf(name, dimension) + fingerprint(shape);
       return {
         ...counterLimits(together.map(({ limit }) => limit)),
         limiter: name,
@@ -89,6 +89,11 @@ export function compileCountedPolicy(
     hasPlaces: limits.some(({ shape }) => shape.heldFor !== undefined),
     shadow,
   };
+}
+
+/** What follows a subject in a key, but for the fingerprint of the shape. */
+export function keySuffixOf(name: string, dimension: string): string {
+  return `}:${escapePart(name)}:${escapePart(dimension)}:`;
 }
 
 /**

@@ -2,6 +2,7 @@ import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { Counter } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
+import { keySuffixOf } from "./counted-policy.ts";
 
 /** Who is counted: the subject of the one dimension, or of each by name; `null` leaves a dimension's limits out of the decision. */
 export type Subjects<Dimension extends string = string> =
@@ -63,6 +64,18 @@ export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): Sub
   }
   if (counters.length === 0) throw emptyKey("every dimension", subjects);
   return counters;
+}
+
+/** The counters of a limiter's subject among those of a policy; none where the limiter is another one, or counts by other dimensions. */
+export function countersOfLimiter(
+  { groups }: CountedPolicy,
+  limiter: string,
+  subject: Readonly<Record<string, string>>,
+): SubjectCounter[] {
+  return groups
+    .filter(({ dimension }) => Object.hasOwn(subject, dimension))
+    .filter(({ dimension, keySuffix }) => keySuffix.startsWith(keySuffixOf(limiter, dimension)))
+    .map((group) => counterOf(group, subject[group.dimension] as string));
 }
 
 /** Those that count units: places are neither charged, nor given back or forgotten with them. */

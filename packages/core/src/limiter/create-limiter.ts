@@ -15,6 +15,7 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import { CalledLimits } from "./called-limits.ts";
+import { followControl } from "./control/follow-control.ts";
 import {
   askedOf,
   largestCost,
@@ -45,7 +46,7 @@ import { claimName, requireName } from "./names.ts";
 import { withNumbers } from "./numbers-in-force.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
-import { overridesOf } from "./overrides/limiter-overrides.ts";
+import { createOverrides } from "./overrides/limiter-overrides.ts";
 import { releasesOf } from "./places/keep-places.ts";
 import { runAdmitted } from "./places/run-admitted.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "./published-decision.ts";
@@ -114,8 +115,9 @@ function limiterOn(
     remote === undefined
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
-  const overrides = overridesOf(counted, decider);
   const queue = createWaitQueue(maxQueue, giveAllBack);
+  const control = followControl(counted, decider.watch, queue);
+  const overrides = control && createOverrides(control, counted, decider);
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
   /** Those that are charged, and settled. */
   const chargeable = limitsOfUnits(counted);
@@ -142,6 +144,18 @@ function limiterOn(
     mode: DecideMode,
     groups?: readonly Group[],
   ): Promise<Decision> {
+    const refreshed = overrides?.refresh();
+    return refreshed === undefined
+      ? decideNow(subject, options, mode, groups)
+      : refreshed.then(() => decideNow(subject, options, mode, groups));
+  }
+
+  function decideNow(
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+    groups: readonly Group[] | undefined,
+  ): Promise<Decision> {
     try {
       let cost: Cost = 1;
       if (options !== undefined) {
@@ -149,30 +163,16 @@ function limiterOn(
         cost = readCost(options.cost, mode === "peek" ? 0 : 1);
       }
       requireOpen();
-      const limits = options?.limits;
-      const refreshed = overrides?.refresh();
-      if (refreshed === undefined) return decideNow(subject, cost, limits, mode, groups);
-      return refreshed.then(() => {
-        requireOpen();
-        return decideNow(subject, cost, limits, mode, groups);
-      });
+      if (options?.limits !== undefined) {
+        return ask(countersUnder(options.limits, subject, groups), cost, mode);
+      }
+      const isKnowable = isCharging(mode) && typeof cost === "number" && overrides?.areAny !== true;
+      const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
+      if (known !== undefined) return Promise.resolve(known);
+      return ask(countersOf(counted, subject, groups), cost, mode);
     } catch (error) {
       return Promise.reject(error as Error);
     }
-  }
-
-  function decideNow(
-    subject: Subjects,
-    cost: Cost,
-    limits: Policy | undefined,
-    mode: DecideMode,
-    groups: readonly Group[] | undefined,
-  ): Promise<Decision> {
-    if (limits !== undefined) return ask(countersUnder(limits, subject, groups), cost, mode);
-    const isKnowable = isCharging(mode) && typeof cost === "number" && overrides?.areAny !== true;
-    const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
-    if (known !== undefined) return Promise.resolve(known);
-    return ask(countersOf(counted, subject, groups), cost, mode);
   }
 
   function ask(
@@ -400,6 +400,7 @@ function limiterOn(
       if (closed) return;
       closed = true;
       claim.release();
+      control?.stop();
       const closing = decider.close();
       queue.close(isClosed(name));
       await closing;

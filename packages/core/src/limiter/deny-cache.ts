@@ -63,6 +63,8 @@ interface KnownCounter {
  */
 export class DenyCache {
   readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
+  /** Denials of any counter that were asked for before this moment are not believed. */
+  #since = Number.NEGATIVE_INFINITY;
 
   /**
    * What is known of the limits, when a counter is known to deny; undefined when none is. Counters that were not part of the
@@ -108,7 +110,7 @@ export class DenyCache {
 
   /** What was said of a counter that would have allowed is told, too, until it is charged: which is noted of those that are known. */
   #heed(key: string): void {
-    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: [] };
+    const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
     this.#known.set(key, known);
   }
 
@@ -134,6 +136,12 @@ export class DenyCache {
     for (const { key } of counters) this.#known.set(key, { since: now, denials: [] });
   }
 
+  /** Forgets what is known of all counters at this moment. */
+  forgetAll(now: number): void {
+    this.#known.clear();
+    this.#since = now;
+  }
+
   /** Forgets what is known of counters that were charged another cost at this moment: they may have to wait for longer now. */
   forgetKnown(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
@@ -144,13 +152,13 @@ export class DenyCache {
   /** Whether a decision that another counter denied said that this one would have allowed, and nothing happened to it since. */
   #wouldAllow(counter: SubjectCounter, { reported, sent }: Denial): boolean {
     const said = reported.get(counter.key);
-    const since = this.#known.get(counter.key)?.since ?? Number.NEGATIVE_INFINITY;
+    const since = this.#known.get(counter.key)?.since ?? this.#since;
     return said?.terms === termsOf(counter) && longestWait(said) === 0 && since < sent;
   }
 
   #keep(denial: Denial): void {
     const { of: key, cost, terms } = denial;
-    const known = this.#known.get(key) ?? { since: Number.NEGATIVE_INFINITY, denials: [] };
+    const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
     if (denial.sent <= known.since) return;
     const before = known.denials.findIndex((one) => isOf(one, cost, terms));
     if (before >= 0) known.denials.splice(before, 1);

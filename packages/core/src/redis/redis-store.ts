@@ -71,6 +71,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     remote: {
       ...topology,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
+      isControlled: true,
       lastError: errors.recent,
     },
     now,

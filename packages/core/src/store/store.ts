@@ -1,5 +1,4 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import type { Control } from "../control/control.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
@@ -65,6 +64,8 @@ export interface Remote {
   nodeOf(key: string): string;
   /** Asks the client to find out anew which server has which keys, and not to ask those that are down. */
   refresh(down: ReadonlySet<string>): void;
+  /** Whether the limiters on it go by the control record of its prefix. */
+  readonly isControlled?: boolean | undefined;
   /** What the client said was wrong of late, for the operator. */
   lastError(): Error | undefined;
 }
@@ -93,8 +94,6 @@ export interface Store {
    */
   now(): number;
   run<Call>(step: Step<Call>, call: Call, waiter?: Waiter): Promise<readonly number[]>;
-  /** What the operator of all processes on this store ordered; undefined where counts are in this process. */
-  readonly control?: Control | undefined;
   /** The same without waiting, where counts are in this process: throws what `run` rejects with. */
   readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
 }

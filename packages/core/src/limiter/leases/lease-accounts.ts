@@ -107,10 +107,15 @@ export class LeaseAccounts {
     this.close([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
   }
 
+  /** Gives up all leases; new ones are taken as before. */
+  clear(): void {
+    this.#accounts.clear();
+  }
+
   /** Gives all leases up; resolves when what is under way has ended. */
   async closeAll(): Promise<void> {
     accountsOn(this.#place.counted.store.owner).delete(this);
-    this.#accounts.clear();
+    this.clear();
     clearTimeout(this.#timer);
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
@@ -206,6 +211,11 @@ export class LeaseAccounts {
 /** Gives up all leases of counters in this process, whichever limiters of a store's client hold them. */
 export function closeLeases(owner: object, counters: readonly SubjectCounter[]): void {
   for (const accounts of accountsOn(owner)) accounts.close(counters);
+}
+
+/** Gives up all leases in this process that limiters of a store's client hold. */
+export function closeAllLeases(owner: object): void {
+  for (const accounts of accountsOn(owner)) accounts.clear();
 }
 
 function accountsOn(owner: object): Set<LeaseAccounts> {

@@ -5,6 +5,8 @@ import type { HeadgateError } from "../../errors.ts";
 export interface WaitQueue {
   /** Resolves with the first decision that allows. `line` is whom the call waits with. */
   enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
+  /** Has those who wait for a counter, by its key, ask again now; without a key, everybody who waits. */
+  wake(key?: string): void;
   /** Rejects everybody who waits. */
   close(error: HeadgateError): void;
 }

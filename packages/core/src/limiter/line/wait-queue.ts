@@ -32,6 +32,8 @@ export function createWaitQueue(
     readonly #key: string;
     readonly #waiters = new WaitingList<Waiter>();
     #wake: (() => void) | undefined;
+    /** Whether an attempt under way may be answered by what was so before it was woken. */
+    #isWoken = false;
 
     constructor(key: string) {
       this.#key = key;
@@ -48,6 +50,11 @@ export function createWaitQueue(
       else this.#waiters.delete(waiter);
     }
 
+    wake(): void {
+      this.#isWoken = true;
+      this.#wake?.();
+    }
+
     rejectAll(error: HeadgateError): void {
       for (const waiter of this.#waiters.all) waiter.reject(error);
     }
@@ -62,10 +69,11 @@ export function createWaitQueue(
 
     async #try(head: Waiter): Promise<void> {
       try {
+        this.#isWoken = false;
         const decision = await head.attempt();
         if (decision.allowed && !head.settled) head.resolve(decision);
         else if (decision.allowed) await giveBack(decision);
-        else if (!head.settled) await this.#sleep(decision, head);
+        else if (!head.settled && !this.#isWoken) await this.#sleep(decision, head);
       } catch (error) {
         head.reject(error);
       }
@@ -139,6 +147,12 @@ export function createWaitQueue(
         );
         line.add(waiter);
       });
+    },
+
+    wake(key) {
+      for (const [name, line] of lines) {
+        if (key === undefined || name.split(" ").includes(key)) line.wake();
+      }
     },
 
     close(error) {

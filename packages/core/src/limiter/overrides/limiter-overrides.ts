@@ -1,12 +1,10 @@
-import type { Control, ControlView } from "../../control/control.ts";
 import type { ControlRecord, Override } from "../../control/record.ts";
 import { codeOf, formatReceived } from "../../errors.ts";
 import { nobody } from "../../store/nobody.ts";
+import type { LimiterControl } from "../control/control.ts";
 import type { CountedPolicy, Group } from "../counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../counters.ts";
 import type { Decider } from "../decider.ts";
-import { warn } from "../outage/notices.ts";
-import type { Log } from "../outage/outage.ts";
 import { sharedBy } from "../shared.ts";
 import { checkOverride } from "./check-override.ts";
 import type { Overrides } from "./overrides.ts";
@@ -32,54 +30,39 @@ interface Watcher {
   readonly callback: () => void;
 }
 
-/** The overrides of what is counted on a store whose processes have a record; undefined on others. What `decider` holds ahead of who is overridden, it gives back. */
-export function overridesOf(counted: CountedPolicy, decider: Decider): Overrides | undefined {
-  const { control } = counted.store;
-  if (control === undefined) return undefined;
-  const log: Log = decider.watch?.notices.log ?? ((code, message) => warn(code, message));
-  const overrides = createOverrides(control, counted, log, () =>
-    decider.endLeases?.((counter) => overrides.apply([counter])[0]?.terms !== undefined),
-  );
-  return overrides;
-}
-
-/** `onNews` is called when the record that this process knows has changed, and names one of the limiters now. */
-function createOverrides(
-  control: Control,
+/** The overrides of what is counted. What `decider` holds ahead of who turns out to be overridden, it gives back. */
+export function createOverrides(
+  control: LimiterControl,
   counted: CountedPolicy,
-  log: Log,
-  onNews: () => void,
+  decider: Decider,
 ): Overrides {
   const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
-  const fits = createFitting(counted, log);
+  const fits = createFitting(counted, decider);
   const watchers = new Set<Watcher>();
-  let view: ControlView | undefined;
   let record: ControlRecord | undefined;
   let known: readonly Known[] = [];
   let areAny = false;
   let timer: NodeJS.Timeout | undefined;
 
-  function see(seen: ControlView): void {
-    view = seen;
-    if (seen.record === record) return;
-    const { record: news } = seen;
-    record = news;
-    known = limiters.map((name) => ({ name, inForce: overridesIn(news, name) }));
-    areAny = known.some(({ inForce }) => inForce !== undefined);
-    if (areAny) onNews();
+  function refresh(): Promise<void> | undefined {
+    const refreshed = control.refresh();
+    if (refreshed !== undefined) return refreshed.then(see);
+    see();
+    return undefined;
   }
 
-  function refresh(): Promise<void> | undefined {
-    const current = control.current();
-    if ("then" in current) return current.then(see);
-    see(current);
-    return undefined;
+  function see(): void {
+    const seen = control.record;
+    if (seen === record) return;
+    record = seen;
+    known = limiters.map((name) => ({ name, inForce: overridesIn(seen, name) }));
+    areAny = known.some(({ inForce }) => inForce !== undefined);
+    if (areAny) decider.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
   }
 
   /** Those in force for a limiter's counters. */
   function find({ inForce }: Known, subjectIn: SubjectIn): readonly Override[] {
-    if (inForce === undefined || view === undefined) return [];
-    return inForce.of(subjectIn, view.now()).filter(fits);
+    return inForce === undefined ? [] : inForce.of(subjectIn, control.now()).filter(fits);
   }
 
   /** Whether a limiter is in shadow under overrides. One decision over two is so where both are: an override of one lifts no limit of the other. */
@@ -187,7 +170,10 @@ function groupUnder(group: Group, override: Override): Group {
 }
 
 /** Tells whether an override fits the limiter that it names; one that does not is reported once. */
-function createFitting(counted: CountedPolicy, log: Log): (override: Override) => boolean {
+function createFitting(
+  counted: CountedPolicy,
+  { watch }: Decider,
+): (override: Override) => boolean {
   const checked = new WeakMap<Override, boolean>();
 
   function check(override: Override): boolean {
@@ -208,7 +194,7 @@ function createFitting(counted: CountedPolicy, log: Log): (override: Override) =
     const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
     if (reported.has(message) || reported.size >= MOST_REPORTED) return;
     reported.add(message);
-    log("HEADGATE_OVERRIDE_IGNORED", message);
+    watch?.notices.log("HEADGATE_OVERRIDE_IGNORED", message);
   }
 
   return (override) => {

@@ -1,0 +1,4 @@
+/** Where the control record of a prefix is. No subject has this key: those of counters go on behind the brace. */
+export function recordKeyOf(prefix: string): string {
+  return `${prefix}:{control}`;
+}

@@ -1,0 +1,40 @@
+import { readInteger } from "../store/list-script.ts";
+import type { Step } from "../store/store.ts";
+import { readLua } from "./lua.generated.ts";
+import { VERSION_DIGITS } from "./record.ts";
+import { bytesOf } from "./text-reply.ts";
+
+/** A record to read. */
+export interface ReadCall {
+  readonly key: string;
+  /** The version that is known, 0 where it is known that there is no record; undefined where nothing is known. */
+  readonly known: number | undefined;
+}
+
+/** Reads a control record. The reply says 0 where it is the version that is known, or 1 and the record's bytes. */
+export const read: Step<ReadCall> = {
+  name: "read-control",
+  kind: "read-control",
+  line: () => readLua,
+  prepare: (calls, clock) => ({
+    script: readLua,
+    args: [clock, "0", ...calls.map(({ known }) => formatKnown(known))],
+  }),
+  read(calls, reply) {
+    const [clock, ...parts]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    return calls.map((_, i) => {
+      const head = [readInteger(clock), readInteger(parts[2 * i])];
+      const bytes = bytesOf(parts[2 * i + 1]);
+      return bytes && head.every(Number.isSafeInteger) ? [...head, ...bytes] : undefined;
+    });
+  },
+  keys: ({ key }) => [key],
+  weight: () => 1,
+  // What is in this process is known in it.
+  twin: (_, __, { now }) => [now, 1],
+};
+
+function formatKnown(version: number | undefined): string {
+  if (version === undefined) return "unknown";
+  return version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
+}

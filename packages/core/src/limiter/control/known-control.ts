@@ -1,0 +1,142 @@
+import { recordKeyOf } from "../../control/control-keys.ts";
+import { read } from "../../control/read.ts";
+import type { ControlRecord, Order } from "../../control/record.ts";
+import { LONGEST_BELIEVED, NO_RECORD, readRecord } from "../../control/record.ts";
+import { textFrom } from "../../control/text-reply.ts";
+import { codeOf } from "../../errors.ts";
+import { nobody } from "../../store/nobody.ts";
+import type { Store } from "../../store/store.ts";
+import type { Notices, StoreWatch } from "../outage/outage.ts";
+import { storeFailure } from "../outage/store-failure.ts";
+import { sharedBy } from "../shared.ts";
+import type { Control, ControlNews, ControlPlace } from "./control.ts";
+
+/** What was read is read again after so many milliseconds, give or take a fifth: processes do not read in step. */
+const READ_AGAIN_MS = 1_000;
+
+/** Nobody decides by what was read longer ago, unless it cannot be read. */
+const STALE_MS = LONGEST_BELIEVED / 1_000;
+
+/** After a read that failed it is not read again for so many milliseconds. */
+const RETRY_MS = 200;
+
+/** How long ago it was read counts from when the read was sent: what was changed after that may be missing in it. */
+class KnownControl implements Control {
+  record: ControlRecord = NO_RECORD;
+  readonly #key: string;
+  readonly #onUnused: () => void;
+  readonly #followers = new Set<(news: ControlNews) => void>();
+  /** The reads under way, by who waits for them: each for a time of its own. */
+  readonly #underWay = new Map<StoreWatch, Promise<void>>();
+  /** The version that is known; undefined before anything is. */
+  #version: number | undefined;
+  /** When the last read that was answered was sent, and when one failed, in milliseconds of `performance.now()`. */
+  #read = Number.NEGATIVE_INFINITY;
+  #failed = Number.NEGATIVE_INFINITY;
+  #readAgainAfter = 0;
+  /** The server's clock then, in microseconds. */
+  #clock = 0;
+  #isDamageLogged = false;
+
+  constructor(key: string, onUnused: () => void) {
+    this.#key = key;
+    this.#onUnused = onUnused;
+  }
+
+  now(): number {
+    return this.#clock + Math.floor((performance.now() - this.#read) * 1_000);
+  }
+
+  refresh(place: ControlPlace): Promise<void> | undefined {
+    const now = performance.now();
+    const age = now - this.#read;
+    if (age < this.#readAgainAfter && age >= 0) return undefined;
+    const isStale = age >= STALE_MS || age < 0;
+    const { watch } = place;
+    const reading = this.#underWay.get(watch);
+    if (reading !== undefined) return isStale ? reading : undefined;
+    if (now - this.#failed < RETRY_MS && now >= this.#failed) return undefined;
+    // Nobody waits for a server that is known to be down.
+    if (watch.downReason(this.#key) !== undefined) return undefined;
+    const started = this.#start(place, now);
+    return isStale ? started : undefined;
+  }
+
+  follow(follower: (news: ControlNews) => void): () => void {
+    this.#followers.add(follower);
+    return () => {
+      if (this.#followers.delete(follower) && this.#followers.size === 0) this.#onUnused();
+    };
+  }
+
+  #start({ store, watch }: ControlPlace, sent: number): Promise<void> {
+    const known = this.#version;
+    const call = { key: this.#key, known };
+    const reading = nobody
+      .runInAsyncScope(() => watch.run(store, read, call, this.#key))
+      .then((reply) => this.#take(reply, known, sent, watch.notices))
+      .catch((error: unknown) => this.#fail(error, watch.notices))
+      .finally(() => this.#underWay.delete(watch));
+    this.#underWay.set(watch, reading);
+    return reading;
+  }
+
+  /** What comes behind a later answer is not news any more. */
+  #take(
+    [clock = 0, status, ...bytes]: readonly number[],
+    asked: number | undefined,
+    sent: number,
+    notices: Notices,
+  ): void {
+    if (sent < this.#read || asked !== this.#version) return;
+    const record = status === 0 ? this.record : status === 1 ? readBytes(bytes) : undefined;
+    if (record === undefined) this.#logDamage(notices);
+    else if (status === 1) this.#learn(record);
+    this.#read = sent;
+    this.#clock = clock;
+    this.#readAgainAfter = READ_AGAIN_MS * (0.8 + 0.4 * Math.random());
+  }
+
+  #learn(record: ControlRecord): void {
+    const before = new Set(this.record.orders.map(formatOrder));
+    const orders = record.orders.filter((order) => !before.has(formatOrder(order)));
+    const isAll = record.droppedTo !== undefined && record.droppedTo !== this.record.droppedTo;
+    for (const follower of this.#followers) follower({ record, orders, isAll });
+    this.record = record;
+    this.#version = record.version;
+    this.#isDamageLogged = false;
+  }
+
+  #fail(error: unknown, notices: Notices): void {
+    this.#failed = performance.now();
+    // Whatever else it is, a clock of the application's own, say, decisions report it.
+    if (codeOf(error) === undefined || codeOf(error) === "HEADGATE_INVALID_OPTION") return;
+    storeFailure(error, notices);
+  }
+
+  #logDamage({ log }: Notices): void {
+    if (this.#isDamageLogged) return;
+    this.#isDamageLogged = true;
+    log(
+      "HEADGATE_CONTROL_DAMAGED",
+      `the control record ${this.#key} makes no sense and is ignored; what was known before it holds`,
+    );
+  }
+}
+
+function readBytes(bytes: readonly number[]): ControlRecord | undefined {
+  return readRecord(textFrom(bytes, 0));
+}
+
+function formatOrder({ limiter, subject, kind, from }: Order): string {
+  return JSON.stringify([limiter, subject, kind, from]);
+}
+
+/** What is known for the prefix of a store, shared by all who use its client. */
+export function controlOf({ owner, prefix }: Store): Control {
+  const known = sharedBy(owner, "control", () => new Map<string, Control>());
+  const control =
+    known.get(prefix) ?? new KnownControl(recordKeyOf(prefix), () => known.delete(prefix));
+  known.set(prefix, control);
+  return control;
+}
