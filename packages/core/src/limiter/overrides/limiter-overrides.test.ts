@@ -20,7 +20,13 @@ const to = (limit: number) => ({ limits: { hourly: { limit } } });
 function start(options: Partial<LimiterOptions> = {}) {
   let now = START;
   const { store, ...operator } = overridden(memoryStore({ clock: () => now }));
-  const limiter = createLimiter({ name: "api", limits: hourly(10), store, denyCache: false, ...options });
+  const limiter = createLimiter({
+    name: "api",
+    limits: hourly(10),
+    store,
+    denyCache: false,
+    ...options,
+  });
   onTestFinished(() => limiter.close());
   const pass = (ms: number) => {
     now += ms;
