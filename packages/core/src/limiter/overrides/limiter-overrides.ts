@@ -12,8 +12,8 @@ import type { OverridesInForce, SubjectIn } from "./overrides-in-force.ts";
 import { overridesIn } from "./overrides-in-force.ts";
 import { underOverride } from "./under-override.ts";
 
-/** Those who wait look so often whether something has changed for them, in milliseconds. */
-const LOOK_MS = 1_000;
+/** Those who wait look so often whether something has changed for them, in milliseconds: in time for when it is in force everywhere. */
+const LOOK_MS = 250;
 
 /** So many overrides that do not fit are reported for a client. */
 const MOST_REPORTED = 1_000;

@@ -13,7 +13,7 @@ export interface Overrides {
   /** Whether nobody at all is denied, after `refresh`; undefined where no override is for all subjects. */
   shadow(): Promise<boolean | undefined>;
   /**
-   * Calls back within about a second when counters are under other terms than those by which they were asked, until the function
+   * Calls back within two seconds when counters are under other terms than those by which they were asked, until the function
    * that is returned is called.
    */
   onChange(
