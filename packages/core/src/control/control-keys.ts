@@ -2,3 +2,8 @@
 export function recordKeyOf(prefix: string): string {
   return `${prefix}:{control}`;
 }
+
+/** Where the log of actions is, in the same cluster slot. */
+export function actionsKeyOf(prefix: string): string {
+  return `${recordKeyOf(prefix)}:actions`;
+}

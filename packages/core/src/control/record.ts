@@ -48,6 +48,9 @@ export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] 
 /** In microseconds: by what a process read longer ago than that it does not decide, unless it cannot read. */
 export const LONGEST_BELIEVED = 1_900_000;
 
+/** In microseconds: so long after a change all processes decide by it, also those whose clocks run slowly. */
+export const IN_FORCE_AFTER = 2_000_000;
+
 /** So many overrides are in a record at most. */
 export const MAX_OVERRIDES = 1_000;
 
@@ -65,7 +68,11 @@ export function writeRecord(record: ControlRecord): string {
 }
 
 /** The same without its version. */
-function writeBody({ overrides, orders, droppedTo }: Omit<ControlRecord, "version">): string {
+export function writeBody({
+  overrides,
+  orders,
+  droppedTo,
+}: Omit<ControlRecord, "version">): string {
   return JSON.stringify({ format: FORMAT, overrides, orders, droppedTo });
 }
 

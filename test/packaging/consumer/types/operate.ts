@@ -1,10 +1,29 @@
-import type { ControlRecord, Order, Override } from "@headgate/core/operate";
-import { readRecord } from "@headgate/core/operate";
+import { gcra } from "@headgate/core";
+import type { Action, Inspection, Operator, Override } from "@headgate/core/operate";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
 
-const record: ControlRecord | undefined = readRecord("");
-const orders: readonly Order[] = record?.orders ?? [];
+const operator: Operator = operate(redisStore(new Redis()), { storeTimeout: "1s" });
+const api = { name: "api", limits: gcra({ limit: 10, window: "1m" }) };
 
-export const overrides: readonly Override[] = record?.overrides ?? [];
+export async function blockFor(subject: string): Promise<Date> {
+  const { before, inForceAt }: Action<Inspection> = await operator.block(api, subject, "1h", {
+    reason: "abuse",
+  });
+  return before.blocked ? new Date() : inForceAt;
+}
 
-// @ts-expect-error a kind that there is not
-export const order: Order | undefined = orders.find(({ kind }) => kind === "forget");
+export async function halve(tenant: string): Promise<Override | undefined> {
+  const limits = { "10-per-1m": { limit: 5 } };
+  const override = { limiter: api.name, subject: { default: tenant }, limits };
+  const { after } = await operator.setOverride(override, { for: "forever" });
+  return after;
+}
+
+// @ts-expect-error a block has a length
+void operator.block(api, "ann");
+// @ts-expect-error a window cannot be overridden
+void operator.setOverride({ limiter: "api", limits: { "10-per-1m": { window: "1h" } } });
+// @ts-expect-error a misspelt option
+void operator.reset(api, "ann", { reasn: "a mistake" });

@@ -1,0 +1,35 @@
+import { formatKind, HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { ActionOptions } from "./operator.ts";
+
+/** Longer ones would make the record, which all processes read, large. */
+const MAX_SUBJECT = 1_000;
+
+/** Checks why and by whom. Throws `HEADGATE_INVALID_OPTION`. */
+export function readActionOptions(
+  owner: string,
+  options: ActionOptions,
+  more: readonly string[] = [],
+): ActionOptions {
+  rejectUnknownOptions(owner, options, ["reason", "by", ...more]);
+  const { reason, by } = options;
+  requireText("reason", reason, 1_000);
+  requireText("by", by, 256);
+  return { reason, by };
+}
+
+function requireText(option: string, text: unknown, most: number): void {
+  if (text === undefined || (typeof text === "string" && text.length <= most)) return;
+  throw invalid(`${option} must be a text of at most ${most} characters, got ${formatKind(text)}`);
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a subject that is too long to be kept in the record. */
+export function requireShortSubject(subject: Readonly<Record<string, string>>): void {
+  const long = Object.values(subject).find((text) => text.length > MAX_SUBJECT);
+  if (long === undefined) return;
+  throw invalid(`a subject must have at most ${MAX_SUBJECT} characters, got ${long.length}`);
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+}

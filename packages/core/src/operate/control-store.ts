@@ -1,0 +1,86 @@
+import { actions } from "../control/actions.ts";
+import { change } from "../control/change.ts";
+import { actionsKeyOf, recordKeyOf } from "../control/control-keys.ts";
+import { read } from "../control/read.ts";
+import type { ControlRecord } from "../control/record.ts";
+import { readRecord, writeBody } from "../control/record.ts";
+import { textFrom } from "../control/text-reply.ts";
+import { HeadgateError } from "../errors.ts";
+import type { StoreWatch } from "../limiter/outage/outage.ts";
+import { rejectWrongType } from "../limiter/read-reply.ts";
+import type { Store } from "../store/store.ts";
+import type { Draft } from "./control-changes.ts";
+import { neededMs } from "./control-changes.ts";
+import type { EntryText } from "./log-entry.ts";
+import { readEntries, writeEntry } from "./log-entry.ts";
+import type { ActionLog } from "./operator.ts";
+
+/** So often a change is tried again when somebody else was faster. */
+const TRIES = 32;
+
+/** A record, and the server's clock when it was read, in microseconds. */
+interface ReadControl {
+  readonly record: ControlRecord;
+  readonly now: number;
+}
+
+/** A change: of what, and what the log says of it. */
+export interface ControlChange {
+  readonly draft: Draft;
+  readonly entry: EntryText;
+}
+
+/** The control record of a store's prefix and its log. All methods reject with what the store says. */
+export class ControlStore {
+  readonly #store: Store;
+  readonly #watch: StoreWatch;
+  readonly #recordKey: string;
+  readonly #logKey: string;
+
+  constructor(store: Store, watch: StoreWatch) {
+    this.#store = store;
+    this.#watch = watch;
+    this.#recordKey = recordKeyOf(store.prefix);
+    this.#logKey = actionsKeyOf(store.prefix);
+  }
+
+  /** Rejects with `HEADGATE_CONTROL_DAMAGED`. */
+  async read(): Promise<ReadControl> {
+    const call = { key: this.#recordKey, known: undefined };
+    const reply = await this.#watch.run(this.#store, read, call, this.#recordKey);
+    const record = reply[1] === 1 ? readRecord(textFrom(reply, 2)) : undefined;
+    if (record !== undefined) return { record, now: reply[0] as number };
+    throw new HeadgateError(
+      "HEADGATE_CONTROL_DAMAGED",
+      `the control record ${this.#recordKey} makes no sense: deploy the version that wrote it, or delete the key`,
+    );
+  }
+
+  /** Changes the record as it is then, and appends to the log. Resolves with when, in microseconds. */
+  async change(makeOf: (read: ReadControl) => ControlChange): Promise<number> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const { record, now } = await this.read();
+      const { draft, entry } = makeOf({ record, now });
+      const call = {
+        prefix: this.#store.prefix,
+        version: record.version,
+        body: writeBody(draft),
+        keptMs: neededMs(draft, now),
+        entry: writeEntry(entry),
+      };
+      const reply = await this.#watch.run(this.#store, change, call, this.#recordKey);
+      rejectWrongType(reply, [{ key: this.#logKey }]);
+      if (reply[1] !== 0) return reply[0] as number;
+    }
+    throw new HeadgateError(
+      "HEADGATE_STORE_UNAVAILABLE",
+      `others changed the control record ${TRIES} times meanwhile`,
+    );
+  }
+
+  async log(): Promise<ActionLog> {
+    const reply = await this.#watch.run(this.#store, actions, this.#store.prefix, this.#logKey);
+    rejectWrongType(reply, [{ key: this.#logKey }]);
+    return readEntries(textFrom(reply, 2));
+  }
+}

@@ -1,0 +1,42 @@
+import { VERSION_DIGITS } from "../control/record.ts";
+import { isPlainObject } from "../plain-object.ts";
+import type { ActionLog, LogEntry } from "./operator.ts";
+
+/** An entry as the server takes it, which puts its time in front. */
+export type EntryText = Omit<LogEntry, "at">;
+
+/** What can have been done. */
+const KINDS: readonly unknown[] = ["reset", "block", "unblock", "setOverride", "unsetOverride"];
+
+/** Writes an entry: one line. */
+export function writeEntry(entry: EntryText): string {
+  return JSON.stringify(entry);
+}
+
+/** Reads the entries of a log, a line each. */
+export function readEntries(text: string): ActionLog {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const entries = lines.map(readEntry).filter((entry) => entry !== undefined);
+  return { entries, unreadable: lines.length - entries.length };
+}
+
+function readEntry(line: string): LogEntry | undefined {
+  const microseconds = line.slice(0, VERSION_DIGITS);
+  const entry = parse(line.slice(VERSION_DIGITS));
+  if (!/^\d{16}$/.test(microseconds) || !isEntry(entry)) return undefined;
+  return { ...entry, at: new Date(Math.floor(Number(microseconds) / 1_000)) };
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function isEntry(entry: unknown): entry is EntryText {
+  return (
+    isPlainObject(entry) && KINDS.includes(entry["kind"]) && typeof entry["limiter"] === "string"
+  );
+}

@@ -1,0 +1,180 @@
+import type { ControlRecord, Order, Override } from "../control/record.ts";
+import { IN_FORCE_AFTER, MAX_OVERRIDES } from "../control/record.ts";
+import { formatKind, formatNumber, HeadgateError } from "../errors.ts";
+import type { SubjectCounter } from "../limiter/counters.ts";
+import { unitsOnly } from "../limiter/counters.ts";
+import type { Decider } from "../limiter/decider.ts";
+import { readFailureOptions } from "../limiter/outage/failure-options.ts";
+import { watchStore } from "../limiter/outage/store-watch.ts";
+import { rejectMore, rejectUnknownOptions } from "../options.ts";
+import { aclUserOf } from "../redis/acl-user.ts";
+import type { Store } from "../store/store.ts";
+import { requireStore } from "../store/store.ts";
+import type { Duration } from "../time.ts";
+import { parseDuration } from "../time.ts";
+import { readActionOptions } from "./action-options.ts";
+import { withOrder, withOverrides } from "./control-changes.ts";
+import { ControlStore } from "./control-store.ts";
+import type { EntryText } from "./log-entry.ts";
+import type { OperatedStore } from "./operated-counters.ts";
+import { OperatedCounters } from "./operated-counters.ts";
+import type { Action, ActionOptions, Inspection, Operator, OverridePlace } from "./operator.ts";
+import { readFor, readOverride, readPlace } from "./override-options.ts";
+import { systemUser } from "./system-user.ts";
+
+export interface OperateOptions {
+  /** The longest wait for each call to the store: 1 ms to 1 minute. Default 5 seconds. */
+  readonly storeTimeout?: Duration | undefined;
+}
+
+type ActionKind = Order["kind"];
+
+/**
+ * Acts on the limiters that count in Redis under the prefix of a store: each action does what it says, makes it known to all processes, and
+ * stands in the log. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function operate(store: Store, options: OperateOptions = {}): Operator {
+  rejectUnknownOptions("operate", options, ["storeTimeout"]);
+  const place = placeOf(store, options.storeTimeout ?? "5s");
+  const control = new ControlStore(store, place.watch);
+
+  /** Who and why, for the log. */
+  async function namesOf({ by = systemUser(), reason }: ActionOptions) {
+    const aclUser = await aclUserOf(store.owner, place.watch.timeoutMs);
+    return { by, aclUser, reason };
+  }
+
+  /** Acts on counters, and then orders all processes to ask anew: who asked before may have been told what was so before. */
+  async function act(
+    kind: ActionKind,
+    counters: OperatedCounters,
+    options: ActionOptions,
+    work: (decider: Decider, counters: readonly SubjectCounter[]) => Promise<unknown>,
+  ): Promise<Action<Inspection>> {
+    // A record that makes no sense is found out before anything is done.
+    await control.read();
+    const names = await namesOf(options);
+    const before = await counters.look();
+    await counters.act(work);
+    const after = await counters.look();
+    const { limiter, subject } = counters;
+    const entry: EntryText = { kind, limiter, subject, ...names, before, after };
+    const at = await control.change(({ record, now }) => ({
+      draft: withOrder(record, { kind, limiter, subject }, now),
+      entry,
+    }));
+    return { before, after, inForceAt: inForceAfter(at) };
+  }
+
+  /** Puts an override, or none, in the place of the one that is there. */
+  async function replace(
+    kind: "setOverride" | "unsetOverride",
+    overridePlace: OverridePlace,
+    next: Override | undefined,
+    options: ActionOptions,
+  ): Promise<Action<Override | undefined>> {
+    const names = await namesOf(options);
+    let before: Override | undefined;
+    const at = await control.change(({ record, now }) => {
+      const isThere = (one: Override): boolean => formatPlace(one) === formatPlace(overridePlace);
+      before = record.overrides.find(isThere);
+      const others = record.overrides.filter((one) => !isThere(one));
+      const draft = withOverrides(record, next === undefined ? others : [...others, next], now);
+      requireRoom(draft);
+      return { draft, entry: { kind, ...overridePlace, ...names, before, after: next } };
+    });
+    return { before, after: next && madeAt(next, at), inForceAt: inForceAfter(at) };
+  }
+
+  return {
+    inspect: async (limiter, subject) => new OperatedCounters(place, limiter, subject).look(),
+
+    async reset(limiter, subject, options = {}, more?: unknown) {
+      rejectMore("reset(limiter, subject, options)", more);
+      const read = readActionOptions("reset", options);
+      return act(
+        "reset",
+        new OperatedCounters(place, limiter, subject),
+        read,
+        async (decider, all) => {
+          const counters = unitsOnly(all);
+          return counters.length > 0 && decider.forget(counters);
+        },
+      );
+    },
+
+    async block(limiter, subject, duration, options = {}, more?: unknown) {
+      rejectMore("block(limiter, subject, duration, options)", more);
+      const read = readActionOptions("block", options);
+      const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
+      const counters = new OperatedCounters(place, limiter, subject);
+      return act("block", counters, read, (decider, all) => decider.block(all, span));
+    },
+
+    async unblock(limiter, subject, options = {}, more?: unknown) {
+      rejectMore("unblock(limiter, subject, options)", more);
+      const read = readActionOptions("unblock", options);
+      const counters = new OperatedCounters(place, limiter, subject);
+      return act("unblock", counters, read, (decider, all) => decider.block(all, 0));
+    },
+
+    async setOverride(override, options = {}, more?: unknown) {
+      rejectMore("setOverride(override, options)", more);
+      const read = readActionOptions("setOverride", options, ["for"]);
+      const span = readFor(options.for);
+      const until = span === undefined ? null : -(IN_FORCE_AFTER + span);
+      const next = { ...readOverride(override), from: -IN_FORCE_AFTER, until };
+      return replace("setOverride", readPlace(override), next, read);
+    },
+
+    async unsetOverride(of, options = {}, more?: unknown) {
+      rejectMore("unsetOverride(of, options)", more);
+      const read = readActionOptions("unsetOverride", options);
+      rejectUnknownOptions("unsetOverride", of, ["limiter", "subject"]);
+      return replace("unsetOverride", readPlace(of), undefined, read);
+    },
+
+    async readControl(): Promise<ControlRecord> {
+      return (await control.read()).record;
+    },
+
+    log: () => control.log(),
+  };
+}
+
+/** Throws `HEADGATE_INVALID_OPTION`. */
+function placeOf(store: Store, storeTimeout: Duration): OperatedStore {
+  requireStore(store);
+  const { remote } = store;
+  if (remote?.isControlled !== true) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `operate takes a store made by redisStore, whose counters all processes share; got ${formatKind(store)} made by something else`,
+    );
+  }
+  const { timeoutMs } = readFailureOptions({ storeTimeout });
+  return { store, remote, watch: watchStore(store.owner, remote, timeoutMs) };
+}
+
+function requireRoom({ overrides }: { readonly overrides: readonly Override[] }): void {
+  if (overrides.length <= MAX_OVERRIDES) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `there are ${MAX_OVERRIDES} overrides already: what many subjects have, such as plans, belongs in limits`,
+  );
+}
+
+function inForceAfter(at: number): Date {
+  return new Date(Math.ceil((at + IN_FORCE_AFTER) / 1_000));
+}
+
+/** An override as the server wrote it at a time. */
+function madeAt(override: Override, at: number): Override {
+  const { from, until } = override;
+  return { ...override, from: at - from, until: until === null ? null : at - until };
+}
+
+/** Equal for the same limiter and subject. */
+function formatPlace({ limiter, subject }: OverridePlace): string {
+  return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
+}

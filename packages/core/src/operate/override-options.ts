@@ -1,0 +1,77 @@
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import { isPlainObject } from "../plain-object.ts";
+import { parseDuration } from "../time.ts";
+import { requireShortSubject } from "./action-options.ts";
+import type { NewOverride, OverridePlace } from "./operator.ts";
+
+/** So many characters of JSON: all processes read it. */
+const MAX_OVERRIDE = 4_096;
+
+const MAX_UNITS = 1_000_000_000;
+const NUMBERS = ["limit", "burst", "capacity", "refill"];
+
+/** Microseconds for which an override holds; undefined for ever. Throws `HEADGATE_INVALID_OPTION`. */
+export function readFor(duration: unknown = "1d"): number | undefined {
+  if (duration === "forever") return undefined;
+  return parseDuration(duration, 'for, unless it is "forever",', "HEADGATE_INVALID_OPTION");
+}
+
+/** Checks whose override it is. Throws `HEADGATE_INVALID_OPTION`. */
+export function readPlace({ limiter, subject }: OverridePlace): OverridePlace {
+  if (typeof limiter !== "string" || limiter === "" || limiter.length > 512) {
+    throw invalid(`limiter must be the name of a limiter, got ${formatReceived(limiter)}`);
+  }
+  if (subject === undefined) return { limiter };
+  const isRecord =
+    isPlainObject(subject) &&
+    Object.keys(subject).length > 0 &&
+    Object.values(subject).every((text) => typeof text === "string" && text !== "");
+  if (!isRecord) {
+    throw invalid(
+      `subject must be a text for each dimension, as in { default: "..." }; got ${formatKind(subject)}`,
+    );
+  }
+  requireShortSubject(subject);
+  return { limiter, subject };
+}
+
+/** Checks an override, as far as that can be told without the limiter's policy. Throws `HEADGATE_INVALID_OPTION`. */
+export function readOverride(override: NewOverride): NewOverride {
+  rejectUnknownOptions("setOverride", override, ["limiter", "subject", "limits", "shadow"]);
+  const { limits, shadow } = override;
+  if (limits === undefined && shadow === undefined) {
+    throw invalid("an override has limits, shadow, or both");
+  }
+  if (shadow !== undefined && typeof shadow !== "boolean") {
+    throw invalid(`shadow must be true or false, got ${formatReceived(shadow)}`);
+  }
+  if (limits !== undefined) requireNumbers(limits);
+  const read = { ...readPlace(override), limits, shadow };
+  const { length } = JSON.stringify(read);
+  if (length <= MAX_OVERRIDE) return read;
+  throw invalid(`an override must have at most ${MAX_OVERRIDE} characters as JSON, got ${length}`);
+}
+
+function requireNumbers(limits: unknown): void {
+  if (!isPlainObject(limits) || Object.keys(limits).length === 0) {
+    throw invalid(
+      `limits must be numbers by the name of a limit, as in { "100-per-1m": { limit: 50 } }; got ${formatReceived(limits)}`,
+    );
+  }
+  for (const [name, numbers] of Object.entries(limits)) {
+    rejectUnknownOptions(`limits ${formatReceived(name)}`, numbers, NUMBERS);
+    const given = Object.entries(numbers as object).filter(([, number]) => number !== undefined);
+    if (given.length === 0) throw invalid(`limits ${formatReceived(name)}: no number is given`);
+    for (const [what, number] of given) {
+      if (Number.isSafeInteger(number) && number >= 1 && number <= MAX_UNITS) continue;
+      throw invalid(
+        `limits ${formatReceived(name)}: ${what} must be a whole number from 1 to ${MAX_UNITS}, got ${formatReceived(number)}`,
+      );
+    }
+  }
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+}

@@ -1,0 +1,28 @@
+/** What some clients can be asked beside scripts. */
+interface Asked {
+  /** ioredis and iovalkey. */
+  call?(...command: readonly string[]): Promise<unknown>;
+  /** node-redis. */
+  aclWhoAmI?(): Promise<unknown>;
+}
+
+/** The server's name of the user that a client is; undefined where it may not ask, or gets no answer within a time. */
+export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), withinMs);
+  });
+  try {
+    const user = await Promise.race([ask(client), late]);
+    return user === undefined ? undefined : String(user);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function ask(client: Asked): Promise<unknown> {
+  if (typeof client.call === "function") return client.call("ACL", "WHOAMI");
+  return typeof client.aclWhoAmI === "function" ? client.aclWhoAmI() : undefined;
+}

@@ -1,0 +1,352 @@
+import type { Decision } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra, memoryStore } from "@headgate/core";
+import type { ControlRecord, NewOverride, Operator } from "@headgate/core/operate";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { STORE_ALONE } from "./store-alone.ts";
+
+const own = useOwnRedis();
+
+const HOUR = fixedWindow({ limit: 3, window: "1h" });
+const api = { name: "api", limits: HOUR };
+
+/** An operator on a clock that the test turns. */
+function start() {
+  let now = 1_800_000_000_000;
+  const store = redisStore(own.client, { clock: () => now });
+  return {
+    store,
+    operator: operate(store),
+    now: () => now,
+    pass(ms: number) {
+      now += ms;
+    },
+  };
+}
+
+/** Asks a limiter that nobody keeps. */
+async function consume(store = redisStore(own.client), subject = "ann"): Promise<Decision> {
+  const limiter = createLimiter({ ...STORE_ALONE, ...api, store });
+  const decision = await limiter.consume(subject);
+  await limiter.close();
+  return decision;
+}
+
+describe("an action", () => {
+  test("does what it says, and tells what was before, what is now, and from when everywhere", async () => {
+    const { store, operator, now } = start();
+    for (let i = 0; i < 2; i += 1) await consume(store);
+    const inForceAt = new Date(now() + 2_000);
+    const blocked = await operator.block(api, "ann", "1h");
+    expect(blocked).toMatchObject({
+      before: { blocked: false, limits: [{ name: "3-per-1h", remaining: 1 }] },
+      after: { blocked: true, limits: [{ retryAfterMs: 3_600_000 }] },
+      inForceAt,
+    });
+    expect(await consume(store)).toMatchObject({ blocked: true });
+    const unblocked = await operator.unblock(api, { default: "ann" });
+    expect(unblocked).toMatchObject({ before: { blocked: true }, after: { blocked: false } });
+    const reset = await operator.reset(api, "ann");
+    expect(reset).toMatchObject({
+      before: { limits: [{ remaining: 1 }] },
+      after: { limits: [{ remaining: 3 }] },
+      inForceAt,
+    });
+    expect(await operator.inspect(api, "ann")).toEqual(reset.after);
+    expect(await consume(store)).toMatchObject({ remaining: 2 });
+  });
+
+  test("is known to all as an order, in force two seconds later by the server's clock", async () => {
+    const { operator, now, pass } = start();
+    const from = (now() + 2_000) * 1_000;
+    await operator.reset(api, { default: 'a "from":-5' });
+    expect(await operator.readControl()).toEqual({
+      version: now() * 1_000,
+      overrides: [],
+      orders: [{ limiter: "api", subject: { default: 'a "from":-5' }, kind: "reset", from }],
+    });
+    pass(1);
+    await operator.block(api, "bob", "1m");
+    const { version, orders } = await operator.readControl();
+    expect(version).toBe(now() * 1_000);
+    expect(orders.map((order) => [order.kind, order.from])).toEqual([
+      ["reset", from],
+      ["block", from + 1_000],
+    ]);
+  });
+
+  test("is of the dimensions that are named, and of those only", async () => {
+    const { store, operator } = start();
+    const limits = [HOUR, fixedWindow({ limit: 3, window: "1h", per: "tenant" })];
+    const limiter = createLimiter({ ...STORE_ALONE, name: "two", limits, store });
+    await limiter.consume({ default: "ann", tenant: "acme" });
+    const { before, after } = await operator.reset({ name: "two", limits }, { tenant: "acme" });
+    expect(before.limits.map(({ per, remaining }) => [per, remaining])).toEqual([["tenant", 2]]);
+    expect(after.limits.map(({ remaining }) => remaining)).toEqual([3]);
+    const look = await limiter.peek({ default: "ann", tenant: "acme" }, { cost: 0 });
+    expect(look.limits.map(({ remaining }) => remaining)).toEqual([2, 3]);
+    const [order] = (await operator.readControl()).orders;
+    expect(order?.subject).toEqual({ tenant: "acme" });
+    await limiter.close();
+  });
+
+  test("and another at the same time are both known", async () => {
+    const { store } = start();
+    const operators = Array.from({ length: 12 }, () => operate(store));
+    await Promise.all(operators.map((one, i) => one.block(api, `subject ${i}`, "1h")));
+    const [operator] = operators as [Operator];
+    expect((await operator.readControl()).orders).toHaveLength(12);
+    const { entries } = await operator.log();
+    expect(new Set(entries.map(({ subject }) => subject?.["default"])).size).toBe(12);
+  });
+
+  test("leaves the record's key to expire when nothing remembered can outlive it", async () => {
+    const operator = operate(redisStore(own.client));
+    await operator.reset(api, "ann");
+    const ttl = await own.client.pttl("hg:{control}");
+    expect(ttl).toBeGreaterThan(100_000);
+    expect(ttl).toBeLessThanOrEqual(122_001);
+    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    expect(await own.client.pttl("hg:{control}")).toBeGreaterThan(3_500_000);
+    await operator.setOverride({ limiter: "api", shadow: true }, { for: "forever" });
+    expect(await own.client.pttl("hg:{control}")).toBe(-1);
+    await operator.unsetOverride({ limiter: "api" });
+    expect(await own.client.pttl("hg:{control}")).toBeGreaterThan(0);
+  });
+
+  test("that is long over is an order no more", async () => {
+    const { operator, pass } = start();
+    await operator.reset(api, "ann");
+    pass(121_999);
+    await operator.reset(api, "bob");
+    expect((await operator.readControl()).orders).toHaveLength(2);
+    pass(2);
+    await operator.reset(api, "eve");
+    const { orders } = await operator.readControl();
+    expect(orders.map(({ subject }) => subject["default"])).toEqual(["bob", "eve"]);
+  });
+
+  test("is one of 256 orders at most: older ones make room, and all processes forget everything of before", async () => {
+    const { operator, pass } = start();
+    let dropped: number | undefined;
+    for (let i = 0; i < 258; i += 1) {
+      const { inForceAt } = await operator.reset(api, `subject ${i}`);
+      if (i === 1) dropped = inForceAt.getTime() * 1_000;
+      pass(1);
+    }
+    const { orders, droppedTo } = await operator.readControl();
+    expect(orders).toHaveLength(256);
+    expect(orders[0]?.subject).toEqual({ default: "subject 2" });
+    expect(droppedTo).toBe(dropped);
+    pass(200_000);
+    await operator.reset(api, "ann");
+    expect(await operator.readControl()).not.toHaveProperty("droppedTo");
+  });
+
+  test("where the clock steps back, is another version all the same", async () => {
+    const { operator, pass } = start();
+    await operator.reset(api, "ann");
+    const { version } = await operator.readControl();
+    pass(-60_000);
+    await operator.reset(api, "bob");
+    expect((await operator.readControl()).version).toBe(version + 1);
+  });
+});
+
+describe("an override", () => {
+  const from = (1_800_000_000_000 + 2_000) * 1_000;
+
+  test("is in the record from when all know it, for a day unless it says otherwise", async () => {
+    const { operator } = start();
+    const override = { limiter: "api", limits: { "3-per-1h": { limit: 5 } } };
+    const set = await operator.setOverride(override);
+    const made = { ...override, from, until: from + 86_400_000_000 };
+    expect(set).toEqual({ before: undefined, after: made, inForceAt: new Date(from / 1_000) });
+    expect((await operator.readControl()).overrides).toEqual([made]);
+    const subject = { default: "ann" };
+    await operator.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
+    expect((await operator.readControl()).overrides).toEqual([
+      made,
+      { limiter: "api", subject, shadow: true, from, until: null },
+    ]);
+  });
+
+  test("takes the place of one for the same limiter and subject, and is taken away", async () => {
+    const { operator } = start();
+    const first = { limiter: "api", subject: { a: "1", b: "2" }, shadow: true };
+    await operator.setOverride({ limiter: "api", shadow: false });
+    const { after } = await operator.setOverride(first, { for: "1h" });
+    const second = { ...first, subject: { b: "2", a: "1" }, shadow: false };
+    const { before } = await operator.setOverride(second, { for: "2h" });
+    expect(before).toEqual(after);
+    const unset = await operator.unsetOverride({ limiter: "api", subject: first.subject });
+    expect(unset.before).toMatchObject({ shadow: false, until: from + 7_200_000_000 });
+    expect(unset.after).toBeUndefined();
+    expect((await operator.readControl()).overrides).toMatchObject([{ limiter: "api" }]);
+    expect(await operator.unsetOverride({ limiter: "other" })).toMatchObject({ before: undefined });
+  });
+
+  test("that has ended makes room for another one; more than 1,000 are refused", async () => {
+    const { operator, pass } = start();
+    const many: ControlRecord["overrides"] = Array.from({ length: 1_000 }, (_, i) => ({
+      limiter: `limiter ${i}`,
+      shadow: true,
+      from,
+      until: from + 1_000_000,
+    }));
+    const body = JSON.stringify({ format: 1, overrides: many, orders: [] });
+    await own.client.set("hg:{control}", `${from}${body}`);
+    const next = { limiter: "api", shadow: true };
+    await expect(operator.setOverride(next)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("1000 overrides"),
+    });
+    await operator.setOverride({ limiter: "limiter 5", shadow: false }, { for: "1h" });
+    pass(3_001);
+    await operator.setOverride(next);
+    expect((await operator.readControl()).overrides).toHaveLength(2);
+  });
+
+  test.each<[unknown, unknown, string]>([
+    [{ limiter: "api" }, {}, "limits, shadow, or both"],
+    [{ limiter: "", shadow: true }, {}, "limiter must be"],
+    [{ limiter: "api", shadow: 1 }, {}, "shadow must be"],
+    [{ limiter: "api", shadow: true, subject: "ann" }, {}, "subject must be"],
+    [{ limiter: "api", shadow: true, subject: {} }, {}, "subject must be"],
+    [{ limiter: "api", shadow: true, subject: { default: "" } }, {}, "subject must be"],
+    [{ limiter: "api", shadow: true, subject: { default: "x".repeat(1_001) } }, {}, "1000"],
+    [{ limiter: "api", limits: {} }, {}, "limits must be"],
+    [{ limiter: "api", limits: [] }, {}, "limits must be"],
+    [{ limiter: "api", limits: { a: {} } }, {}, "no number"],
+    [{ limiter: "api", limits: { a: { window: 5 } } }, {}, '"window"'],
+    [{ limiter: "api", limits: { a: { limit: 0 } } }, {}, "limit must be"],
+    [{ limiter: "api", limits: { a: { limit: 1.5 } } }, {}, "limit must be"],
+    [{ limiter: "api", limits: { a: { refill: 1_000_000_001 } } }, {}, "refill must be"],
+    [{ limiter: "api", limits: { [`${"x".repeat(4_096)}`]: { limit: 1 } } }, {}, "4096"],
+    [{ limiter: "api", shadow: true, until: 5 }, {}, '"until"'],
+    [{ limiter: "api", shadow: true }, { for: 0 }, "for"],
+    [{ limiter: "api", shadow: true }, { for: "ever" }, "for"],
+    [{ limiter: "api", shadow: true }, { reason: 5 }, "reason must be"],
+    [{ limiter: "api", shadow: true }, { reason: "x".repeat(1_001) }, "reason must be"],
+    [{ limiter: "api", shadow: true }, { by: "x".repeat(257) }, "by must be"],
+    [{ limiter: "api", shadow: true }, { force: true }, '"force"'],
+  ])("%j with %j is refused", async (override, options, says) => {
+    const { operator } = start();
+    await expect(
+      operator.setOverride(override as NewOverride, options as object),
+    ).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining(says),
+    });
+    expect(await own.client.keys("*")).toEqual([]);
+  });
+});
+
+describe("the log", () => {
+  test("says what was done, when, by whom and why, the last one first", async () => {
+    const { operator, now } = start();
+    await operator.block(api, "ann", "1h", { reason: "abuse\nof «it»", by: "eve@example.com" });
+    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    const { entries, unreadable } = await operator.log();
+    expect(unreadable).toBe(0);
+    expect(entries).toMatchObject([
+      {
+        kind: "setOverride",
+        limiter: "api",
+        by: expect.any(String),
+        after: { shadow: true, until: now() * 1_000 + 3_602_000_000 },
+      },
+      {
+        at: new Date(now()),
+        kind: "block",
+        limiter: "api",
+        subject: { default: "ann" },
+        by: "eve@example.com",
+        aclUser: "default",
+        reason: "abuse\nof «it»",
+        before: { blocked: false },
+        after: { blocked: true, limits: [{ name: "3-per-1h" }] },
+      },
+    ]);
+    expect(entries[1]).not.toHaveProperty("before.limits.0.signal");
+  });
+
+  test("has at most 1,000 entries, of the last 90 days", async () => {
+    const { operator, pass, now } = start();
+    const at = (ms: number) => `${ms * 1_000}{"kind":"reset","limiter":"api"}`;
+    await own.client.rpush("hg:{control}:actions", ...Array(1_005).fill(at(now())));
+    await operator.unsetOverride({ limiter: "api" });
+    expect((await operator.log()).entries).toHaveLength(1_000);
+    pass(90 * 86_400_000);
+    await operator.unsetOverride({ limiter: "api" });
+    expect((await operator.log()).entries).toHaveLength(1_000);
+    pass(1);
+    await operator.unsetOverride({ limiter: "api" });
+    expect((await operator.log()).entries).toHaveLength(2);
+    expect(await own.client.pttl("hg:{control}:actions")).toBeGreaterThan(89 * 86_400_000);
+  });
+
+  test("counts what makes no sense in it", async () => {
+    const { operator } = start();
+    await operator.reset(api, "ann");
+    await own.client.lpush("hg:{control}:actions", "rubbish", '1800000000000000{"kind":"other"}');
+    expect(await operator.log()).toMatchObject({ entries: [{ kind: "reset" }], unreadable: 2 });
+  });
+});
+
+describe("what stands in the way", () => {
+  test("a record that makes no sense refuses what operators do, before anything is done", async () => {
+    const { store, operator } = start();
+    await consume(store);
+    await own.client.set("hg:{control}", "rubbish");
+    for (const action of [
+      () => operator.reset(api, "ann"),
+      () => operator.setOverride({ limiter: "api", shadow: true }),
+      () => operator.readControl(),
+    ]) {
+      await expect(action()).rejects.toMatchObject({ code: "HEADGATE_CONTROL_DAMAGED" });
+    }
+    expect(await operator.inspect(api, "ann")).toMatchObject({ limits: [{ remaining: 2 }] });
+    expect(await own.client.get("hg:{control}")).toBe("rubbish");
+    await own.client.del("hg:{control}");
+    await own.client.lpush("hg:{control}", "a list");
+    await expect(operator.readControl()).rejects.toMatchObject({
+      code: "HEADGATE_CONTROL_DAMAGED",
+    });
+  });
+
+  test("a log of a wrong type leaves the record as it was", async () => {
+    const { operator } = start();
+    await own.client.set("hg:{control}:actions", "a text");
+    const code = "HEADGATE_WRONG_TYPE";
+    await expect(operator.reset(api, "ann")).rejects.toMatchObject({ code });
+    await expect(operator.log()).rejects.toMatchObject({ code });
+    expect(await operator.readControl()).toMatchObject({ version: 0 });
+  });
+
+  test("options that are none", async () => {
+    const { operator } = start();
+    const code = "HEADGATE_INVALID_OPTION";
+    for (const action of [
+      () => operator.reset(api, "ann", { why: "" } as object),
+      () => operator.reset({ ...api, store: 1 } as never, "ann"),
+      () => operator.reset(api, { tenant: "acme" }),
+      () => operator.reset(api, "x".repeat(1_001)),
+      () => operator.block(api, "ann", "soon" as never),
+      () => operator.unsetOverride({ limiter: "api", shadow: true } as never),
+      () => (operator.unblock as (...args: unknown[]) => Promise<unknown>)(api, "ann", {}, 1),
+    ]) {
+      await expect(action()).rejects.toMatchObject({ code });
+    }
+    await expect(
+      operator.reset({ name: "api", limits: gcra({ limit: 0, window: 1 }) }, "ann"),
+    ).rejects.toMatchObject({ code: "HEADGATE_INVALID_LIMIT" });
+    expect(() => operate(memoryStore())).toThrow(expect.objectContaining({ code }));
+    expect(() => operate(redisStore(own.client), { storeTimeout: 0 })).toThrow(
+      expect.objectContaining({ code }),
+    );
+    expect(await own.client.keys("*")).toEqual([]);
+  });
+});

@@ -1,0 +1,148 @@
+import type { ChildProcess } from "node:child_process";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { gcra } from "@headgate/core";
+import type { Operator } from "@headgate/core/operate";
+import { operate } from "@headgate/core/operate";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { Cluster, Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { blocksOf, page } from "../docs/markdown.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
+import { startCluster } from "../support/redis-cluster.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+
+/*
+ * Eight processes hold leases of a minute, and remember denials. Five of them ask all the time; three ask, are idle, and ask again
+ * when an order is in force. From the moment in which the operator was told that it is, none of them goes by what it remembers.
+ */
+
+const BUSY = 5;
+const IDLE = 3;
+
+const script = fileURLToPath(new URL("order-hearer.mjs", import.meta.url));
+const api = { name: "api", limits: gcra({ limit: 100_000, window: "1h" }) };
+
+/** When it was asked, in milliseconds since the epoch, whether it was allowed, and who answered. */
+type Decided = readonly [at: number, allowed: boolean, source: string];
+
+class Hearer {
+  readonly child: ChildProcess;
+  readonly #gone: Promise<never>;
+
+  constructor(place: object) {
+    this.child = fork(script, [JSON.stringify(place)], { execArgv: [] });
+    this.#gone = once(this.child, "exit").then(([code]): never => {
+      throw new Error(`a process ended with code ${code}`);
+    });
+    this.#gone.catch(() => {});
+  }
+
+  async next(): Promise<readonly Decided[]> {
+    const [message] = await Promise.race([once(this.child, "message"), this.#gone]);
+    return message;
+  }
+
+  tell(order: string): Promise<readonly Decided[]> {
+    const answer = this.next();
+    this.child.send(order);
+    return answer;
+  }
+}
+
+/** A Redis as processes and operators reach it. */
+interface Place {
+  readonly arguments: object;
+  readonly client: RedisClient;
+  stop(): Promise<unknown>;
+}
+
+async function standalone(): Promise<Place> {
+  const server: RedisProcess = await startRedis();
+  const client = new Redis(server.socket);
+  // With the permissions that applications have.
+  const [, acl] = blocksOf([page("docs/redis.md")], "text");
+  const [command = "", ...args] = acl?.text.trim().split(" ") ?? [];
+  await client.call(command, ...args);
+  const user = { username: "headgate", password: "secret", enableReadyCheck: false };
+  return {
+    arguments: { socket: server.socket, user },
+    client,
+    async stop() {
+      client.disconnect();
+      await server.stop();
+    },
+  };
+}
+
+async function inCluster(): Promise<Place> {
+  const cluster: RedisCluster = await startCluster();
+  const client = new Cluster([...cluster.addresses]);
+  return {
+    arguments: { cluster: cluster.addresses },
+    client,
+    async stop() {
+      client.disconnect();
+      await cluster.stop();
+    },
+  };
+}
+
+describe.each([
+  ["one server, with an application's permissions", standalone],
+  ["a cluster", inCluster],
+])("eight processes on %s", (_, start) => {
+  let place: Place;
+  let operator: Operator;
+  let hearers: readonly Hearer[] = [];
+
+  const busy = () => hearers.slice(0, BUSY);
+  const idle = () => hearers.slice(BUSY);
+  const tellAll = (some: readonly Hearer[], order: string) =>
+    Promise.all(some.map((hearer) => hearer.tell(order)));
+
+  beforeAll(async () => {
+    place = await start();
+    operator = operate(redisStore(place.client));
+    hearers = Array.from({ length: BUSY + IDLE }, () => new Hearer(place.arguments));
+    await Promise.all(hearers.map((hearer) => hearer.next()));
+  });
+  afterAll(async () => {
+    for (const { child } of hearers) child.kill("SIGKILL");
+    await place?.stop();
+  });
+
+  /** What each process decided from a moment on, which is over when this is asked. */
+  async function decidedFrom(moment: Date): Promise<readonly (readonly Decided[])[]> {
+    await delay(Math.max(0, moment.getTime() - Date.now()) + 50);
+    for (let i = 0; i < 5; i += 1) await tellAll(idle(), "askOnce");
+    await delay(200);
+    const answers = await tellAll(hearers, "tell");
+    const since = answers.map((all) => all.filter(([at]) => at >= moment.getTime()));
+    for (const decided of since) expect(decided.length).toBeGreaterThan(4);
+    return since;
+  }
+
+  test("go by a block, and by its end, from when the operator was told", async () => {
+    await tellAll(hearers, "heat");
+    await tellAll(busy(), "begin");
+    await tellAll(hearers, "tell");
+    const began = Date.now();
+    const { before, after, inForceAt } = await operator.block(api, "ann", "1h");
+    expect([before.blocked, after.blocked]).toEqual([false, true]);
+    expect(inForceAt.getTime() - began).toBeGreaterThanOrEqual(2_000);
+    const whenBlocked = (await decidedFrom(inForceAt)).flat();
+    expect(whenBlocked.filter(([, allowed]) => allowed)).toEqual([]);
+    // Denials are remembered by now, and those who ask all the time need not ask the store.
+    expect(whenBlocked.some(([, , source]) => source === "deny-cache")).toBe(true);
+
+    const unblocked = await operator.unblock(api, "ann");
+    const whenFree = (await decidedFrom(unblocked.inForceAt)).flat();
+    expect(whenFree.filter(([, allowed]) => !allowed)).toEqual([]);
+    await tellAll(hearers, "end");
+  });
+});
