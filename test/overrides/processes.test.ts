@@ -8,11 +8,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Limit, LimiterOptions } from "@headgate/core";
 import { gcra, slidingLog } from "@headgate/core";
+import type { Action } from "@headgate/core/operate";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findExcess } from "../conformance/admissions.ts";
 import { SCALE } from "../conformance/histories.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { setOverrides } from "./set-overrides.ts";
 
 const PROCESSES = 8;
 const AT_ONCE = 2;
@@ -51,10 +53,17 @@ interface Decided {
   readonly allowed: boolean;
 }
 
-/** From when on which number is to be in force, until the next one is. */
+/** A number, and from when on it is in force everywhere, in microseconds. */
 interface Change {
   readonly limit: number;
-  readonly setAt: number;
+  readonly inForceAt: number;
+}
+
+/** For so long an action is on its way, in microseconds. */
+const UNTIL_IN_FORCE = 2_000_000;
+
+function changeTo(limit: number, { inForceAt }: Action<unknown>): Change {
+  return { limit, inForceAt: inForceAt.getTime() * 1_000 };
 }
 
 /** Lets every process ask for the same subject while `change` is called every 300 ms. */
@@ -104,16 +113,18 @@ function readLine(line: string): Decided {
 /** Decisions by a number that was not to be in force any more when they were begun, or that nobody had set yet. */
 function untimely(decided: readonly Decided[], changes: readonly Change[]): readonly Decided[] {
   const spans = new Map<number, { from: number; to: number }[]>();
-  changes.forEach(({ limit, setAt }, i) => {
-    const next = changes[i + 1];
-    const to = next === undefined ? Number.POSITIVE_INFINITY : next.setAt + 2_000_000;
-    spans.set(limit, [...(spans.get(limit) ?? []), { from: setAt, to }]);
+  changes.forEach(({ limit, inForceAt }, i) => {
+    const from = inForceAt - UNTIL_IN_FORCE;
+    const to = changes[i + 1]?.inForceAt ?? Number.POSITIVE_INFINITY;
+    spans.set(limit, [...(spans.get(limit) ?? []), { from, to }]);
   });
   return decided.filter(({ begun, at, limit }) => {
     const own = spans.get(limit) ?? [];
     return !own.some(({ from, to }) => from <= at + BETWEEN_CLOCKS && begun <= to + BETWEEN_CLOCKS);
   });
 }
+
+const operator = () => operate(redisStore(redis.client));
 
 const admissionsOf = (decided: readonly Decided[]) =>
   decided.filter(({ allowed }) => allowed).map(({ at }) => ({ at: BigInt(at), cost: 1 }));
@@ -126,8 +137,8 @@ describe("eight processes, while an override changes every 300 ms,", () => {
     const number = name === "gcra" ? "burst" : "limit";
     const { decided, changes } = await strike({ limits: of(100) }, async (count) => {
       const limit = 50 + 37 * (count % 10) + Math.floor(count / 10);
-      const { at } = await setOverrides(redis.client, [{ limits: { one: { [number]: limit } } }]);
-      return { limit, setAt: at };
+      const limits = { one: { [number]: limit } };
+      return changeTo(limit, await operator().setOverride({ limiter: "api", limits }));
     });
     expect(untimely(decided, changes)).toEqual([]);
     expect(decided.every(({ overridden }) => overridden)).toBe(true);
@@ -144,12 +155,9 @@ describe("eight processes, while an override changes every 300 ms,", () => {
     const lease = { max: LEASED, ttl: 200 };
     const { decided, changes } = await strike({ limits, lease }, async (count) => {
       const isOn = count % 20 < 10;
-      const limit = isOn ? 50 + count : written;
-      const own = { limits: { one: { limit: 50 + count } } };
-      const { at } = await setOverrides(redis.client, [
-        isOn ? own : { ...own, subject: { default: "another" } },
-      ]);
-      return { limit, setAt: at };
+      if (!isOn) return changeTo(written, await operator().unsetOverride({ limiter: "api" }));
+      const limits = { one: { limit: 50 + count } };
+      return changeTo(50 + count, await operator().setOverride({ limiter: "api", limits }));
     });
     expect(untimely(decided, changes)).toEqual([]);
     const leased = decided.filter(({ source }) => source === "lease");
