@@ -1,10 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { gcra, memoryStore } from "@headgate/core";
 import { byHeader, byTier, perRequest } from "@headgate/core/http";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { overridden } from "../support/overriding.ts";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 import { hearDecisions } from "./support/hear-decisions.ts";
+import { uniquePrefix, useRedis } from "./support/redis-client.ts";
 
 const hourly = (limit: number) => gcra({ limit, window: "1h", name: "hourly" });
 const to = (limit: number) => ({ limits: { hourly: { limit } } });
@@ -13,7 +17,30 @@ const as = (user: string, plan = "free") => ({ headers: { "x-user": user, "x-pla
 const OURS = /ratelimit|retry-after|cache-control/;
 const fieldsIn = (headers: object) => Object.keys(headers).filter((name) => OURS.test(name));
 
+const redis = useRedis();
+
 describeFrameworks(({ serve }) => {
+  test("what an operator sets in Redis is what clients are told, by the time that was said", async () => {
+    const prefix = uniquePrefix();
+    const store = redisStore(redis, { prefix });
+    const { ask } = await serve({
+      limits: {
+        name: "api",
+        limits: hourly(2),
+        store,
+        key: byHeader("x-user"),
+        storeTimeout: "1m",
+      },
+    });
+    expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
+    const operator = operate(redisStore(redis, { prefix }));
+    const { inForceAt } = await operator.setOverride({ limiter: "api", ...to(10) });
+    await delay(inForceAt.getTime() - Date.now());
+    const { headers, json } = await ask("/", as("ann"));
+    expect(headers["ratelimit-policy"]).toBe('"hourly";q=10;w=3600');
+    expect(json()).toMatchObject({ overridden: true, remaining: 8 });
+  });
+
   async function serving(more: Partial<SharedOptions> = {}) {
     const { store, override } = overridden(memoryStore());
     const limits: SharedOptions = {

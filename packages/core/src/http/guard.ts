@@ -143,7 +143,7 @@ function prepareGuard<Request extends HttpRequest>(
     const { reader, text, names, isOwn, fixed } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
-    if (!areSubjects(subjects)) return (await isInShadow(limiter)) ? letOn(subjects) : subjects;
+    if (!areSubjects(subjects)) return withoutKey(subjects, limiter);
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
@@ -247,13 +247,10 @@ function conclusionOf(
   };
 }
 
-function isInShadow(limiter: Limiter): Promise<boolean> {
-  return limiter[LIMITER].isInShadow();
-}
-
 /** A request that lacks its key is not refused in shadow. */
-function letOn(verdict: Verdict): Verdict {
-  return verdict.kind === "refused" ? PASS : verdict;
+async function withoutKey(verdict: Verdict, limiter: Limiter): Promise<Verdict> {
+  const isLetOn = verdict.kind === "refused" && (await limiter[LIMITER].isInShadow());
+  return isLetOn ? PASS : verdict;
 }
 
 function ask({ limiter, groups, subjects }: AskedPart, charge?: ConsumeOptions): Promise<Decision> {

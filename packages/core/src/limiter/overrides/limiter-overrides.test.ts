@@ -419,6 +419,35 @@ describe("on a server", () => {
   });
 });
 
+test("in a slot of its own, each dimension is under what is overridden in it, or remembered of it", async () => {
+  const { store: held, held: calls, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
+  const { store, override } = overridden(held);
+  const limits = [
+    hourly(10),
+    fixedWindow({ limit: 10, window: "1h", name: "tenant", per: "tenant" }),
+  ];
+  const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
+  onTestFinished(() => limiter.close());
+  const subject = { default: "ada", tenant: "acme" };
+  const consume = (cost = 1) => answerOf(calls, limiter.consume(subject, { cost }));
+  override({ limits: { tenant: { limit: 5 } }, subject: { tenant: "acme" } });
+  expect(await consume(5)).toMatchObject({ allowed: true, overridden: true });
+  pass(1);
+  const denied = await consume();
+  expect(numbersOf(denied)).toEqual([
+    ["hourly", 10, 5],
+    ["tenant", 5, 0],
+  ]);
+  expect(await limiter.consume(subject)).toMatchObject({ source: "deny-cache", overridden: true });
+  override({ limits: { tenant: { limit: 100 } } });
+  expect(numbersOf(await consume())).toEqual([
+    ["hourly", 10, 4],
+    ["tenant", 100, 94],
+  ]);
+  override();
+  expect(await consume()).toMatchObject({ allowed: true, overridden: false });
+});
+
 describe("with leases", () => {
   const lease = { max: 100, ttl: "1m" } as const;
 
