@@ -166,7 +166,7 @@ function limiterOn(
       if (options?.limits !== undefined) {
         return ask(countersUnder(options.limits, subject, groups), cost, mode);
       }
-      const isKnowable = isCharging(mode) && typeof cost === "number" && overrides?.areAny !== true;
+      const isKnowable = isCharging(mode) && typeof cost === "number";
       const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
       if (known !== undefined) return Promise.resolve(known);
       return ask(countersOf(counted, subject, groups), cost, mode);

@@ -107,6 +107,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     decide(counters, cost, mode) {
       const counter = counters[0] as SubjectCounter;
       if (counter.terms !== undefined) {
+        // Of a longer subject, `endLeases` does not know whose it is.
         accounts.close(counters);
         return inner.decide(counters, cost, mode);
       }

@@ -130,6 +130,18 @@ describe("an override of a limit", () => {
     expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 1_000 - 113 });
   });
 
+  test("says how fast drains what is charged to", async () => {
+    const limits = gcra({ limit: 10, window: "1h", name: "hourly" });
+    const { limiter, override, pass } = start({ limits });
+    override(to(1_000));
+    await limiter.consume("ada", { cost: 500 });
+    pass(HOUR_MS / 2);
+    await limiter.charge("ada", { cost: 2 });
+    expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 998 });
+    override();
+    expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 8 });
+  });
+
   test("of places throws nobody out", async () => {
     const limits = concurrency({ limit: 3, ttl: "1m", name: "places" });
     const { limiter, override } = start({ limits });
@@ -473,6 +485,19 @@ describe("with leases", () => {
     expect(await answered(limiter.peek("ada", { cost: 0 }))).toMatchObject({ remaining: 975 });
     for (let i = 0; i < 20; i += 1) await consume();
     expect((await consume()).source).toBe("lease");
+  });
+
+  test("also of a subject that is too long to be kept, when it is asked for", async () => {
+    const { limiter, override, answered, calls } = startRemote({ limits: hourly(1_000), lease });
+    const subject = "a".repeat(100);
+    const consume = () => answered(limiter.consume(subject));
+    for (let i = 0; i < 20; i += 1) await consume();
+    expect((await consume()).source).toBe("lease");
+    override({ ...to(25), subject: { default: subject } });
+    const asked = limiter.consume(subject);
+    await letRun();
+    expect(calls.map(({ name }) => name)).toEqual(["refund", "decide"]);
+    expect(await answered(asked)).toMatchObject({ source: "store", overridden: true });
   });
 
   test("an override of another subject takes nothing away", async () => {

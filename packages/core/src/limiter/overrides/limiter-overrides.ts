@@ -115,10 +115,6 @@ export function createOverrides(
   return {
     refresh,
 
-    get areAny() {
-      return areAny;
-    },
-
     apply,
 
     async applyRefreshed(counters) {

@@ -4,8 +4,6 @@ import type { SubjectCounter } from "../counters.ts";
 export interface Overrides {
   /** Learns what is known now. A promise where the server is asked for it first; undefined where there is nothing to wait for. */
   refresh(): Promise<void> | undefined;
-  /** Whether anything of the limiter is overridden, for whomever. */
-  readonly areAny: boolean;
   /** Counters under what is in force for them; the same list where nothing is. */
   apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[];
   /** The same under what is known after `refresh`. */
