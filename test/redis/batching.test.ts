@@ -162,6 +162,8 @@ describe("decisions that wait at the same time", () => {
     const store = redisStore(redis, { clock: () => now });
     const limits = slidingLog({ limit: 1, window: 10 });
     const limiter = keep(createLimiter({ ...STORE_ALONE, name: "replay", limits, store }));
+    // The first decision of a process waits for the control record.
+    await limiter.peek("u");
     const replayed = [];
     for (let i = 0; i < 100; i += 1) {
       replayed.push(limiter.consume("u"));

@@ -111,7 +111,8 @@ describe("a process whose clock is days away from the server's", () => {
     vi.restoreAllMocks();
     const again = spyOnScripts();
     expect((await limiter.consume("u")).remaining).toBe(97);
-    expect(again).toHaveBeenCalledTimes(2);
+    // The control record, which seems to have been read days ago, is read as well.
+    expect(again).toHaveBeenCalledTimes(3);
   });
 
   test("charges each of a batch once", async () => {

@@ -3,11 +3,11 @@ import { read } from "../../control/read.ts";
 import type { ControlRecord, Order } from "../../control/record.ts";
 import { LONGEST_BELIEVED, NO_RECORD, readRecord } from "../../control/record.ts";
 import { textFrom } from "../../control/text-reply.ts";
+import type { HeadgateError } from "../../errors.ts";
 import { codeOf } from "../../errors.ts";
 import { nobody } from "../../store/nobody.ts";
 import type { Store } from "../../store/store.ts";
 import type { Notices, StoreWatch } from "../outage/outage.ts";
-import { storeFailure } from "../outage/store-failure.ts";
 import { sharedBy } from "../shared.ts";
 import type { Control, ControlNews, ControlPlace } from "./control.ts";
 
@@ -19,6 +19,13 @@ const STALE_MS = LONGEST_BELIEVED / 1_000;
 
 /** After a read that failed it is not read again for so many milliseconds. */
 const RETRY_MS = 200;
+
+/** What no waiting mends. */
+const REPORTED: readonly unknown[] = [
+  "HEADGATE_STORE_MISCONFIGURED",
+  "HEADGATE_SLOT_UNAVAILABLE",
+  "HEADGATE_BAD_REPLY",
+];
 
 /** How long ago it was read counts from when the read was sent: what was changed after that may be missing in it. */
 class KnownControl implements Control {
@@ -107,11 +114,16 @@ class KnownControl implements Control {
     this.#isDamageLogged = false;
   }
 
+  /** What fails decisions as well is reported by them, in the same words: so they have the first one. */
   #fail(error: unknown, notices: Notices): void {
+    const isRepeated = this.#failed > this.#read;
     this.#failed = performance.now();
-    // Whatever else it is, a clock of the application's own, say, decisions report it.
-    if (codeOf(error) === undefined || codeOf(error) === "HEADGATE_INVALID_OPTION") return;
-    storeFailure(error, notices);
+    if (isRepeated && REPORTED.includes(codeOf(error))) {
+      notices.logOnce(
+        error as HeadgateError,
+        "the control record cannot be read, so what operators do is not known here",
+      );
+    }
   }
 
   #logDamage({ log }: Notices): void {

@@ -30,7 +30,10 @@ export function createNotices(): Notices {
   return {
     log,
 
-    logOnce(error) {
+    logOnce(
+      error,
+      consequence = "limits are decided as onUnavailable says, and breakers go on by themselves",
+    ) {
       // What the server says, and not whose keys it is about.
       const cause = error.cause instanceof Error ? error.cause.message : "";
       const words = cause.replace(REDIRECTION, "");
@@ -40,8 +43,7 @@ export function createNotices(): Notices {
       for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
       if (before.has(words) || before.size >= MANY_WORDS) return;
       before.set(words, now);
-      const what = "limits are decided as onUnavailable says, and breakers go on by themselves";
-      log(error.code, `${explain(error)}; ${what}`, error);
+      log(error.code, `${explain(error)}; ${consequence}`, error);
     },
 
     addLog(write) {

@@ -86,8 +86,8 @@ export interface StoreUp {
 /** What is logged for the operator: as process warnings, or in the logs that were added. */
 export interface Notices {
   readonly log: Log;
-  /** Logs an error that no waiting mends; the same words at most once an hour. */
-  logOnce(error: HeadgateError): void;
+  /** Logs an error that no waiting mends, and what comes of it; the same words at most once an hour. */
+  logOnce(error: HeadgateError, consequence?: string): void;
   /** Writes to `log` in place of process warnings, until the function that is returned is called. */
   addLog(log: Log): () => void;
 }
