@@ -76,6 +76,16 @@ describe("an override that another client sets", () => {
     expect(Date.now()).toBeLessThanOrEqual(inForceAt.getTime());
   });
 
+  test("beside an order: who waits where nobody else asks hears of a reset by the time that was said", async () => {
+    const limiter = elsewhere();
+    await limiter.consume("ada", { cost: 10 });
+    const waiting = limiter.wait("ada");
+    await delay(100);
+    const { inForceAt } = await operator().reset({ name: "api", limits }, "ada");
+    expect(await waiting).toMatchObject({ allowed: true, remaining: 9 });
+    expect(Date.now()).toBeLessThanOrEqual(inForceAt.getTime());
+  });
+
   test("ends leases: what is not spent is given back, and taken again when it is over", async () => {
     const many = { ...limits, limit: 1_000 };
     const limiter = elsewhere({ limits: many, lease: { max: 100, ttl: "1m" } });
