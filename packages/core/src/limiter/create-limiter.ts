@@ -267,9 +267,11 @@ function limiterOn(
     const cost = typeof given === "number" ? given : largestCost(counters);
     const { signal } = options;
     requireSignal(signal);
-    const inForce = overrides === undefined ? counters : await overrides.applyRefreshed(counters);
-    const isInShadow = areInShadow(inForce);
-    if (!isInShadow) rejectImpossible(inForce, cost);
+    // What is in force may have to be asked for. That is part of the wait, and its timeout.
+    const isKnown = overrides?.refresh() === undefined;
+    const inForce = overrides?.apply(counters) ?? counters;
+    const isInShadow = isKnown && areInShadow(inForce);
+    if (isKnown && !isInShadow) rejectImpossible(inForce, cost);
     const timeoutMs =
       options.timeout === undefined
         ? undefined
@@ -283,12 +285,12 @@ function limiterOn(
     const last: { durationMs: number | undefined } = { durationMs: undefined };
     let asked = inForce;
     const ask = async () => {
-      requireOpen();
       const started = areDecisionsHeard() ? performance.now() : undefined;
       if (overrides !== undefined) {
         asked = await overrides.applyRefreshed(counters);
         if (!areInShadow(asked)) rejectImpossible(asked, cost);
       }
+      requireOpen();
       const answer = await decider.decide(asked, cost, "charge");
       last.durationMs = started && performance.now() - started;
       return answer;

@@ -1,5 +1,4 @@
 export type { ControlRecord, Order, Override, OverrideNumbers } from "../control/record.ts";
-export type { OverrideTerms } from "../limiter/overrides/check-override.ts";
 export { checkOverride } from "../limiter/overrides/check-override.ts";
 export type { OperateOptions } from "./operate.ts";
 export { operate } from "./operate.ts";

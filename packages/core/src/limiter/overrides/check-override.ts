@@ -9,9 +9,6 @@ import { GLOBAL_DIMENSION } from "../../policy.ts";
 import { EVERYBODY } from "../counters.ts";
 import { withOverriddenNumbers } from "./under-override.ts";
 
-/** What an override changes, and for whom. */
-export type OverrideTerms = Pick<Override, "subject" | "limits" | "shadow">;
-
 /** The numbers of units, which are all that an override changes of a limit. */
 const NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
 
@@ -19,7 +16,7 @@ const NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
  * Checks that an override fits a policy as it was written. Throws `HEADGATE_INVALID_OPTION` for what the policy does not have, or an
  * override cannot change, and `HEADGATE_INVALID_LIMIT` for numbers out of range.
  */
-export function checkOverride(policy: Policy, override: OverrideTerms): void {
+export function checkOverride(policy: Policy, override: Partial<Override>): void {
   rejectUnknownOptions("override", override, [
     "limiter",
     "subject",
@@ -70,7 +67,7 @@ function checkSubject(compiled: readonly CompiledLimit[], subject: object): void
 function named(
   compiled: readonly CompiledLimit[],
   name: string,
-  subject: OverrideTerms["subject"],
+  subject: Override["subject"],
 ): readonly CompiledLimit[] {
   const all = compiled.filter((limit) => limit.name === name);
   if (all.length === 0) {

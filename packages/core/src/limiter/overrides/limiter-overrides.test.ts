@@ -379,6 +379,18 @@ describe("a call that waits", () => {
     expect(await waiting).toMatchObject({ allowed: true, overridden: false, remaining: 7 });
   });
 
+  test("waits for what it does not know no longer than its timeout", async () => {
+    const { limiter, override, age, answer } = start();
+    age();
+    override(to(30));
+    const waiting = limiter.wait("ada", { cost: 20 });
+    await expect(limiter.wait("bob", { timeout: 1 })).rejects.toMatchObject({
+      code: "HEADGATE_WAIT_TIMEOUT",
+    });
+    answer();
+    expect(await waiting).toMatchObject({ allowed: true, overridden: true, remaining: 10 });
+  });
+
   test("for more than a lowered limit ever grants is rejected", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
