@@ -134,6 +134,16 @@ describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
     expect(statusesOf(guesses)).toEqual([404, 404, 404, 429]);
   });
 
+  test.skipIf(!counts)("lets requests wait their turn, where it is told to", async () => {
+    const address = newAddress();
+    const answers = await askOften(2, `${server.url}/prices`, () => forwardedFor(address));
+    expect(statusesOf(answers)).toEqual([200, 200]);
+    const timings = answers[1]?.headers.get("server-timing");
+    expect(timings).toMatch(
+      example === "hono" ? /^app;dur=0\.1, headgate;dur=\d+\.\d$/ : /^headgate;dur=\d+\.\d$/,
+    );
+  });
+
   test("leaves alone what has no limit", async () => {
     const address = newAddress();
     const answers = await askOften(9, `${server.url}/health`, () => forwardedFor(address));

@@ -34,8 +34,9 @@ export function rateLimit(options) {
     const verdict = await guard.check(requestOf(c), client, c.env.outgoing);
     if (verdict.kind === "pass") return next();
     if (verdict.kind === "left") return c.body(null);
-    for (const [name, value] of verdict.headers) {
+    for (const [name, value, added] of verdict.headers) {
       if (value === undefined) c.res.headers.delete(name);
+      else if (added) c.res.headers.append(name, value);
       else c.res.headers.set(name, value);
     }
     if (verdict.kind === "allowed") return next();

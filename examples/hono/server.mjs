@@ -38,6 +38,9 @@ const accounts = rateLimit({
 // Whoever guesses at coupons: those that exist cost nothing.
 const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), address, count: "failed" });
 
+// One a second: whoever asks more often waits for its turn.
+const prices = rateLimit({ limits: gcra({ limit: 1, window: "1s" }), address, wait: "10s" });
+
 /** @type {Hono<{ Bindings: import("@hono/node-server").HttpBindings }>} */
 const app = new Hono();
 
@@ -51,6 +54,18 @@ app.get("/account", accounts, (c) => c.text("an account"));
 app.get("/coupon", guesses, (c) =>
   c.req.query("of") === "nobody" ? c.text("no coupon", 404) : c.text("a coupon"),
 );
+app.get("/prices", timed, prices, (c) => c.text("prices"));
+
+/**
+ * Says how long the application takes; Headgate adds how long a request waited.
+ *
+ * @param {import("hono").Context} c
+ * @param {import("hono").Next} next
+ */
+async function timed(c, next) {
+  c.header("Server-Timing", "app;dur=0.1");
+  await next();
+}
 
 serve({ fetch: app.fetch, port: Number(process.env["PORT"] ?? 3000) }, ({ port }) => {
   console.log(`listening on http://127.0.0.1:${port}`);

@@ -1,6 +1,6 @@
 // Headgate for Koa.
 
-import { clientOf, createHttpGuard } from "@headgate/core/http";
+import { clientOf, createHttpGuard, setHeaders } from "@headgate/core/http";
 
 /** @typedef {import("koa").Context} Context */
 
@@ -20,10 +20,7 @@ export function rateLimit(options) {
     const verdict = await guard.check(ctx, clientOf(ctx.ip, ctx.req), ctx.res);
     if (verdict.kind === "pass") return next();
     if (verdict.kind === "left" || ctx.headerSent) return;
-    for (const [name, value] of verdict.headers) {
-      if (value === undefined) ctx.remove(name);
-      else ctx.set(name, value);
-    }
+    setHeaders(ctx.res, verdict.headers);
     if (verdict.kind === "allowed") return next();
     const { status, contentType, body } = verdict.rejection;
     ctx.status = status;

@@ -30,12 +30,16 @@ const accounts = rateLimit({
 // Whoever guesses at coupons: those that exist cost nothing.
 const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), count: "failed" });
 
+// One a second: whoever asks more often waits for its turn.
+const prices = rateLimit({ limits: gcra({ limit: 1, window: "1s" }), wait: "10s" });
+
 /** Yours would be a router's. @type {Readonly<Record<string, import("koa").Middleware>>} */
 const LIMITED = {
   "/search": searches,
   "/reports": reports,
   "/account": accounts,
   "/coupon": guesses,
+  "/prices": prices,
 };
 
 // What comes before the middleware goes without.

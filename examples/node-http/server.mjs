@@ -28,6 +28,9 @@ const accounts = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), key: cust
 // Whoever guesses at coupons: those that exist cost nothing.
 const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), address, count: "failed" });
 
+// One a second: whoever asks more often waits for its turn.
+const prices = rateLimit({ limits: gcra({ limit: 1, window: "1s" }), address, wait: "10s" });
+
 /** @param {import("node:http").IncomingMessage} req */
 function customerOf(req) {
   const customer = CUSTOMERS.get(String(req.headers["x-api-key"]));
@@ -42,6 +45,7 @@ const ROUTES = new Map([
   ["/reports", [everything, reports]],
   ["/account", [everything, accounts]],
   ["/coupon", [everything, guesses]],
+  ["/prices", [everything, prices]],
 ]);
 
 /**

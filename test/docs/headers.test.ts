@@ -37,6 +37,7 @@ app.use(
     missing: "reject",
   }),
 );
+app.use("/waiting", rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: 1 }));
 // Nobody listens there.
 const redis = new Redis("/nowhere/redis.sock");
 redis.on("error", () => {});
@@ -54,7 +55,8 @@ app.get("/limited", (_, res) => {
 });
 
 const server = createServer(app);
-const answers: Record<"free" | "first" | "denied" | "missing" | "away", Answer> = {} as never;
+const answers: Record<"free" | "first" | "denied" | "missing" | "waited" | "away", Answer> =
+  {} as never;
 
 beforeAll(async () => {
   server.listen(0, "127.0.0.1");
@@ -64,6 +66,8 @@ beforeAll(async () => {
   for (let i = 0; i < 4; i += 1) await ask("/limited");
   answers.denied = await ask("/limited");
   answers.missing = await ask("/missing");
+  await ask("/waiting");
+  answers.waited = await ask("/waiting");
   answers.away = await ask("/away");
 });
 
@@ -131,6 +135,7 @@ describe("the tables of headers", () => {
       ...added(answers.first),
       ...added(answers.denied),
       ...added(answers.missing),
+      ...added(answers.waited),
       "Content-Type",
     ]);
     expect(answers.denied.headers.get("Content-Type")).toBe("application/problem+json");

@@ -69,21 +69,6 @@ describe("the tables of options list all there are, and no others", () => {
   });
 });
 
-describe("what is said not to be there yet is refused, not ignored", () => {
-  const names = codeIn(section(page("README.md"), "What it does not do yet")).filter((name) =>
-    /^\w+$/.test(name),
-  );
-
-  test.each(names)("%s", (name) => {
-    expect(() => rateLimit({ limits, [name]: 1 } as never)).toThrow(`unknown option "${name}"`);
-    expect(() => createLimiter({ limits, [name]: 1 } as never)).toThrow(`unknown option "${name}"`);
-  });
-
-  test("there are such names", () => {
-    expect(names).toContain("wait");
-  });
-});
-
 describe("what a limiter does without its store", () => {
   const path = "docs/when-redis-fails.md";
 
@@ -138,6 +123,7 @@ describe("coming from another limiter", () => {
     "passOnStoreError",
     "skipOnError",
     "insuranceLimiter",
+    "delayMs",
   ])("%s is in the tables, and the error names ours", (option) => {
     expect(section(page("README.md"), "Coming from another limiter")).toContain(`\`${option}\``);
     expect(() => rateLimit({ limits, [option]: 1 } as never)).toThrow("Headgate's way is");

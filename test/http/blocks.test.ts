@@ -35,6 +35,27 @@ describeFrameworks(({ serve }) => {
     },
   );
 
+  test("is not for a limiter with wait", async () => {
+    const refused = {
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(/: wait is not for limits with block, .*"tries"/),
+    };
+    const store = memoryStore();
+    const base = createLimiter({ name: "base", limits: guarded, store });
+    const limits = gcra({ limit: 9, window: "1m" });
+    for (const options of [
+      { limits: guarded },
+      { limits: [limits, guarded] },
+      { limits: byTier({ paid: limits, free: guarded }, () => "free") as never },
+      { limits: perRequest(guarded, () => null) as never },
+      { limiter: base },
+      { limiter: createLimiter({ name: "more", limits, store, extends: base }) },
+    ]) {
+      await expect(serve({ limits: { ...options, wait: "2s" } })).rejects.toMatchObject(refused);
+    }
+    await serve({ limits: { limits: guarded, wait: false } });
+  });
+
   describe.each(["memory", "Redis"])("counted in %s", (place) => {
     const storeOn = (clock: () => number) =>
       place === "Redis"

@@ -37,13 +37,13 @@ const peers = [
   ["requestWasSuccessful", "count"],
   ["passOnStoreError", "onUnavailable"],
   ["skipOnError", "onUnavailable"],
+  ["delayAfter", "wait"],
+  ["delayMs", "wait"],
+  ["maxDelayMs", "wait"],
   ["whitelist", "allowList"],
   ["isBlackListed", "blockList"],
   ["insuranceLimiter", "onUnavailable"],
 ] as const;
-
-/** Protections that do not exist yet, by names people will try: taken silently, they would protect nobody. */
-const unbuilt = ["wait"] as const;
 
 /** Options whose effect elsewhere somebody may rely on, with no counterpart here yet. */
 const withoutCounterpart = ["ban", "cache", "continueExceeding", "validate", "global"] as const;
@@ -58,7 +58,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test.each([...unbuilt, ...withoutCounterpart])("%s is an unknown option", async (option) => {
+  test.each(withoutCounterpart)("%s is an unknown option", async (option) => {
     await expect(serving({ limits, [option]: 1 })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining(`"${option}"`),
@@ -86,6 +86,7 @@ describeFrameworks(({ serve }) => {
       { limiter, localShare: 0.5 },
       { limiter, denyCache: false },
       { limiter, lease: false },
+      { limiter, maxQueue: 5 },
       { limiter, shadow: true },
       { limiter: {} },
       { limiter: limits },
@@ -116,6 +117,8 @@ describeFrameworks(({ serve }) => {
     ["denyCache", 0],
     ["count", "none"],
     ["count", 1],
+    ["maxQueue", 0],
+    ["maxQueue", "100"],
     ["shadow", 1],
     ["shadow", "log"],
     ["lease", true],

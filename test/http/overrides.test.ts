@@ -113,6 +113,32 @@ describeFrameworks(({ serve }) => {
     expect(headers["ratelimit"]).toMatch(/^"hourly";r=1;t=\d+$/);
   });
 
+  test("a request that waits its turn is let in when the limit is raised", async () => {
+    const { ask, override } = await serving({ wait: "30s" });
+    for (let i = 0; i < 2; i += 1) await ask("/", as("ann"));
+    const waiting = ask("/", as("ann"));
+    await delay(50);
+    override(to(3));
+    const answer = await waiting;
+    expect([answer.status, answer.headers["ratelimit-policy"]]).toEqual([
+      200,
+      '"hourly";q=3;w=3600',
+    ]);
+    expect(answer.json()).toMatchObject({ overridden: true, remaining: 0 });
+  });
+
+  test("requests that waited in vain are told the numbers in force", async () => {
+    const { ask, override } = await serving({ wait: "100ms" });
+    await ask("/", as("ann"));
+    override(to(1));
+    const answers = await Promise.all([1, 2, 3].map(() => ask("/", as("ann"))));
+    for (const { status, headers } of answers) {
+      expect([status, headers["ratelimit-policy"]]).toEqual([429, '"hourly";q=1;w=3600']);
+    }
+    override({ shadow: true });
+    expect((await ask("/", as("ann"))).status).toBe(200);
+  });
+
   test("in shadow nobody is denied, and nothing is said but on the channel", async () => {
     const { ask, override } = await serving();
     const heard = hearDecisions();

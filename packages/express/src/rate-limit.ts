@@ -58,7 +58,7 @@ export interface RateLimit {
    * What this limiter decided of a request, whichever other limiters it met; undefined when it was not asked, as after `skip`.
    */
   of(req: object): OwnDecision | undefined;
-  /** Frees the names of the limiters that were made here. The store's client stays open. */
+  /** Answers requests that wait, and frees the names of the limiters that were made here. The store's client stays open. */
   close(): Promise<void>;
 }
 

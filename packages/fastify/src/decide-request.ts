@@ -16,8 +16,7 @@ export function decideRequest(
   reply: FastifyReply,
   done: Done,
 ): void {
-  const decided = rule.guard.check(request, clientOf(request.ip, request.raw), reply.raw);
-  rule.guard.count?.(decided, request, reply, reply.raw);
+  const decided = rule.guard.check(request, clientOf(request.ip, request.raw), reply.raw, reply);
   void settle(decided, (verdict) => answer(verdict, request, reply, rule), done);
 }
 

@@ -33,7 +33,9 @@ export async function answerDenied(
   // Not by code(): a redirect without one of its own would take it for what the application chose.
   reply.raw.statusCode = rejection.status;
   // Whoever writes to the raw response finds them there too.
-  for (const [name, value] of headers) if (value !== undefined) reply.raw.setHeader(name, value);
+  for (const [name, value] of headers) {
+    if (value !== undefined) reply.raw.setHeader(name, reply.getHeader(name) as string);
+  }
   const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",

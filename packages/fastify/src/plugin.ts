@@ -172,6 +172,10 @@ export async function headgatePlugin(
     const isNamed = !areRoutesKnown(app) || named.includes(hook);
     if (hook === "onRequest" || hook === plugin.hook || isNamed) useHook(hook);
   }
+  // Before the server closes, which waits for requests.
+  app.addHook("preClose", async () => {
+    for (const { guard } of made) guard.endWaits();
+  });
   app.addHook("onClose", async () => {
     storeLog.stop();
     await Promise.all(made.map(({ limiters }) => limiters.close()));

@@ -1,9 +1,12 @@
 import type { Header } from "@headgate/core/http";
+import { valueBehind } from "@headgate/core/http";
 import type { FastifyReply } from "fastify";
 
 /** Puts headers on a reply, or takes them off. */
 export function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
-  for (const [name, value] of headers) {
+  for (const header of headers) {
+    const [name, , added] = header;
+    const value = valueBehind(header, added && reply.getHeader(name));
     if (value === undefined) reply.removeHeader(name);
     else reply.header(fieldOf(name), value);
   }

@@ -21,13 +21,14 @@ test("a function gets Fastify's request and reply", async () => {
   const app = Fastify();
   const seen: unknown[] = [];
   const count = (request: FastifyRequest, reply: FastifyReply) => {
-    seen.push([request.routeOptions.url, reply.statusCode, reply.getHeader("content-type")]);
+    const { statusCode } = reply;
+    seen.push([request.routeOptions.url, statusCode, reply.request === request]);
     return false;
   };
   await app.register(headgate, { limits, count });
   app.get("/:id", async (_request, reply) => reply.code(202).send({}));
   await (await start(app))("/7");
-  expect(seen).toEqual([["/:id", 202, "application/json; charset=utf-8"]]);
+  expect(seen).toEqual([["/:id", 202, true]]);
 });
 
 test("the answers of error handlers, of Fastify itself and of streams count as they are", async () => {

@@ -158,6 +158,18 @@ describe("a denied request", () => {
   });
 });
 
+test.each([
+  ["allowed", 1],
+  ["denied", 3],
+])("a request that waited is told how long, whether it was %s", async (kind, cost) => {
+  const decision = await decide(burst, 2, cost);
+  const reported = [{ decision, headers: readHeadersOption(undefined) }];
+  const verdict = answerTo(reported, NOW, 1_234.56);
+  expect(verdict.kind).toBe(kind);
+  expect(listOf(verdict)).toContainEqual(["Server-Timing", "headgate;dur=1234.6", "added"]);
+  expect(headersOf(answerTo(reported, NOW))).not.toHaveProperty("Server-Timing");
+});
+
 describe("a request that several limiters decide", () => {
   test("is told the limits of all, and the numbers of the tightest", async () => {
     const decisions = [await decide(hourly, 1), await decide(burst, 1)];

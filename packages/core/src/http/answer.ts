@@ -1,6 +1,12 @@
 import type { Decision } from "../decision.ts";
 import type { Header } from "./headers.ts";
-import { formatLegacy, formatPolicy, formatRemaining, formatRetryAfter } from "./headers.ts";
+import {
+  formatLegacy,
+  formatPolicy,
+  formatRemaining,
+  formatRetryAfter,
+  formatWaited,
+} from "./headers.ts";
 import {
   BLOCKED_PROBLEM,
   formatProblem,
@@ -24,11 +30,19 @@ const NO_LEGACY: readonly Header[] = [
   ["X-RateLimit-Reset", undefined],
 ];
 
-/** Says a request's decisions in HTTP, each as far as its limiter reports it. `nowMs` is the wall clock. */
-export function answerTo(reported: readonly ReportedDecision[], nowMs: number): Verdict {
+/**
+ * Says a request's decisions in HTTP, each as far as its limiter reports it. `nowMs` is the wall clock; `waitedMs` how long the
+ * request waited for the last of them, where that is reported.
+ */
+export function answerTo(
+  reported: readonly ReportedDecision[],
+  nowMs: number,
+  waitedMs?: number,
+): Verdict {
   const binding = bindingAmong(reported);
   const { decision } = binding;
   const headers = [...legacyHeaders(reported, binding, nowMs), ...standardHeaders(reported)];
+  if (waitedMs !== undefined) headers.push(["Server-Timing", formatWaited(waitedMs), "added"]);
   if (!denies(binding)) return { kind: "allowed", decision, headers };
   const retryAfter = formatRetryAfter(decision);
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);

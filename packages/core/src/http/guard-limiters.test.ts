@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { byTier } from "./by-tier.ts";
@@ -50,6 +51,21 @@ describe("limits", () => {
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("name"),
     });
+  });
+
+  test.each([
+    ["alone", () => make({ limits, maxQueue: 1 }).only],
+    [
+      "in tiers",
+      () => make({ limits: byTier({ free: limits }, () => "free"), maxQueue: 1 }).all[0],
+    ],
+  ])("wait in lines of maxQueue at most: %s", async (_, made) => {
+    const limiter = made() as Limiter;
+    await limiter.consume("x", { cost: 2 });
+    const first = limiter.wait("x");
+    await expect(limiter.wait("x")).rejects.toMatchObject({ code: "HEADGATE_QUEUE_FULL" });
+    await limiter.close();
+    await expect(first).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
   test("or a limiter are required", () => {

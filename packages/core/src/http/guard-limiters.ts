@@ -24,16 +24,18 @@ export interface Asked {
 }
 
 /** The options that belong to a limiter, beside what it counts. */
-export const LIMITER_OPTIONS: readonly (keyof FailureOptions | "shadow")[] = [
+export const LIMITER_OPTIONS: readonly (keyof FailureOptions | "maxQueue" | "shadow")[] = [
   ...FAILURE_OPTIONS,
+  "maxQueue",
   "shadow",
 ];
 
 /** These options out of more. */
 export function limiterOptionsOf<Request>(
   options: GuardOptions<Request>,
-): FailureOptions & Pick<GuardOptions<Request>, "shadow"> {
-  return { ...failureOptionsOf(options), shadow: options.shadow };
+): FailureOptions & Pick<GuardOptions<Request>, "maxQueue" | "shadow"> {
+  const { maxQueue, shadow } = options;
+  return { ...failureOptionsOf(options), maxQueue, shadow };
 }
 
 /** The limiters that a set of options describes: one, or one for each tier. */

@@ -20,6 +20,8 @@ import { readHeadersOption } from "./headers.ts";
 import type { KeyFunction } from "./key-function.ts";
 import type { RequestPolicy } from "./per-request.ts";
 import { isRequestPolicy, requireLimitsOf } from "./per-request.ts";
+import type { WaitOption } from "./wait-option.ts";
+import { readWaitOption } from "./wait-option.ts";
 
 /** What happens to a request whose key is undefined or empty. */
 export type MissingKey = "ip" | "reject" | "skip";
@@ -74,6 +76,14 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Not every adapter has it. */
   readonly onDenied?: unknown;
   /**
+   * How long a request that would be denied waits its turn first, 1 ms to 10 minutes: behind those of its subject that wait in this
+   * process already, at most 100 and no more than half of `maxQueue`. Who leaves while it waits costs nothing. Not for limits with
+   * `block`. Default `false`.
+   */
+  readonly wait?: WaitOption | undefined;
+  /** How many requests may wait at once, and calls of `limiter.wait`, from 1. Default 1,000. */
+  readonly maxQueue?: number | undefined;
+  /**
    * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
    * `headgate:decision` have its decisions. Default false.
    */
@@ -95,6 +105,8 @@ const OWN_OPTIONS: readonly string[] = [
   "skip",
   "headers",
   "onDenied",
+  "wait",
+  "maxQueue",
   "shadow",
 ];
 
@@ -152,8 +164,9 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   blackList: "blockList",
   isBlackListed: "blockList: (request, address) => ...",
   global: "to register without limits: then only routes with limits of their own are limited",
-  delayAfter: "limiter.wait(subject), in the route",
-  delayMs: "limiter.wait(subject), in the route",
+  delayAfter: 'wait: "2s", for requests beyond limits',
+  delayMs: 'wait: "2s"; a delay that grows is made of decision.remaining',
+  maxDelayMs: 'wait: "2s"',
   ban: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
   block: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
   blockDuration: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
@@ -186,14 +199,27 @@ export function validateGuardOptions(
   more: readonly string[] = [],
 ): void {
   rejectUnknownOptions(owner, options, [...GUARD_OPTIONS, ...more], peerOptionsFor(options));
-  const { missing, skip, cost, count, key, address, limits, headers, shadow, onDenied } =
-    options as GuardOptions<never>;
+  const {
+    missing,
+    skip,
+    cost,
+    count,
+    key,
+    address,
+    limits,
+    headers,
+    onDenied,
+    wait,
+    maxQueue,
+    shadow,
+  } = options as GuardOptions<never>;
   if (address !== undefined) readAddressOption(owner, address);
   validateClientLists(owner, options);
   withOwner(owner, () => {
     validateLimits(limits);
     readHeadersOption(headers);
     readFailureOptions(options);
+    readWaitOption(wait);
   });
   requireThat(
     owner,
@@ -203,6 +229,13 @@ export function validateGuardOptions(
     '"ip", "reject" or "skip"',
   );
   requireThat(owner, "skip", skip, isFunction, "a function");
+  requireThat(
+    owner,
+    "maxQueue",
+    maxQueue,
+    (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+    "a whole number of at least 1",
+  );
   requireThat(owner, "shadow", shadow, isOneOf(true, false), "true or false");
   requireThat(
     owner,

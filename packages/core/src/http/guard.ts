@@ -3,12 +3,12 @@ import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts"
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
+import type { Turn, TurnOptions } from "../limiter/line/line.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
-import type { Count } from "./count.ts";
 import { createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
@@ -16,6 +16,7 @@ import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
 import { holdPlaces } from "./hold-places.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
+import { watchLeaving } from "./leaving.ts";
 import type { PolicyText } from "./policy-text.ts";
 import { writePolicy } from "./policy-text.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
@@ -35,18 +36,22 @@ import {
 import { areSubjects } from "./request-subjects.ts";
 import { rejectUnreadKeys } from "./unread-keys.ts";
 import type { Client, Verdict } from "./verdict.ts";
-import { PASS } from "./verdict.ts";
+import { LEFT, PASS } from "./verdict.ts";
+import { readWaitOption } from "./wait-option.ts";
 import type { Warn } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Lists, skip, limits, key, cost, decision, in this order. Places are held until the response ends; without one they lapse. Rejects
-   * with what the framework shall handle as an error.
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, there `count`
+   * decides, about `reply`, which is the framework's own, and with `wait` it is watched for who leaves. Rejects with what the
+   * framework shall handle as an error.
    */
-  check(request: Request, client: Client, response?: object): Promise<Verdict>;
-  /** To be called beside each check: at the end of the answer it decides whether the request counts. Undefined where all do. */
-  readonly count: Count<Request> | undefined;
+  check(request: Request, client: Client, response?: object, reply?: object): Promise<Verdict>;
+  /** Whether `check` cannot do without a response: it is for `count`, `wait` or places. */
+  readonly needsResponse: boolean;
+  /** Answers all requests that wait, as if their time were over, and lets nobody wait from now on. */
+  endWaits(): void;
   /** What its limiter decided of a request; undefined when it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
@@ -98,9 +103,12 @@ function prepareGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   { warn, routeOf }: Adapter<Request>,
 ): Guard<Request> {
-  rejectCountedBlocks(owner, limiters.all, options.count);
+  const waitMs = readWaitOption(options.wait);
+  rejectBesideBlocks(owner, limiters.all, options.count, waitMs);
   const headers = readHeadersOption(options.headers);
+  const areSilent = !headers.legacy && !headers.standard;
   const { missing = "ip", skip, cost = 1, address } = options;
+  const ending = new AbortController();
   const prepared = new Map<Limiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
@@ -125,7 +133,7 @@ function prepareGuard<Request extends HttpRequest>(
     return client;
   }
 
-  async function check(request: Request, connected: Client, response?: object): Promise<Verdict> {
+  async function decide(request: Request, connected: Client, response?: object): Promise<Verdict> {
     const client = counted(request, connected);
     if (lists !== undefined) {
       const listed = lists.find(request, client);
@@ -159,8 +167,19 @@ function prepareGuard<Request extends HttpRequest>(
     part.count = options.count;
     const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;
+    let waitedMs: number | undefined;
     try {
-      decision = await ask(part, limits === undefined ? charge : { ...charge, limits });
+      const asking = limits === undefined ? charge : { ...charge, limits };
+      if (waitMs === undefined) {
+        decision = await ask(part, asking);
+      } else {
+        const turn = await askInTurn(part, asking, {
+          timeoutMs: waitMs,
+          watchLeaving: () => watchLeaving(response as object, client, ending.signal),
+        });
+        if (turn === undefined) return LEFT;
+        ({ decision, waitedMs } = turn);
+      }
     } catch (error) {
       forgetAsked(request, part);
       throw limits === undefined ? error : ofRequest(owner, error);
@@ -177,7 +196,9 @@ function prepareGuard<Request extends HttpRequest>(
         ? undefined
         : messageOf(request, part, decision, performance.now() - started);
     // Of a decision in shadow nothing is said, and what others decided has been.
-    const verdict = decision.shadow ? PASS : answerTo(decisionsOf(request), Date.now());
+    const verdict = decision.shadow
+      ? PASS
+      : answerTo(decisionsOf(request), Date.now(), areSilent ? undefined : waitedMs);
     if (verdict.kind === "denied" && mayPass) {
       return { ...verdict, conclude: conclusionOf(part, message) };
     }
@@ -226,9 +247,23 @@ function prepareGuard<Request extends HttpRequest>(
     }
   }
 
+  const count = createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn);
+
+  function check(
+    request: Request,
+    client: Client,
+    response?: object,
+    reply = response,
+  ): Promise<Verdict> {
+    const decided = decide(request, client, response);
+    count?.(decided, request, reply, response as object);
+    return decided;
+  }
+
   return {
     check,
-    count: createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn),
+    needsResponse: count !== undefined || waitMs !== undefined || limiters.all.some(countsPlaces),
+    endWaits: () => ending.abort(),
     of: (request) => ownDecision(request, limiters.all),
   };
 }
@@ -247,6 +282,10 @@ function conclusionOf(
   };
 }
 
+function countsPlaces(limiter: Limiter): boolean {
+  return limiter[LIMITER].counted.hasPlaces;
+}
+
 /** A request that lacks its key is not refused in shadow. */
 async function withoutKey(verdict: Verdict, limiter: Limiter): Promise<Verdict> {
   const isLetOn = verdict.kind === "refused" && (await limiter[LIMITER].isInShadow());
@@ -255,6 +294,15 @@ async function withoutKey(verdict: Verdict, limiter: Limiter): Promise<Verdict> 
 
 function ask({ limiter, groups, subjects }: AskedPart, charge?: ConsumeOptions): Promise<Decision> {
   return limiter[LIMITER].consumeIn(groups, subjects, charge);
+}
+
+/** The same of a request that waits its turn when it is denied; undefined when nobody waits for its answer any more. */
+function askInTurn(
+  { limiter, groups, subjects }: AskedPart,
+  charge: ConsumeOptions | undefined,
+  turn: TurnOptions,
+): Promise<Turn | undefined> {
+  return limiter[LIMITER].consumeInTurn(groups, subjects, charge, turn);
 }
 
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */
@@ -288,18 +336,25 @@ function isSkipped(owner: string, skipped: unknown): boolean {
   );
 }
 
-/** Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. */
-function rejectCountedBlocks(
+/**
+ * Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. Who waits is not
+ * denied before its time is over, and would never be locked out.
+ */
+function rejectBesideBlocks(
   owner: string,
   limiters: readonly Limiter[],
-  count: GuardOptions<never>["count"],
+  count: GuardOptions<never>["count"] = "all",
+  waitMs: number | undefined,
 ): void {
-  if (count === undefined || count === "all") return;
+  if (count === "all" && waitMs === undefined) return;
   const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
   const blocking = limits.find(({ block }) => block !== undefined);
   if (blocking === undefined) return;
+  const name = formatReceived(blocking.name);
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: count is not for limits with block, which requests under way would set; the limit ${formatReceived(blocking.name)} has one. Give back what should not count: limit.of(request).refund()`,
+    waitMs === undefined
+      ? `${owner}: count is not for limits with block, which requests under way would set; the limit ${name} has one. Give back what should not count: limit.of(request).refund()`
+      : `${owner}: wait is not for limits with block, which is set at once; the limit ${name} has one. Leave one of them out, as by wait: false`,
   );
 }

@@ -4,8 +4,13 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { LimitDescription } from "../policy.ts";
 
-/** A header's name and value; undefined takes it off the answer. */
-export type Header = readonly [name: string, value: string | undefined];
+/** A header's name and value; undefined takes it off the answer. One that is `added` goes behind what the answer has by its name. */
+export type Header = readonly [name: string, value: string | undefined, added?: "added"];
+
+/** A header's value on an answer that has `before` by its name. */
+export function valueBehind([, value, added]: Header, before: unknown): string | undefined {
+  return added === undefined || before === undefined ? value : `${before}, ${value}`;
+}
 
 export interface HeaderOptions {
   /** `X-RateLimit-Limit`, `-Remaining`, `-Reset`. Default true. */
@@ -97,6 +102,11 @@ export function formatRetryAfter(decision: Decision): string | undefined {
   return Number.isFinite(decision.retryAfterMs)
     ? String(toSeconds(decision.retryAfterMs))
     : undefined;
+}
+
+/** `Server-Timing` (W3C): milliseconds in line. */
+export function formatWaited(waitedMs: number): string {
+  return `headgate;dur=${waitedMs.toFixed(1)}`;
 }
 
 function toSeconds(milliseconds: number): number {

@@ -165,12 +165,17 @@ describe("an option for which an adapter has to do something", () => {
   test.each([
     ["onDenied", () => {}],
     ["count", "failed"],
+    ["wait", "2s"],
   ])("is refused where it does not: %s", (option, value) => {
     const options: GuardOptions<HttpRequest> = { limits, [option]: value };
     expect(() => createHttpGuard("rateLimit", options)).toThrow(
       `rateLimit: this adapter does not have the option ${option}; `,
     );
-    createHttpGuard("rateLimit", options, { [option]: true });
+    createHttpGuard("rateLimit", options, { onDenied: true, count: true });
+  });
+
+  test("is not missed where it is off", () => {
+    createHttpGuard("rateLimit", { limits, wait: false });
   });
 });
 
@@ -191,6 +196,53 @@ describe("places", () => {
     expect(await free()).toBe(1);
     response.end();
     await expect.poll(free).toBe(2);
+  });
+});
+
+interface Visit {
+  readonly response: ServerResponse;
+  readonly socket: Socket;
+}
+
+describe("wait", () => {
+  const waiting = () =>
+    createHttpGuard(
+      "rateLimit",
+      { limiter: createLimiter({ limits: fixedWindow({ limit: 1, window: "1h" }) }), wait: "10m" },
+      { count: true },
+    );
+  const makeResponse = () => new ServerResponse(new IncomingMessage(new Socket()));
+
+  test("ends when the guard is closed, also for a limiter that was handed in", async () => {
+    const guard = waiting();
+    await guard.check(request(), client, makeResponse());
+    const checked = guard.check(request(), client, makeResponse());
+    await new Promise((resolve) => setImmediate(resolve));
+    await guard.close();
+    expect(await checked).toMatchObject({ kind: "denied", rejection: { status: 429 } });
+  });
+
+  test.each([
+    ["the response is closed", ({ response }: Visit) => response.emit("close")],
+    ["its connection is closed", ({ socket }: Visit) => socket.emit("close")],
+  ])("ends when %s", async (_, leave) => {
+    const guard = waiting();
+    await guard.check(request(), client, makeResponse());
+    const socket = new Socket();
+    const response = new ServerResponse(new IncomingMessage(socket));
+    const checked = guard.check(request(), client, response);
+    await new Promise((resolve) => setImmediate(resolve));
+    leave({ response, socket });
+    expect(await checked).toEqual({ kind: "left" });
+    expect([socket.listenerCount("close"), response.listenerCount("close")]).toEqual([0, 0]);
+    await guard.close();
+  });
+
+  test("is an error where check is handed no response", async () => {
+    await expect(waiting().check(request(), client)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringMatching(/^rateLimit: for count, wait and concurrency .* undefined$/),
+    });
   });
 });
 
@@ -220,7 +272,9 @@ describe("count", () => {
     const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
     await expect(guard.check(request(), client, response)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringMatching(/^rateLimit: for count and concurrency .* Node's response/),
+      message: expect.stringMatching(
+        /^rateLimit: for count, wait and concurrency .* Node's response/,
+      ),
     });
     const limited = createHttpGuard("rateLimit", { limits }, { count: true });
     expect(await limited.check(request(), client, response)).toMatchObject({ kind: "allowed" });

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
@@ -22,12 +21,12 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
   /** The limiter of each tier, where the limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, and there `count`
-   * decides. Rejects with what the framework shall handle as an error, and is one; with `HEADGATE_INVALID_OPTION` where `client` or
-   * `response` is none.
+   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, there `count`
+   * decides, and with `wait` it is watched for who leaves. Rejects with what the framework shall handle as an error, and is one; with
+   * `HEADGATE_INVALID_OPTION` where `client` or `response` is none.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
-  /** Frees the names of the limiters that were made here. The store's client stays open. */
+  /** Answers requests that wait, and frees the names of the limiters that were made here. The store's client stays open. */
   close(): Promise<void>;
 }
 
@@ -39,7 +38,7 @@ export interface HttpAdapter<Request> {
   readonly warn?: Warn | undefined;
   /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is refused. */
   readonly onDenied?: boolean | undefined;
-  /** Whether the adapter hands each response to `check`. Default false: `count` and limits of `concurrency` are refused. */
+  /** Whether the adapter hands each response to `check`. Default false: `count`, `wait` and limits of `concurrency` are refused. */
   readonly count?: boolean | undefined;
 }
 
@@ -57,22 +56,22 @@ export function createHttpGuard<Request extends HttpRequest>(
   validateGuardOptions(owner, options);
   rejectUnreadOptions(owner, options, adapter);
   const limiters = makeGuardLimiters(owner, options);
-  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
-  if (hasPlaces && adapter.count !== true) throw withoutEnd(owner, limiters);
   const guard = createGuard(owner, limiters, options, { warn, routeOf });
-  const watchesEnd = guard.count !== undefined || hasPlaces;
+  // count and wait have been refused: it is for places.
+  if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
   return {
     limiter: limiters.only,
     tiers: limiters.tiers,
     check(request, client, response) {
-      const misused = misuseOf(owner, client, watchesEnd, response);
+      const misused = misuseOf(owner, client, guard.needsResponse, response);
       if (misused !== undefined) return Promise.reject(misused);
-      const decided = guard.check(request, client, response).catch(throwError);
-      guard.count?.(decided, request, response, response as object);
-      return decided;
+      return guard.check(request, client, response).catch(throwError);
     },
     of: guard.of,
-    close: limiters.close,
+    async close() {
+      guard.endWaits();
+      await limiters.close();
+    },
   };
 }
 
@@ -93,13 +92,13 @@ function throwError(reason: unknown): never {
 }
 
 /**
- * What an adapter handed over that is not what it should be, and would be ignored: the request would go on without a limit, or count
- * whatever its answer is.
+ * What an adapter handed over that is not what it should be, and would be ignored: the request would go on without a limit, count
+ * whatever its answer is, or wait though its client has left.
  */
 function misuseOf(
   owner: string,
   client: Client,
-  watchesEnd: boolean,
+  needsResponse: boolean,
   response: unknown,
 ): HeadgateError | undefined {
   const address: unknown = client?.address ?? "";
@@ -109,10 +108,10 @@ function misuseOf(
       `${owner}: check takes a client, as clientOf(address, request) makes it, whose address is a text; got ${formatReceived(client)}`,
     );
   }
-  if (!watchesEnd || isNodeResponse(response)) return undefined;
+  if (!needsResponse || isNodeResponse(response)) return undefined;
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: for count and concurrency the adapter must hand Node's response to check, and handed ${formatKind(response)}`,
+    `${owner}: for count, wait and concurrency the adapter must hand Node's response to check, and handed ${formatKind(response)}`,
   );
 }
 
@@ -125,13 +124,15 @@ function isNodeResponse(response: unknown): response is object {
 /** What an adapter may say of its framework. */
 const ADAPTER_OPTIONS: readonly string[] = ["routeOf", "warn", "onDenied", "count"];
 
-/** Options for which an adapter has to do something, and how to do without. */
+/** Options for which an adapter has to do something, what it says if it does, and how to do without. */
 const NOT_EVERYWHERE = [
-  ["onDenied", "let the framework answer denied requests in your way"],
+  ["onDenied", "onDenied", "let the framework answer denied requests in your way"],
   [
+    "count",
     "count",
     "give back by hand what should not count, by refund() of what the guard's of(request) finds",
   ],
+  ["wait", "count", "call limiter.wait(subject, { timeout, signal }) in the handler"],
 ] as const;
 
 /** Throws `HEADGATE_INVALID_OPTION` for an option that the adapter would ignore. */
@@ -140,8 +141,8 @@ function rejectUnreadOptions(
   options: GuardOptions<never>,
   adapter: HttpAdapter<never>,
 ): void {
-  for (const [option, instead] of NOT_EVERYWHERE) {
-    if (adapter[option] === true || options[option] === undefined) continue;
+  for (const [option, means, instead] of NOT_EVERYWHERE) {
+    if (adapter[means] === true || (options[option] ?? false) === false) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `${owner}: this adapter does not have the option ${option}; ${instead}`,

@@ -32,6 +32,7 @@ export type { RequestSubjects } from "./request-subjects.ts";
 export type { KindSubject } from "./subject.ts";
 export type { Client, Rejection, Verdict } from "./verdict.ts";
 export { clientOf } from "./verdict.ts";
+export type { WaitOption } from "./wait-option.ts";
 export type { Warn } from "./warn.ts";
 
 // For the adapters of Headgate only: these change with them, in any release.
@@ -54,6 +55,7 @@ export {
   readStore,
 } from "./guard-limiters.ts";
 export { validateGuardOptions } from "./guard-options.ts";
+export { valueBehind } from "./headers.ts";
 export { isFirst } from "./is-first.ts";
 export { isPromiseLike } from "./is-promise-like.ts";
 export { settle } from "./settle.ts";

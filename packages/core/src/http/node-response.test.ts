@@ -17,6 +17,15 @@ test("headers are put on a response, and taken off", () => {
   expect({ ...res.getHeaders() }).toEqual({ ratelimit: '"a";r=1;t=1' });
 });
 
+test("one that is added goes behind what a response has by its name", () => {
+  const res = response();
+  for (const ms of [1, 2]) setHeaders(res, [["Server-Timing", `headgate;dur=${ms}`, "added"]]);
+  expect(res.getHeader("Server-Timing")).toBe("headgate;dur=1, headgate;dur=2");
+  res.setHeader("Server-Timing", ["app;dur=1", "db;dur=2"]);
+  setHeaders(res, [["server-timing", "headgate;dur=3", "added"]]);
+  expect(res.getHeader("Server-Timing")).toMatch(/^app;dur=1, ?db;dur=2, headgate;dur=3$/);
+});
+
 test("a rejection ends a response", () => {
   const res = response();
   sendRejection(res, { status: 429, contentType: "application/problem+json", body: "{}" });

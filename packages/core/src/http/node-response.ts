@@ -1,9 +1,11 @@
 import type { Header } from "./headers.ts";
+import { valueBehind } from "./headers.ts";
 import type { Rejection } from "./verdict.ts";
 
 /** What is used of a response of Node's, as those of Express and Koa (`ctx.res`) are. */
 interface Answer {
   statusCode: number;
+  getHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
   removeHeader(name: string): unknown;
   end(body: string): unknown;
@@ -11,10 +13,12 @@ interface Answer {
 
 /** Puts headers on a response of Node's, or takes them off. */
 export function setHeaders(
-  response: Pick<Answer, "setHeader" | "removeHeader">,
+  response: Pick<Answer, "getHeader" | "setHeader" | "removeHeader">,
   headers: readonly Header[],
 ): void {
-  for (const [name, value] of headers) {
+  for (const header of headers) {
+    const [name, , added] = header;
+    const value = valueBehind(header, added && response.getHeader(name));
     if (value === undefined) response.removeHeader(name);
     else response.setHeader(name, value);
   }

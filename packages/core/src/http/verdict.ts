@@ -33,6 +33,8 @@ export type Verdict =
 
 export const PASS: Verdict = { kind: "pass" };
 
+export const LEFT: Verdict = { kind: "left" };
+
 /** Who sent a request, read before anything is awaited. */
 export interface Client {
   /** The client's address, as the framework's proxy trust gives it. */

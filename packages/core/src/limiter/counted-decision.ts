@@ -169,7 +169,7 @@ Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
 
 /** An outcome under the terms of the counters that were to be asked, and by name where that was so. */
 export function outcomeOn(counters: readonly SubjectCounter[], outcome: Outcome): Outcome {
-  const terms = counters[0]?.terms;
+  const terms = counters[0]?.terms ?? outcome.terms;
   if (!areByName(counters)) return terms === undefined ? outcome : { ...outcome, terms };
   const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome.receipts, counters)];
   return { ...outcome, cost: costByName(counters), receipts, named: counters, terms };

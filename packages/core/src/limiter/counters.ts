@@ -78,6 +78,14 @@ export function countersOfLimiter(
     .map((group) => counterOf(group, subject[group.dimension] as string));
 }
 
+/** Whether a decision on counters denies nobody. */
+export function areInShadow(
+  { shadow }: CountedPolicy,
+  [first]: readonly SubjectCounter[],
+): boolean {
+  return first?.terms?.shadow ?? shadow;
+}
+
 /** Those that count units: places are neither charged, nor given back or forgotten with them. */
 export function unitsOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
   return counters.filter(({ group }) => group.heldFor === undefined);

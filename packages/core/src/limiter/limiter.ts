@@ -7,6 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { Subjects } from "./counters.ts";
+import type { Turn, TurnOptions } from "./line/line.ts";
 import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
 
 /** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */
@@ -23,6 +24,13 @@ export interface LimiterParts {
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision>;
+  /** `consumeIn` that waits its turn when it is denied. Undefined when nobody waits for the answer any more. */
+  consumeInTurn(
+    groups: readonly Group[],
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    turn: TurnOptions,
+  ): Promise<Turn | undefined>;
   /** How its store is watched; undefined where the store is this process's memory. */
   readonly watch: StoreWatch | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
@@ -182,7 +190,7 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
   readonly store?: Store | undefined;
   /** A limiter on the same store whose limits are decided together with these, under these options. It extends none itself. */
   readonly extends?: Limiter | undefined;
-  /** How many calls of `wait` may be waiting at once, from 1. Default 1,000. */
+  /** How many calls of `wait`, and requests, may be waiting at once, from 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
    * Decides, counts and publishes, and denies nobody: decisions are `allowed`, and `wouldAllow` says what they would be without.

@@ -5,6 +5,7 @@ import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { Group } from "./counted-policy.ts";
 import type { Subjects } from "./counters.ts";
 import { EVERYBODY } from "./counters.ts";
+import type { LimiterCore } from "./limiter-core.ts";
 import { publish } from "./publish.ts";
 
 /** Published on `headgate:decision`. */
@@ -36,6 +37,17 @@ export function areDecisionsHeard(): boolean {
 
 export function publishDecision(taken: DecisionMessage): void {
   publish(decisions, { ...taken, shadow: taken.decision.shadow } satisfies PublishedDecision);
+}
+
+/** Publishes what a limiter answered a caller of its own. */
+export function publishTaken(
+  { name, counted }: LimiterCore,
+  subjects: Subjects,
+  decision: Decision,
+  durationMs: number,
+): void {
+  const subject = subjectsIn({ groups: counted.groups, subjects });
+  publishDecision({ limiter: name, route: undefined, subject, decision, durationMs });
 }
 
 /** Groups that were asked, and about whom. */

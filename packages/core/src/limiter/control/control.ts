@@ -14,6 +14,8 @@ export interface LimiterControl {
   readonly record: ControlRecord;
   /** The server's clock in microseconds, from when the record was read last, and by this process's monotonic clock since then. */
   now(): number;
+  /** Calls back with the key of each counter that an order is about, and without one when it is about everything. */
+  onOrder(callback: (key?: string) => void): void;
   /** Hears of no order any more. */
   stop(): void;
 }

@@ -3,19 +3,17 @@ import type { CountedPolicy } from "../counted-policy.ts";
 import { countersOfLimiter } from "../counters.ts";
 import { denyCacheOf } from "../deny-cache.ts";
 import { closeAllLeases, closeLeases } from "../leases/lease-accounts.ts";
-import type { WaitQueue } from "../line/line.ts";
 import type { StoreWatch } from "../outage/outage.ts";
 import type { LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
 
 /**
  * Follows the control record for a limiter: what an order is about is forgotten, so that the store is asked anew. Denials are not
- * known any more, leases are given back, and who waits in line asks again. Undefined where the store has no such record.
+ * known any more, and leases are given back. Undefined where the store has no such record.
  */
 export function followControl(
   counted: CountedPolicy,
   watch: StoreWatch | undefined,
-  queue: WaitQueue,
 ): LimiterControl | undefined {
   const { store } = counted;
   if (watch === undefined || store.remote?.isControlled !== true) return undefined;
@@ -23,13 +21,14 @@ export function followControl(
   const place = { store, watch };
   const control = controlOf(store);
   const denials = denyCacheOf(owner);
+  let announce = (_?: string): void => {};
 
   function obey({ limiter, subject }: Order): void {
     const counters = countersOfLimiter(counted, limiter, subject);
     if (counters.length === 0) return;
     denials.forget(counters, store.now());
     closeLeases(owner, counters);
-    for (const { key } of counters) queue.wake(key);
+    for (const { key } of counters) announce(key);
   }
 
   const stop = control.follow(({ orders, isAll }) => {
@@ -37,7 +36,7 @@ export function followControl(
     if (!isAll) return;
     denials.forgetAll(store.now());
     closeAllLeases(owner);
-    queue.wake();
+    announce();
   });
   return {
     refresh: () => control.refresh(place),
@@ -45,6 +44,9 @@ export function followControl(
       return control.record;
     },
     now: () => control.now(),
+    onOrder(callback) {
+      announce = callback;
+    },
     stop,
   };
 }

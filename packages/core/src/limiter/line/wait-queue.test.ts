@@ -321,7 +321,11 @@ describe("wait", () => {
     ["is closed", (queue) => queue.close(new HeadgateError("HEADGATE_CLOSED", "closed"))],
   ])("a long line that %s holds the process up for seconds", async (_, end) => {
     vi.useRealTimers();
-    const queue = createWaitQueue(100_000, async () => {});
+    const queue = createWaitQueue(
+      100_000,
+      async () => {},
+      () => 0,
+    );
     const controller = new AbortController();
     const { signal } = controller;
     const attempt = () => new Promise<never>(() => {});

@@ -3,7 +3,7 @@ import { isOfPlaces } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { LONGEST_TIMER_MS } from "../../time.ts";
 import { onceAborted } from "./abort-listeners.ts";
-import type { WaitOptions, WaitQueue } from "./line.ts";
+import type { Denial, WaitOptions, WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
@@ -14,16 +14,19 @@ interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
   readonly onFreed: WaitOptions["onFreed"];
   readonly onChange: WaitOptions["onChange"];
+  /** Whether a denial is the call's answer. */
+  readonly isAnswer: WaitOptions["isAnswer"];
   /** Settles the call; what comes later is not heard. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   settled: boolean;
 }
 
-/** `giveBack` returns what was charged for a call that had gone when it was admitted. */
+/** `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. */
 export function createWaitQueue(
   maxQueue: number,
   giveBack: (decision: Decision) => Promise<unknown>,
+  now: () => number,
 ): WaitQueue {
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -34,9 +37,15 @@ export function createWaitQueue(
     #wake: (() => void) | undefined;
     /** Whether an attempt under way may be answered by what was so before it was woken. */
     #isWoken = false;
+    lastDenial: Denial | undefined;
 
     constructor(key: string) {
       this.#key = key;
+    }
+
+    /** How many wait: not who left while an attempt was made for them. */
+    get size(): number {
+      return this.#waiters.size - (this.#waiters.first?.settled ? 1 : 0);
     }
 
     add(waiter: Waiter): void {
@@ -71,9 +80,11 @@ export function createWaitQueue(
       try {
         this.#isWoken = false;
         const decision = await head.attempt();
-        if (decision.allowed && !head.settled) head.resolve(decision);
-        else if (decision.allowed) await giveBack(decision);
-        else if (!head.settled && !this.#isWoken) await this.#sleep(decision, head);
+        if (!decision.allowed) this.lastDenial = { decision, at: now() };
+        if (head.settled) {
+          if (decision.allowed) await giveBack(decision);
+        } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
+        else if (!this.#isWoken) await this.#sleep(decision, head);
       } catch (error) {
         head.reject(error);
       }
@@ -104,9 +115,10 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed, onChange }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, onChange, maxLine, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
-      if (waiting >= maxQueue) {
+      const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
+      if (waiting >= maxQueue || isLineFull) {
         return Promise.reject(
           new HeadgateError("HEADGATE_QUEUE_FULL", `${waiting} calls are waiting already`),
         );
@@ -125,6 +137,7 @@ export function createWaitQueue(
           attempt,
           onFreed,
           onChange,
+          isAnswer,
           settled: false,
           before: undefined,
           after: undefined,
@@ -154,6 +167,8 @@ export function createWaitQueue(
         if (key === undefined || name.split(" ").includes(key)) line.wake();
       }
     },
+
+    lastDenial: (key) => lines.get(key)?.lastDenial,
 
     close(error) {
       for (const line of [...lines.values()]) line.rejectAll(error);

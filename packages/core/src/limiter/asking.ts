@@ -1,0 +1,140 @@
+import type { Cost } from "../cost.ts";
+import type { Decision } from "../decision.ts";
+import { HeadgateError } from "../errors.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { Limit, Policy } from "../policy.ts";
+import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
+import { CalledLimits } from "./called-limits.ts";
+import { largestCost, withCosts } from "./costs.ts";
+import type { CountedPolicy, Group } from "./counted-policy.ts";
+import type { SubjectCounter, Subjects } from "./counters.ts";
+import { areInShadow, countersOf } from "./counters.ts";
+import type { ConsumeOptions, Limiter, LimiterParts } from "./limiter.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+import { areDecisionsHeard, publishTaken } from "./published-decision.ts";
+import { readCost } from "./read-cost.ts";
+
+/** How a limiter is asked once, without waiting. */
+export interface Asking extends Pick<Limiter, "consume" | "peek">, Pick<LimiterParts, "consumeIn"> {
+  /** `consume` in a mode that is not the limiter's own. */
+  consumeAs(
+    mode: DecideMode,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+  ): Promise<Decision>;
+  /** The counters that a call asks, under limits of its own where it has some. Throws `HEADGATE_INVALID_LIMIT`, and as `countersOf`. */
+  countersAsked(
+    subject: Subjects,
+    limits: Policy | undefined,
+    groups: readonly Group[] | undefined,
+  ): SubjectCounter[];
+}
+
+/** `underLimits`: all that is counted, with other numbers for the limiter's own limits; throws `HEADGATE_INVALID_LIMIT`. */
+export function createAsking(
+  core: LimiterCore,
+  underLimits: (limits: readonly Limit[]) => CountedPolicy,
+): Asking {
+  const { counted, decider, overrides, hasLease, requireOpen } = core;
+  let called: CalledLimits | undefined;
+
+  function countersAsked(
+    subject: Subjects,
+    limits: Policy | undefined,
+    groups: readonly Group[] | undefined,
+  ): SubjectCounter[] {
+    if (limits === undefined) return countersOf(counted, subject, groups);
+    if (hasLease) throw leasesUnits();
+    called ??= new CalledLimits(underLimits);
+    const inForce = called.of(limits);
+    const asked = groups?.map((group) => inForce.groups[counted.groups.indexOf(group)] as Group);
+    return countersOf(inForce, subject, asked);
+  }
+
+  /** Rejects, and never throws. */
+  function decide(
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+    groups?: readonly Group[],
+  ): Promise<Decision> {
+    const refreshed = overrides?.refresh();
+    return refreshed === undefined
+      ? decideNow(subject, options, mode, groups)
+      : refreshed.then(() => decideNow(subject, options, mode, groups));
+  }
+
+  function decideNow(
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+    groups: readonly Group[] | undefined,
+  ): Promise<Decision> {
+    try {
+      let cost: Cost = 1;
+      if (options !== undefined) {
+        rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
+        cost = readCost(core, options.cost, mode === "peek" ? 0 : 1);
+      }
+      requireOpen();
+      const limits = options?.limits;
+      const isKnowable = limits === undefined && isCharging(mode) && typeof cost === "number";
+      const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
+      if (known !== undefined) return Promise.resolve(known);
+      return ask(countersAsked(subject, limits, groups), cost, mode);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  function ask(
+    counters: readonly SubjectCounter[],
+    cost: Cost,
+    mode: DecideMode,
+  ): Promise<Decision> {
+    const inForce = overrides === undefined ? counters : overrides.apply(counters);
+    // In shadow, nobody is blocked.
+    const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
+    if (typeof cost === "number") return decider.decide(inForce, cost, asked);
+    const named = withCosts(inForce, cost);
+    return decider.decide(named, largestCost(named), asked);
+  }
+
+  function consumeAs(
+    mode: DecideMode,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+  ): Promise<Decision> {
+    return areDecisionsHeard()
+      ? consumeHeard(subject, options, mode)
+      : decide(subject, options, mode);
+  }
+
+  async function consumeHeard(
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+  ): Promise<Decision> {
+    const started = performance.now();
+    const decision = await decide(subject, options, mode);
+    publishTaken(core, subject, decision, performance.now() - started);
+    return decision;
+  }
+
+  return {
+    consume: (subject, options) => consumeAs("enforce", subject, options),
+    peek: (subject, options) => decide(subject, options, "peek"),
+    consumeIn: (groups, subject, options) => decide(subject, options, "enforce", groups),
+    consumeAs,
+    countersAsked,
+  };
+}
+
+/** Units that were taken ahead under some numbers say nothing of what others allow. */
+function leasesUnits(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "limits of a call are not for a limiter with lease, which takes units ahead under its own",
+  );
+}

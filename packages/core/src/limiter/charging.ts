@@ -1,0 +1,60 @@
+import type { Charged } from "../charged.ts";
+import { NOTHING_CHARGED } from "../charged.ts";
+import type { Cost } from "../cost.ts";
+import type { Decision } from "../decision.ts";
+import { rejectMore, rejectUnknownOptions } from "../options.ts";
+import { askedOf, largestCost, requireFormOf, withCosts } from "./costs.ts";
+import { placesOf } from "./counted-decision.ts";
+import { limitsOfUnits } from "./counted-policy.ts";
+import type { Subjects } from "./counters.ts";
+import { countersOf, unitsOnly } from "./counters.ts";
+import type { CostOptions, Limiter } from "./limiter.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+import { readCost, readUnits } from "./read-cost.ts";
+
+/** How a limiter charges without being asked, and gives back. */
+export function createCharging(
+  core: LimiterCore,
+): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
+  const { counted, decider, overrides, requireOpen } = core;
+  const chargeable = limitsOfUnits(counted);
+
+  async function chargeAll(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
+    const named = unitsOnly(countersOf(counted, subject));
+    const counters = overrides === undefined ? named : await overrides.applyRefreshed(named);
+    if (typeof cost !== "number") {
+      const asked = askedOf(withCosts(counters, cost));
+      return decider.charge(asked, largestCost(asked));
+    }
+    // Nothing is charged where only places are counted.
+    return counters.length === 0 ? NOTHING_CHARGED : decider.charge(counters, cost);
+  }
+
+  return {
+    async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
+      requireOpen();
+      rejectUnknownOptions("charge", options, ["cost"]);
+      const cost = readCost(core, options.cost, 1, chargeable);
+      return (await chargeAll(subject, cost)) as Charged<Units>;
+    },
+
+    async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
+      requireOpen();
+      rejectMore("settle(decision, units)", more);
+      const wanted = readUnits(core, units, chargeable);
+      requireFormOf(decision, wanted);
+      return (await decider.settle(decision, wanted)) as Charged<Units>;
+    },
+
+    async refund(decision, more?: unknown) {
+      requireOpen();
+      rejectMore("refund(decision)", more);
+      return decider.giveBack(decision);
+    },
+
+    async release(decision, more?: unknown) {
+      rejectMore("release(decision)", more);
+      return placesOf(decision, counted)?.release() ?? false;
+    },
+  };
+}

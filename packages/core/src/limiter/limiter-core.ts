@@ -1,0 +1,19 @@
+import type { LimiterControl } from "./control/control.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { Decider } from "./decider.ts";
+import type { Overrides } from "./overrides/overrides.ts";
+
+/** What the functions of one limiter share. */
+export interface LimiterCore {
+  readonly name: string;
+  readonly counted: CountedPolicy;
+  readonly decider: Decider;
+  /** What operators did; undefined where the store has no control record. */
+  readonly control: LimiterControl | undefined;
+  /** What they overrode; undefined with it. */
+  readonly overrides: Overrides | undefined;
+  /** Whether it takes units ahead, which are of all its limits alike. */
+  readonly hasLease: boolean;
+  /** Throws `HEADGATE_CLOSED`. */
+  requireOpen(): void;
+}

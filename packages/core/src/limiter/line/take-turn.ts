@@ -1,0 +1,70 @@
+import type { Decision } from "../../decision.ts";
+import { codeOf } from "../../errors.ts";
+import type { Denial, Turn, TurnOptions, WaitOptions, WaitQueue } from "./line.ts";
+
+/** What a call does in line. */
+export interface TurnCall {
+  /** Whom it waits with. */
+  readonly line: string;
+  /** How many may wait in the line. */
+  readonly maxLine: number;
+  readonly attempt: () => Promise<Decision>;
+  readonly onFreed: WaitOptions["onFreed"];
+  readonly onChange: WaitOptions["onChange"];
+  readonly giveBack: (decision: Decision) => Promise<unknown>;
+  /** The line's denial, as it is now for this call. */
+  readonly deniedBy: (denial: Denial) => Decision;
+  /** The store's clock, in microseconds. */
+  readonly now: () => number;
+}
+
+/** How a wait ends without an admission: by a denial, not by an error. */
+const ENDS: readonly unknown[] = [
+  "HEADGATE_WAIT_TIMEOUT",
+  "HEADGATE_QUEUE_FULL",
+  "HEADGATE_CLOSED",
+];
+
+/**
+ * Asks, and waits when it is denied, behind those who wait already: where there are any, it does not ask before its turn. When
+ * the time is over, there is no room, or nobody is to wait for longer, the answer is the line's last denial; that costs no call, however
+ * many ask. What the store could not answer is not waited for. Undefined when nobody waits for the answer any more: then it
+ * costs nothing. Rejects as the attempt does.
+ */
+export async function takeTurn(
+  queue: WaitQueue,
+  { line, maxLine, attempt, onFreed, onChange, giveBack, deniedBy, now }: TurnCall,
+  { timeoutMs, watchLeaving }: TurnOptions,
+): Promise<Turn | undefined> {
+  let denial = queue.lastDenial(line);
+  if (denial === undefined) {
+    const decision = await attempt();
+    if (isAnswer(decision)) return { decision, waitedMs: undefined };
+    denial = { decision, at: now() };
+  }
+  const leaving = watchLeaving();
+  const { signal } = leaving;
+  const began = performance.now();
+  try {
+    const waiting = { timeoutMs, signal, onFreed, onChange, maxLine, isAnswer };
+    const decision = await queue.enter(line, attempt, waiting);
+    if (!leaving.hasLeft()) return { decision, waitedMs: performance.now() - began };
+    // Nobody is left to be told that it could not be given back.
+    await giveBack(decision).catch(() => {});
+    return undefined;
+  } catch (error) {
+    if (leaving.hasLeft()) return undefined;
+    const code = codeOf(error);
+    if (!signal.aborted && !ENDS.includes(code)) throw error;
+    const hasWaited = code !== "HEADGATE_QUEUE_FULL";
+    const waitedMs = hasWaited ? performance.now() - began : undefined;
+    return { decision: deniedBy(queue.lastDenial(line) ?? denial), waitedMs };
+  } finally {
+    leaving.stop();
+  }
+}
+
+/** A denial that no wait would change, or that the store did not take, is the answer. */
+function isAnswer({ allowed, degraded, retryAfterMs }: Decision): boolean {
+  return allowed || degraded || !Number.isFinite(retryAfterMs);
+}

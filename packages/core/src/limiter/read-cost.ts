@@ -1,0 +1,38 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Cost } from "../cost.ts";
+import { HeadgateError } from "../errors.ts";
+import { requireCost, requireUnits, requireUnitsByName } from "./costs.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+
+/** A cost of at least `least`, or by the names of these limits. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
+export function readCost(
+  { counted, hasLease }: LimiterCore,
+  cost: Cost = 1,
+  least = 1,
+  limits: readonly CompiledLimit[] = counted.limits,
+): Cost {
+  return withoutLease(hasLease, requireCost("cost", cost, least, limits));
+}
+
+/** Units of a decision that is settled, from 0, or by the names of these limits. Throws as `readCost`. */
+export function readUnits(
+  { hasLease }: LimiterCore,
+  units: Cost,
+  limits: readonly CompiledLimit[],
+): Cost {
+  return withoutLease(
+    hasLease,
+    typeof units === "object" && units !== null
+      ? requireUnitsByName("units", units, limits)
+      : requireUnits("units", units, 0),
+  );
+}
+
+/** Of units that are taken ahead each is one of every limit. */
+function withoutLease(hasLease: boolean, units: Cost): Cost {
+  if (typeof units === "number" || !hasLease) return units;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    "units by name are not for a limiter with lease, whose units are of all limits alike",
+  );
+}

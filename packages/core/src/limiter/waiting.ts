@@ -1,0 +1,194 @@
+import type { Cost } from "../cost.ts";
+import type { Decision } from "../decision.ts";
+import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
+import { rejectMore, rejectUnknownOptions } from "../options.ts";
+import type { Duration } from "../time.ts";
+import { parseDuration, toMilliseconds } from "../time.ts";
+import type { Asking } from "./asking.ts";
+import { largestCost, withCosts } from "./costs.ts";
+import { placesOf } from "./counted-decision.ts";
+import type { Group } from "./counted-policy.ts";
+import type { SubjectCounter, Subjects } from "./counters.ts";
+import { areInShadow, countersOf } from "./counters.ts";
+import type {
+  ConsumeOptions,
+  Limiter,
+  LimiterParts,
+  RunOptions,
+  WaitForOptions,
+} from "./limiter.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+import { agedDenial } from "./line/aged-denial.ts";
+import { findImpossible, rejectImpossible } from "./line/impossible-cost.ts";
+import type { Denial, Turn, TurnOptions } from "./line/line.ts";
+import { lineOf } from "./line/line-of.ts";
+import { takeTurn } from "./line/take-turn.ts";
+import { createWaitQueue } from "./line/wait-queue.ts";
+import { releasesOf } from "./places/keep-places.ts";
+import { runAdmitted } from "./places/run-admitted.ts";
+import { areDecisionsHeard, publishTaken } from "./published-decision.ts";
+import { readCost } from "./read-cost.ts";
+
+/** So many calls of HTTP wait for one subject at most, and no more than half of `maxQueue`: nobody keeps all others out. */
+const MAX_LINE = 100;
+
+/**
+ * How calls and requests wait in line, at most `maxQueue` at once, and how work is run that was admitted. `endWaits` rejects everybody
+ * who waits.
+ */
+export function createWaiting(
+  core: LimiterCore,
+  { consumeAs, countersAsked }: Asking,
+  maxQueue: number,
+): Pick<Limiter, "wait" | "run"> &
+  Pick<LimiterParts, "consumeInTurn"> & { endWaits(error: HeadgateError): void } {
+  const { counted, decider, control, overrides, requireOpen } = core;
+  const queue = createWaitQueue(maxQueue, giveAllBack, counted.store.now);
+  control?.onOrder(queue.wake);
+  const maxLine = Math.min(MAX_LINE, Math.ceil(maxQueue / 2));
+  const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
+
+  function giveAllBack(decision: Decision): Promise<unknown> {
+    return Promise.all([
+      decider.giveBack(decision),
+      placesOf(decision, counted)
+        ?.release()
+        .catch(() => false),
+    ]);
+  }
+
+  /**
+   * How a call waits for these counters: its attempts set no block, and what is given back in this process wakes it, or an override.
+   */
+  function waitingFor(counters: readonly SubjectCounter[], cost: number) {
+    const keys = counters.map(({ key }) => key);
+    let asked = counters;
+    return {
+      line: lineOf(counters),
+      onFreed: releases && ((wake: () => void) => releases.on(keys, wake)),
+      onChange: overrides && ((wake: () => void) => overrides.onChange(counters, asked, wake)),
+      async attempt() {
+        if (overrides !== undefined) asked = await overrides.applyRefreshed(counters);
+        requireOpen();
+        return decider.decide(asked, cost, "charge");
+      },
+      /** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever, by what the last attempt asked. */
+      requirePossible: () => rejectImpossible(asked, cost),
+    };
+  }
+
+  async function wait(subject: Subjects, options: WaitForOptions = {}): Promise<Decision> {
+    requireOpen();
+    rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
+    const given = readCost(core, options.cost);
+    const { counters, cost } = asking(countersOf(counted, subject), given);
+    const { signal } = options;
+    requireSignal(signal);
+    // What is in force may have to be asked for. That is part of the wait, and its timeout.
+    const isKnown = overrides?.refresh() === undefined;
+    const inForce = overrides?.apply(counters) ?? counters;
+    const isInShadow = isKnown && areInShadow(counted, inForce);
+    if (isKnown && !isInShadow) rejectImpossible(inForce, cost);
+    const timeoutMs = readTimeout(options.timeout);
+    if (isInShadow) {
+      signal?.throwIfAborted();
+      return consumeAs("charge", subject, { cost: given });
+    }
+    const last: { durationMs: number | undefined } = { durationMs: undefined };
+    const { line, onFreed, onChange, attempt, requirePossible } = waitingFor(counters, cost);
+    const timed = async () => {
+      const started = areDecisionsHeard() ? performance.now() : undefined;
+      const answer = await attempt();
+      if (!answer.allowed) requirePossible();
+      last.durationMs = started && performance.now() - started;
+      return answer;
+    };
+    const decision = await queue.enter(line, timed, { timeoutMs, signal, onFreed, onChange });
+    // Of all attempts, the one that admitted is the caller's answer.
+    if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
+    return decision;
+  }
+
+  async function consumeInTurn(
+    groups: readonly Group[],
+    subject: Subjects,
+    options: ConsumeOptions = {},
+    turn: TurnOptions,
+  ): Promise<Turn | undefined> {
+    const { counters, cost } = asking(
+      countersAsked(subject, options.limits, groups),
+      readCost(core, options.cost),
+    );
+    const waiting = waitingFor(counters, cost);
+    const inForce = overrides === undefined ? counters : await overrides.applyRefreshed(counters);
+    if (areInShadow(counted, inForce) || findImpossible(inForce, cost) !== undefined) {
+      return { decision: await waiting.attempt(), waitedMs: undefined };
+    }
+    const { now } = counted.store;
+    const deniedBy = (denial: Denial) => agedDenial(counted, denial, counters, cost, now());
+    return takeTurn(queue, { ...waiting, maxLine, giveBack: giveAllBack, deniedBy, now }, turn);
+  }
+
+  /** Asks once, without waiting, and blocks nobody. Rejects with `HEADGATE_DENIED`. */
+  async function admitNow(
+    subject: Subjects,
+    { cost, signal }: Omit<WaitForOptions, "timeout">,
+  ): Promise<Decision> {
+    requireSignal(signal);
+    signal?.throwIfAborted();
+    const decision = await consumeAs("charge", subject, { cost });
+    if (decision.allowed) return decision;
+    throw new HeadgateError("HEADGATE_DENIED", "denied, and told not to wait", { cause: decision });
+  }
+
+  return {
+    wait,
+
+    async run(subject, work, options: RunOptions = {}, more?: unknown) {
+      rejectUnknownOptions("run", options, ["cost", "timeout", "signal"]);
+      rejectMore("run(subject, work, options)", more);
+      requireWork(work);
+      const { timeout, ...waiting } = options;
+      const decision =
+        timeout === 0
+          ? await admitNow(subject, waiting)
+          : await wait(subject, { ...waiting, timeout });
+      return runAdmitted(decision, placesOf(decision, counted), options.signal, work);
+    },
+
+    consumeInTurn,
+
+    endWaits: queue.close,
+  };
+}
+
+function readTimeout(timeout: Duration | undefined): number | undefined {
+  if (timeout === undefined) return undefined;
+  return toMilliseconds(parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber));
+}
+
+function requireSignal(signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `signal must be an AbortSignal, got ${formatReceived(signal)}`,
+  );
+}
+
+function requireWork(work: unknown): void {
+  if (typeof work === "function") return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `run takes a function to run, got ${formatKind(work)}`,
+  );
+}
+
+/** Counters, and what is asked of them: where that is by name, the most that is asked of a limit. Throws `HEADGATE_INVALID_COST`. */
+function asking(
+  counters: readonly SubjectCounter[],
+  cost: Cost,
+): { readonly counters: readonly SubjectCounter[]; readonly cost: number } {
+  if (typeof cost === "number") return { counters, cost };
+  const named = withCosts(counters, cost);
+  return { counters: named, cost: largestCost(named) };
+}

@@ -1,0 +1,80 @@
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { createLimiter, gcra, rateLimit, slidingLog } from "@headgate/express";
+import type { RequestHandler } from "express";
+import express5 from "express";
+import express4 from "express4";
+import { describe, expect, test } from "vitest";
+import { askAt } from "../support/ask.ts";
+import { listen } from "../support/listen.ts";
+import { eventually } from "./visitors.ts";
+
+const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
+
+describe.each([
+  ["Express 4", express4],
+  ["Express 5", express5],
+])("in %s", (_, makeApp) => {
+  async function serve(...handlers: RequestHandler[]) {
+    const app = makeApp();
+    app.use(...handlers);
+    const server = await listen(app);
+    return askAt(server.address() as AddressInfo);
+  }
+
+  const limitedBy = (options: Parameters<typeof rateLimit>[0]) =>
+    rateLimit(options) as RequestHandler;
+
+  test("Server-Timing goes behind the application's own, and the application's behind it", async () => {
+    const { ask, end } = await serve(
+      (_req, res, next) => {
+        res.setHeader("Server-Timing", ["app;dur=1", "db;dur=2"]);
+        next();
+      },
+      limitedBy({ limits: gcra({ limit: 1, window: "1s" }), wait: "10s" }),
+      (_req, res) => void res.append("Server-Timing", "view;dur=3").send("ok"),
+    );
+    await ask();
+    const { headers } = await ask();
+    expect([headers["server-timing"]].flat().join(", ").replaceAll(/,\s*/g, ", ")).toMatch(
+      /^app;dur=1, db;dur=2, headgate;dur=\d+\.\d, view;dur=3$/,
+    );
+    await end();
+  });
+
+  test("a request that a timeout answers while it waits is let go", async () => {
+    const limiter = createLimiter({ limits: hourly, maxQueue: 1 });
+    await limiter.consume("127.0.0.1");
+    let handled = 0;
+    const { ask, end } = await serve(
+      (_req, res, next) => {
+        void delay(50).then(() => res.status(503).end("too late"));
+        next();
+      },
+      limitedBy({ limiter, wait: "10m" }),
+      () => {
+        handled += 1;
+      },
+    );
+    expect((await ask()).status).toBe(503);
+    await eventually(async () => {
+      const { code } = await limiter.wait("127.0.0.1", { timeout: 1 }).catch(Object);
+      expect(code).toBe("HEADGATE_WAIT_TIMEOUT");
+    });
+    expect(handled).toBe(0);
+    await end();
+  });
+
+  test("close answers those who wait, also for a limiter that was handed in", async () => {
+    const limiter = createLimiter({ limits: hourly });
+    await limiter.consume("127.0.0.1");
+    const limit = rateLimit({ limiter, wait: "10m" });
+    const { ask, end } = await serve(limit as RequestHandler);
+    const answer = ask();
+    await delay(100);
+    await limit.close();
+    expect((await answer).status).toBe(429);
+    expect((await ask()).status).toBe(429);
+    await end();
+  });
+});

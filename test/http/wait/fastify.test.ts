@@ -1,0 +1,192 @@
+import { once } from "node:events";
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
+import { connect } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { HeadgateOptions } from "@headgate/fastify";
+import headgate, { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/fastify";
+import Fastify from "fastify";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { start } from "../fastify/start.ts";
+import { watchUnhandled } from "../support/unhandled.ts";
+import { eventually, statusOf, visit, waitedMs } from "./visitors.ts";
+
+const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
+const soon = fixedWindow({ limit: 1, window: "150ms" });
+
+describe("a route", () => {
+  test("inherits wait, and may have its own, or none", async () => {
+    const app = Fastify();
+    await app.register(headgate, { name: "api", limits: hourly, wait: 40 });
+    const route = (rateLimit: object) => ({ config: { rateLimit } });
+    app.get("/", async () => "");
+    app.get("/own", route({ limits: hourly }), async () => "");
+    app.get("/longer", route({ limits: hourly, wait: 120 }), async () => "");
+    app.get("/none", route({ limits: hourly, wait: false }), async () => "");
+    const ask = await start(app);
+    const waits: (number | undefined)[] = [];
+    for (const path of ["/", "/own", "/longer", "/none"]) {
+      expect((await ask(path)).status).toBe(200);
+      const { status, headers } = await ask(path);
+      expect(status).toBe(429);
+      waits.push(waitedMs(headers["server-timing"]));
+    }
+    const [plugin = 0, own = 0, longer = 0, none] = waits;
+    expect(plugin).toBeGreaterThanOrEqual(39);
+    expect(own).toBeGreaterThanOrEqual(39);
+    expect(longer).toBeGreaterThanOrEqual(119);
+    expect(none).toBeUndefined();
+  });
+
+  test("that extends the plugin waits for both", async () => {
+    const app = Fastify();
+    await app.register(headgate, { name: "api", limits: soon, wait: "10s" });
+    const rateLimit = { limits: gcra({ limit: 9, window: "1h" }), extend: true };
+    app.get("/", { config: { rateLimit } }, async () => "");
+    const ask = await start(app);
+    await ask("/");
+    const { status, headers } = await ask("/");
+    expect(status).toBe(200);
+    expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
+  });
+
+  test("with a wait that is none is refused when it is added", async () => {
+    const app = Fastify();
+    await app.register(headgate, { limits: hourly });
+    const add = () => app.get("/", { config: { rateLimit: { wait: "1h" } } }, async () => "");
+    expect(add).toThrow("headgate on /: wait must be false, or from 1 ms to 10 minutes");
+  });
+
+  test("that extends or inherits may not wait beside a block, and may leave the wait out", async () => {
+    const blocking = fixedWindow({ limit: 1, window: "1d", block: "1h", name: "tries" });
+    const wait = "1s";
+    for (const [limits, route] of [
+      [hourly, { limits: blocking }],
+      [hourly, { limits: blocking, extend: true }],
+      [blocking, { limits: hourly, extend: true, wait }],
+    ] as const) {
+      const app = Fastify();
+      await app.register(headgate, { name: "api", limits, ...(limits === hourly && { wait }) });
+      app.get("/", { config: { rateLimit: route } }, async () => "");
+      await expect(async () => app.ready()).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(": wait is not for limits with block"),
+      });
+    }
+    const app = Fastify();
+    await app.register(headgate, { name: "api", limits: hourly, wait });
+    app.get("/", { config: { rateLimit: { limits: blocking, wait: false } } }, async () => "");
+    const ask = await start(app);
+    expect((await ask("/")).status).toBe(200);
+  });
+
+  test("decided in a later hook waits there, with its body read", async () => {
+    const app = Fastify();
+    await app.register(headgate, { limits: soon, wait: "10s", hook: "preHandler" });
+    app.post("/", async ({ body }) => body);
+    const ask = await start(app);
+    await ask("/", { method: "POST" });
+    const { status, headers } = await ask("/", { method: "POST" });
+    expect(status).toBe(200);
+    expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
+  });
+});
+
+test.each([
+  ["handlerTimeout", 503],
+  ["connectionTimeout", 0],
+] as const)("%s ends the wait, and frees the place", async (option, status) => {
+  const settled = watchUnhandled();
+  const limiter = createLimiter({ limits: hourly, maxQueue: 1 });
+  await limiter.consume("127.0.0.1");
+  const app = Fastify({ [option]: 100 });
+  await app.register(headgate, { limiter, wait: "10m" });
+  app.get("/", async () => "handled");
+  await start(app);
+  const { answer } = await visit((app.server.address() as AddressInfo).port, "/");
+  expect(statusOf(await answer)).toBe(status);
+  await eventually(async () => {
+    const { code } = await limiter.wait("127.0.0.1", { timeout: 1 }).catch(Object);
+    expect(code).toBe("HEADGATE_WAIT_TIMEOUT");
+  });
+  await settled();
+});
+
+test("an application that closes answers those who wait, and waits for nobody", async () => {
+  const app = Fastify();
+  await app.register(headgate, { limits: hourly, wait: "10m" });
+  app.get("/", async () => "");
+  const ask = await start(app);
+  await ask("/");
+  const { answer } = await visit((app.server.address() as AddressInfo).port, "/");
+  await delay(100);
+  await app.close();
+  expect(statusOf(await answer)).toBe(429);
+});
+
+test("Server-Timing goes behind the application's own", async () => {
+  const app = Fastify();
+  app.addHook("onRequest", async (_, reply) => {
+    reply.header("Server-Timing", "db;dur=1");
+  });
+  await app.register(headgate, { limits: hourly, wait: 5, onDenied: () => {} });
+  app.get("/", async () => "");
+  const ask = await start(app);
+  expect((await ask("/")).headers["server-timing"]).toBe("db;dur=1");
+  expect((await ask("/")).headers["server-timing"]).toMatch(/^db;dur=1, headgate;dur=\d+\.\d$/);
+});
+
+describe("over HTTP/2", () => {
+  async function serving(options: HeadgateOptions): Promise<ClientHttp2Session> {
+    const app = Fastify({ http2: true });
+    await app.register(headgate as never, options);
+    app.get("/", async () => "ok");
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    const client = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
+    onTestFinished(async () => {
+      client.destroy();
+      await app.close();
+    });
+    return client;
+  }
+
+  async function headersOf(stream: ClientHttp2Stream): Promise<IncomingHttpHeaders> {
+    const [headers] = await once(stream, "response");
+    stream.resume();
+    return headers as IncomingHttpHeaders;
+  }
+
+  test("streams of one connection wait their turn", async () => {
+    const client = await serving({ limits: soon, wait: "10s" });
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => headersOf(client.request({ ":path": "/" }))),
+    );
+    expect(answers.map((headers) => headers[":status"])).toEqual([200, 200, 200]);
+    const waits = answers.map((headers) => waitedMs(headers["server-timing"] as string));
+    expect(waits.filter((ms) => ms !== undefined)).toHaveLength(2);
+  });
+
+  test("streams that are reset while they wait make room, and cost nothing", async () => {
+    const settled = watchUnhandled();
+    const limiter = createLimiter({ limits: hourly, maxQueue: 30 });
+    await limiter.consume("127.0.0.1");
+    const client = await serving({ limiter, wait: "10m" });
+    const streams = Array.from({ length: 15 }, () => {
+      const stream = client.request({ ":path": "/" });
+      stream.on("error", () => {});
+      return stream;
+    });
+    await delay(100);
+    // The line is full.
+    expect((await headersOf(client.request({ ":path": "/" })))["server-timing"]).toBeUndefined();
+    for (const stream of streams) stream.close(8);
+    const waits = Array.from({ length: 30 }, () =>
+      eventually(async () => {
+        const { code } = await limiter.wait("127.0.0.1", { timeout: 50 }).catch(Object);
+        expect(code).toBe("HEADGATE_WAIT_TIMEOUT");
+      }),
+    );
+    await Promise.all(waits);
+    await settled();
+  });
+});

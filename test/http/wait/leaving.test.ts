@@ -1,0 +1,195 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Limiter } from "@headgate/core";
+import { createLimiter, fixedWindow, slidingLog } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import { holdStore } from "../../support/held-store.ts";
+import { describeFrameworks } from "../support/describe-frameworks.ts";
+import type { AnyRequest } from "../support/framework.ts";
+import { watchUnhandled } from "../support/unhandled.ts";
+import { eventually, statusOf, usePlaces, visit, visitorOf } from "./visitors.ts";
+
+const places = usePlaces();
+const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
+
+/** Node's own request. */
+function rawOf(request: AnyRequest): IncomingMessage {
+  return "raw" in request ? request.raw : request;
+}
+
+/** Whether somebody waits: then so many calls, as many as may wait at once, do not all find a place. */
+async function isAnybodyWaiting(limiter: Limiter, maxQueue: number): Promise<boolean> {
+  const waits = Array.from({ length: maxQueue }, () =>
+    limiter.wait("127.0.0.1", { timeout: 1 }).catch((error) => error.code),
+  );
+  return (await Promise.all(waits)).includes("HEADGATE_QUEUE_FULL");
+}
+
+describeFrameworks(({ serve }) => {
+  describe.each(places)("counted in $name", ({ make }) => {
+    test("one who hangs up while it waits costs nothing, holds nobody up, and is not handled", async () => {
+      const settled = watchUnhandled();
+      const limiter = make({
+        limits: slidingLog({ limit: 4, window: "1h" }),
+      });
+      const { port, ask, handled, errors } = await serve({
+        limits: { limiter, wait: "10s", cost: (request) => Number(visitorOf(request)) },
+      });
+      await ask("/?2");
+      // Only all four would do for the first in line; two are left for the second.
+      const first = await visit(port, "/?4");
+      await delay(100);
+      const second = await visit(port, "/?2");
+      first.leave();
+      expect(statusOf(await second.answer)).toBe(200);
+      expect(handled).toEqual(["/?2", "/?2"]);
+      expect(errors).toEqual([]);
+      await settled();
+    });
+
+    test("a thousand sockets of one subject keep nobody else waiting, and free their places at once", async () => {
+      const limiter = make({ limits: fixedWindow({ limit: 1, window: "2s" }) });
+      const limited = { limiter, key: visitorOf };
+      const { port, ask } = await serve({
+        routes: {
+          "/": { limits: { ...limited, wait: "10m" } },
+          "/briefly": { limits: { ...limited, wait: 1 } },
+        },
+      });
+      const answers: string[] = [];
+      const visits = await Promise.all(
+        Array.from({ length: 1_000 }, () => visit(port, "/?abuser")),
+      );
+      for (const { answer } of visits) void answer.then((text) => answers.push(text));
+      await eventually(() => expect(answers.length).toBeGreaterThanOrEqual(899));
+      expect(answers.filter((text) => statusOf(text) === 429).length).toBeGreaterThanOrEqual(850);
+      // Somebody else passes at once.
+      const other = await ask("/?other");
+      expect(other.status).toBe(200);
+      expect(other.headers).not.toHaveProperty("server-timing");
+      // And waits for nothing but its own turn.
+      const again = await ask("/?other");
+      expect(again.status).toBe(200);
+      expect(again.headers).toHaveProperty("server-timing");
+      for (const { leave } of visits) leave();
+      await eventually(async () => {
+        expect((await ask("/briefly?abuser")).headers).toHaveProperty("server-timing");
+      });
+    });
+
+    test("requests sent one behind the other on a connection are all gone with it", async () => {
+      const limiter = make({ limits: hourly, maxQueue: 24 });
+      const requests: IncomingMessage[] = [];
+      const { port, ask } = await serve({
+        before: (request) => void requests.push(rawOf(request)),
+        routes: {
+          "/": { limits: { limiter, wait: "10m" } },
+          "/briefly": { limits: { limiter, wait: 100 } },
+        },
+      });
+      await ask();
+      const socket = connect(port, "127.0.0.1");
+      await once(socket, "connect");
+      socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n".repeat(12));
+      await delay(100);
+      await eventually(async () => {
+        expect((await ask("/briefly")).headers).not.toHaveProperty("server-timing");
+      });
+      // Node warns of eleven.
+      expect(requests[1]?.socket.listenerCount("close")).toBeLessThan(8);
+      socket.destroy();
+      // All the places are free.
+      await eventually(async () => {
+        const answers = await Promise.all(Array.from({ length: 12 }, () => ask("/briefly")));
+        for (const { headers } of answers) expect(headers).toHaveProperty("server-timing");
+      });
+    });
+  });
+
+  test("a connection that is kept has a listener only while a request waits on it", async () => {
+    const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "100ms" }) });
+    const seen: IncomingMessage[] = [];
+    const { ask } = await serve({
+      before: (request) => void seen.push(rawOf(request)),
+      limits: { limiter, wait: "10s" },
+    });
+    await ask();
+    const socket = seen[0]?.socket;
+    const before = socket?.listenerCount("close");
+    for (let i = 0; i < 20; i += 1) expect((await ask()).status).toBe(200);
+    expect(seen.at(-1)?.socket).toBe(socket);
+    expect(socket?.listenerCount("close")).toBe(before);
+  });
+
+  test("what was admitted at the moment of the hang-up is given back", async () => {
+    const { store, held, pass } = holdStore(() => 0);
+    const limiter = createLimiter({
+      name: "held",
+      limits: hourly,
+      store,
+      storeTimeout: "1m",
+      denyCache: false,
+    });
+    let request: IncomingMessage | undefined;
+    const { port, handled } = await serve({
+      before: (one) => {
+        request = rawOf(one);
+      },
+      limits: { limiter, wait: "1m" },
+    });
+    const next = async (name: string) =>
+      eventually(() => {
+        expect(held[0]?.name).toBe(name);
+        return held.shift();
+      });
+    for (const isHeardOf of [true, false]) {
+      const used = limiter.consume("127.0.0.1");
+      await (await next("decide"))?.carryOut();
+      expect((await used).allowed).toBe(true);
+      const { answer, leave } = await visit(port, "/");
+      await (await next("decide"))?.carryOut();
+      // In line, it is asked for again.
+      const attempt = await next("decide");
+      pass(3_600_000);
+      await attempt?.execute();
+      const socket = request?.socket;
+      if (isHeardOf) {
+        const closed = once(socket as NonNullable<typeof socket>, "close");
+        leave();
+        await closed;
+        await attempt?.deliver();
+      } else {
+        const delivered = attempt?.deliver();
+        socket?.destroy();
+        await delivered;
+      }
+      await (await next("refund"))?.carryOut();
+      expect(statusOf(await answer)).toBe(0);
+      const free = limiter.peek("127.0.0.1");
+      await (await next("look"))?.carryOut();
+      expect((await free).allowed).toBe(true);
+      pass(3_600_000);
+    }
+    expect(handled).toEqual([]);
+  });
+
+  test("what is answered meanwhile by something else is let go", async () => {
+    const settled = watchUnhandled();
+    const limiter = createLimiter({ limits: hourly, maxQueue: 2 });
+    const { ask, handled, errors } = await serve({
+      before: (request, send) => {
+        if (request.url === "/?late") void delay(100).then(() => send(503, "too late"));
+      },
+      limits: { limiter, wait: "10m" },
+    });
+    await ask();
+    const { status, text } = await ask("/?late");
+    expect([status, text]).toEqual([503, "too late"]);
+    await eventually(async () => expect(await isAnybodyWaiting(limiter, 2)).toBe(false));
+    expect(handled).toHaveLength(1);
+    expect(errors).toEqual([]);
+    await settled();
+  });
+});

@@ -1,0 +1,82 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { expect, onTestFinished, test } from "vitest";
+import { startRedis } from "../../support/redis-process.ts";
+import { describeFrameworks } from "../support/describe-frameworks.ts";
+import type { SharedOptions } from "../support/framework.ts";
+import { useLosableRedis } from "../support/losable-redis.ts";
+import { statusOf, visit, waitedMs } from "./visitors.ts";
+
+const losable = useLosableRedis();
+const limits = slidingLog({ limit: 1, window: "400ms" });
+
+describeFrameworks(({ serve }) => {
+  test.each([
+    ["deny", [503, 503]],
+    ["allow", [200, 200]],
+    // As much as this process admits by itself.
+    ["local", [200, 429]],
+  ] as const)(
+    "Redis frozen while requests wait, and onUnavailable %s: they are answered %j as soon as they are asked for",
+    async (onUnavailable, statuses) => {
+      const store = await losable.openStore();
+      const options: SharedOptions = { name: "waiting", limits, store, onUnavailable, wait: "10m" };
+      const { port, ask, errors } = await serve({ limits: options });
+      await ask();
+      const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
+      await delay(100);
+      losable.lose();
+      const answers = await Promise.all(visits.map(({ answer }) => answer));
+      expect(answers.map(statusOf).sort()).toEqual(statuses);
+      expect(answers[0]).toMatch(/server-timing: headgate;dur=/i);
+      expect(errors).toEqual([]);
+      await losable.giveBack();
+    },
+  );
+
+  test("Redis frozen does not make anybody wait for longer than the time in line", async () => {
+    const store = await losable.openStore();
+    const hourly = slidingLog({ limit: 1, window: "1h" });
+    const options = {
+      name: "waiting",
+      limits: hourly,
+      store,
+      storeTimeout: "1m",
+      wait: 300,
+    } as const;
+    const { port, ask } = await serve({ limits: options });
+    await ask();
+    const visited = await visit(port, "/");
+    await delay(100);
+    losable.lose();
+    const answer = await visited.answer;
+    expect(statusOf(answer)).toBe(429);
+    expect(waitedMs(/server-timing: (.*)\r/i.exec(answer)?.[1])).toBeGreaterThanOrEqual(299);
+  });
+
+  test("Redis killed while requests wait: they are answered without it", async () => {
+    const server = await startRedis();
+    onTestFinished(() => server.stop());
+    const client = new Redis(server.socket);
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    const store = redisStore(client);
+    const options: SharedOptions = {
+      name: "waiting",
+      limits,
+      store,
+      onUnavailable: "deny",
+      wait: "10m",
+    };
+    const { port, ask, errors } = await serve({ limits: options });
+    await ask();
+    const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
+    await delay(100);
+    await server.stop();
+    const answers = await Promise.all(visits.map(({ answer }) => answer));
+    expect(answers.map(statusOf)).toEqual([503, 503]);
+    expect(errors).toEqual([]);
+  });
+});

@@ -1,0 +1,310 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { byTier, perRequest } from "@headgate/express";
+import { describe, expect, test } from "vitest";
+import { describeFrameworks } from "../support/describe-frameworks.ts";
+import type { AnyRequest } from "../support/framework.ts";
+import { hearDecisions } from "../support/hear-decisions.ts";
+import { manualClock } from "../support/manual-clock.ts";
+import { uniquePrefix, useRedis } from "../support/redis-client.ts";
+import { eventually, usePlaces, visit, visitorOf, waitedMs } from "./visitors.ts";
+
+const places = usePlaces();
+const redis = useRedis();
+const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
+
+describeFrameworks(({ serve }) => {
+  describe.each(places)("counted in $name", ({ make }) => {
+    test("requests that would be denied are admitted, first come, first served, at the limit's pace", async () => {
+      const limiter = make({ limits: gcra({ limit: 1, window: "100ms" }) });
+      const { port, handled } = await serve({ limits: { limiter, wait: "10s" } });
+      const started = performance.now();
+      const visits = [];
+      for (let i = 0; i < 6; i += 1) {
+        visits.push(await visit(port, `/?${i}`));
+        // Connections of their own are read in any order.
+        await delay(5);
+      }
+      const answers = await Promise.all(visits.map(({ answer }) => answer));
+      expect(performance.now() - started).toBeGreaterThanOrEqual(499);
+      expect(handled).toEqual([0, 1, 2, 3, 4, 5].map((i) => `/?${i}`));
+      expect(answers.every((answer) => answer.startsWith("HTTP/1.1 200"))).toBe(true);
+    });
+
+    test("one whose time is over is denied as usual, and costs nothing", async () => {
+      const heard = hearDecisions();
+      const limiter = make({ limits: hourly });
+      const { ask, handled } = await serve({ limits: { limiter, wait: 120 } });
+      const first = await ask();
+      expect(first.status).toBe(200);
+      expect(first.headers).not.toHaveProperty("server-timing");
+      const denied = await ask();
+      expect(denied.status).toBe(429);
+      expect(denied.json()).toMatchObject({ "violated-policies": ["hourly"] });
+      expect(denied.headers).toMatchObject({ "x-ratelimit-remaining": "0" });
+      const retryAfter = Number(denied.headers["retry-after"]);
+      expect(retryAfter).toBeGreaterThan(3_590);
+      expect(retryAfter).toBeLessThanOrEqual(3_600);
+      expect(waitedMs(denied.headers["server-timing"])).toBeGreaterThanOrEqual(119);
+      expect(handled).toHaveLength(1);
+      // One decision for each request, however often it was asked for in line.
+      expect(heard.map(({ decision: { allowed } }) => allowed)).toEqual([true, false]);
+      expect(heard[1]?.durationMs).toBeGreaterThanOrEqual(119);
+      expect(heard[1]?.decision.retryAfterMs).toBeLessThanOrEqual(3_600_000 - 119);
+      await limiter.reset("127.0.0.1");
+      expect((await limiter.peek("127.0.0.1")).allowed).toBe(true);
+    });
+
+    test("one that was admitted after a wait says how long it was", async () => {
+      const limiter = make({ limits: fixedWindow({ limit: 1, window: "150ms" }) });
+      const { ask } = await serve({ limits: { limiter, wait: "10s" } });
+      await ask();
+      const { status, headers, json } = await ask();
+      expect(status).toBe(200);
+      expect(json()).toMatchObject({ allowed: true, retryAfterMs: 0 });
+      expect(headers).not.toHaveProperty("retry-after");
+      const ms = waitedMs(headers["server-timing"]);
+      expect(ms).toBeGreaterThan(0);
+      expect(ms).toBeLessThan(10_000);
+    });
+
+    test("nobody overtakes those who wait, also with a smaller cost", async () => {
+      const limiter = make({ limits: slidingLog({ limit: 4, window: "400ms" }) });
+      const { port, ask, handled } = await serve({
+        limits: { limiter, wait: "10s", cost: (request) => Number(visitorOf(request)) },
+      });
+      await ask("/?3");
+      const large = await visit(port, "/?4");
+      await delay(40);
+      const small = await visit(port, "/?1");
+      await Promise.all([large.answer, small.answer]);
+      expect(handled).toEqual(["/?3", "/?4", "/?1"]);
+    });
+
+    test("a full line is an ordinary denial at once, and only for its subject", async () => {
+      const limiter = make({ limits: hourly, maxQueue: 6 });
+      const wait = { limiter, key: visitorOf };
+      const { port, ask } = await serve({
+        routes: {
+          "/": { limits: { ...wait, wait: "10m" } },
+          "/briefly": { limits: { ...wait, wait: 1 } },
+        },
+      });
+      await ask("/?ann");
+      // Half of all places are for one subject.
+      const visits = await Promise.all(Array.from({ length: 3 }, () => visit(port, "/?ann")));
+      await delay(100);
+      // What does not wait found the line full.
+      const denied = await eventually(async () => {
+        const answer = await ask("/briefly?ann");
+        expect(answer.headers).not.toHaveProperty("server-timing");
+        return answer;
+      });
+      expect(denied.status).toBe(429);
+      expect(denied.json()).toMatchObject({ "violated-policies": ["hourly"] });
+      expect(Number(denied.headers["retry-after"])).toBeGreaterThan(3_500);
+      expect((await ask("/?ben")).status).toBe(200);
+      const waiting = await ask("/briefly?ben");
+      expect(waiting.status).toBe(429);
+      expect(waiting.headers).toHaveProperty("server-timing");
+      for (const { leave } of visits) leave();
+      await eventually(async () => {
+        expect((await ask("/briefly?ann")).headers).toHaveProperty("server-timing");
+      });
+    });
+
+    test("many subjects share maxQueue, and what is beyond it is an ordinary denial", async () => {
+      const limiter = make({ limits: hourly, maxQueue: 4 });
+      const limited = { limiter, key: visitorOf };
+      const { port, ask } = await serve({
+        routes: {
+          "/": { limits: { ...limited, wait: "10m" } },
+          "/briefly": { limits: { ...limited, wait: 1 } },
+        },
+      });
+      for (const name of ["a", "b", "c", "d", "new"]) await ask(`/?${name}`);
+      const visits = await Promise.all(
+        ["a", "b", "c", "d"].map((name) => visit(port, `/?${name}`)),
+      );
+      await delay(100);
+      await eventually(async () => {
+        const { status, headers } = await ask("/briefly?new");
+        expect(status).toBe(429);
+        expect(headers).not.toHaveProperty("server-timing");
+      });
+      // Whoever has room in its limit is admitted all the same.
+      expect((await ask("/?newest")).status).toBe(200);
+      for (const { leave } of visits) leave();
+    });
+
+    test("in shadow nobody waits", async () => {
+      const limiter = make({ limits: hourly, shadow: true });
+      const { ask } = await serve({ limits: { limiter, wait: "10m" } });
+      for (let i = 0; i < 3; i += 1) {
+        const { status, headers } = await ask();
+        expect(status).toBe(200);
+        expect(headers).not.toHaveProperty("server-timing");
+      }
+    });
+
+    test("close answers those who wait as if their time were over, and later requests with its error", async () => {
+      const limiter = make({ limits: hourly, maxQueue: 4 });
+      const { port, ask, errors } = await serve({
+        limits: { limiter, wait: "10m" },
+        routes: { "/": {} },
+      });
+      await ask();
+      const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
+      await eventually(async () => {
+        expect((await limiter.wait("127.0.0.1", { timeout: 1 }).catch(Object)).code).toBe(
+          "HEADGATE_WAIT_TIMEOUT",
+        );
+      });
+      await delay(50);
+      await limiter.close();
+      for (const { answer } of visits) {
+        expect(await answer).toMatch(/^HTTP\/1.1 429 (.|\r\n)*retry-after: 3\d\d\d\r\n/i);
+      }
+      expect(errors).toEqual([]);
+      expect((await ask()).json()).toMatchObject({ code: "HEADGATE_CLOSED" });
+    });
+
+    test("a cost that can never pass is denied at once, also where others wait", async () => {
+      const limiter = make({ limits: slidingLog({ limit: 4, window: "1h" }) });
+      const { port, ask } = await serve({
+        limits: { limiter, wait: "10m", cost: (request) => Number(visitorOf(request)) },
+      });
+      await ask("/?4");
+      void (await visit(port, "/?4"));
+      await delay(50);
+      const { status, headers } = await ask("/?5");
+      expect(status).toBe(429);
+      expect(headers).not.toHaveProperty("retry-after");
+      expect(headers).not.toHaveProperty("server-timing");
+    });
+  });
+
+  test("headers: false says nothing of the wait, and what the application has said stays", async () => {
+    const limiter = createLimiter({ limits: hourly });
+    const silent = await serve({ limits: { limiter, wait: 5, headers: false } });
+    await silent.ask();
+    const denied = await silent.ask();
+    expect(denied.status).toBe(429);
+    expect(denied.headers).not.toHaveProperty("server-timing");
+  });
+
+  test("two mounts of one limiter wait once, and two limiters say each how long", async () => {
+    const heard = hearDecisions();
+    const first = createLimiter({
+      name: "first",
+      limits: fixedWindow({ limit: 1, window: "80ms" }),
+    });
+    const second = createLimiter({
+      name: "second",
+      limits: fixedWindow({ limit: 1, window: "240ms" }),
+    });
+    const { ask } = await serve({
+      limits: [
+        { limiter: first, wait: "10s" },
+        { limiter: first, wait: "10s" },
+        { limiter: second, wait: "10s" },
+      ],
+    });
+    await ask();
+    const { status, headers } = await ask();
+    expect(status).toBe(200);
+    expect(headers["server-timing"]).toMatch(/^headgate;dur=\d+\.\d, headgate;dur=\d+\.\d$/);
+    expect(heard.map(({ limiter }) => limiter)).toEqual(["first", "second", "first", "second"]);
+  });
+
+  test("limits of a request, and of a tier, have their lines", async () => {
+    const often = fixedWindow({ limit: 1, window: "150ms", name: "plan" });
+    for (const limits of [
+      perRequest(fixedWindow({ limit: 9, window: "150ms", name: "plan" }), () => often),
+      byTier({ free: often }, () => "free"),
+    ]) {
+      const { ask } = await serve({ limits: { limits: limits as never, wait: "10s" } });
+      await ask();
+      const { status, headers } = await ask();
+      expect(status).toBe(200);
+      expect(headers["x-ratelimit-limit"]).toBe("1");
+      expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
+    }
+  });
+
+  test("with a cost by name nobody waits for a limit that it leaves out, and a denial is by what it asks", async () => {
+    const requests = slidingLog({ limit: 9, window: "1h", name: "requests" });
+    const tokens = fixedWindow({ limit: 1_000, window: "1h", name: "tokens" });
+    const limiter = createLimiter({ limits: [requests, tokens] });
+    const cost = (request: AnyRequest) => ({ tokens: Number(visitorOf(request)) });
+    const { port, ask } = await serve({
+      routes: {
+        "/": { limits: { limiter, cost, wait: "10m" } },
+        "/briefly": { limits: { limiter, cost, wait: 20 } },
+      },
+    });
+    await ask("/?600");
+    const { leave } = await visit(port, "/?600");
+    await delay(50);
+    const free = await ask("/?0");
+    expect(free.status).toBe(200);
+    expect(free.headers).not.toHaveProperty("server-timing");
+    const denied = await ask("/briefly?700");
+    expect(denied.status).toBe(429);
+    expect(denied.json()).toMatchObject({ "violated-policies": ["tokens"] });
+    expect(denied.headers["ratelimit"]).toMatch(/^"requests";r=8;t=\d+, "tokens";r=400;t=\d+$/);
+    leave();
+  });
+
+  test("with leases requests wait as without them", async () => {
+    const store = redisStore(redis, { prefix: uniquePrefix() });
+    const lease = { max: 2, ttl: "100ms" } as const;
+    const limits = fixedWindow({ limit: 3, window: "300ms" });
+    const { ask } = await serve({ limits: { name: "leased", limits, store, lease, wait: "10s" } });
+    const answers = await Promise.all(Array.from({ length: 9 }, () => ask()));
+    expect(answers.map(({ status }) => status)).toEqual(new Array(9).fill(200));
+    expect(answers.some(({ headers }) => headers["server-timing"] !== undefined)).toBe(true);
+  });
+
+  test("onDenied answers after the wait, and may let the request on", async () => {
+    const limiter = createLimiter({ limits: hourly });
+    const { ask } = await serve({ limits: { limiter, wait: 20, onDenied: () => "allow" } });
+    await ask();
+    const { status, headers } = await ask();
+    expect(status).toBe(200);
+    expect(waitedMs(headers["server-timing"])).toBeGreaterThanOrEqual(19);
+    expect(headers).not.toHaveProperty("retry-after");
+  });
+
+  test("numbers are those of the store's clock", async () => {
+    const clock = manualClock();
+    const limits = slidingLog({ limit: 1, window: "10s" });
+    const limiter = createLimiter({
+      name: "clock",
+      limits,
+      store: memoryStore({ clock: clock.now }),
+    });
+    const { ask } = await serve({ limits: { limiter, wait: 5 } });
+    await ask();
+    clock.advance(4_000);
+    expect((await ask()).headers["retry-after"]).toBe("6");
+  });
+
+  test.each([0, -1, 0.5, "11m", 600_001, "soon", null, true, Number.NaN])(
+    "wait: %j is an error when the limiter is made",
+    async (wait) => {
+      await expect(
+        serve({ limits: { limits: hourly, wait: wait as never } }),
+      ).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringMatching(/: wait must be /),
+      });
+    },
+  );
+
+  test.each([1, "2s", "10m", false])("wait: %j is none", async (wait) => {
+    const { ask } = await serve({ limits: { limits: hourly, wait: wait as never } });
+    expect((await ask()).status).toBe(200);
+  });
+});

@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { connect } from "node:net";
+import type { Limiter, LimiterOptions } from "@headgate/core";
+import { createLimiter, memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { onTestFinished, vi } from "vitest";
+import type { AnyRequest } from "../support/framework.ts";
+import { uniquePrefix, useRedis } from "../support/redis-client.ts";
+
+/** Where requests are counted. */
+export interface Place {
+  readonly name: string;
+  make(options: Pick<LimiterOptions, "limits" | "maxQueue" | "shadow">): Limiter;
+}
+
+/** For the tests of a suite. */
+export function usePlaces(): readonly Place[] {
+  const redis = useRedis();
+  return [
+    { name: "memory", make: (options) => made({ ...options, store: memoryStore() }) },
+    {
+      name: "Redis",
+      make: (options) => made({ ...options, store: redisStore(redis, { prefix: uniquePrefix() }) }),
+    },
+  ];
+}
+
+function made(options: LimiterOptions): Limiter {
+  const limiter = createLimiter({ name: "waiting", ...options });
+  onTestFinished(() => limiter.close());
+  return limiter;
+}
+
+/** Who asks, in the tests' requests: `/?ada`. */
+export function visitorOf(request: AnyRequest): string {
+  return new URL(request.url, "http://localhost").search.slice(1) || "nobody";
+}
+
+/** A request on a connection of its own. */
+export interface Visit {
+  /** What was answered, as text; resolves when the connection is closed. */
+  readonly answer: Promise<string>;
+  /** Hangs up. */
+  leave(): void;
+}
+
+/** Sends a request; resolves when it has been sent. */
+export async function visit(port: number, path: string): Promise<Visit> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const answer = textOf(socket);
+  await once(socket, "connect");
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n`);
+  return { answer, leave: () => void socket.destroy() };
+}
+
+function textOf(socket: Socket): Promise<string> {
+  let text = "";
+  socket.on("error", () => {});
+  socket.on("data", (bytes) => {
+    text += bytes;
+  });
+  return new Promise((resolve) => socket.once("close", () => resolve(text)));
+}
+
+/** The status of an answer; 0 where there is none. */
+export function statusOf(answer: string): number {
+  return Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 0);
+}
+
+/** The milliseconds that an answer says its request waited; undefined where it did not. */
+export function waitedMs(header: string | undefined): number | undefined {
+  const [, ms] = /(?:^|, )headgate;dur=(\d+\.\d)$/.exec(header ?? "") ?? [];
+  return ms === undefined ? undefined : Number(ms);
+}
+
+/** Tries until it does not throw, on a busy machine for long. */
+export function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
+  return vi.waitFor(attempt, { timeout: 20_000 });
+}
