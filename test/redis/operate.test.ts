@@ -4,10 +4,14 @@ import type { ControlRecord, NewOverride, Operator } from "@headgate/core/operat
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
+import { useLosableRedis } from "../http/support/losable-redis.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 const own = useOwnRedis();
+const losable = useLosableRedis();
 
 const HOUR = fixedWindow({ limit: 3, window: "1h" });
 const api = { name: "api", limits: HOUR };
@@ -315,6 +319,22 @@ describe("what stands in the way", () => {
     await expect(operator.readControl()).rejects.toMatchObject({
       code: "HEADGATE_CONTROL_DAMAGED",
     });
+  });
+
+  test("a Redis that is away is said, and asked again as soon as somebody acts", async () => {
+    const store = await losable.openStore();
+    const operator = operate(store, { storeTimeout: 100 });
+    await operator.reset(api, "ann");
+    watchWarnings();
+    losable.lose();
+    for (let i = 0; i < 2; i += 1) {
+      await expect(operator.block(api, "ann", "1h")).rejects.toMatchObject({
+        code: "HEADGATE_STORE_UNAVAILABLE",
+      });
+    }
+    losable.thaw();
+    await waitUntil("it answers again", 5_000, () => operator.block(api, "ann", "1h"));
+    expect(await operator.inspect(api, "ann")).toMatchObject({ blocked: true });
   });
 
   test("a log of a wrong type leaves the record as it was", async () => {

@@ -179,7 +179,8 @@ test("a SCRIPT FLUSH loop under load fails no request, and every one is counted 
   ]);
   expect(flushes).toBeGreaterThan(50);
   expect((await readCommandStats(redis, "eval")).calls).toBeGreaterThan(10);
-  expect(watched.most()).toBe(1);
+  // The script that reads the control record may be loaded at the same time.
+  expect(watched.most()).toBeLessThanOrEqual(2);
   await client.quit();
 });
 

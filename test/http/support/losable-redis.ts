@@ -13,6 +13,8 @@ export interface LosableRedis {
   openStore(): Promise<Store>;
   /** From now on it answers nothing. The next call is sent all the same, and is executed when it answers again. */
   lose(): void;
+  /** From now on it answers, whoever has noticed that it was away. */
+  thaw(): void;
   /** Resolves when its clients' stores, of which one must have been found down, are asked again. */
   giveBack(): Promise<void>;
 }
@@ -35,6 +37,7 @@ export function useLosableRedis(): LosableRedis {
       return redisStore(client, { prefix: `losable-${opened}` });
     },
     lose: () => server.freeze(),
+    thaw: () => server.thaw(),
     async giveBack() {
       const up = nextMessage(CHANNELS.storeUp);
       server.thaw();

@@ -6,13 +6,13 @@ import type { ControlRecord } from "../control/record.ts";
 import { readRecord, writeBody } from "../control/record.ts";
 import { textFrom } from "../control/text-reply.ts";
 import { HeadgateError } from "../errors.ts";
-import type { StoreWatch } from "../limiter/outage/outage.ts";
 import { rejectWrongType } from "../limiter/read-reply.ts";
-import type { Store } from "../store/store.ts";
+import type { Step } from "../store/store.ts";
 import type { Draft } from "./control-changes.ts";
 import { neededMs } from "./control-changes.ts";
 import type { EntryText } from "./log-entry.ts";
 import { readEntries, writeEntry } from "./log-entry.ts";
+import type { OperatedStore } from "./operated-counters.ts";
 import type { ActionLog } from "./operator.ts";
 
 /** So often a change is tried again when somebody else was faster. */
@@ -32,22 +32,25 @@ export interface ControlChange {
 
 /** The control record of a store's prefix and its log. All methods reject with what the store says. */
 export class ControlStore {
-  readonly #store: Store;
-  readonly #watch: StoreWatch;
+  readonly #place: OperatedStore;
   readonly #recordKey: string;
   readonly #logKey: string;
 
-  constructor(store: Store, watch: StoreWatch) {
-    this.#store = store;
-    this.#watch = watch;
-    this.#recordKey = recordKeyOf(store.prefix);
-    this.#logKey = actionsKeyOf(store.prefix);
+  constructor(place: OperatedStore) {
+    this.#place = place;
+    this.#recordKey = recordKeyOf(place.store.prefix);
+    this.#logKey = actionsKeyOf(place.store.prefix);
+  }
+
+  #run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]> {
+    const { store, watch } = this.#place;
+    return watch.run(store, step, call, this.#recordKey);
   }
 
   /** Rejects with `HEADGATE_CONTROL_DAMAGED`. */
   async read(): Promise<ReadControl> {
     const call = { key: this.#recordKey, known: undefined };
-    const reply = await this.#watch.run(this.#store, read, call, this.#recordKey);
+    const reply = await this.#run(read, call);
     const record = reply[1] === 1 ? readRecord(textFrom(reply, 2)) : undefined;
     if (record !== undefined) return { record, now: reply[0] as number };
     throw new HeadgateError(
@@ -62,13 +65,13 @@ export class ControlStore {
       const { record, now } = await this.read();
       const { draft, entry } = makeOf({ record, now });
       const call = {
-        prefix: this.#store.prefix,
+        prefix: this.#place.store.prefix,
         version: record.version,
         body: writeBody(draft),
         keptMs: neededMs(draft, now),
         entry: writeEntry(entry),
       };
-      const reply = await this.#watch.run(this.#store, change, call, this.#recordKey);
+      const reply = await this.#run(change, call);
       rejectWrongType(reply, [{ key: this.#logKey }]);
       if (reply[1] !== 0) return reply[0] as number;
     }
@@ -79,7 +82,7 @@ export class ControlStore {
   }
 
   async log(): Promise<ActionLog> {
-    const reply = await this.#watch.run(this.#store, actions, this.#store.prefix, this.#logKey);
+    const reply = await this.#run(actions, this.#place.store.prefix);
     rejectWrongType(reply, [{ key: this.#logKey }]);
     return readEntries(textFrom(reply, 2));
   }

@@ -36,7 +36,17 @@ type ActionKind = Order["kind"];
 export function operate(store: Store, options: OperateOptions = {}): Operator {
   rejectUnknownOptions("operate", options, ["storeTimeout"]);
   const place = placeOf(store, options.storeTimeout ?? "5s");
-  const control = new ControlStore(store, place.watch);
+  const control = new ControlStore(place);
+
+  /** Watches the store for this call only: that it was away before is no reason not to ask. */
+  async function watched<T>(work: () => Promise<T>): Promise<T> {
+    const release = place.watch.use();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
 
   /** Who and why, for the log. */
   async function namesOf({ by = systemUser(), reason }: ActionOptions) {
@@ -87,20 +97,20 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
   }
 
   return {
-    inspect: async (limiter, subject) => new OperatedCounters(place, limiter, subject).look(),
+    async inspect(limiter, subject) {
+      const counters = new OperatedCounters(place, limiter, subject);
+      return watched(() => counters.look());
+    },
 
     async reset(limiter, subject, options = {}, more?: unknown) {
       rejectMore("reset(limiter, subject, options)", more);
       const read = readActionOptions("reset", options);
-      return act(
-        "reset",
-        new OperatedCounters(place, limiter, subject),
-        read,
-        async (decider, all) => {
-          const counters = unitsOnly(all);
-          return counters.length > 0 && decider.forget(counters);
-        },
-      );
+      const counters = new OperatedCounters(place, limiter, subject);
+      const forget = async (decider: Decider, all: readonly SubjectCounter[]) => {
+        const units = unitsOnly(all);
+        return units.length > 0 && decider.forget(units);
+      };
+      return watched(() => act("reset", counters, read, forget));
     },
 
     async block(limiter, subject, duration, options = {}, more?: unknown) {
@@ -108,14 +118,16 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       const read = readActionOptions("block", options);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
       const counters = new OperatedCounters(place, limiter, subject);
-      return act("block", counters, read, (decider, all) => decider.block(all, span));
+      const work = (decider: Decider, all: readonly SubjectCounter[]) => decider.block(all, span);
+      return watched(() => act("block", counters, read, work));
     },
 
     async unblock(limiter, subject, options = {}, more?: unknown) {
       rejectMore("unblock(limiter, subject, options)", more);
       const read = readActionOptions("unblock", options);
       const counters = new OperatedCounters(place, limiter, subject);
-      return act("unblock", counters, read, (decider, all) => decider.block(all, 0));
+      const work = (decider: Decider, all: readonly SubjectCounter[]) => decider.block(all, 0);
+      return watched(() => act("unblock", counters, read, work));
     },
 
     async setOverride(override, options = {}, more?: unknown) {
@@ -124,21 +136,23 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       const span = readFor(options.for);
       const until = span === undefined ? null : -(IN_FORCE_AFTER + span);
       const next = { ...readOverride(override), from: -IN_FORCE_AFTER, until };
-      return replace("setOverride", readPlace(override), next, read);
+      const whose = readPlace(override);
+      return watched(() => replace("setOverride", whose, next, read));
     },
 
     async unsetOverride(of, options = {}, more?: unknown) {
       rejectMore("unsetOverride(of, options)", more);
       const read = readActionOptions("unsetOverride", options);
       rejectUnknownOptions("unsetOverride", of, ["limiter", "subject"]);
-      return replace("unsetOverride", readPlace(of), undefined, read);
+      const whose = readPlace(of);
+      return watched(() => replace("unsetOverride", whose, undefined, read));
     },
 
     async readControl(): Promise<ControlRecord> {
-      return (await control.read()).record;
+      return (await watched(() => control.read())).record;
     },
 
-    log: () => control.log(),
+    log: () => watched(() => control.log()),
   };
 }
 
@@ -153,7 +167,13 @@ function placeOf(store: Store, storeTimeout: Duration): OperatedStore {
     );
   }
   const { timeoutMs } = readFailureOptions({ storeTimeout });
-  return { store, remote, watch: watchStore(store.owner, remote, timeoutMs) };
+  return {
+    store,
+    remote,
+    get watch() {
+      return watchStore(store.owner, remote, timeoutMs);
+    },
+  };
 }
 
 function requireRoom({ overrides }: { readonly overrides: readonly Override[] }): void {

@@ -18,6 +18,7 @@ import type { Inspection, OperatedLimiter } from "./operator.ts";
 export interface OperatedStore {
   readonly store: Store;
   readonly remote: Remote;
+  /** Of the client, while anybody uses it. */
   readonly watch: StoreWatch;
 }
 

@@ -64,6 +64,10 @@ export class CallQueue {
 
   /** Sends all that waits, so that what is sent elsewhere after this comes after it. */
   hasten(): void {
+    if (this.#length > 0) nobody.runInAsyncScope(this.#sendAll, this);
+  }
+
+  #sendAll(): void {
     while (this.#length > 0 && this.#underWay.size < MAX_UNDER_WAY) this.#sendNext();
   }
 

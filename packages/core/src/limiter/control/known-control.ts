@@ -77,15 +77,21 @@ class KnownControl implements Control {
   }
 
   #start({ store, watch }: ControlPlace, sent: number): Promise<void> {
-    const known = this.#version;
-    const call = { key: this.#key, known };
-    const reading = nobody
-      .runInAsyncScope(() => watch.run(store, read, call, this.#key))
-      .then((reply) => this.#take(reply, known, sent, watch.notices))
-      .catch((error: unknown) => this.#fail(error, watch.notices))
-      .finally(() => this.#underWay.delete(watch));
+    const ask = (): Promise<void> => this.#ask(store, watch, sent);
+    const reading = nobody.runInAsyncScope(ask).finally(() => this.#underWay.delete(watch));
     this.#underWay.set(watch, reading);
     return reading;
+  }
+
+  /** Never rejects. */
+  async #ask(store: Store, watch: StoreWatch, sent: number): Promise<void> {
+    const known = this.#version;
+    try {
+      const reply = await watch.run(store, read, { key: this.#key, known }, this.#key);
+      this.#take(reply, known, sent, watch.notices);
+    } catch (error) {
+      this.#fail(error, watch.notices);
+    }
   }
 
   /** What comes behind a later answer is not news any more. */
