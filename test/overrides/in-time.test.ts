@@ -128,5 +128,11 @@ describe("an override that another client sets", () => {
     );
     expect(decision).toMatchObject({ source: "local", limit: 10 });
     expect(begun - away.begun).toBeLessThan(3_500);
+    redis.server.thaw();
+    const healed = await first(
+      () => limiter.peek("ada"),
+      ({ source }) => source === "store",
+    );
+    expect(healed.decision).toMatchObject({ overridden: false, limit: 10 });
   });
 });
