@@ -120,7 +120,9 @@ export function createWaiting(
       readCost(core, options.cost),
     );
     const waiting = waitingFor(counters, cost);
-    const inForce = overrides === undefined ? counters : await overrides.applyRefreshed(counters);
+    const refreshed = overrides?.refresh();
+    if (refreshed !== undefined) await refreshed;
+    const inForce = overrides?.apply(counters) ?? counters;
     if (areInShadow(counted, inForce) || findImpossible(inForce, cost) !== undefined) {
       return { decision: await waiting.attempt(), waitedMs: undefined };
     }
