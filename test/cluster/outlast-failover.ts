@@ -1,8 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limiter } from "@headgate/core";
-import { createLimiter, slidingLog } from "@headgate/core";
+import { concurrency, createLimiter, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
+import { Random } from "../conformance/random.ts";
+import { roundSeeds } from "../faults/round-seeds.ts";
+import type { Ran } from "../faults/work.ts";
+import { mostAtOnce, startWork } from "../faults/work.ts";
 import type { Failover } from "../support/lost-primaries.ts";
 import { loseTo } from "../support/lost-primaries.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -14,6 +18,12 @@ const STORE_TIMEOUT_MS = 100;
 const NOISE_MS = 50;
 /** Few enough that all of them are asked for on each side of a failover. */
 const LIMIT = 60;
+/** Places, of the first of the subjects; short, so that what was lost is over soon. */
+const PLACES = 3;
+const TTL_MS = 400;
+/** Work goes on for as long, at most: so that its places have to be renewed. */
+const LONGEST_WORK_MS = 2 * TTL_MS;
+const AFTERWARDS_MS = 200;
 
 interface FailoverOfSubjects extends Failover {
   /** Whose counts the primary has that is lost. */
@@ -38,6 +48,11 @@ export async function outlastFailover(failover: FailoverOfSubjects): Promise<Out
   const limits = [slidingLog({ limit: LIMIT, window: "7d" })];
   const store = redisStore(client);
   const limiter = createLimiter({ name: "api", limits, store, denyCache: false }) as Limiter;
+  const places = concurrency({ limit: PLACES, ttl: TTL_MS });
+  const working = createLimiter({ name: "work", limits: places, store }) as Limiter;
+  const random = new Random(roundSeeds[0] as number);
+  const size = { workers: 5, longestMs: LONGEST_WORK_MS };
+  const work = startWork([working], subjects[0] as string, random, size);
   const callers = startCallers(limiter, [...subjects, ...others], 10);
   await delay(300);
   const before = [...callers.asked];
@@ -53,10 +68,15 @@ export async function outlastFailover(failover: FailoverOfSubjects): Promise<Out
         ? performance.now()
         : undefined,
     );
+    // What began before has ended by then.
+    await delay(LONGEST_WORK_MS + AFTERWARDS_MS);
   } finally {
     await callers.stop();
+    await work.stop();
   }
   await limiter.close();
+  expect(work.errors).toEqual([]);
+  claimPlaces(work.ran, { lostAt, takenOverAt, wellAt: backAt + LONGEST_WORK_MS });
 
   const since = callers.asked.filter(({ at }) => at >= lostAt);
   expect(percentile(since, 1)).toBeLessThanOrEqual(STORE_TIMEOUT_MS + NOISE_MS);
@@ -70,4 +90,20 @@ export async function outlastFailover(failover: FailoverOfSubjects): Promise<Out
     `taken over after ${(takenOverAt - lostAt).toFixed(0)} ms, undegraded ${(backAt - takenOverAt).toFixed(0)} ms later; ` +
     `longest answer ${percentile(since, 1).toFixed(0)} ms, half of ${since.length} within ${percentile(since, 0.5).toFixed(2)} ms`;
   return { before, since, reported };
+}
+
+/** More work than there are places runs only beside that which held one at the loss, and what is admitted in this process. */
+function claimPlaces(
+  ran: readonly Ran[],
+  at: { readonly lostAt: number; readonly takenOverAt: number; readonly wellAt: number },
+): void {
+  const inStore = ran.filter(({ source }) => source === "store");
+  const held = inStore.filter(({ from, until }) => from < at.takenOverAt && until > at.lostAt);
+  expect(inStore.some(({ from }) => from < at.lostAt)).toBe(true);
+  expect(mostAtOnce(inStore)).toBeLessThanOrEqual(PLACES + Math.min(PLACES, held.length));
+  expect(mostAtOnce(ran.filter(({ source }) => source === "local"))).toBeLessThanOrEqual(PLACES);
+  const since = ran.filter(({ until }) => until > at.wellAt);
+  expect(since.length).toBeGreaterThan(0);
+  expect(since.every(({ source }) => source === "store")).toBe(true);
+  expect(mostAtOnce(since)).toBeLessThanOrEqual(PLACES);
 }

@@ -9,7 +9,7 @@ import { decide, look, stepFor } from "../../packages/core/src/store/decide.ts";
 import type { DecideMode } from "../../packages/core/src/store/decide-call.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
-import { runHistories, SCALE } from "./histories.ts";
+import { historiesOf, runHistories } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
@@ -20,8 +20,8 @@ import { randomStart, randomSubjects } from "./random-steps.ts";
  * TypeScript give the same numbers, they are those that the limits have now, and nothing changes.
  */
 
-const HISTORIES = 150 * SCALE;
-const LENGTH = 20;
+const HISTORIES = historiesOf(40, 1_500);
+const LENGTH = 75;
 
 /** Numbers of a reply before those of the counters, which is the clock; of a counter before those of its limits; and of a limit. */
 const HEAD = 1;

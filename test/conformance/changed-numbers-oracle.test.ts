@@ -90,7 +90,7 @@ async function compare(
     const cost = randomCost(random, last);
     const charge = act < 0.85;
     const before = charge ? await world.valuesIn(store) : undefined;
-    const expected = oracle.decide(subjects, cost, time.now, charge);
+    const expected = oracle.decide(subjects, cost, time.now, { charges: charge });
     const decision = await (charge
       ? deployed.consume(subjects, cost)
       : deployed.peek(subjects, cost));

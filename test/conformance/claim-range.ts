@@ -1,8 +1,12 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
 import { claim } from "./claim.ts";
+import { isOfPlaces } from "./oracle-places.ts";
 
 /** So many units can be held of a limit. */
 const MOST = 2_000_000_000;
+
+/** Whoever finds no place is told to come again after a second. */
+const RETRY_MS = 1_000;
 
 /** Fails unless every field of a decision is in its range, and all of them agree with each other. */
 export function claimInRange(decision: Decision, explain = () => ""): void {
@@ -32,6 +36,10 @@ function claimStateInRange(
   says: (rule: string) => () => string,
 ): void {
   const { limit, remaining, overdrawn, retryAfterMs, resetAfterMs, growsAfterMs } = state;
+  if (isOfPlaces(state)) {
+    claimPlacesInRange(state, asked, says);
+    return;
+  }
   const cost = typeof asked === "number" ? asked : (asked[state.name] as number);
   claim(isWhole(limit, 1, MOST), says("limit"));
   claim(isWhole(remaining, 0, limit), says("remaining"));
@@ -50,6 +58,26 @@ function claimStateInRange(
   claim(cost > limit || isWhole(retryAfterMs, 1, resetAfterMs), says("it waits at most for all"));
   // What is remembered is reported as it was, with the time that is left.
   claim(cost > remaining || source === "deny-cache", says("what fits is not denied"));
+}
+
+function claimPlacesInRange(
+  { name, limit, allowed, remaining, overdrawn, ...state }: LimitState,
+  asked: Cost,
+  says: (rule: string) => () => string,
+): void {
+  const { retryAfterMs, resetAfterMs, growsAfterMs } = state;
+  const places = typeof asked === "number" ? Math.min(1, asked) : (asked[name] as number);
+  claim(isWhole(limit, 1, MOST) && isWhole(remaining, 0, limit), says("places"));
+  claim(remaining === 0 || overdrawn === 0, says("who is overdrawn has nothing left"));
+  claim(allowed === (retryAfterMs === 0), says("who waits is denied"));
+  claim(growsAfterMs === resetAfterMs, says("only a block tells when it ends"));
+  if (allowed) return;
+  const isNever = retryAfterMs === Number.POSITIVE_INFINITY;
+  claim(isNever === places > limit, says("what never fits"));
+  claim(
+    isNever || retryAfterMs === Math.max(resetAfterMs, RETRY_MS) || retryAfterMs === resetAfterMs,
+    says("nobody knows when a place comes free"),
+  );
 }
 
 /** Whole units, for all limits or by their names. */

@@ -5,7 +5,7 @@ import { STORE_ALONE } from "../redis/store-alone.ts";
 import type { Admission } from "./admissions.ts";
 import { findExcess, findExcessInOwnWindow } from "./admissions.ts";
 import { claim } from "./claim.ts";
-import { runHistories, SCALE } from "./histories.ts";
+import { historiesOf, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit } from "./random-limits.ts";
@@ -14,6 +14,8 @@ import { aim } from "./sender.ts";
 import { describeWorlds } from "./worlds.ts";
 
 const HISTORIES = 300;
+/** Where the store forgets. */
+const FORGETFUL = historiesOf(150, 3_000);
 const LENGTH = 80;
 
 describeWorlds((world) => {
@@ -59,7 +61,7 @@ describeWorlds((world) => {
 });
 
 test.each(KINDS)("refunds and evictions get nobody more than %s guarantees", async (kind) => {
-  await runHistories(HISTORIES * SCALE, async (random) => {
+  await runHistories(FORGETFUL, async (random) => {
     const limit = randomLimit(random, kind, "small");
     const time = new MicroClock(randomStart(random));
     const store = memoryStore({ clock: time.clock, maxKeys: 1 });

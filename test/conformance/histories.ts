@@ -10,6 +10,11 @@ export const isWhole: boolean = ONLY === undefined;
 /** `HEADGATE_LONG=1` runs ten times as many. */
 export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 10 : 1;
 
+/** So many histories, or as many as are said for the long run; that is ten times as many, where nothing is said. */
+export function historiesOf(count: number, long: number = 10 * count): number {
+  return SCALE > 1 ? long : count;
+}
+
 /** Runs `count` histories, each on random numbers of its own, `lanes` at once. A failure names its seed and history. */
 export async function runHistories(
   count: number,

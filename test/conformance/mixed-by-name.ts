@@ -3,7 +3,7 @@ import { claim } from "./claim.ts";
 import { claimInRange } from "./claim-range.ts";
 import type { MixedStep } from "./mixed-step.ts";
 import type { MixedWorld, Request, Tier } from "./mixed-world.ts";
-import { claimUnchanged, leftIn } from "./mixed-world.ts";
+import { claimUnchanged, isConcurrency, leftIn, unitLimitsOf } from "./mixed-world.ts";
 import { nameOf } from "./oracle-definition.ts";
 import { randomChargeByName, randomCostByName, randomUnitsByName } from "./random-costs.ts";
 
@@ -16,7 +16,7 @@ export const consumeByName: MixedStep = {
     const { random } = world;
     const subjects = world.subjectsOf(tier);
     const limiter = random.pick([tier.enforcing, tier.beside]);
-    const cost = randomCostByName(random, tier.limits, tier.last);
+    const cost = withPlaces(world, tier, randomCostByName(random, tier.limits, tier.last));
     const before = await lookAt(world, tier, subjects);
     const decision = await limiter.consume(subjects, { cost });
     const explain = () => `${JSON.stringify({ cost, decision })} ${world.describe(tier)}`;
@@ -29,14 +29,16 @@ export const consumeByName: MixedStep = {
     if (limiter === tier.beside) tier.spentBeside = world.time.now;
     claimUsedEach(before, after, unitsOf(tier, cost), explain);
 
-    const settled = random.chance(0.5) ? randomUnitsByName(random, tier.limits, decision) : {};
+    const settled = random.chance(0.5)
+      ? randomUnitsByName(random, unitLimitsOf(tier), decision)
+      : {};
     const { cut, degraded } = await limiter.settle(decision, settled);
     const isCut = Object.values(cut).some((units) => units > 0);
     claim(!degraded, explain);
     const real = { ...allUnits(tier, cost), ...settled };
     if (isCut) tier.truth = undefined;
     else claimSettled(after, await lookAt(world, tier, subjects), { tier, cost, real }, explain);
-    await world.noteByName(tier, { subjects, decision, real });
+    await world.noteByName(tier, { subjects, decision, real, isHere: limiter !== tier.beside });
     return true;
   },
 };
@@ -51,7 +53,7 @@ export const chargeByName: MixedStep = {
     const subjects = world.subjectsOf(tier);
     const limiter = random.pick([tier.enforcing, tier.shadow, tier.beside]);
     if (limiter === tier.beside) tier.spentBeside = world.time.now;
-    const cost = randomChargeByName(random, tier.limits, tier.last);
+    const cost = randomChargeByName(random, unitLimitsOf(tier), tier.last);
     const before = await lookAt(world, tier, subjects);
     const { counted, cut, degraded } = await limiter.charge(subjects, { cost });
     const explain = () => `${JSON.stringify({ cost, counted, cut })} ${world.describe(tier)}`;
@@ -59,7 +61,7 @@ export const chargeByName: MixedStep = {
     const isCut = Object.values(cut).some((units) => units > 0);
     claim(!degraded, explain);
     if (isCut) tier.truth = undefined;
-    else claimUsedEach(before, await lookAt(world, tier, subjects), unitsOf(tier, cost), explain);
+    else claimUsedEach(before, await lookAt(world, tier, subjects), chargedOf(tier, cost), explain);
     return true;
   },
 };
@@ -75,6 +77,19 @@ function allUnits({ limits }: Tier, cost: CostByName): Record<string, number> {
 
 function unitsOf(tier: Tier, cost: CostByName): number[] {
   return Object.values(allUnits(tier, cost));
+}
+
+/** The same of a charge, which takes no places. */
+function chargedOf(tier: Tier, cost: CostByName): number[] {
+  const places = tier.limits.filter(isConcurrency).map((limit) => [nameOf(limit), 0] as const);
+  return unitsOf(tier, { ...cost, ...Object.fromEntries(places) });
+}
+
+/** Few places, as there are few. */
+function withPlaces({ random }: MixedWorld, { limits }: Tier, cost: CostByName): CostByName {
+  const named = limits.filter((limit) => isConcurrency(limit) && nameOf(limit) in cost);
+  const places = named.map((limit) => [nameOf(limit), random.whole(1, 2)] as const);
+  return { ...cost, ...Object.fromEntries(places) };
 }
 
 function claimUsedEach(

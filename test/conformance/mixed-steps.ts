@@ -2,9 +2,11 @@ import type { Decision, LimitState } from "@headgate/core";
 import { claim, claimSame } from "./claim.ts";
 import { claimInRange } from "./claim-range.ts";
 import { chargeByName, consumeByName } from "./mixed-by-name.ts";
+import { PLACES_STEPS } from "./mixed-places.ts";
 import type { MixedStep } from "./mixed-step.ts";
 import type { Admitted, MixedWorld, Request, Tier } from "./mixed-world.ts";
 import { claimUnchanged, leftIn } from "./mixed-world.ts";
+import { isOfPlaces } from "./oracle-places.ts";
 import { randomCharge, randomCost } from "./random-steps.ts";
 
 /** The longest time that is reported: 285 years. */
@@ -30,7 +32,8 @@ const consume: MixedStep = {
       else claimForetold(decision, foretold, explain);
       const after = await world.look(tier, request);
       if (!decision.wouldAllow) claimUnchanged(before, after, explain);
-      claimUsed(before, after, decision.wouldAllow ? Number(decision.cost) : 0, explain);
+      const used = decision.wouldAllow ? Number(decision.cost) : 0;
+      claimUsed(before, after, used, explain, decision.wouldAllow ? 1 : 0);
     }
     await world.note(tier, request, decision, isHere);
     return true;
@@ -70,14 +73,19 @@ const batch: MixedStep = {
       return { isHere, decision: limiter.consume(subjects, { ...options, cost }) };
     });
     let used = 0;
+    let taken = 0;
     for (const { isHere, decision: asked } of inFlight) {
       const decision = await asked;
-      if (decision.wouldAllow) used += Number(decision.cost);
+      if (decision.wouldAllow) {
+        used += Number(decision.cost);
+        taken += 1;
+      }
       await world.note(tier, request, decision, isHere);
     }
     if (world.features.leases) return true;
     const after = await world.look(tier, request);
-    claimUsed(before, after, used, () => `${used} in flight, ${world.describe(tier)}`);
+    const explain = () => `${used} in flight, ${world.describe(tier)}`;
+    claimUsed(before, after, used, explain, taken);
     return true;
   },
 };
@@ -175,7 +183,10 @@ const reset: MixedStep = {
       const { per, limit, remaining, resetAfterMs } = state;
       const isForgotten = remaining === limit && resetAfterMs === 0;
       const isSame = JSON.stringify(state) === JSON.stringify(before.limits[i]);
-      claim(per in subjects ? isForgotten : isSame, () => `reset: ${JSON.stringify(state)}`);
+      claim(
+        per in subjects && !isOfPlaces(state) ? isForgotten : isSame,
+        () => `reset: ${JSON.stringify(state)}`,
+      );
     });
     return true;
   },
@@ -229,7 +240,7 @@ const wait: MixedStep = {
     const { random } = world;
     const subjects = world.subjectsOf(tier);
     const looked = await world.look(tier, { subjects, options: { cost: 1 } });
-    const { remaining, limit } = random.pick(looked.limits);
+    const { remaining, limit } = random.pick(looked.limits.filter((one) => !isOfPlaces(one)));
     const cost = Math.max(1, Math.min(limit, remaining + random.pick([1, 1, 2, limit])));
     const request: Request = { subjects, options: { cost } };
     const denied = await tier.enforcing.consume(subjects, { cost });
@@ -238,6 +249,8 @@ const wait: MixedStep = {
     const { retryAfterMs, allowed } =
       denied.source === "deny-cache" ? await tier.beside.peek(subjects, { cost }) : denied;
     if (allowed || !Number.isFinite(retryAfterMs)) return false;
+    // Nobody knows when a place comes free.
+    if (denied.limits.some((state) => isOfPlaces(state) && !state.allowed)) return false;
     const explain = () => `${JSON.stringify(denied)}, ${world.describe(tier)}`;
     if (!(await world.advance(BigInt(retryAfterMs - 1) * 1_000n))) return false;
     const early = [
@@ -290,6 +303,7 @@ export const MIXED_STEPS: readonly MixedStep[] = [
   beside,
   wait,
   stepBack,
+  ...PLACES_STEPS,
 ];
 
 function takeAdmitted({ random }: MixedWorld, { admitted }: Tier) {
@@ -329,7 +343,9 @@ function claimRemembered(
 ): void {
   claim(!decision.wouldAllow && !foretold.allowed, explain);
   // Limits of other subjects than those that were denied may not be known.
-  for (const { name, retryAfterMs, remaining } of decision.limits) {
+  for (const { name, retryAfterMs, remaining } of decision.limits.filter(
+    (one) => !isOfPlaces(one),
+  )) {
     const truth = foretold.limits.find((state) => state.name === name) as LimitState;
     // The longest time that is reported stands for all that are longer.
     const isExact = knowsAll && truth.retryAfterMs < LONGEST_MS;
@@ -340,11 +356,18 @@ function claimRemembered(
   }
 }
 
-/** Between two looks at one moment, each limit lost so many units. */
-function claimUsed(before: Decision, after: Decision, units: number, explain: () => string): void {
+/** Between two looks at one moment, each limit lost so many units, or places. */
+function claimUsed(
+  before: Decision,
+  after: Decision,
+  units: number,
+  explain: () => string,
+  places = 0,
+): void {
   const left = leftIn(after);
   leftIn(before).forEach((had, i) => {
-    claim(had - units === left[i], () => `${had} less ${units} is not ${left[i]}: ${explain()}`);
+    const used = isOfPlaces(before.limits[i] as LimitState) ? places : units;
+    claim(had - used === left[i], () => `${had} less ${used} is not ${left[i]}: ${explain()}`);
   });
 }
 

@@ -1,19 +1,22 @@
 import type {
   Clock,
+  ConcurrencyLimit,
   CostByName,
   Decision,
   Limit,
   Limiter,
   LimiterOptions,
+  LimitState,
   Store,
 } from "@headgate/core";
-import { createLimiter } from "@headgate/core";
+import { concurrency, createLimiter } from "@headgate/core";
 import { claim, claimSame } from "./claim.ts";
 import { claimInRange } from "./claim-range.ts";
 import { beginsAnywhere, claimRoom } from "./claim-room.ts";
 import { Ledger, leastOf } from "./ledger.ts";
 import { MicroClock } from "./micro-clock.ts";
-import { nameOf } from "./oracle-definition.ts";
+import { microsecondsOf, nameOf } from "./oracle-definition.ts";
+import { isOfPlaces, OraclePlaces } from "./oracle-places.ts";
 import type { Random } from "./random.ts";
 import {
   KINDS,
@@ -42,6 +45,8 @@ export interface Features {
   readonly stepsBack: boolean;
   /** Real costs are known to a second world, where they are charged at once. */
   readonly truth: boolean;
+  /** Beside units, there are places. */
+  readonly places: boolean;
   /** Both processes ask at once, and which of them is first is not said: then a history is not the same each time. */
   readonly races: boolean;
 }
@@ -66,6 +71,15 @@ interface Named {
   readonly subjects: Request["subjects"];
   readonly decision: Decision;
   readonly real: CostByName;
+  readonly isHere: boolean;
+}
+
+/** A request that took places, and where. */
+export interface Holding {
+  readonly decision: Decision;
+  readonly isHere: boolean;
+  /** Of each limit that counts places. */
+  readonly held: readonly OraclePlaces[];
 }
 
 /** A request that was admitted here, and what it will turn out to have cost. */
@@ -89,6 +103,9 @@ export interface Tier {
   truth: Limiter | undefined;
   readonly ledger: Ledger;
   readonly admitted: Admitted[];
+  /** Who holds places, by the limit's name and the subject. */
+  readonly places: Map<string, OraclePlaces>;
+  readonly holdings: Holding[];
   last: Decision | undefined;
   /** When another process was admitted or charged something last: what is remembered here does not know of it. */
   spentBeside: bigint;
@@ -123,7 +140,10 @@ export class MixedWorld {
     const kinds = features.stepsBack ? UNDATED : KINDS;
     const written = features.leases
       ? [randomLimit(random, random.pick(kinds), "wide")]
-      : randomPolicy(random, random.whole(1, 3), random.whole(1, 2), kinds);
+      : [
+          ...randomPolicy(random, random.whole(1, 3), random.whole(1, 2), kinds),
+          ...(features.places ? [randomPlaces(random)] : []),
+        ];
     // Windows that begin with a request begin elsewhere where another one was asked.
     const limits = written
       .map((limit) => ({ name: nameOf(limit), ...limit }))
@@ -150,6 +170,8 @@ export class MixedWorld {
       truth: truth && createLimiter(options({ store: truth })),
       ledger: new Ledger(),
       admitted: [],
+      places: new Map(),
+      holdings: [],
       last: undefined,
       spentBeside: -BELIEVED_US,
     };
@@ -187,7 +209,7 @@ export class MixedWorld {
 
   /** Something to ask for, now and then under other numbers. */
   requestOf(tier: Tier): Request {
-    const { last } = tier;
+    const last = unitsIn(tier.last);
     // Now and then the same again, as clients do.
     const before = Number(last?.cost);
     const isSame = before > 0 && this.random.chance(0.4);
@@ -214,6 +236,7 @@ export class MixedWorld {
     if (!decision.wouldAllow) return;
     if (!isHere) tier.spentBeside = this.time.now;
     tier.ledger.admit(decision, request.subjects, this.#steady);
+    this.#hold(tier, request.subjects, decision, isHere);
     const units = isHere ? this.realCost(decision) : Number(decision.cost);
     if (isHere && (tier.truth === undefined || units !== decision.cost)) {
       tier.admitted.push({ decision, request, units });
@@ -222,7 +245,8 @@ export class MixedWorld {
   }
 
   /** Notes what was admitted under a cost by name, and settled: every limit admitted the least of these units, or more. */
-  async noteByName(tier: Tier, { subjects, decision, real }: Named): Promise<void> {
+  async noteByName(tier: Tier, { subjects, decision, real, isHere }: Named): Promise<void> {
+    this.#hold(tier, subjects, decision, isHere);
     const units = Math.min(...Object.keys(real).map((name) => leastUnits(decision, real, name)));
     tier.ledger.admit(decision, subjects, this.#steady);
     if (units < leastOf(decision.cost)) tier.ledger.reduce(decision, units);
@@ -237,6 +261,43 @@ export class MixedWorld {
     if (random.chance(0.4)) return cost;
     if (random.chance(0.5)) return random.pick([0, random.whole(0, cost)]);
     return cost + (random.chance(0.8) ? random.whole(1, 20) : random.magnitude(1, 1_000_000));
+  }
+
+  /** Notes the places that a decision took. */
+  #hold(tier: Tier, subjects: Request["subjects"], decision: Decision, isHere: boolean): void {
+    const held: OraclePlaces[] = [];
+    for (const limit of tier.limits.filter(isConcurrency)) {
+      const { cost } = decision;
+      const number = typeof cost === "number" ? 1 : (cost[nameOf(limit)] ?? 0);
+      if (number === 0) continue;
+      const places = this.placesOf(tier, limit, subjects);
+      places.hold(decision, this.time.now, number);
+      held.push(places);
+    }
+    if (held.length > 0) tier.holdings.push({ decision, isHere, held });
+  }
+
+  /** Who holds places of a limit, of these subjects. */
+  placesOf(tier: Tier, limit: ConcurrencyLimit, subjects: Request["subjects"]): OraclePlaces {
+    const id = `${nameOf(limit)} of ${subjects[limit.per ?? "default"]}`;
+    const places = tier.places.get(id) ?? new OraclePlaces(microsecondsOf(limit.ttl));
+    tier.places.set(id, places);
+    return places;
+  }
+
+  /** As many places are free as nobody holds. */
+  async claimPlaces(tier: Tier): Promise<void> {
+    const limits = tier.limits.filter(isConcurrency);
+    if (limits.length === 0) return;
+    const subjects = this.subjectsOf(tier);
+    const looked = await this.look(tier, { subjects, options: { cost: 1 } });
+    for (const limit of limits) {
+      const state = looked.limits.find(({ name }) => name === nameOf(limit)) as LimitState;
+      const taken = this.placesOf(tier, limit, subjects).taken(this.time.now);
+      const free = state.remaining - state.overdrawn;
+      const explain = () => `${free} of ${state.limit}, ${taken} taken, ${this.describe(tier)}`;
+      claim(free === state.limit - taken, explain);
+    }
   }
 
   /** In the second world there is at least as much room, where no request is charged less than it cost. */
@@ -261,6 +322,7 @@ export class MixedWorld {
     const units = this.features.leases ? BigInt(HELD * HOLDERS) : 0n;
     for (const { limits, plans, ledger } of this.tiers) {
       limits.forEach((limit, i) => {
+        if (isConcurrency(limit)) return;
         const inForce = [limit, ...plans.map((plan) => plan[i] as Limit)] as const;
         const excess = ledger.findExcess(largestOf([...inForce]), {
           units,
@@ -285,6 +347,27 @@ export class MixedWorld {
     ]);
     await Promise.all(limiters.map(async (limiter) => limiter?.close()));
   }
+}
+
+export function isConcurrency(limit: Limit): limit is ConcurrencyLimit {
+  return limit.algorithm === "concurrency";
+}
+
+/** The limits that are charged. */
+export function unitLimitsOf({ limits }: Tier): readonly Limit[] {
+  return limits.filter((limit) => !isConcurrency(limit));
+}
+
+/** What was answered of units, near which costs are of interest. */
+function unitsIn(last: Decision | undefined): Decision | undefined {
+  const limits = last?.limits.filter((state) => !isOfPlaces(state)) ?? [];
+  return last === undefined || limits.length === 0 ? undefined : { ...last, limits };
+}
+
+/** Few, that mostly lapse long after they were taken. */
+function randomPlaces(random: Random): Limit {
+  const ttl = random.pick([20, 1_000, 60_000]);
+  return concurrency({ limit: random.whole(1, 6), ttl, name: "places" });
 }
 
 /** What a limit has admitted of a decision: nothing where it was left out, and no more where it was charged more afterwards. */

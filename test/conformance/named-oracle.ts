@@ -3,6 +3,8 @@ import type { SubjectOf } from "./oracle.ts";
 import { Oracle } from "./oracle.ts";
 import { nameOf } from "./oracle-definition.ts";
 
+const LOOK = { charges: false } as const;
+
 /** What a decision with a cost by name says, but the binding limit, which depends on its limits only. */
 export interface NamedAnswer {
   readonly allowed: boolean;
@@ -33,7 +35,7 @@ export class NamedOracle {
 
   decide(subjects: SubjectOf, cost: CostByName, now: bigint, charge: boolean): NamedAnswer {
     const asked = this.#asked(cost);
-    const peeked = asked.map(([, oracle, units]) => oracle.decide(subjects, units, now, false));
+    const peeked = asked.map(([, oracle, units]) => oracle.decide(subjects, units, now, LOOK));
     const allowed = peeked.every((decision) => decision.allowed);
     const decisions = peeked.map((decision, i) => {
       const [, oracle, units] = asked[i] as (typeof asked)[number];
@@ -92,7 +94,7 @@ export class NamedOracle {
 
 /** How a limit is that would allow: what it says to a cost that never fits, but for that. */
 function asItIs(oracle: Oracle, subjects: SubjectOf, now: bigint): Decision {
-  const denied = oracle.decide(subjects, Number.MAX_SAFE_INTEGER, now, false);
+  const denied = oracle.decide(subjects, Number.MAX_SAFE_INTEGER, now, LOOK);
   const limits = denied.limits.map((state) => ({ ...state, allowed: true, retryAfterMs: 0 }));
   return { ...denied, limits };
 }

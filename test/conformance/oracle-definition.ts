@@ -8,6 +8,7 @@ import {
 import { defineFixedWindow } from "./oracle-fixed-window.ts";
 import { defineLevel } from "./oracle-level.ts";
 import { defineLog } from "./oracle-log.ts";
+import { definePlaces } from "./oracle-places.ts";
 import { defineSubWindows } from "./oracle-sub-windows.ts";
 import { defineWeightedWindow } from "./oracle-weighted-window.ts";
 
@@ -47,7 +48,7 @@ export function definitionOf(limit: Limit): Definition {
     case "slidingLog":
       return defineLog(BigInt(limit.limit), microsecondsOf(limit.window));
     case "concurrency":
-      throw new Error("places have an oracle of their own: oracle-places.ts");
+      return definePlaces(limit, microsecondsOf(limit.ttl));
   }
 }
 

@@ -1,38 +1,22 @@
-import type { Decision, Limit } from "@headgate/core";
-import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
+import type { Limit } from "@headgate/core";
+import { fixedWindow, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { STORE_ALONE } from "../redis/store-alone.ts";
-import { claim, claimSame, claimSameCharge } from "./claim.ts";
+import type { Steps } from "./compare-exact.ts";
+import { compareExact, nothingDone } from "./compare-exact.ts";
 import { isWhole, runHistories, SCALE } from "./histories.ts";
-import { MicroClock } from "./micro-clock.ts";
-import { Oracle } from "./oracle.ts";
-import { nameOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
-import {
-  KINDS,
-  randomLimit,
-  randomPolicy,
-  withOtherCapacity,
-  withOtherNumbers,
-} from "./random-limits.ts";
-import {
-  randomCharge,
-  randomCost,
-  randomStart,
-  randomSubjects,
-  randomUnits,
-  randomWait,
-} from "./random-steps.ts";
+import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
+import { randomCost, randomWait } from "./random-steps.ts";
 
 /** Steps of one history: enough to fill and empty most limits several times. */
-const LENGTH = 200;
+const LENGTH = 400;
 
 /** 80,000 steps for each kind alone, 140,000 for each way to combine limits. */
 const ALONE = (80_000 / LENGTH) * SCALE;
 const COMBINED = (140_000 / LENGTH) * SCALE;
 
 /** What is done to both is counted, so that nobody makes it less by accident. */
-const done = { asked: 0, askedByOthers: 0, charged: 0, settled: 0, refunded: 0, reset: 0 };
+const done = nothingDone();
 const LEAST = {
   asked: 1_000_000,
   askedByOthers: 245_000,
@@ -98,97 +82,21 @@ test("a million requests are compared, and what is done between them", ({ skip }
   }
 });
 
-interface Steps {
-  readonly length: number;
-  /** Microseconds. */
-  readonly wait: (last: Decision | undefined, oracle: Oracle) => bigint;
-  readonly cost: (last: Decision | undefined) => number;
-  /** Whether there are charges, settles and refunds between the requests. */
-  readonly charges?: boolean;
-  /** Whether some requests bring other numbers. */
-  readonly changes?: boolean;
-}
-
-/** Does the same random things with a limiter and with the oracle. */
-async function compare(
-  random: Random,
-  written: readonly Limit[],
-  steps: Steps = {
+/** What happens in a history, where nothing else is said. */
+function stepsOf(random: Random): Steps {
+  return {
     length: LENGTH,
     wait: (last, oracle) => randomWait(random, last, oracle.moments),
     cost: (last) => randomCost(random, last),
     charges: random.chance(0.5),
     changes: random.chance(0.4),
-  },
-): Promise<void> {
-  const time = new MicroClock(randomStart(random));
-  const store = memoryStore({ clock: time.clock });
-  // Other numbers would make another name of the numbers.
-  const limits = steps.changes
-    ? written.map((limit) => ({ name: nameOf(limit), ...limit }))
-    : written;
-  const limiter = createLimiter({ ...STORE_ALONE, name: "compared", limits, store });
-  const oracle = new Oracle(limits, true);
-  const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
-  // Whoever is alone is not swept out, as if all had drained by the numbers that were written last.
-  const isAlone = dimensions.length === 1 && random.chance(0.5);
-  const other = isAlone ? withOtherNumbers : withOtherCapacity;
-  const plans = [limits, ...(steps.changes ? othersOf(random, limits, other) : [])];
-  /** What was admitted since the last reset: the limiter's decision, and the oracle's. */
-  let admitted: [Decision, Decision][] = [];
-  let last: Decision | undefined;
-  for (let step = 0; step < steps.length; step++) {
-    time.advance(steps.wait(last, oracle));
-    const subjects = randomSubjects(random, dimensions, isAlone ? 1 : 0.85);
-    const cost = steps.cost(last);
-    const charge = !random.chance(0.1);
-    const plan = steps.changes ? random.pick(plans) : limits;
-    oracle.change(plan);
-    last = oracle.decide(subjects, cost, time.now, charge);
-    const ask = charge ? limiter.consume : limiter.peek;
-    const context = () =>
-      `step ${step}, ${JSON.stringify({ charge, cost, subjects, limits, plan })} at ${time.now}`;
-    const decision = await ask(subjects, plan === limits ? { cost } : { cost, limits: plan });
-    claimSame(decision, last, context);
-    done.asked += 1;
-    if (plan !== limits) done.askedByOthers += 1;
-    if (charge && decision.allowed) admitted.push([decision, last]);
-    if (steps.charges && random.chance(0.05)) {
-      const units = randomCharge(random, last);
-      const charged = await limiter.charge(subjects, { cost: units });
-      oracle.change(limits);
-      claimSameCharge(charged, oracle.charge(subjects, units, time.now), context);
-      done.charged += 1;
-    }
-    if (steps.charges && admitted.length > 0 && random.chance(0.15)) {
-      const [own, exact] = random.pick(admitted.slice(-20));
-      if (random.chance(0.7)) {
-        const units = randomUnits(random, own);
-        const settled = await limiter.settle(own, units);
-        claimSameCharge(settled, oracle.settle(exact, units, time.now), context);
-        done.settled += 1;
-      } else {
-        const given = await limiter.refund(own);
-        claim(given === oracle.refund(exact, time.now), () => `refunds ${given}, ${context()}`);
-        done.refunded += 1;
-      }
-    }
-    if (random.chance(0.01) && !(steps.changes && isAlone)) {
-      await limiter.reset(subjects);
-      oracle.reset(subjects);
-      admitted = [];
-      done.reset += 1;
-    }
-  }
+  };
 }
 
-/** Other numbers for limits, for some of them the same. */
-function othersOf(
+function compare(
   random: Random,
   limits: readonly Limit[],
-  other: (random: Random, limit: Limit) => Limit,
-): Limit[][] {
-  return [1, 2].map(() =>
-    limits.map((limit) => (random.chance(0.2) ? limit : other(random, limit))),
-  );
+  steps: Steps = stepsOf(random),
+): Promise<void> {
+  return compareExact(random, limits, steps, done);
 }

@@ -1,15 +1,34 @@
-import type { Charged, Decision, Limit, LimitState } from "@headgate/core";
-import type { Account, Definition } from "./oracle-account.ts";
-import { definitionOf, nameOf } from "./oracle-definition.ts";
+import type { Charged, Cost, Decision, Limit, LimitState } from "@headgate/core";
+import type { Account } from "./oracle-account.ts";
+import { bindingOf } from "./oracle-binding.ts";
+import type { Blocking, OracleCounter } from "./oracle-counter.ts";
+import type { OraclePlaces } from "./oracle-places.ts";
+import { PlacesAccount } from "./oracle-places.ts";
+import type { Rule, SubjectOf } from "./oracle-rule.ts";
+import {
+  accountOf,
+  counterOf,
+  inMilliseconds,
+  keepAccount,
+  rulesOf,
+  untilFits,
+} from "./oracle-rule.ts";
 
-/** The longest time that is reported, in microseconds: 285 years, a little below 2^53. What takes longer is reported as this. */
-const LONGEST = 9_007_199_254_740_000n;
+export type { SubjectOf } from "./oracle-rule.ts";
 
 /** Units that can be held of a limit. */
 const MOST = 2_000_000_000n;
 
-/** The subject of each dimension. */
-export type SubjectOf = Readonly<Record<string, string>>;
+/** What can never be used: of a policy that counts places only. */
+const NOTHING: Charged = { counted: 0, cut: 0, degraded: false };
+
+/** How a request is decided, beside what it costs. */
+export interface Asking {
+  /** False for a look. Default true. */
+  readonly charges?: boolean;
+  /** In shadow nobody is denied, nor blocked. Default false. */
+  readonly shadow?: boolean;
+}
 
 /** A limiter by the book: exact, unbounded, slow. Times are integer microseconds and never step back. */
 export class Oracle {
@@ -17,74 +36,79 @@ export class Oracle {
   #rules: readonly Rule[];
   /** The rules of all numbers that were in force, by the limits that say them. */
   readonly #known = new Map<readonly Limit[], readonly Rule[]>();
-  readonly #charges = new WeakMap<Decision, Charge>();
+  readonly #charges = new WeakMap<Decision, Spent>();
+  readonly #held = new WeakMap<Decision, Spent>();
   /** The exact microseconds behind the last answer, where the state of something changes. */
   moments: bigint[] = [];
 
   /** `keepsDrained` as a world says; it matters only to whom `change` happens. */
   constructor(limits: readonly Limit[], keepsDrained = false) {
-    this.#rules = limits.map((limit) => ruleOf(limit));
+    this.#rules = rulesOf(limits);
     this.#known.set(limits, this.#rules);
     this.#keepsDrained = keepsDrained;
   }
 
   /** Goes on by other numbers: limits of the same shapes in the same order. */
   change(limits: readonly Limit[]): void {
-    const rules =
-      this.#known.get(limits) ??
-      limits.map((limit, i) => ({
-        ...ruleOf(limit),
-        accounts: (this.#rules[i] as Rule).accounts,
-      }));
+    const rules = this.#known.get(limits) ?? rulesOf(limits, this.#rules);
     this.#known.set(limits, rules);
     this.#rules = rules;
   }
 
-  /** Decides, and charges unless `charge` is false or a limit denies. */
-  decide(subjects: SubjectOf, cost: number, now: bigint, charge = true): Decision {
-    const units = BigInt(cost);
-    if (this.#keepsDrained) this.#pass(this.#rules, subjects, now);
-    const accounts = this.#rules.map((rule) => accountOf(rule, subjects));
-    const waits = this.#rules.map((rule, i) => untilFits(rule, accounts[i] as Account, cost, now));
-    const allowed = waits.every((wait) => wait === 0n);
-    if (allowed) {
-      this.#rules.forEach((rule, i) => {
-        if (!charge) accounts[i] = (accounts[i] as Account).copy();
-        (accounts[i] as Account).charge(units, now);
-        if (charge) keepAccount(rule, subjects, accounts[i] as Account);
-      });
-    }
+  /** Decides, and charges if no limit denies, or blocks; unless it is a look. */
+  decide(subjects: SubjectOf, cost: Cost, now: bigint, asking: Asking = {}): Decision {
+    const { charges = true, shadow = false } = asking;
+    const rules =
+      typeof cost === "number"
+        ? this.#rules
+        : this.#rules.filter((rule) => unitsOf(rule, cost) > 0n);
+    if (this.#keepsDrained) this.#pass(writtenWith(this.#rules, rules), subjects, now);
+    const asked = rules.map((rule): Asked => {
+      const account = accountOf(rule, subjects);
+      const units = unitsOf(rule, cost);
+      const wait = untilFits(rule, account, units, now);
+      return { rule, counter: counterOf(rule, subjects), account, units, wait };
+    });
+    const allowed = asked.every(({ wait, counter }) => wait === 0n && counter.rest(now) === 0n);
+    const spent = allowed && charges ? spend(asked, subjects, now) : undefined;
+    if (allowed && !charges) for (const one of asked) foretell(one, now);
+    if (!allowed && charges && !shadow) blockOnDenial(asked, subjects, now);
     this.moments = [];
-    const limits = this.#rules.map((rule, i) =>
-      this.#stateOf(rule, accounts[i] as Account, waits[i], now),
-    );
+    const limits = asked.map((one) => this.#stateOf(one, asked, now));
     const binding = bindingOf(limits, allowed);
-    const { limit, remaining, retryAfterMs, resetAfterMs } = binding;
     const decision: Decision = {
-      allowed,
-      limit,
-      remaining,
-      retryAfterMs,
-      resetAfterMs,
+      allowed: allowed || shadow,
+      limit: binding.limit,
+      remaining: binding.remaining,
+      retryAfterMs: shadow ? 0 : binding.retryAfterMs,
+      resetAfterMs: binding.resetAfterMs,
       limits,
-      cost,
+      cost:
+        typeof cost === "number"
+          ? cost
+          : Object.fromEntries(asked.map(({ rule, units }) => [rule.name, Number(units)])),
       source: "store",
       degraded: false,
-      blocked: false,
+      blocked: asked.some(({ counter }) => counter.rest(now) > 0n),
       overridden: false,
-      shadow: false,
+      shadow,
       wouldAllow: allowed,
     };
-    if (allowed && charge) this.#charges.set(decision, { rules: this.#rules, subjects, at: now });
+    if (spent !== undefined) {
+      if (spent.charged.length > 0) this.#charges.set(decision, spent);
+      this.#held.set(decision, spent);
+    }
     return decision;
   }
 
-  /** Charges whatever is left, as far as it can be held. */
+  /** Charges whatever is left, as far as it can be held. Places are not charged. */
   charge(subjects: SubjectOf, cost: number, now: bigint): Charged {
-    return this.#chargeBy(this.#rules, subjects, cost, now);
+    const rules = this.#rules.filter(({ isOfPlaces }) => !isOfPlaces);
+    return this.#chargeBy(rules, subjects, cost, now);
   }
 
   #chargeBy(rules: readonly Rule[], subjects: SubjectOf, cost: number, now: bigint): Charged {
+    if (rules.length === 0) return NOTHING;
     let cut = 0;
     for (const rule of rules) {
       const account = accountOf(rule, subjects);
@@ -98,17 +122,18 @@ export class Oracle {
     return { counted: cost - cut, cut, degraded: false };
   }
 
-  /** Makes a decision cost so many units, by the numbers that it was made by. */
+  /** Makes a decision, whose cost is not by name, cost so many units, by the numbers that it was made by. */
   settle(decision: Decision, units: number, now: bigint): Charged {
     const cost = Number(decision.cost);
     const charge = this.#charges.get(decision);
-    if (charge === undefined) return { counted: 0, cut: 0, degraded: false };
+    if (charge === undefined) return NOTHING;
     this.#charges.delete(decision);
     if (units > cost) {
-      const more = this.#chargeBy(charge.rules, charge.subjects, units - cost, now);
+      const rules = charge.charged.map(({ rule }) => rule);
+      const more = this.#chargeBy(rules, charge.subjects, units - cost, now);
       return { ...more, counted: cost + more.counted };
     }
-    if (units < cost) this.#giveBack(charge, cost - units, now);
+    if (units < cost) this.#giveBack(charge, now, BigInt(cost - units));
     return { counted: units, cut: 0, degraded: false };
   }
 
@@ -117,36 +142,68 @@ export class Oracle {
     const charge = this.#charges.get(decision);
     if (charge === undefined) return false;
     this.#charges.delete(decision);
-    return this.#giveBack(charge, Number(decision.cost), now);
+    return this.#giveBack(charge, now);
   }
 
-  #giveBack({ rules, subjects, at }: Charge, units: number, now: bigint): boolean {
+  /** So many units of each limit, or all that was charged; only to the generation that was charged. */
+  #giveBack({ charged, subjects, at }: Spent, now: bigint, less?: bigint): boolean {
     let isGiven = false;
-    for (const dimension of new Set(rules.map(({ per }) => per))) {
-      // The limits of a dimension are written together.
-      const written = rules.filter(({ per }) => per === dimension);
-      const accounts = written.map((rule) => accountOf(rule, subjects).copy());
-      const given = accounts.map((account) => {
+    for (const counter of new Set(charged.map((one) => one.counter))) {
+      // The limits of a counter are written together.
+      const together = charged.filter((one) => one.counter === counter);
+      const isOver = together.some(({ generation }) => generation !== counter.generation);
+      const accounts = together.map(({ rule }) => accountOf(rule, subjects).copy());
+      const given = together.map(({ units }, i) => {
+        const account = accounts[i] as Account;
         account.pass(now);
-        return account.refund(BigInt(units), at, now);
+        return !isOver && account.refund(less ?? units, at, now);
       });
       if (given.includes(true)) {
-        written.forEach((rule, i) => {
+        together.forEach(({ rule }, i) => {
           keepAccount(rule, subjects, accounts[i] as Account);
         });
         isGiven = true;
       } else if (this.#keepsDrained) {
-        this.#pass(written, subjects, now);
+        this.#pass(
+          together.map(({ rule }) => rule),
+          subjects,
+          now,
+        );
       }
     }
     return isGiven;
+  }
+
+  /** Gives back the places of a decision, once; false when none of them was held any more. */
+  release(decision: Decision, now: bigint): boolean {
+    const spent = this.#held.get(decision);
+    if (spent === undefined) return false;
+    this.#held.delete(decision);
+    const wasHeld = spent.places.some((places) => places.isHeld(spent, now));
+    for (const places of spent.places) places.leave(spent);
+    return wasHeld;
+  }
+
+  /** Blocks by hand, for so many microseconds. */
+  block(subjects: SubjectOf, span: bigint, now: bigint): void {
+    for (const counter of this.#counters(this.#rules, subjects)) counter.block(span, now);
+  }
+
+  /** True when one of them was blocked. */
+  unblock(subjects: SubjectOf, now: bigint): boolean {
+    const counters = [...this.#counters(this.#rules, subjects)];
+    return counters.map((counter) => counter.unblock(now)).includes(true);
+  }
+
+  #counters(rules: readonly Rule[], subjects: SubjectOf): Set<OracleCounter> {
+    return new Set(rules.map((rule) => counterOf(rule, subjects)));
   }
 
   /** Microseconds until a cost is admitted; undefined when it never is. */
   untilAdmitted(subjects: SubjectOf, cost: number, now: bigint): bigint | undefined {
     let longest = 0n;
     for (const rule of this.#rules) {
-      const wait = untilFits(rule, accountOf(rule, subjects), cost, now);
+      const wait = untilFits(rule, accountOf(rule, subjects), unitsOf(rule, cost), now);
       if (wait === undefined) return undefined;
       if (wait > longest) longest = wait;
     }
@@ -159,9 +216,11 @@ export class Oracle {
     this.#pass(passed, subjects, now);
   }
 
-  /** Forgets the subject of each dimension named. */
+  /** Forgets what the subject of each dimension named has used, and blocks that limits have set. */
   reset(subjects: SubjectOf): void {
-    for (const { per, accounts } of this.#rules) accounts.delete(subjects[per] ?? "");
+    const ofUnits = this.#rules.filter(({ isOfPlaces }) => !isOfPlaces);
+    for (const { per, accounts } of ofUnits) accounts.delete(subjects[per] ?? "");
+    for (const counter of this.#counters(ofUnits, subjects)) counter.reset();
   }
 
   #pass(rules: readonly Rule[], subjects: SubjectOf, now: bigint): void {
@@ -173,21 +232,30 @@ export class Oracle {
     }
   }
 
-  #stateOf(rule: Rule, account: Account, wait: bigint | undefined, now: bigint): LimitState {
+  #stateOf(one: Asked, asked: readonly Asked[], now: bigint): LimitState {
+    const { rule, account, counter, units } = one;
     const { definition, name, per, limit, windowMs } = rule;
-    const reset = account.untilUnused(now);
-    const growth = account.untilGrowth(now);
+    const rest = counter.rest(now);
+    const setter = asked.find((other) => other.counter === counter && isSetter(other));
+    const isBlocked = rest > 0n && (setter === undefined || setter === one);
+    // By hand, a look sees what is below the block.
+    const isHidden = isBlocked && (setter === one || units > 0n);
+    const wait = isBlocked ? later(one.wait, rest) : one.wait;
+    const reset = later(account.untilUnused(now), isHidden ? rest : 0n);
+    const growth = later(account.untilGrowth(now), isHidden ? rest : 0n);
     const left = Number(account.remaining(now));
+    const shown = isHidden ? Math.min(0, left) : left;
     this.moments.push(reset, growth);
     if (wait !== undefined) this.moments.push(wait);
+    if (account instanceof PlacesAccount) this.moments.push(...account.places.lapses(now));
     return {
       name,
       per,
       limit,
       windowMs: definition.windowAt ? inMilliseconds(definition.windowAt(now)) : windowMs,
       allowed: wait === 0n,
-      remaining: Math.max(0, left),
-      overdrawn: Math.max(0, 0 - left),
+      remaining: Math.max(0, shown),
+      overdrawn: Math.max(0, 0 - shown),
       retryAfterMs: wait === undefined ? Number.POSITIVE_INFINITY : inMilliseconds(wait),
       resetAfterMs: inMilliseconds(reset),
       growsAfterMs: inMilliseconds(growth),
@@ -195,89 +263,91 @@ export class Oracle {
   }
 }
 
-interface Rule {
-  readonly definition: Definition;
-  readonly name: string;
-  readonly per: string;
-  readonly limit: number;
-  readonly windowMs: number;
-  /** The accounts of all numbers that were in force, each by those by which it was written last. */
-  readonly accounts: Map<string, KeptAccount>;
+/** A limit that a request asks. */
+interface Asked {
+  readonly rule: Rule;
+  readonly counter: OracleCounter;
+  readonly units: bigint;
+  account: Account;
+  /** Microseconds; undefined when it never fits. */
+  wait: bigint | undefined;
 }
 
-interface KeptAccount {
-  readonly definition: Definition;
-  readonly account: Account;
-}
-
-/** What a decision charged. */
-interface Charge {
-  readonly rules: readonly Rule[];
+/** What a decision took, and who holds its places: the record itself. */
+interface Spent {
   readonly subjects: SubjectOf;
   /** Microseconds. */
   readonly at: bigint;
+  readonly charged: readonly ChargedLimit[];
+  readonly places: readonly OraclePlaces[];
 }
 
-function ruleOf(limit: Limit): Rule {
-  const definition = definitionOf(limit);
-  return {
-    definition,
-    name: nameOf(limit),
-    per: limit.per ?? "default",
-    limit: Number(definition.capacity),
-    windowMs: inMilliseconds(definition.window),
-    accounts: new Map(),
-  };
+interface ChargedLimit {
+  readonly rule: Rule;
+  readonly counter: OracleCounter;
+  readonly units: bigint;
+  readonly generation: number;
 }
 
-function accountOf({ definition, per, accounts }: Rule, subjects: SubjectOf): Account {
-  const kept = accounts.get(subjects[per] ?? "");
-  if (kept === undefined) return definition.open();
-  return kept.definition === definition ? kept.account : definition.adopt(kept.account);
+/** What a limit is asked for: one place, unless the cost is by name. */
+function unitsOf({ name, isOfPlaces }: Rule, cost: Cost): bigint {
+  if (typeof cost !== "number") return BigInt(cost[name] ?? 1);
+  return BigInt(isOfPlaces ? Math.min(1, cost) : cost);
 }
 
-function keepAccount(
-  { definition, per, accounts }: Rule,
-  subjects: SubjectOf,
-  account: Account,
-): void {
-  accounts.set(subjects[per] ?? "", { definition, account });
+/** Those that are written when some are asked: also what a cost by name leaves out. */
+function writtenWith(rules: readonly Rule[], asked: readonly Rule[]): readonly Rule[] {
+  if (asked.length === rules.length) return rules;
+  return rules.filter(({ counters }) => asked.some((one) => one.counters === counters));
 }
 
-/** Undefined when a cost never fits. */
-function untilFits(
-  { definition }: Rule,
-  account: Account,
-  cost: number,
-  now: bigint,
-): bigint | undefined {
-  const units = BigInt(cost);
-  if (units === 0n) return 0n;
-  return units > definition.capacity ? undefined : account.untilFits(units, now);
+/** Charges what was asked, and takes the places. */
+function spend(asked: readonly Asked[], subjects: SubjectOf, now: bigint): Spent {
+  const charged: ChargedLimit[] = [];
+  const places: OraclePlaces[] = [];
+  const spent: Spent = { subjects, at: now, charged, places };
+  for (const { rule, counter, account, units } of asked) {
+    keepAccount(rule, subjects, account);
+    if (account instanceof PlacesAccount) {
+      account.places.hold(spent, now, Number(units));
+      places.push(account.places);
+    } else {
+      account.charge(units, now);
+      charged.push({ rule, counter, units, generation: counter.generation });
+    }
+  }
+  return spent;
 }
 
-function inMilliseconds(microseconds: bigint): number {
-  const reported = microseconds > LONGEST ? LONGEST : microseconds;
-  return Number((reported + 999n) / 1_000n);
+/** How a limit will be when it has been charged. */
+function foretell(one: Asked, now: bigint): void {
+  one.account = one.account.copy();
+  if (one.units > 0n) one.account.charge(one.units, now);
 }
 
-/** The longest wait when denied, the least share left when allowed; then the longer window, then the name. */
-function bindingOf(limits: readonly LimitState[], allowed: boolean): LimitState {
-  const [binding] = limits.toSorted(
-    (a, b) =>
-      (allowed ? compareShares(a, b) : compareWaits(a, b)) ||
-      b.windowMs - a.windowMs ||
-      (a.name < b.name ? -1 : 1),
-  );
-  return binding as LimitState;
+/** Limits that denied what fits them block their counters; the one that blocks starts as if unused. */
+function blockOnDenial(asked: readonly Asked[], subjects: SubjectOf, now: bigint): void {
+  for (const counter of new Set(asked.map((one) => one.counter))) {
+    if (counter.rest(now) > 0n) continue;
+    const denying = asked.filter((one) => one.counter === counter && (one.wait ?? 0n) > 0n);
+    const blocking = new Map<number, Blocking>();
+    for (const { rule } of denying) {
+      if (rule.blocking !== undefined) blocking.set(rule.place, rule.blocking);
+    }
+    if (blocking.size === 0) continue;
+    const place = counter.deny(blocking, now);
+    const setter = denying.find(({ rule }) => rule.place === place) as Asked;
+    setter.rule.accounts.delete(subjects[setter.rule.per] ?? "");
+    setter.account = setter.rule.definition.open();
+    setter.wait = 0n;
+  }
 }
 
-function compareWaits(a: LimitState, b: LimitState): number {
-  return a.retryAfterMs === b.retryAfterMs ? 0 : b.retryAfterMs - a.retryAfterMs;
+function isSetter({ rule, counter }: Asked): boolean {
+  return rule.place === counter.setBy;
 }
 
-function compareShares(a: LimitState, b: LimitState): number {
-  const left = BigInt(a.remaining) * BigInt(b.limit);
-  const right = BigInt(b.remaining) * BigInt(a.limit);
-  return left === right ? 0 : left < right ? -1 : 1;
+/** The later of two times from now; what never comes, never does. */
+function later<Wait extends bigint | undefined>(one: Wait, other: bigint): Wait {
+  return one === undefined || one > other ? one : (other as Wait);
 }

@@ -9,7 +9,7 @@ import type { Receipt } from "../../packages/core/src/store/refund.ts";
 import { refund } from "../../packages/core/src/store/refund.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
-import { runHistories, SCALE } from "./histories.ts";
+import { historiesOf, runHistories } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit } from "./random-limits.ts";
@@ -19,8 +19,8 @@ import { randomStart } from "./random-steps.ts";
  * A charge may be given back in parts: Lua and TypeScript say the same of each part, and leave the same room.
  */
 
-const HISTORIES = 150 * SCALE;
-const LENGTH = 25;
+const HISTORIES = historiesOf(50, 1_500);
+const LENGTH = 75;
 
 const redis = useOwnDatabase();
 

@@ -45,6 +45,14 @@ export function randomUnits(random: Random, charged: Pick<Decision, "cost">): nu
   return cost + (random.chance(0.7) ? random.whole(0, 20) : random.magnitude(1, 2_000_000_000));
 }
 
+/** Milliseconds to block by hand: less than, as long as, or more than what was told last; 0 to end a block. */
+export function randomBlock(random: Random, last: Decision | undefined): number {
+  if (random.chance(0.4)) return 0;
+  const near = (last?.retryAfterMs ?? 0) + random.pick([-1, 0, 1]);
+  const span = last?.blocked && random.chance(0.5) ? near : random.magnitude(1, 1e9);
+  return Number.isFinite(span) ? Math.max(1, Math.min(span, 366 * 86_400_000)) : 1;
+}
+
 /**
  * Microseconds to wait before the next request: nothing, next to nothing, or to the edge of one of the `moments` at
  * which something changes.

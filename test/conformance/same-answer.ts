@@ -1,4 +1,4 @@
-import type { Decision } from "@headgate/core";
+import type { Cost, Decision } from "@headgate/core";
 
 const SUMMARY = [
   "allowed",
@@ -6,7 +6,6 @@ const SUMMARY = [
   "remaining",
   "retryAfterMs",
   "resetAfterMs",
-  "cost",
   "source",
   "degraded",
   "blocked",
@@ -32,10 +31,18 @@ const STATE = [
 export function isSameAnswer(a: Decision, b: Decision): boolean {
   return (
     SUMMARY.every((field) => Object.is(a[field], b[field])) &&
+    isSameCost(a.cost, b.cost) &&
     a.limits.length === b.limits.length &&
     a.limits.every((state, i) => {
       const other = b.limits[i] as typeof state;
       return STATE.every((field) => Object.is(state[field], other[field]));
     })
   );
+}
+
+/** Units, or those of each limit by its name, in whichever order. */
+function isSameCost(a: Cost, b: Cost): boolean {
+  if (typeof a === "number" || typeof b === "number") return Object.is(a, b);
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }

@@ -3,7 +3,7 @@ import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe } from "vitest";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { runHistories, SCALE } from "./histories.ts";
+import { historiesOf, runHistories, SCALE } from "./histories.ts";
 import type { Random } from "./random.ts";
 
 /** A kind of store on which laws are tried. */
@@ -54,7 +54,8 @@ export function describeRedisWorld(declare: (world: World) => void): void {
         );
       },
       // Each history waits for its own replies only, so that the server gets its requests in batches.
-      run: (count, history) => runHistories(Math.ceil(count / 4) * SCALE, history, 64),
+      run: (count, history) =>
+        runHistories(historiesOf(Math.ceil(count / 8), Math.ceil(count / 4) * 10), history, 64),
     });
   });
 }

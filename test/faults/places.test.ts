@@ -2,13 +2,13 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Decision, Limiter, LimiterOptions } from "@headgate/core";
+import type { Limiter, LimiterOptions } from "@headgate/core";
 import { concurrency, createLimiter } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Random } from "../conformance/random.ts";
-import { watchWarnings } from "../http/support/warnings.ts";
+import { collectWarnings } from "../http/support/warnings.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
@@ -21,6 +21,7 @@ import { killed } from "./faults/killed.ts";
 import { restartedEmpty } from "./faults/restarted-empty.ts";
 import type { ServerTarget } from "./faults/server-target.ts";
 import { roundSeeds } from "./round-seeds.ts";
+import { mostAtOnce, startWork } from "./work.ts";
 
 /*
  * How much work can run beyond a limit of places: the rows of the table in docs/guarantees.md.
@@ -31,88 +32,15 @@ const TTL_MS = 600;
 const PROCESSES = 2;
 const WORKERS = 5;
 const BROKEN_MS = 1_000;
-/** What a busy machine may add until work that was told to end has ended. */
-const NOISE_MS = 50;
-
-interface Ran {
-  readonly process: number;
-  readonly source: Decision["source"];
-  readonly from: number;
-  until: number;
-}
-
-/** Runs work under one limit for as long as it is wanted; each process has a client and a limiter of its own. */
-function startWork(connect: () => Redis, random: Random) {
-  const ran: Ran[] = [];
-  const errors: unknown[] = [];
-  let isOver = false;
-
-  async function work(limiter: Limiter, process: number): Promise<void> {
-    while (!isOver) {
-      await limiter
-        .run(
-          "hot",
-          async ({ signal, decision }) => {
-            const from = performance.now();
-            const one: Ran = { process, source: decision.source, from, until: Infinity };
-            ran.push(one);
-            // It obeys its signal.
-            await delay(random.whole(5, 2 * TTL_MS), undefined, { signal }).catch(() => {});
-            one.until = performance.now();
-          },
-          { timeout: "5s" },
-        )
-        .catch((error) => {
-          if (error.code !== "HEADGATE_WAIT_TIMEOUT") errors.push(error);
-        });
-    }
-  }
-
-  const limiters: Limiter[] = [];
-  const workers = Array.from({ length: PROCESSES }, (_, process) => {
-    const limiter = createLimiter({
-      name: "work",
-      limits: concurrency({ limit: LIMIT, ttl: TTL_MS }),
-      store: redisStore(connect()),
-    });
-    limiters.push(limiter);
-    return Array.from({ length: WORKERS }, () => work(limiter, process));
-  }).flat();
-  return {
-    ran,
-    errors,
-    async stop() {
-      isOver = true;
-      await Promise.all(workers);
-      for (const limiter of limiters) await limiter.close();
-    },
-  };
-}
-
-/** The most work that ran at once, for longer than noise. */
-function mostAtOnce(ran: readonly Ran[]): number {
-  const changes = ran
-    .flatMap(({ from, until }) => {
-      const end = until - NOISE_MS;
-      return end > from ? [[from, 1] as const, [end, -1] as const] : [];
-    })
-    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  let now = 0;
-  let most = 0;
-  for (const [, change] of changes) {
-    now += change;
-    most = Math.max(most, now);
-  }
-  return most;
-}
-
 describe("under a fault, work that obeys its signal is bounded:", () => {
-  describe.each<Fault<never>>([killed, frozen, cut, delayed, restartedEmpty] as never)(
+  beforeAll(() => collectWarnings().stop);
+
+  // They wait far longer than they work.
+  describe.concurrent.each<Fault<never>>([killed, frozen, cut, delayed, restartedEmpty] as never)(
     "$name",
     (given) => {
       const fault = given as unknown as Fault<ServerTarget>;
-      test.each(roundSeeds)("seed %i", async (seed) => {
-        watchWarnings();
+      test.for(roundSeeds)("seed %i", async (seed, { expect, onTestFinished }) => {
         const random = new Random(seed);
         const target = await fault.start();
         onTestFinished(() => target.close());
@@ -128,7 +56,15 @@ describe("under a fault, work that obeys its signal is bounded:", () => {
           onTestFinished(() => client.disconnect());
           return client;
         };
-        const load = startWork(connect, random);
+        const limiters = Array.from({ length: PROCESSES }, () =>
+          createLimiter({
+            name: "work",
+            limits: concurrency({ limit: LIMIT, ttl: TTL_MS }),
+            store: redisStore(connect()),
+          }),
+        );
+        const size = { workers: WORKERS, longestMs: 2 * TTL_MS };
+        const load = startWork(limiters as Limiter[], "hot", random, size);
         await delay(TTL_MS);
         const heal = await fault.breakIt(target, random);
         if (!fault.isBrief) await delay(BROKEN_MS);

@@ -40,6 +40,7 @@ const LIMITER_OPTIONS = {
   localShare: [1, 0.5],
   denyCache: [true, false],
   lease: [false, { max: 10, ttl: "1s" }],
+  blockOn: ["denial", "settle"],
 };
 
 /** What is right, said once more: whoever takes another value has not looked. */
@@ -50,6 +51,7 @@ const IS_RIGHT: Readonly<Record<string, (value: unknown) => boolean>> = {
   onUnavailable: (value) => ["local", "allow", "deny"].includes(value as string),
   localShare: (value) => typeof value === "number" && value > 0 && value <= 1,
   denyCache: (value) => typeof value === "boolean",
+  blockOn: (value) => ["denial", "settle"].includes(value as string),
   lease: (value) => value === false || (value as { max?: unknown }).max === 10,
   clock: (value) => typeof value === "function",
   missing: (value) => ["ip", "reject", "skip"].includes(value as string),

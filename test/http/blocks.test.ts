@@ -15,26 +15,6 @@ const guarded = fixedWindow({ limit: 2, window: "1d", block: ["1m", "1h"], name:
 const options = { name: "login", storeTimeout: "1m", denyCache: false } as const;
 
 describeFrameworks(({ serve }) => {
-  test.each(["failed", "succeeded", () => true] as const)(
-    "is not for a limiter with count: %s",
-    async (count) => {
-      const refused = {
-        code: "HEADGATE_INVALID_OPTION",
-        message: expect.stringContaining('"tries"'),
-      };
-      const limiter = createLimiter({ limits: [gcra({ limit: 9, window: "1m" }), guarded] });
-      for (const limits of [
-        { limits: guarded, count },
-        { limits: byTier({ free: guarded }, () => "free") as never, count },
-        { limits: perRequest(guarded, () => null) as never, count },
-        { limiter, count },
-      ]) {
-        await expect(serve({ limits })).rejects.toMatchObject(refused);
-      }
-      await serve({ limits: { limits: guarded, count: "all" } });
-    },
-  );
-
   test("is not for a limiter with wait", async () => {
     const refused = {
       code: "HEADGATE_INVALID_OPTION",

@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { CHANNELS, createLimiter, gcra } from "@headgate/core";
+import type { ListedRequest } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
-import headgate from "@headgate/fastify";
+import headgate, { byTier } from "@headgate/fastify";
 import type { RequestHandler } from "express";
 import express5 from "express";
 import express4 from "express4";
@@ -58,6 +59,26 @@ describeFrameworks(({ serve }) => {
     expect(heard).toEqual([]);
   });
 
+  test("a request on a list is published as such, and asks no limiter", async () => {
+    const heard = hearDecisions();
+    const listed: ListedRequest[] = [];
+    const note = (message: unknown): void => void listed.push(message as ListedRequest);
+    subscribe(CHANNELS.listed, note);
+    onTestFinished(() => void unsubscribe(CHANNELS.listed, note));
+    const here = ["127.0.0.1"];
+    const allowing = await serve({ limits: { limits: once, name: "a", allowList: here } });
+    const blocking = await serve({ limits: { limits: once, name: "b", blockList: here } });
+    const other = await serve({ limits: { limits: once, name: "c", blockList: ["10.0.0.1"] } });
+    const answers = [await allowing.ask(), await blocking.ask(), await other.ask()];
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 200]);
+    expect(listed.map(({ limiter, list }) => [limiter, list])).toEqual([
+      ["a", "allowList"],
+      ["b", "blockList"],
+    ]);
+    expect(Object.keys(listed[0] ?? {})).toEqual(["limiter", "plugin", "route", "list"]);
+    expect(heard.map(({ limiter }) => limiter)).toEqual(["c"]);
+  });
+
   test("what a subscriber throws reaches no request, and the process lives", async () => {
     watchWarnings();
     const settled = watchUnhandled();
@@ -88,6 +109,27 @@ describeFrameworks(({ serve }) => {
       "deny-cache",
     ]);
   });
+});
+
+test("a Fastify route whose limiter has no name of its own says whose plugin's it is", async () => {
+  const heard = hearDecisions();
+  const app = Fastify();
+  await app.register(headgate, { name: "api", limits: often });
+  const limitedBy = (rateLimit: object) => ({ config: { rateLimit } });
+  app.get("/plain", async () => "");
+  app.get("/own", limitedBy({ limits: once }), async () => "");
+  app.get("/both", limitedBy({ limits: once, extend: true }), async () => "");
+  app.get("/tiers", limitedBy({ limits: byTier({ free: once }, () => "free") }), async () => "");
+  app.get("/named", limitedBy({ limits: once, name: "named" }), async () => "");
+  const ask = await start(app);
+  for (const path of ["/plain", "/own", "/both", "/tiers", "/named"]) await ask(path);
+  expect(heard.map(({ limiter, plugin }) => [limiter, plugin])).toEqual([
+    ["api", undefined],
+    ["api GET /own", "api"],
+    ["api GET /both", "api"],
+    ["api GET /tiers (free)", "api"],
+    ["named", undefined],
+  ]);
 });
 
 describe("the route", () => {

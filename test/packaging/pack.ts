@@ -26,6 +26,7 @@ const root = join(import.meta.dirname, "../..");
 /** What the consumers and the packages depend on, and where the workspace has it. */
 const DEPENDENCIES = {
   "@fastify/type-provider-typebox": ".",
+  "@opentelemetry/api": ".",
   "@types/express": ".",
   "@types/node": ".",
   express: ".",
@@ -33,6 +34,7 @@ const DEPENDENCIES = {
   fastify: ".",
   "fastify-plugin": "packages/fastify",
   ioredis: ".",
+  "prom-client": ".",
   "cluster-key-slot": "packages/core",
   "ipaddr.js": "packages/core",
   "lru-cache": "packages/core",

@@ -25,5 +25,11 @@ describe.each(Object.entries(inject("tarballs")))("@headgate/%s, packed", (_name
 });
 
 test("every package is packed", () => {
-  expect(Object.keys(inject("tarballs")).sort()).toEqual(["breaker", "core", "express", "fastify"]);
+  expect(Object.keys(inject("tarballs")).sort()).toEqual([
+    "breaker",
+    "core",
+    "express",
+    "fastify",
+    "telemetry",
+  ]);
 });

@@ -4,6 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import { connectOwnDatabase, useOwnDatabase } from "../support/own-database.ts";
+import { readCommandStats, resetCommandStats } from "./command-stats.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 const HOUR_MS = 3_600_000;
@@ -15,6 +16,7 @@ beforeEach(() => redis.flushdb());
 
 interface Settings {
   readonly clock?: () => number;
+  readonly blockOn?: "settle";
   readonly denyCache?: boolean;
   readonly name?: string;
 }
@@ -127,6 +129,120 @@ test("a key of a wrong type is neither blocked nor unblocked", async () => {
   await expect(limiter.block("u", "1h")).rejects.toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
   await expect(limiter.unblock("u")).rejects.toMatchObject({ code: "HEADGATE_WRONG_TYPE" });
   expect(await redis.lrange(key, 0, -1)).toEqual(["of others"]);
+});
+
+describe("by what is kept", () => {
+  const settle = { blockOn: "settle" } as const;
+
+  test("a counter is four bytes longer, of another shape, and as long-lived as others", async () => {
+    for (const [name, settings] of [
+      ["one", {}],
+      ["two", settle],
+      ["three", settle],
+    ] as const) {
+      const limits = name === "three" ? { ...guarded, limit: 20, block: "2h" as const } : guarded;
+      await open(limits, { name, ...settings }).consume("u");
+    }
+    const keyOf = async (name: string) =>
+      (await redis.keys("*")).find((key) => key.split(":")[2] === name) ?? "";
+    const fingerprintOf = async (name: string) => (await keyOf(name)).split(":").at(-1);
+    expect(await fingerprintOf("one")).not.toBe(await fingerprintOf("two"));
+    expect(await fingerprintOf("two")).toBe(await fingerprintOf("three"));
+    const width = await redis.strlen(await keyOf("one"));
+    expect(await redis.strlen(await keyOf("two"))).toBe(width + 4);
+    const limiter = open(guarded, { name: "two", ...settle });
+    for (let i = 0; i < 2; i += 1) await limiter.settle(await limiter.consume("v"), 1);
+    const blocked = (await redis.keys("*{v}*"))[0] ?? "";
+    expect(await redis.strlen(blocked)).toBe(width + 4 + 16);
+    expect(await redis.pttl(blocked)).toBeGreaterThan(HOUR_MS);
+  });
+
+  test("keeping is a call of its own; giving back is the one that it was", async () => {
+    const callsOf = async (limiter: ReturnType<typeof open>, units: number) => {
+      await limiter.settle(await limiter.consume("u"), units);
+      const decision = await limiter.consume("u");
+      await resetCommandStats(redis);
+      await limiter.settle(decision, units);
+      return (await readCommandStats(redis, "evalsha")).calls;
+    };
+    const many = { ...guarded, limit: 100 };
+    const kept = open(many, { name: "kept", ...settle });
+    const plain = open(many, { name: "plain" });
+    for (const [limiter, units, calls] of [
+      [kept, 1, 1],
+      [kept, 0, 1],
+      [kept, 3, 2],
+      [plain, 1, 0],
+      [plain, 0, 1],
+      [plain, 3, 1],
+    ] as const) {
+      expect([units, await callsOf(limiter, units)]).toEqual([units, calls]);
+    }
+  });
+
+  test("the deny cache forgets whom a failure blocks", async () => {
+    const limiter = open(guarded, { denyCache: true, ...settle });
+    const held = [await limiter.consume("u"), await limiter.consume("u")];
+    for (const source of ["store", "deny-cache"]) {
+      expect(await limiter.consume("u")).toMatchObject({ blocked: false, source });
+    }
+    for (const decision of held) await limiter.settle(decision, 1);
+    const blocked = { blocked: true, retryAfterMs: expect.closeTo(60_000, -3) };
+    expect(await limiter.consume("u")).toMatchObject({ ...blocked, source: "store" });
+    expect(await limiter.consume("u")).toMatchObject({ ...blocked, source: "deny-cache" });
+  });
+
+  test("what the store does not get is kept nowhere, and blocks nobody", async () => {
+    const client = connectOwnDatabase({ maxRetriesPerRequest: 0 });
+    const store = redisStore(client);
+    const limiter = createLimiter({ name: "login", limits: guarded, store, ...settle });
+    onTestFinished(() => limiter.close());
+    const held = [await limiter.consume("u"), await limiter.consume("u")];
+    client.disconnect();
+    for (const decision of held) {
+      const settled = { counted: 1, cut: 0, degraded: true };
+      expect(await limiter.settle(decision, 1)).toEqual(settled);
+    }
+    // What is counted here meanwhile blocks nobody either.
+    for (let i = 0; i < 4; i += 1) {
+      const local = await limiter.consume("v");
+      expect(local).toMatchObject({ source: "local", blocked: false, allowed: i < 2 });
+      await limiter.settle(local, 1);
+    }
+    const other = open(guarded, settle);
+    expect(await other.consume("u")).toMatchObject({ allowed: false, blocked: false });
+  });
+
+  test("a key of a wrong type keeps nothing", async () => {
+    const limiter = open(guarded, settle);
+    const decision = await limiter.consume("u");
+    const key = await counterKey();
+    await redis.del(key);
+    await redis.rpush(key, "of others");
+    const wrong = { code: "HEADGATE_WRONG_TYPE" };
+    await expect(limiter.settle(decision, 1)).rejects.toMatchObject(wrong);
+    expect(await redis.lrange(key, 0, -1)).toEqual(["of others"]);
+  });
+
+  test("what is kept of a counter that the server has lost counts anew", async () => {
+    const limiter = open(guarded, settle);
+    const held = [await limiter.consume("u"), await limiter.consume("u")];
+    await redis.flushdb();
+    for (const decision of held) await limiter.settle(decision, 1);
+    expect(await limiter.consume("u")).toMatchObject({ blocked: true });
+  });
+
+  test("where the clock steps back, what is kept later counts, and blocks no longer than before", async () => {
+    const time = new MicroClock(START);
+    const limiter = open(guarded, { clock: time.clock, ...settle });
+    const held = await limiter.consume("u");
+    await limiter.settle(await limiter.consume("u"), 1);
+    time.now -= 3_600_000_000n;
+    await limiter.settle(held, 1);
+    expect(await limiter.consume("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+    time.now -= 3_600_000_000n;
+    expect(await limiter.consume("u")).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+  });
 });
 
 describe("the deny cache", () => {

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { Limiter, StoreDown, StoreUp } from "@headgate/core";
+import type { Limiter, StoreDown, StoreServer, StoreUp } from "@headgate/core";
 import { CHANNELS, createLimiter, gcra } from "@headgate/core";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { useLosableRedis } from "../http/support/losable-redis.ts";
 import { watchUnhandled } from "../http/support/unhandled.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
@@ -33,8 +33,12 @@ test("the channels are called what they are documented to be", () => {
   expect(CHANNELS).toEqual({
     storeDown: "headgate:store:down",
     storeUp: "headgate:store:up",
+    storeServer: "headgate:store:server",
     degraded: "headgate:decision:degraded",
     decision: "headgate:decision",
+    listed: "headgate:request:listed",
+    waiting: "headgate:waiting",
+    places: "headgate:places",
   });
 });
 
@@ -74,6 +78,41 @@ test("a loss, the decisions in it and the return are published, with exactly the
   expect(up).toEqual({ node: "", downMs: expect.any(Number), refused: 2 });
   expect(up.downMs).toBeGreaterThan(0);
   expect(up.downMs).toBeLessThan(15_000);
+});
+
+test("how a server is doing is published once it has answered, at each change, and until nobody watches it", async () => {
+  watchWarnings();
+  const heard: StoreServer[] = [];
+  const note = (message: unknown): void => void heard.push(message as StoreServer);
+  subscribe(CHANNELS.storeServer, note);
+  onTestFinished(() => void unsubscribe(CHANNELS.storeServer, note));
+  const limiter = await start();
+  expect(heard).toEqual([]);
+  for (let i = 0; i < 3; i += 1) await limiter.consume("u");
+  const up = { node: "", watch: expect.any(Object), state: "up" };
+  expect(heard).toStrictEqual([up]);
+  redis.lose();
+  await limiter.consume("u");
+  await redis.giveBack();
+  await limiter.close();
+  expect(heard.map(({ state }) => state)).toEqual(["up", "down", "up", "unwatched"]);
+  expect(new Set(heard.map(({ watch }) => watch)).size).toBe(1);
+});
+
+test("how a server is doing is repeated while it is asked, so that whoever begins to listen learns of it", async () => {
+  const heard: StoreServer[] = [];
+  const note = (message: unknown): void => void heard.push(message as StoreServer);
+  const limiter = await start();
+  const now = vi.spyOn(performance, "now");
+  onTestFinished(() => now.mockRestore());
+  const passed = performance.now();
+  subscribe(CHANNELS.storeServer, note);
+  onTestFinished(() => void unsubscribe(CHANNELS.storeServer, note));
+  for (const ms of [0, 999, 1_000, 1_999, 2_000]) {
+    now.mockReturnValue(passed + ms);
+    await limiter.consume("v");
+  }
+  expect(heard.map(({ state }) => state)).toEqual(["up", "up", "up"]);
 });
 
 test("what subscribers throw reaches nobody: the loss, its decisions and the return are as without them", async () => {

@@ -2,10 +2,18 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { BREAKER_CHANNELS } from "@headgate/breaker";
 import { onTestFinished } from "vitest";
 
-/** Everything that breakers publish until the test ends, in order, under the last word of its channel. */
+/** What happens to breakers until the test ends, in order, under the last word of its channel. */
 export function hearBreakers(): [what: string, message: unknown][] {
+  return hearChannels("state", "rejected", "degraded");
+}
+
+/** What they publish on some of their channels. */
+export function hearChannels(
+  ...whats: readonly (keyof typeof BREAKER_CHANNELS)[]
+): [what: string, message: unknown][] {
   const heard: [string, unknown][] = [];
-  for (const [what, channel] of Object.entries(BREAKER_CHANNELS)) {
+  for (const what of whats) {
+    const channel = BREAKER_CHANNELS[what];
     const note = (message: unknown): void => {
       heard.push([what, message]);
     };

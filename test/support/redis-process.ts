@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "./free-port.ts";
+import { startGuard } from "./process-guard.ts";
 import { findRedisServer } from "./redis-binary.ts";
 
 const START_TIMEOUT_MS = 15_000;
@@ -140,32 +141,6 @@ export async function startRedis(options: RedisProcessOptions = {}): Promise<Red
 
 function hasEnded(server: ChildProcess): boolean {
   return server.pid === undefined || server.exitCode !== null || server.signalCode !== null;
-}
-
-/**
- * Ends the server when this process is gone, even killed: a pipe closes with the process that holds it,
- * which no exit handler survives to do.
- */
-function startGuard(dir: string) {
-  const script =
-    'while read -r line; do pid=$line; done; [ -n "$pid" ] && kill -9 "$pid"; rm -rf "$1"';
-  const guard = spawn("/bin/sh", ["-c", script, "guard", dir], {
-    stdio: ["pipe", "ignore", "ignore"],
-    detached: true,
-  });
-  guard.unref();
-  guard.stdin?.on("error", () => {});
-  (guard.stdin as { unref?: () => void } | null)?.unref?.();
-  return {
-    watch(server: ChildProcess): void {
-      guard.stdin?.write(`${server.pid ?? ""}\n`);
-      // A server that ended by itself has given its process id back; the guard must not use it.
-      server.once("exit", () => guard.stdin?.write("\n"));
-    },
-    end(): void {
-      guard.kill("SIGKILL");
-    },
-  };
 }
 
 /** Resolves when the server answers; its socket is nobody else's, so the answer is its own. */

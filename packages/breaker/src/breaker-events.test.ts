@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { watchUnhandled } from "../../../test/http/support/unhandled.ts";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
-import { hearBreakers } from "../../../test/support/hear-breakers.ts";
+import { hearBreakers, hearChannels } from "../../../test/support/hear-breakers.ts";
 import { BREAKER_CHANNELS, publishRejected } from "./channels.ts";
 import { createBreaker } from "./create-breaker.ts";
 
@@ -11,6 +11,8 @@ test("the channels are called what they are documented to be", () => {
     state: "headgate:breaker:state",
     rejected: "headgate:breaker:rejected",
     degraded: "headgate:breaker:degraded",
+    call: "headgate:breaker:call",
+    snapshot: "headgate:breaker:snapshot",
   });
 });
 
@@ -219,6 +221,44 @@ describe("a call that is refused is published", () => {
     expect(describeCall).toHaveBeenCalledOnce();
     expect(heard).toHaveLength(1);
   });
+});
+
+describe("calls are published by how they ended", () => {
+  test("however they were made, and whether or not they count", async () => {
+    const { breaker, count, pass } = breakerOnClock({ slowCall: 10 });
+    const heard = hearChannels("call");
+    await breaker.run(() => 1);
+    await breaker.record("failure", 11);
+    const late = await breaker.admit();
+    await count(0, 4);
+    // In a state in which it was not let through.
+    await late.record("success");
+    await breaker.run(() => 1, { fallback: () => 2 });
+    pass(30_000);
+    await (await breaker.admit()).release();
+    await (await breaker.admit()).record("failure");
+    const call = { breaker: "payments", target: "default", slow: false };
+    const failure = { ...call, outcome: "failure" };
+    const success = { ...call, outcome: "success" };
+    expect(heard.map(([, message]) => message)).toEqual([
+      success,
+      { ...failure, slow: true },
+      ...Array(4).fill(failure),
+      success,
+      failure,
+    ]);
+  });
+});
+
+test("what is learned of a target is published as its snapshot", async () => {
+  const { breaker, count } = breakerOnClock();
+  const heard = hearChannels("snapshot");
+  await count(1, 2);
+  expect(heard).toHaveLength(3);
+  expect(heard.at(-1)).toEqual([
+    "snapshot",
+    { breaker: "payments", target: "default", ...(await breaker.snapshot()) },
+  ]);
 });
 
 test("what a subscriber throws reaches no call, and does not end the process", async () => {

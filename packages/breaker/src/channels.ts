@@ -2,10 +2,11 @@ import { channel } from "node:diagnostics_channel";
 import type { HeadgateError } from "@headgate/core";
 import { publish } from "@headgate/core/internal";
 import type { BreakerState } from "./machine/period.ts";
+import type { Outcome, Snapshot } from "./snapshot.ts";
 
 /**
  * The names under which breakers publish on `node:diagnostics_channel`. The messages are `BreakerStateChange`,
- * `RejectedCall` and `DegradedBreaker`.
+ * `RejectedCall`, `DegradedBreaker`, `BreakerCall` and `BreakerSnapshot`.
  */
 export const BREAKER_CHANNELS = {
   /** This process learned that a target is in another state. */
@@ -14,6 +15,10 @@ export const BREAKER_CHANNELS = {
   rejected: "headgate:breaker:rejected",
   /** The store did not answer: this process goes on by itself, until it does. */
   degraded: "headgate:breaker:degraded",
+  /** The outcome of a call is known. */
+  call: "headgate:breaker:call",
+  /** This process learned how a target is doing. */
+  snapshot: "headgate:breaker:snapshot",
 } as const;
 
 /** Published on `headgate:breaker:state`, in each process of the fleet once. */
@@ -61,9 +66,26 @@ export interface DegradedBreaker {
   readonly reason: HeadgateError;
 }
 
+/** Published on `headgate:breaker:call`, whatever state the outcome counts in. */
+export interface BreakerCall {
+  readonly breaker: string;
+  readonly target: string;
+  readonly outcome: Outcome;
+  /** Whether it took longer than `slowCall`. */
+  readonly slow: boolean;
+}
+
+/** Published on `headgate:breaker:snapshot`, each time that the store was asked: outcomes are reported, and the window is learned. */
+export interface BreakerSnapshot extends Snapshot {
+  readonly breaker: string;
+  readonly target: string;
+}
+
 const stateChanges = channel(BREAKER_CHANNELS.state);
 const rejectedCalls = channel(BREAKER_CHANNELS.rejected);
 const degradedBreakers = channel(BREAKER_CHANNELS.degraded);
+const breakerCalls = channel(BREAKER_CHANNELS.call);
+const breakerSnapshots = channel(BREAKER_CHANNELS.snapshot);
 
 export function publishStateChange(change: BreakerStateChange): void {
   publish(stateChanges, change);
@@ -76,4 +98,22 @@ export function publishDegraded(degraded: DegradedBreaker): void {
 /** Makes the message only where somebody listens: there may be many. */
 export function publishRejected(describe: () => RejectedCall): void {
   if (rejectedCalls.hasSubscribers) publish(rejectedCalls, describe());
+}
+
+/** Whether anybody listens to calls, each of which is a message. */
+export function areCallsHeard(): boolean {
+  return breakerCalls.hasSubscribers;
+}
+
+export function publishCall(call: BreakerCall): void {
+  publish(breakerCalls, call);
+}
+
+/** Whether anybody listens to what is learned, in memory with each call. */
+export function areSnapshotsHeard(): boolean {
+  return breakerSnapshots.hasSubscribers;
+}
+
+export function publishSnapshot(snapshot: BreakerSnapshot): void {
+  publish(breakerSnapshots, snapshot);
 }

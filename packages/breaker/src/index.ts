@@ -1,18 +1,23 @@
 export type {
   Breaker,
   CallContext,
-  Outcome,
   Permit,
   Refusal,
   RunOptions,
-  Snapshot,
   Target,
 } from "./breaker.ts";
 export { HeadgateBreakerOpen } from "./breaker-open.ts";
 export type { Aborted, BreakerOptions, IsFailure } from "./breaker-options.ts";
-export type { BreakerStateChange, DegradedBreaker, RejectedCall } from "./channels.ts";
+export type {
+  BreakerCall,
+  BreakerSnapshot,
+  BreakerStateChange,
+  DegradedBreaker,
+  RejectedCall,
+} from "./channels.ts";
 export { BREAKER_CHANNELS } from "./channels.ts";
 export { createBreaker } from "./create-breaker.ts";
 export type { ExponentialBackoffOptions } from "./exponential-backoff.ts";
 export { exponentialBackoff } from "./exponential-backoff.ts";
 export type { BreakerState } from "./machine/period.ts";
+export type { Outcome, Snapshot } from "./snapshot.ts";

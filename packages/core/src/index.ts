@@ -14,6 +14,7 @@ export { ERROR_CODES, HeadgateError } from "./errors.ts";
 export type { Subjects } from "./limiter/counters.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
+export type { InUse } from "./limiter/in-use.ts";
 export type { LeaseOptions } from "./limiter/leases/leases.ts";
 export type {
   AdmittedWork,
@@ -29,9 +30,11 @@ export type {
   FailureOptions,
   OnUnavailable,
   StoreDown,
+  StoreServer,
   StoreUp,
 } from "./limiter/outage/outage.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
+export type { ReportedLimiter } from "./limiter/reported-limiter.ts";
 export type {
   CalendarWindow,
   ConcurrencyLimit,

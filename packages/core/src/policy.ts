@@ -10,8 +10,8 @@ interface CommonLimit<Per extends string> {
 /** A limit of units in time. */
 interface RateLimit<Per extends string> extends CommonLimit<Per> {
   /**
-   * How long a denial locks out: a duration, or a list of 1 to 16 for the first block in a row, the second and so on, of which the
-   * last one repeats. Default: not at all.
+   * How long whoever exceeds it is locked out: a duration, or a list of 1 to 16 for the first block in a row, the second and so on,
+   * of which the last one repeats. Default: not at all.
    */
   readonly block?: Duration | readonly Duration[] | undefined;
 }
@@ -90,6 +90,9 @@ export type WithPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
 
 /** The limits decided together for one request: all allow, or nothing is charged. */
 export type Policy<Per extends string = string> = Limit<Per> | readonly Limit<Per>[];
+
+/** What sets the blocks of limits: their denials, or what is kept of the charges that are settled. */
+export type BlockOn = "denial" | "settle";
 
 /** The dimension of limits that name none. */
 export const DEFAULT_DIMENSION = "default";

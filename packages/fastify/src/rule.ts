@@ -125,7 +125,9 @@ function limitersFor(
     return { ...(plugin.rule as Rule).limiters, close: async () => {} };
   }
   const own = { store, ...definedOf(options), ...behaviour, name: options.name ?? name };
-  if (options.extend !== true) return makeGuardLimiters(owner, own);
+  /** Whose name its own begins with. */
+  const namedAfter = options.name === undefined ? plugin.name : undefined;
+  if (options.extend !== true) return makeGuardLimiters(owner, own, undefined, namedAfter);
   const { only, isPerRequest } = (plugin.rule as Rule).limiters;
   if (only === undefined || isPerRequest) {
     throw new HeadgateError(
@@ -133,7 +135,7 @@ function limitersFor(
       `${owner}: extend needs a plugin whose limits do not depend on the request`,
     );
   }
-  return makeGuardLimiters(owner, own, only);
+  return makeGuardLimiters(owner, own, only, namedAfter);
 }
 
 /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where none was found. */

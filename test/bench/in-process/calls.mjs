@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
+import { observe } from "@headgate/telemetry";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import { Registry } from "prom-client";
 import { openClient } from "../clients.mjs";
 import { makeLimiter } from "../limiters/catalogue.mjs";
 import { ALGORITHMS, makeHeadgate } from "../limiters/headgate.mjs";
@@ -29,6 +37,8 @@ export const CALLS = {
       [1, 2, 3].map((hours) => ({ ...QUOTA, windowMs: hours * HOUR })),
     ),
   "memory, gcra, denied": () => inMemory("gcra", [{ limit: 1, windowMs: HOUR }]),
+  "memory, gcra, observed for prom-client": () => observed(new Registry()),
+  "memory, gcra, observed for OpenTelemetry": () => observed(makeMeter()),
   "deny-cache hit": denied,
   "lease hit": leased,
   "express-rate-limit, memory": () => peer("express-rate-limit, memory"),
@@ -41,6 +51,18 @@ function inMemory(algorithm, quotas) {
     limits: quotas.map(({ limit, windowMs }) => ALGORITHMS[algorithm](limit, windowMs)),
   });
   return { call: (i) => limiter.consume(NAMES[i % SUBJECTS]), close: () => limiter.close() };
+}
+
+function observed(target) {
+  observe(target);
+  return inMemory("gcra", [QUOTA]);
+}
+
+/** One whose values are read, as by an exporter; without a reader nothing would be kept. */
+function makeMeter() {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: HOUR });
+  return new MeterProvider({ readers: [reader] }).getMeter("bench");
 }
 
 async function denied(port) {

@@ -3,6 +3,13 @@ import type { Warning } from "./framework.ts";
 
 /** Collects the process's warnings of Headgate's until the test ends, in place of those who would print them. */
 export function watchWarnings(): Warning[] {
+  const { warnings, stop } = collectWarnings();
+  onTestFinished(stop);
+  return warnings;
+}
+
+/** The same until `stop` is called, for tests that run at the same time. */
+export function collectWarnings(): { readonly warnings: Warning[]; stop(): void } {
   const warnings: Warning[] = [];
   const others = process.listeners("warning");
   const note = (warning: NodeJS.ErrnoException) => {
@@ -11,9 +18,11 @@ export function watchWarnings(): Warning[] {
     else for (const other of others) other(warning);
   };
   process.removeAllListeners("warning").on("warning", note);
-  onTestFinished(() => {
-    process.off("warning", note);
-    for (const other of others) process.on("warning", other);
-  });
-  return warnings;
+  return {
+    warnings,
+    stop() {
+      process.off("warning", note);
+      for (const other of others) process.on("warning", other);
+    },
+  };
 }

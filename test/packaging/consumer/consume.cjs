@@ -2,19 +2,23 @@
 const assert = require("node:assert/strict");
 const { once } = require("node:events");
 const createFastify = require("fastify");
+const { Registry } = require("prom-client");
 
-/** Fails unless each package admits two requests of three; a breaker, two calls that fail. */
+/** Fails unless each package admits two requests of three, which is counted; a breaker, two calls that fail. */
 module.exports = async function consume({
   core,
   redis,
   http,
   operate,
   breaker,
+  telemetry,
   headgate,
   rateLimit,
   express,
 }) {
   const limits = core.slidingLog({ limit: 2, window: "1h" });
+  const registry = new Registry();
+  const observation = telemetry.observe(registry);
 
   const limiter = core.createLimiter({ limits });
   const decisions = [];
@@ -48,6 +52,10 @@ module.exports = async function consume({
   assert.deepEqual(await askThrice(`http://127.0.0.1:${port}`), [200, 200, 429]);
   server.closeAllConnections();
   server.close();
+
+  const denied = /^headgate_decisions_total\{.*outcome="denied".*\} 3$/m;
+  assert.match(await registry.metrics(), denied);
+  observation.stop();
 };
 
 async function askThrice(url) {

@@ -5,7 +5,8 @@ import * as operate from "@headgate/core/operate";
 import * as redis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import * as telemetry from "@headgate/telemetry";
 import express from "express";
 import consume from "./consume.cjs";
 
-await consume({ core, redis, http, operate, breaker, headgate, rateLimit, express });
+await consume({ core, redis, http, operate, breaker, telemetry, headgate, rateLimit, express });

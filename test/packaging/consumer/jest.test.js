@@ -7,6 +7,7 @@ test("Headgate can be required by Jest", async () => {
     http: require("@headgate/core/http"),
     operate: require("@headgate/core/operate"),
     breaker: require("@headgate/breaker"),
+    telemetry: require("@headgate/telemetry"),
     headgate: require("@headgate/fastify").default,
     rateLimit: require("@headgate/express").rateLimit,
     express: require("express"),

@@ -6,6 +6,7 @@ void consume({
   http: require("@headgate/core/http"),
   operate: require("@headgate/core/operate"),
   breaker: require("@headgate/breaker"),
+  telemetry: require("@headgate/telemetry"),
   // As the documentation of Fastify's plugins has it, and as TypeScript compiles a default import.
   headgate: require("@headgate/fastify"),
   rateLimit: require("@headgate/express").rateLimit,

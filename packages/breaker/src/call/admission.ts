@@ -1,9 +1,10 @@
 import { HeadgateError } from "@headgate/core";
 import { formatReceived, rejectMore } from "@headgate/core/internal";
-import type { Outcome, Permit } from "../breaker.ts";
+import type { Permit } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
 import type { TargetLink } from "../link/target-link.ts";
 import type { OutcomeCode } from "../machine/window.ts";
+import type { Outcome } from "../snapshot.ts";
 
 /** A call that was let through, in one era of a target: how it ended is reported once. */
 export interface Admission {

@@ -1,6 +1,12 @@
 import type { Store } from "@headgate/core/internal";
 import { codeOf, toMilliseconds, warn } from "@headgate/core/internal";
-import { publishStateChange } from "../channels.ts";
+import {
+  areCallsHeard,
+  areSnapshotsHeard,
+  publishCall,
+  publishSnapshot,
+  publishStateChange,
+} from "../channels.ts";
 import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
@@ -12,7 +18,7 @@ import type { StoreAccess } from "./store-access.ts";
 import type { Heard, Question, Report } from "./target-contacts.ts";
 import { TargetContacts } from "./target-contacts.ts";
 import type { View } from "./view.ts";
-import { causeOf, isNew, ratesOf, stateOf } from "./view.ts";
+import { causeOf, isNew, ratesOf, stateOf, toSnapshot } from "./view.ts";
 
 /** Microseconds after which a target that is not closed is looked at again: somebody may have closed it by hand. */
 const LOOK_AGAIN = 1_000_000;
@@ -118,6 +124,7 @@ export class TargetLink {
 
   /** Notes the outcome of a call that was let through in an era, -1 for any; where each is sent, resolves when it is counted. */
   note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
+    this.#publishCall(outcome);
     if (era !== -1 && era !== this.#era) return undefined;
     // Periods of this process alone are unknown to the store.
     const period = era === -1 || this.view.degraded ? -1 : this.view.period;
@@ -135,6 +142,7 @@ export class TargetLink {
 
   /** Ends a trial call; -1 for one that says nothing of the target. */
   async settle(lease: number, outcome: OutcomeCode | -1): Promise<void> {
+    if (outcome !== -1) this.#publishCall(outcome);
     await this.#contact(this.#takeAll(), { lease, outcome, asks: false });
   }
 
@@ -233,7 +241,18 @@ export class TargetLink {
     this.#view = view;
     if (before !== undefined && isAnotherEra(before, view)) this.#beginEra(view);
     this.#publish(before?.kind ?? CLOSED, view);
+    if (areSnapshotsHeard()) publishSnapshot({ ...this.#names, ...toSnapshot(view) });
     return permit;
+  }
+
+  get #names(): { readonly breaker: string; readonly target: string } {
+    return { breaker: this.#context.breaker, target: this.name };
+  }
+
+  #publishCall(code: OutcomeCode): void {
+    if (!areCallsHeard()) return;
+    const outcome = (code & 1) === 1 ? "failure" : "success";
+    publishCall({ ...this.#names, outcome, slow: code > 1 });
   }
 
   #beginEra(view: View): void {
@@ -247,8 +266,7 @@ export class TargetLink {
     if (before === view.kind) return;
     const cause = causeOf(view);
     publishStateChange({
-      breaker: this.#context.breaker,
-      target: this.name,
+      ...this.#names,
       from: STATES[before] as (typeof STATES)[number],
       to: stateOf(view),
       here: isNew(view),

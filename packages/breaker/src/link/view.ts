@@ -1,9 +1,9 @@
 import { HeadgateError } from "@headgate/core";
 import { toMilliseconds } from "@headgate/core/internal";
-import type { Snapshot } from "../breaker.ts";
 import type { BreakerState } from "../machine/period.ts";
 import { FORCED_OPEN, OPEN, STATES } from "../machine/period.ts";
 import type { Counts } from "../machine/window.ts";
+import type { Snapshot } from "../snapshot.ts";
 
 /** What a contact reported of a target. Times are the store's microseconds, as this process reads them. */
 export interface View {

@@ -37,9 +37,11 @@ export interface LimitShape {
   readonly heldFor?: number;
   /** Whether its denials block. */
   readonly blocks?: boolean;
+  /** Whether what is kept of it blocks. */
+  readonly keeps?: boolean;
 }
 
-/** How the denials of a limit block. */
+/** How a limit blocks. */
 export interface BlockRule {
   /** Microseconds of the first block in a row, of the second, and so on; the last one repeats. 1 to 16 of them. */
   readonly spans: readonly number[];
@@ -90,6 +92,15 @@ export interface Algorithm<State, Quota> {
   hold?(state: State, quota: Quota, holder: string, number: number): void;
   /** Gives a holder's places back; says how many those were. */
   leave?(state: State, holder: string): number;
+  /** Of a window: microseconds since it began. */
+  age?(state: State): number;
+  /**
+   * Of a limit that blocks by what is kept: keeps `units` of those that were `charged` so many microseconds ago; `age` is infinite
+   * where another life of the counter was charged.
+   */
+  keep?(state: State, quota: Quota, units: number, charged: number, age: number): void;
+  /** Units that are kept in this window. */
+  kept?(state: State): number;
 }
 
 /** A limit that was validated and is ready to be decided. */
@@ -103,7 +114,7 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly calendar?: Calendar | undefined;
   /** Its numbers of units, as the shape names them. */
   readonly numbers: readonly number[];
-  /** How its denials block; undefined when they do not. */
+  /** How it blocks; undefined when it does not. */
   readonly block?: BlockRule | undefined;
   /** How many counters a decision reads. Default 1. */
   readonly counters?: number | undefined;

@@ -48,6 +48,9 @@ local units, held = cost, used
 --- @include "hold"
 used = used + units
 
+--- @section age
+now - starts
+
 --- @section lasts
 if longest < ends - now then
   longest = ends - now

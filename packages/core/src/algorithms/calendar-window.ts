@@ -64,6 +64,8 @@ const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
     const reset = state.used > 0 ? state.ends - state.now : 0;
     return { remaining: limit - state.used, reset, growth: reset };
   },
+
+  age: ({ starts, now }) => now - starts,
 };
 
 const DAY = 86_400_000_000;

@@ -1,9 +1,10 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
-import type { Limit } from "../policy.ts";
+import type { BlockOn, Limit } from "../policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { compileConcurrency } from "./concurrency.ts";
 import { compileFixedWindow } from "./fixed-window.ts";
 import { compileGcra } from "./gcra.ts";
+import { withKept } from "./kept-units.ts";
 import { withBlock } from "./read-block.ts";
 import { compileSlidingLog } from "./sliding-log.ts";
 import { compileSlidingWindow } from "./sliding-window.ts";
@@ -18,11 +19,15 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
   concurrency: compileConcurrency,
 };
 
-/** Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`. */
-export function compileLimit(limit: Limit): CompiledLimit {
+/**
+ * Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` where it cannot
+ * block in this way.
+ */
+export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;
   if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
-  return withBlock(limit, COMPILERS[limit.algorithm](limit as never));
+  const compiled = withBlock(limit, COMPILERS[limit.algorithm](limit as never));
+  return blockOn === "settle" && compiled.block !== undefined ? withKept(compiled) : compiled;
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */

@@ -1,14 +1,14 @@
 import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
-import type { Limit, LimitDescription, Policy } from "../policy.ts";
+import type { BlockOn, Limit, LimitDescription, Policy } from "../policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
 
 /** So many limits in one policy: all of them are in one script, which grows with each. */
 const MAX_LIMITS = 100;
 
-/** Validates a policy and compiles its limits, in the order in which they were written. Throws `HEADGATE_INVALID_LIMIT`. */
-export function compilePolicy(policy: Policy): CompiledLimit[] {
-  const limits = eachLimit(policy, (limit) => compileLimit(limit as Limit));
+/** Validates a policy and compiles its limits, in the order in which they were written. Throws as `compileLimit`. */
+export function compilePolicy(policy: Policy, blockOn?: BlockOn): CompiledLimit[] {
+  const limits = eachLimit(policy, (limit) => compileLimit(limit as Limit, blockOn));
   rejectTwins(limits);
   return limits;
 }

@@ -32,6 +32,9 @@ local units, held = cost, used
 --- @include "hold"
 used = used + units
 
+--- @section age
+age
+
 --- @section lasts
 if longest < PERIOD - age then
   longest = PERIOD - age

@@ -60,6 +60,8 @@ const fixed: Algorithm<Window, WindowQuota> = {
     const reset = state.used > 0 ? quota.window - state.age : 0;
     return { remaining: quota.limit - state.used, reset, growth: reset };
   },
+
+  age: ({ age }) => age,
 };
 
 /**

@@ -34,7 +34,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
 
   test("has another shape where it blocks, whatever for how long, and another canonical form for each", () => {
     const limits = [limit, { ...limit, block: "1h" }, { ...limit, block: ["1h", "2h"] }] as Limit[];
-    const [plain, one, two] = limits.map(compileLimit);
+    const [plain, one, two] = limits.map((limit) => compileLimit(limit));
     expect(one?.shape.id).not.toBe(plain?.shape.id);
     expect(two?.shape).toEqual(one?.shape);
     expect(new Set([plain, one, two].map((each) => each?.canonical)).size).toBe(3);

@@ -1,6 +1,6 @@
 import type { Cost } from "../cost.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
-import type { OwnDecision } from "./request-state.ts";
+import type { Unjudged } from "./request-state.ts";
 import type { Warn } from "./warn.ts";
 
 /** What a function of `count` says of a request: whether it counts, or the units that it cost. */
@@ -33,6 +33,11 @@ interface Http2Stream {
   readonly sentHeaders?: { readonly ":status"?: number | undefined } | undefined;
 }
 
+/** Whether a request counts whatever its answer is. */
+export function countsAll(option: CountOption<never, never> | undefined): boolean {
+  return option === undefined || option === "all";
+}
+
 /**
  * Watches a request's response, and settles what the request was charged when it is over. `decided` settles when the limiter has
  * been asked. What is not answered whole stays charged, and so does what cannot be settled.
@@ -44,13 +49,18 @@ export type Count<Request> = (
   response: object,
 ) => void;
 
-/** `take` finds what was decided of a request and no `count` has judged. Undefined where all answers count. */
+/**
+ * `take` finds what was decided of a request and no `count` has judged. `keeps`: whether limits block by what is kept. Undefined where
+ * all answers count, and none of them can block.
+ */
 export function createCount<Request extends object>(
   option: CountOption<Request, never> | undefined,
-  take: (request: Request) => OwnDecision | undefined,
+  take: (request: Request) => Unjudged | undefined,
+  keeps: boolean,
   warn: Warn,
 ): Count<Request> | undefined {
-  if (option === undefined || option === "all") return undefined;
+  const isAll = countsAll(option);
+  if (isAll && !keeps) return undefined;
 
   async function settleAtEnd(
     decided: Promise<unknown>,
@@ -60,15 +70,29 @@ export function createCount<Request extends object>(
   ): Promise<void> {
     const status = await statusSent(response);
     await decided;
-    const own = status === undefined ? undefined : take(request);
-    if (status === undefined || !own?.decision.wouldAllow) return;
-    let units: number | undefined;
+    const own = status === undefined && !keeps ? undefined : take(request);
+    if (!own?.decision.wouldAllow) return;
+    const units =
+      status === undefined || isAll
+        ? undefined
+        : await judge(status, own.decision.cost, request, reply);
+    if (units === undefined) await own.keep();
+    else await own.settle(units);
+  }
+
+  /** The units to settle; undefined to keep the charge. */
+  async function judge(
+    status: number,
+    cost: Cost,
+    request: Request,
+    reply: unknown,
+  ): Promise<number | undefined> {
     try {
       const result =
         typeof option === "function"
           ? await option(request, reply as never)
           : status >= 400 === (option === "failed");
-      units = unitsOf(result, own.decision.cost);
+      return unitsOf(result, cost);
     } catch (error) {
       warn(
         "HEADGATE_COUNT_FAILED",
@@ -76,8 +100,8 @@ export function createCount<Request extends object>(
         request,
         error,
       );
+      return undefined;
     }
-    if (units !== undefined) await own.settle(units);
   }
 
   return (decided, request, reply, response) => {

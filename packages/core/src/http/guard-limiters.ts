@@ -1,5 +1,5 @@
 import { HeadgateError } from "../errors.ts";
-import { createLimiter } from "../limiter/create-limiter.ts";
+import { makeLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { requireName } from "../limiter/names.ts";
@@ -11,6 +11,7 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import type { TierPolicy } from "./by-tier.ts";
 import { isTierPolicy, requireTiers } from "./by-tier.ts";
+import { countsAll } from "./count.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { RequestPolicy } from "./per-request.ts";
@@ -30,12 +31,12 @@ export const LIMITER_OPTIONS: readonly (keyof FailureOptions | "maxQueue" | "sha
   "shadow",
 ];
 
-/** These options out of more. */
+/** These options out of more, and which answers count, which says what blocks. */
 export function limiterOptionsOf<Request>(
   options: GuardOptions<Request>,
-): FailureOptions & Pick<GuardOptions<Request>, "maxQueue" | "shadow"> {
-  const { maxQueue, shadow } = options;
-  return { ...failureOptionsOf(options), maxQueue, shadow };
+): FailureOptions & Pick<GuardOptions<Request>, "maxQueue" | "shadow" | "count"> {
+  const { maxQueue, shadow, count } = options;
+  return { ...failureOptionsOf(options), maxQueue, shadow, count };
 }
 
 /** The limiters that a set of options describes: one, or one for each tier. */
@@ -56,11 +57,15 @@ export interface GuardLimiters {
   close(): Promise<void>;
 }
 
-/** Makes the limiters that options describe; `extended` is decided together with each. Throws what `createLimiter` throws. */
+/**
+ * Makes the limiters that options describe; `extended` is decided together with each. `plugin` is the Fastify plugin that gave a
+ * route its name. Throws what `createLimiter` throws.
+ */
 export function makeGuardLimiters<Request>(
   owner: string,
   options: GuardOptions<Request>,
   extended?: Limiter,
+  plugin?: string,
 ): GuardLimiters {
   const { limiter, limits } = options;
   if (limiter !== undefined) {
@@ -71,21 +76,23 @@ export function makeGuardLimiters<Request>(
   if (limits === undefined) {
     throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: limits or a limiter is required`);
   }
-  if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended);
-  if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, extended);
-  const made = makeLimiter(limits as Policy, options, extended);
+  const make: MakeLimiter = (own, more) => {
+    const { name, store } = { ...options, ...more };
+    const { count, ...rest } = limiterOptionsOf(options);
+    const blockOn = countsAll(count) ? "denial" : "settle";
+    return makeLimiter({ name, limits: own, store, extends: extended, blockOn, ...rest }, plugin);
+  };
+  if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended, make);
+  if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, extended, make);
+  const made = make(limits as Policy);
   return oneLimiter(made, () => made.close());
 }
 
-/** Makes a limiter of these limits, as options say; `extended` is decided together with it. */
-function makeLimiter<Request>(
+/** Makes a limiter of these limits, as options say, or with another name and store. */
+type MakeLimiter = (
   limits: Policy,
-  options: GuardOptions<Request>,
-  extended: Limiter | undefined,
-): Limiter {
-  const { name, store } = options;
-  return createLimiter({ name, limits, store, extends: extended, ...limiterOptionsOf(options) });
-}
+  place?: { readonly name: string; readonly store: Store },
+) => Limiter;
 
 /** The store that options without limits name, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
 export function readStore({ store, name }: Pick<GuardOptions<never>, "store" | "name">): Store {
@@ -115,6 +122,7 @@ function requestLimiter<Request>(
   policy: RequestPolicy,
   options: GuardOptions<Request>,
   extended: Limiter | undefined,
+  make: MakeLimiter,
 ): GuardLimiters {
   requireLimitsOf(policy);
   if (options.lease !== undefined) {
@@ -123,7 +131,7 @@ function requestLimiter<Request>(
       `${owner}: lease takes units ahead under limits that are known; it is not for perRequest`,
     );
   }
-  const only = makeLimiter(policy.base, options, extended);
+  const only = make(policy.base);
   const unlimited = withoutLimits(extended);
 
   function askedOf(returned: unknown): Asked | null {
@@ -151,6 +159,7 @@ function tierLimiters<Request>(
   policy: TierPolicy,
   options: GuardOptions<Request>,
   extended: Limiter | undefined,
+  make: MakeLimiter,
 ): GuardLimiters {
   const { name, store: given } = options;
   requireTiers(policy);
@@ -169,7 +178,7 @@ function tierLimiters<Request>(
         continue;
       }
       const place = { name: `${name ?? "limiter"} (${tier})`, store };
-      const made = makeLimiter(limits, { ...options, ...place }, extended);
+      const made = make(limits, place);
       tiers.set(tier, made);
       asked.set(tier, ownLimitsOf(made));
     }

@@ -172,7 +172,8 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   blockDuration: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
   penaltyBox: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
   exponentialBackoff: 'a list of blocks of a limit, as in block: ["1m", "10m", "1h"]',
-  freeRetries: "limits: fixedWindow({ limit, window, block }), whose limit are the free tries",
+  freeRetries:
+    'limits: fixedWindow({ limit, window, block }), whose limit are the free tries, and count: "failed"',
   minWait: 'the first block of a limit, as in block: ["1m", "10m", "1h"]',
   maxWait: 'the last block of a limit, as in block: ["1m", "10m", "1h"]',
   lifetime: "the window of the limit: a level is forgotten when it has passed without a block",

@@ -1,3 +1,4 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
@@ -9,7 +10,7 @@ import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/publi
 import { createAddressReader } from "./address-header.ts";
 import { answerTo } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
-import { createCount } from "./count.ts";
+import { countsAll, createCount } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
@@ -17,6 +18,8 @@ import { holdPlaces } from "./hold-places.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest } from "./key-function.ts";
 import { watchLeaving } from "./leaving.ts";
+import type { ListedRequest } from "./listed-request.ts";
+import { publishListed } from "./listed-request.ts";
 import type { PolicyText } from "./policy-text.ts";
 import { writePolicy } from "./policy-text.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
@@ -138,7 +141,10 @@ function prepareGuard<Request extends HttpRequest>(
     if (lists !== undefined) {
       const listed = lists.find(request, client);
       const verdict = isPromiseLike(listed) ? await listed : listed;
-      if (verdict !== undefined) return verdict;
+      if (verdict !== undefined) {
+        if (verdict.kind !== "left") publishListed(() => listedMessageOf(request, verdict));
+        return verdict;
+      }
     }
     if (skip !== undefined) {
       const skipped = skip(request);
@@ -206,6 +212,16 @@ function prepareGuard<Request extends HttpRequest>(
     return verdict;
   }
 
+  /** Of a request that is on a list. With tiers nobody knows which of them it would have been. */
+  function listedMessageOf(request: Request, { kind }: Verdict): ListedRequest {
+    return {
+      limiter: limiters.only?.name ?? options.name ?? "limiter",
+      plugin: limiters.all[0]?.[LIMITER].plugin,
+      route: routeOf(request),
+      list: kind === "pass" ? "allowList" : "blockList",
+    };
+  }
+
   function messageOf(
     request: Request,
     part: AskedPart,
@@ -214,6 +230,7 @@ function prepareGuard<Request extends HttpRequest>(
   ): DecisionMessage {
     return {
       limiter: part.limiter.name,
+      plugin: part.limiter[LIMITER].plugin,
       route: routeOf(request),
       subject: subjectsIn(part),
       decision,
@@ -247,7 +264,12 @@ function prepareGuard<Request extends HttpRequest>(
     }
   }
 
-  const count = createCount(options.count, (request) => takeUnjudged(request, limiters.all), warn);
+  const count = createCount(
+    options.count,
+    (request) => takeUnjudged(request, limiters.all, options.count === undefined),
+    limiters.all.some((limiter) => limiter[LIMITER].counted.keeps),
+    warn,
+  );
 
   function check(
     request: Request,
@@ -337,24 +359,35 @@ function isSkipped(owner: string, skipped: unknown): boolean {
 }
 
 /**
- * Requests that are under way are charged until `count` has judged them: a denial by those must lock nobody out. Who waits is not
+ * Requests that are under way are charged until `count` has judged them: a denial for those must lock nobody out. Who waits is not
  * denied before its time is over, and would never be locked out.
  */
 function rejectBesideBlocks(
   owner: string,
   limiters: readonly Limiter[],
-  count: GuardOptions<never>["count"] = "all",
+  count: GuardOptions<never>["count"],
   waitMs: number | undefined,
 ): void {
-  if (count === "all" && waitMs === undefined) return;
   const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
-  const blocking = limits.find(({ block }) => block !== undefined);
-  if (blocking === undefined) return;
-  const name = formatReceived(blocking.name);
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    waitMs === undefined
-      ? `${owner}: count is not for limits with block, which requests under way would set; the limit ${name} has one. Give back what should not count: limit.of(request).refund()`
-      : `${owner}: wait is not for limits with block, which is set at once; the limit ${name} has one. Leave one of them out, as by wait: false`,
-  );
+  const reject = (blocking: CompiledLimit | undefined, why: (name: string) => string): void => {
+    if (blocking === undefined) return;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: ${why(formatReceived(blocking.name))}`,
+    );
+  };
+  if (!countsAll(count)) {
+    reject(
+      limits.find(({ shape }) => shape.blocks),
+      (name) =>
+        `count is not for limits whose denials block, because requests under way would set blocks; the limit ${name} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
+    );
+  }
+  if (waitMs !== undefined) {
+    reject(
+      limits.find(({ block }) => block !== undefined),
+      (name) =>
+        `wait is not for limits with block, which is set at once; the limit ${name} has one. Leave one of them out, as by wait: false`,
+    );
+  }
 }

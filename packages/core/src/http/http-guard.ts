@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
@@ -57,7 +58,7 @@ export function createHttpGuard<Request extends HttpRequest>(
   rejectUnreadOptions(owner, options, adapter);
   const limiters = makeGuardLimiters(owner, options);
   const guard = createGuard(owner, limiters, options, { warn, routeOf });
-  // count and wait have been refused: it is for places.
+  // count and wait have been refused: it is for places, or for what is kept.
   if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
   return {
     limiter: limiters.only,
@@ -150,11 +151,15 @@ function rejectUnreadOptions(
   }
 }
 
-/** For places that the adapter would never give back. */
+/** For places that the adapter would never give back, and charges that it would never settle. */
 function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
   void limiters.close();
+  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
+  const cannot = hasPlaces
+    ? "hold the places of concurrency; run the work inside limiter.run(subject, fn)"
+    : 'settle what a limiter with blockOn: "settle" has charged';
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: this adapter does not know when a request is over, so it cannot hold the places of concurrency; run the work inside limiter.run(subject, fn)`,
+    `${owner}: this adapter does not know when a request is over, so it cannot ${cannot}`,
   );
 }

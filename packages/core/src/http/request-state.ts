@@ -59,6 +59,12 @@ export interface OwnDecision {
   release(): Promise<boolean>;
 }
 
+/** What no `count` has judged so far, and is judged now. */
+export interface Unjudged extends OwnDecision {
+  /** Settles it at what it was charged, where limits block by what is kept. */
+  keep(): Promise<unknown>;
+}
+
 /** Where a request carries its state: shared by all copies of Headgate that it passes. */
 const STATE: unique symbol = Symbol.for("@headgate/core.request") as never;
 
@@ -180,14 +186,28 @@ export function ownDecision(
   return joinParts(request, limiters, partsDecided(request, limiters));
 }
 
-/** The same of what no `count` has judged so far. It is judged from now on. */
+/**
+ * The same of what no `count` has judged so far. It is judged from now on. `isImplied`: by nobody's option, so that what another
+ * mount has one for is left to that.
+ */
 export function takeUnjudged(
   request: object,
   limiters: readonly Limiter[],
-): OwnDecision | undefined {
-  const parts = partsDecided(request, limiters).filter(({ isJudged }) => !isJudged);
+  isImplied: boolean,
+): Unjudged | undefined {
+  const parts = partsDecided(request, limiters).filter(
+    ({ isJudged, count }) => !isJudged && (!isImplied || count === undefined),
+  );
   for (const part of parts) part.isJudged = true;
-  return joinParts(request, limiters, parts);
+  const own = joinParts(request, limiters, parts);
+  return own && { ...own, keep: () => Promise.all(parts.map(keepPart)) };
+}
+
+async function keepPart({ limiter, reported }: AskedPart): Promise<void> {
+  const { decision } = reported as ReportedDecision;
+  if (!limiter[LIMITER].counted.keeps) return;
+  // By name, limits that are not named keep what they were charged.
+  await limiter.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
 }
 
 function partsDecided(request: object, limiters: readonly Limiter[]): readonly AskedPart[] {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import type { CostByName } from "../cost.ts";
@@ -223,6 +224,19 @@ describe("settle", () => {
     const settled = await limiter.settle(decision, { tokens: 40, images: 3 });
     expect(settled.counted).toEqual({ requests: 1, tokens: 40, images: 3 });
     expect(await leftIn(limiter, who)).toEqual([2, 960, 7]);
+  });
+
+  test("charges limits that were left out where a place was all that was asked for", async () => {
+    const atWork = concurrency({ limit: 2, ttl: "1m", name: "at work" });
+    const limiter = createLimiter({ limits: [atWork, ...limits] });
+    const decision = await limiter.consume("u", { cost: { requests: 0, tokens: 0 } });
+    expect(decision.cost).toEqual({ "at work": 1 });
+    const settled = await limiter.settle(decision, { tokens: 731 });
+    expect(settled.counted).toEqual({ requests: 0, tokens: 731 });
+    expect(await leftIn(limiter)).toEqual([1, 3, 269]);
+    const denied = await limiter.consume("u", { cost: { "at work": 3, requests: 0, tokens: 0 } });
+    expect(await limiter.settle(denied, { tokens: 1 })).toMatchObject({ counted: { tokens: 0 } });
+    expect(await leftIn(limiter)).toEqual([1, 3, 269]);
   });
 
   test("with one number is refused for a cost by name, and settles nothing", async () => {

@@ -171,16 +171,17 @@ Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
 export function outcomeOn(counters: readonly SubjectCounter[], outcome: Outcome): Outcome {
   const terms = counters[0]?.terms ?? outcome.terms;
   if (!areByName(counters)) return terms === undefined ? outcome : { ...outcome, terms };
-  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome.receipts, counters)];
+  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome, counters)];
   return { ...outcome, cost: costByName(counters), receipts, named: counters, terms };
 }
 
 /** Counters that were left out are charged nothing, and may be charged when the decision is settled. */
 function receiptOfLeftOut(
-  receipts: readonly Receipt[],
+  { receipts, places }: Outcome,
   named: readonly SubjectCounter[],
 ): readonly Receipt[] {
-  const counters = receipts.length === 0 ? [] : leftOutOf(unitsOnly(named));
+  const isTaken = receipts.length > 0 || places !== undefined;
+  const counters = isTaken ? leftOutOf(unitsOnly(named)) : [];
   if (counters.length === 0) return NONE;
   return [{ cost: 0, charged: 0, counters, generations: counters.map(() => 0) }];
 }

@@ -2,10 +2,11 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { compilePolicy } from "../algorithms/compile-policy.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { escapePart, fingerprint } from "../key.ts";
-import type { Policy } from "../policy.ts";
+import type { BlockOn, Policy } from "../policy.ts";
 import type { CounterLimits } from "../store/counter.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { Store } from "../store/store.ts";
+import type { ReportedLimiter } from "./reported-limiter.ts";
 import { SubjectKeys } from "./subject-keys.ts";
 
 /** The limits of a policy that count by one dimension. */
@@ -34,8 +35,12 @@ export interface CountedPolicy {
   readonly keyspace: string;
   /** Whether places are among what is counted. */
   readonly hasPlaces: boolean;
+  /** Whether a limit blocks by what is kept of charges that are settled. */
+  readonly keeps: boolean;
   /** Whether it denies nobody. No part of what is counted: the same name in shadow and not has the same counters. */
   readonly shadow: boolean;
+  /** Whose it is. No part of what is counted. */
+  readonly reported: ReportedLimiter;
 }
 
 /** A limit, and where it stands in the policy as it was written. */
@@ -49,17 +54,24 @@ interface Known extends Placed {
   readonly id: string;
 }
 
+/** How a policy is counted, beside its limits. */
+interface Counting {
+  readonly shadow?: boolean;
+  readonly blockOn?: BlockOn;
+  readonly plugin?: string | undefined;
+}
+
 /** Goes into every key: counters of another format are others. */
 const FORMAT = 2;
 
-/** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`. */
+/** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
 export function compileCountedPolicy(
   name: string,
   policy: Policy,
   store: Store,
-  shadow = false,
+  { shadow = false, blockOn, plugin }: Counting = {},
 ): CountedPolicy {
-  const limits = compilePolicy(policy);
+  const limits = compilePolicy(policy, blockOn);
   const placed = limits.map((limit, position) => ({ limit, position }));
   const dimensions = [...new Set(limits.map(({ per }) => per))];
   const canonical: string[] = [];
@@ -87,7 +99,9 @@ export function compileCountedPolicy(
     canonical: canonical.sort().join(";"),
     keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
     hasPlaces: limits.some(({ shape }) => shape.heldFor !== undefined),
+    keeps: limits.some(({ shape }) => shape.keeps),
     shadow,
+    reported: { limiter: name, plugin },
   };
 }
 
@@ -168,6 +182,8 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
     canonical: `${first.canonical}&${second.canonical}`,
     keyspace: `${first.keyspace}&${second.keyspace}`,
     hasPlaces: first.hasPlaces || second.hasPlaces,
+    keeps: first.keeps || second.keeps,
     shadow: second.shadow,
+    reported: second.reported,
   };
 }

@@ -34,6 +34,7 @@ const OPTIONS = [
   "extends",
   "maxQueue",
   "shadow",
+  "blockOn",
   ...FAILURE_OPTIONS,
 ] as const;
 
@@ -44,24 +45,40 @@ const OPTIONS = [
 export function createLimiter<const Per extends string = never>(
   options: LimiterOptions<Per>,
 ): Limiter<Per | "default"> {
+  return makeLimiter(options, undefined);
+}
+
+/** The same for a route whose limiter is named after the plugin that limits it. Throws as `createLimiter`. */
+export function makeLimiter(
+  options: LimiterOptions<string>,
+  plugin: string | undefined,
+): Limiter<string> {
   rejectUnknownOptions("createLimiter", options, OPTIONS);
-  const { extends: parent, maxQueue = 1_000, shadow = false } = options;
+  const { extends: parent, maxQueue = 1_000, shadow = false, blockOn = "denial" } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
   }
   if (typeof shadow !== "boolean") throw invalidOption("shadow must be true or false", shadow);
+  if (blockOn !== "denial" && blockOn !== "settle") {
+    throw invalidOption('blockOn must be "denial" or "settle"', blockOn);
+  }
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
     throw invalidKind("extends takes a limiter that extends none itself", parent);
   }
   if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
   const { name, store } = placeOf(options);
-  const own = compileCountedPolicy(name, options.limits as Policy, store, shadow);
-  const join = (policy: CountedPolicy): CountedPolicy =>
-    parent === undefined ? policy : joinCountedPolicies(partsOf(parent).counted, policy);
+  const own = compileCountedPolicy(name, options.limits as Policy, store, {
+    shadow,
+    blockOn,
+    plugin,
+  });
+  const join = (one: CountedPolicy): CountedPolicy =>
+    parent === undefined ? one : joinCountedPolicies(partsOf(parent).counted, one);
   const counted = join(own);
   if (failure.lease !== undefined) requireLeasable(counted);
-  const written = formatPolicy(own.limits.map(({ source }) => source));
+  const policy = formatPolicy(own.limits.map(({ source }) => source));
+  const written = own.keeps ? `${policy} with blockOn: "settle"` : policy;
   const claim = claimName(store, name, { canonical: own.canonical, written });
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
   return limiterOn(counted, { name, maxQueue, claim, failure, underLimits }, parent);
@@ -124,6 +141,7 @@ function limiterOn(
     [LIMITER]: {
       counted,
       parent,
+      plugin: counted.reported.plugin,
       consumeIn,
       consumeInTurn,
       watch: decider.watch,

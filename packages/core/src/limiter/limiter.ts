@@ -2,7 +2,7 @@ import type { Charged } from "../charged.ts";
 import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
-import type { LimitDescription, Policy } from "../policy.ts";
+import type { BlockOn, LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
@@ -18,6 +18,8 @@ export interface LimiterParts {
   readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
+  /** The plugin that its name begins with, where it is that of a Fastify route. */
+  readonly plugin: string | undefined;
   /** `consume` of some of its groups only, which is not published. */
   consumeIn(
     groups: readonly Group[],
@@ -121,7 +123,8 @@ export interface Limiter<Dimension extends string = string> {
    * Makes a decision cost `units`, a whole number of at least 0: what its request turned out to cost. Less than it was charged
    * is given back, as `refund` does; more is charged now, as `charge` does, also where the limits were reset meanwhile. Works
    * once for each decision; nothing is done for one that was denied, given back or settled before. What the store did not get
-   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down.
+   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down. In a limiter with
+   * `blockOn: "settle"`, `units` are what is kept, and may block.
    *
    * `units` by the names of limits are for those limits; others keep what they were charged. A decision with a cost by name is
    * settled by name, also limits that it left out, or at 0, which gives back all of it. Rejects with
@@ -197,6 +200,12 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
    * Default false. A limiter and the one it extends are both in shadow, or neither.
    */
   readonly shadow?: boolean | undefined;
+  /**
+   * What sets the blocks of limits with `block`: a denial, or that as many units are kept in a window as the limit grants, by
+   * `settle`. Then every decision is to be settled, at 0 where it shall not count, and only `fixedWindow` may block. Default
+   * `"denial"`.
+   */
+  readonly blockOn?: BlockOn | undefined;
 }
 
 /** The parts of a limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */

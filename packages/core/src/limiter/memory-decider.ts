@@ -10,6 +10,8 @@ import { stepFor } from "../store/decide.ts";
 import type { DecideCall, DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
+import type { Judgement } from "../store/judge.ts";
+import { judge, judgementsOf } from "../store/judge.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut, refund } from "../store/refund.ts";
 import type { Store } from "../store/store.ts";
@@ -22,6 +24,7 @@ import type { Decider } from "./decider.ts";
 import { keepPlacesHere, takePlaces } from "./places/keep-places.ts";
 import type { PlaceKeeping, TakenPlaces } from "./places/taken-places.ts";
 import { listReceipt, present, readReply, rejectWrongType } from "./read-reply.ts";
+import type { Settler } from "./settle-by-name.ts";
 import { settleByName, settlementOf } from "./settle-by-name.ts";
 
 const NOTHING: readonly Receipt[] = [];
@@ -29,7 +32,7 @@ const NOTHING: readonly Receipt[] = [];
 /** Decides in this process, which always answers. */
 export function createMemoryDecider(counted: CountedPolicy): Decider {
   const { store } = counted;
-  const keeping = counted.hasPlaces ? keepPlacesHere(store) : undefined;
+  const keeping = counted.hasPlaces ? keepPlacesHere(store, counted.reported) : undefined;
   return {
     watch: undefined,
 
@@ -43,7 +46,9 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
     charge: (counters, cost) => chargeOn(store, counters, cost),
 
     async settle(decision, units) {
-      return settleOn(store, counted, takeReceipts(decision, counted), units);
+      return settleOn(store, counted, takeReceipts(decision, counted), units, (kept) =>
+        judgeOn(store, kept),
+      );
     },
 
     async block(counters, span) {
@@ -106,6 +111,7 @@ function readDecision(
 ): Decision {
   const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
   const isTaken = allowed && isCharging(mode);
+  if (isTaken) places?.hold();
   const outcome = {
     allowed,
     blocked,
@@ -141,23 +147,34 @@ export async function chargeOn(
   return readCharged(counters, cost, reply);
 }
 
-/** Settles on a store of this process what receipts say was charged. */
+/** Counts on a store of this process what is kept of charges. */
+async function judgeOn(store: Store, judgements: readonly Judgement[]): Promise<boolean> {
+  for (const judgement of judgements) {
+    const reply = await store.run(judge, judgement);
+    rejectWrongType(reply, judgement.counters);
+  }
+  return true;
+}
+
+/** What is counted alone is no ground to block anybody. */
+const judgeNobody = async (): Promise<boolean> => true;
+
+/** Settles on a store of this process what receipts say was charged. By default, what is kept blocks nobody. */
 export async function settleOn(
   store: Store,
   counted: CountedPolicy,
   receipts: readonly Receipt[],
   units: Cost,
+  keep: Settler["keep"] = judgeNobody,
 ): Promise<Charged<Cost>> {
-  if (typeof units !== "number") return settleByNameOn(store, counted, receipts, units);
+  if (typeof units !== "number") return settleByNameOn(store, counted, receipts, units, keep);
   const [receipt] = receipts;
   if (receipt === undefined) return NOTHING_CHARGED;
   const { cost, counters } = receipt;
-  if (units > cost) {
-    const more = await chargeOn(store, counters, units - cost, cost);
-    return { ...more, counted: cost + (more.counted as number) };
-  }
+  const more = units > cost ? await chargeOn(store, counters, units - cost, cost) : NOTHING_CHARGED;
   if (units < cost) await giveBackOn(store, [receiptBut(receipt, units)]);
-  return { counted: units, cut: 0, degraded: false };
+  await keep(judgementsOf(receipts, units, !counted.shadow));
+  return { ...more, counted: Math.min(cost, units) + (more.counted as number) };
 }
 
 async function settleByNameOn(
@@ -165,14 +182,16 @@ async function settleByNameOn(
   counted: CountedPolicy,
   receipts: readonly Receipt[],
   units: CostByName,
+  keep: Settler["keep"],
 ): Promise<Charged<CostByName>> {
   if (receipts.length === 0) return nothingCharged(limitsOfUnits(counted));
-  return settleByName(settlementOf(receipts, units), {
+  return settleByName(settlementOf(receipts, units, !counted.shadow), {
     charge: (counters) => chargeOn(store, counters, largestCost(counters)),
     async giveBack(less) {
       await giveBackOn(store, less);
       return true;
     },
+    keep,
   });
 }
 

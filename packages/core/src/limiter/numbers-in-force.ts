@@ -13,7 +13,7 @@ import { formatPolicy } from "./format-policy.ts";
  * that differ in anything but their numbers.
  */
 export function withNumbers(base: CountedPolicy, policy: readonly Limit[]): CountedPolicy {
-  const given = eachLimit(policy, (limit) => compileLimit(limit as Limit));
+  const given = eachLimit(policy, (limit) => compileLike(base, limit as Limit));
   if (given.length !== base.limits.length) {
     throw differs(`it has ${base.limits.length}, got ${given.length}`);
   }
@@ -23,6 +23,11 @@ export function withNumbers(base: CountedPolicy, policy: readonly Limit[]): Coun
   );
   const groups = base.groups.map((group) => ({ ...group, ...limitsOf(group, limits) }));
   return { ...base, groups, limits };
+}
+
+/** A limit that blocks as those of the base do; what cannot is none of them. */
+function compileLike({ keeps }: CountedPolicy, limit: Limit): CompiledLimit {
+  return compileLimit(limit, keeps && limit?.algorithm === "fixedWindow" ? "settle" : "denial");
 }
 
 function limitsOf({ positions }: Group, limits: readonly CompiledLimit[]) {

@@ -7,11 +7,10 @@ import type { Subjects } from "./counters.ts";
 import { EVERYBODY } from "./counters.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { publish } from "./publish.ts";
+import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:decision`. */
-export interface PublishedDecision {
-  /** The limiter's name. */
-  readonly limiter: string;
+export interface PublishedDecision extends ReportedLimiter {
   /** In HTTP, the method and the route as it was written, as in `GET /users/:id`; undefined where there is none. */
   readonly route: string | undefined;
   /** Who was counted, by dimension, as the limiter's `reset` takes it. */
@@ -36,7 +35,11 @@ export function areDecisionsHeard(): boolean {
 }
 
 export function publishDecision(taken: DecisionMessage): void {
-  publish(decisions, { ...taken, shadow: taken.decision.shadow } satisfies PublishedDecision);
+  const { limiter, plugin, route, subject, decision, durationMs, passed } = taken;
+  const { shadow } = decision;
+  // Field by field: to spread what was taken takes longer than all the rest.
+  const message = { limiter, plugin, route, subject, decision, durationMs, shadow };
+  publish(decisions, (passed ? { ...message, passed } : message) satisfies PublishedDecision);
 }
 
 /** Publishes what a limiter answered a caller of its own. */
@@ -47,7 +50,8 @@ export function publishTaken(
   durationMs: number,
 ): void {
   const subject = subjectsIn({ groups: counted.groups, subjects });
-  publishDecision({ limiter: name, route: undefined, subject, decision, durationMs });
+  const { plugin } = counted.reported;
+  publishDecision({ limiter: name, plugin, route: undefined, subject, decision, durationMs });
 }
 
 /** Groups that were asked, and about whom. */

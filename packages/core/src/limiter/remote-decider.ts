@@ -7,6 +7,8 @@ import type { Decision } from "../decision.ts";
 import type { HeadgateError } from "../errors.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
+import type { Judgement } from "../store/judge.ts";
+import { judgementsOf } from "../store/judge.ts";
 import { places } from "../store/places.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
@@ -66,7 +68,7 @@ export function createRemoteDecider(
   const returns = createStoreReturns(store, remote, watch, denials);
   const charges = createStoreCharges(store, remote, watch, denials);
   const keeping = counted.hasPlaces
-    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), store.owner)
+    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported)
     : undefined;
   const asked = { counted, watch, remote, giveBack: returns.refund };
 
@@ -84,6 +86,7 @@ export function createRemoteDecider(
     }
     const source = "store";
     const places = allowed ? taken : undefined;
+    places?.hold();
     const outcome = { allowed, blocked, limits, cost, source, receipts, places } as const;
     return new CountedDecision(counted, outcomeOn(counters, outcome));
   }
@@ -150,12 +153,24 @@ export function createRemoteDecider(
       .find((reason) => reason !== undefined);
   }
 
-  /** Makes what was charged in the store another number of units. */
+  /** Makes what was charged in the store another number of units, or as many. */
   async function settleThere(
     receipts: readonly Receipt[],
     cost: number,
     units: number,
+    judgements: readonly Judgement[],
   ): Promise<Charged<Cost>> {
+    const settled = await changeThere(receipts, cost, units);
+    if (judgements.length === 0 || (await keepThere(judgements))) return settled;
+    return { ...settled, degraded: true };
+  }
+
+  async function changeThere(
+    receipts: readonly Receipt[],
+    cost: number,
+    units: number,
+  ): Promise<Charged<Cost>> {
+    if (units === cost) return { counted: cost, cut: 0, degraded: false };
     if (units > cost) {
       const counters = receipts.flatMap((receipt) => receipt.counters);
       const more = await charges.charge(counters, units - cost, async () => UNREACHED);
@@ -168,9 +183,18 @@ export function createRemoteDecider(
   }
 
   /** Gives back in the store; false when that did not get it. */
-  async function giveBackThere(receipts: readonly Receipt[]): Promise<boolean> {
+  function giveBackThere(receipts: readonly Receipt[]): Promise<boolean> {
+    return isReached(returns.refund(receipts));
+  }
+
+  /** Counts in the store what is kept; false when that did not get it. */
+  function keepThere(judgements: readonly Judgement[]): Promise<boolean> {
+    return isReached(returns.judge(judgements));
+  }
+
+  async function isReached(call: Promise<unknown>): Promise<boolean> {
     try {
-      await returns.refund(receipts);
+      await call;
       return true;
     } catch (error) {
       requireUnreached(error, watch.notices);
@@ -185,8 +209,11 @@ export function createRemoteDecider(
     const [receipt] = receipts;
     if (receipt === undefined) return NOTHING_CHARGED;
     const { cost } = receipt;
-    if (units === cost) return { counted: units, cut: 0, degraded: false };
-    if (downReason(receipts) === undefined) return settleThere(receipts, cost, units);
+    const judgements = judgementsOf(receipts, units, !counted.shadow);
+    const isSame = units === cost && judgements.length === 0;
+    if (isSame || downReason(receipts) === undefined) {
+      return settleThere(receipts, cost, units, judgements);
+    }
     // Nothing was done, so it can be asked for again.
     returnReceipts(decision);
     return { ...UNREACHED, counted: cost };
@@ -197,13 +224,15 @@ export function createRemoteDecider(
     const nothing = nothingCharged(limitsOfUnits(counted));
     if (decision.source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
-    const settlement = settlementOf(receipts, units);
-    const isSame = settlement.more.length === 0 && settlement.less.length === 0;
+    const settlement = settlementOf(receipts, units, !counted.shadow);
+    const { more, less, kept } = settlement;
+    const isSame = more.length === 0 && less.length === 0 && kept.length === 0;
     if (isSame || downReason(receipts) === undefined) {
       return settleByName(settlement, {
         charge: (counters) =>
           charges.charge(counters, largestCost(counters), async () => UNREACHED_BY_NAME),
         giveBack: giveBackThere,
+        keep: keepThere,
       });
     }
     // Nothing was done, so it can be asked for again.

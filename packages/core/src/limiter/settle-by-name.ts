@@ -1,6 +1,8 @@
 import type { Charged } from "../charged.ts";
 import type { Cost, CostByName } from "../cost.ts";
 import type { Counter } from "../store/counter.ts";
+import type { Judgement } from "../store/judge.ts";
+import { judgementsOf } from "../store/judge.ts";
 import type { Receipt } from "../store/refund.ts";
 import { largestCost, unitsFor } from "./costs.ts";
 
@@ -14,20 +16,31 @@ export interface Settlement {
   readonly more: readonly Counter[];
   /** What gives back what limits were charged too much. */
   readonly less: readonly Receipt[];
+  /** What is kept of counters that block by that. */
+  readonly kept: readonly Judgement[];
 }
 
-/** How units are charged, and given back; `giveBack` resolves with whether the store got it. */
+/** How units are charged, given back and kept; `giveBack` and `keep` resolve with whether the store got it. */
 export interface Settler {
   charge(counters: readonly Counter[]): Promise<Charged<Cost>>;
   giveBack(receipts: readonly Receipt[]): Promise<boolean>;
+  keep(judgements: readonly Judgement[]): Promise<boolean>;
 }
 
-/** What there is to do to make what was charged cost so many units; limits that are not named keep theirs. */
-export function settlementOf(receipts: readonly Receipt[], units: CostByName): Settlement {
+/**
+ * What there is to do to make what was charged cost so many units; limits that are not named keep theirs. `mayBlock`: whether what is
+ * kept may block.
+ */
+export function settlementOf(
+  receipts: readonly Receipt[],
+  units: CostByName,
+  mayBlock: boolean,
+): Settlement {
   const before = new Map<string, number>();
   const wanted = new Map<string, number>();
   const more: Counter[] = [];
   const less: Receipt[] = [];
+  const kept: Judgement[] = [];
   for (const receipt of receipts) {
     const charged = receipt.counters.map((counter) => {
       const costs = counter.costs ?? counter.limits.map(() => receipt.cost);
@@ -49,17 +62,25 @@ export function settlementOf(receipts: readonly Receipt[], units: CostByName): S
     }));
     const cost = largestCost(given);
     if (cost > 0) less.push({ ...receipt, cost, counters: given });
+    const counters = charged.map(({ counter, costs, wants }) => ({
+      ...counter,
+      costs: wants,
+      besides: costs,
+    }));
+    kept.push(...judgementsOf([{ ...receipt, counters }], largestCost(counters), mayBlock));
   }
-  return { before: Object.fromEntries(before), wanted: Object.fromEntries(wanted), more, less };
+  const names = { before: Object.fromEntries(before), wanted: Object.fromEntries(wanted) };
+  return { ...names, more, less, kept };
 }
 
-/** Charges what is missing, then gives back what was too much: what the store does not get stays as it was. */
+/** Charges what is missing, gives back what was too much, and keeps the rest: what the store does not get stays as it was. */
 export async function settleByName(
-  { before, wanted, more, less }: Settlement,
-  { charge, giveBack }: Settler,
+  { before, wanted, more, less, kept }: Settlement,
+  { charge, giveBack, keep }: Settler,
 ): Promise<Charged<CostByName>> {
   const charged = more.length === 0 ? undefined : await charge(more);
   const isGivenBack = less.length === 0 || (await giveBack(less));
+  const isKept = kept.length === 0 || (await keep(kept));
   const cut = (charged?.cut ?? {}) as CostByName;
   const added = (charged?.counted ?? {}) as CostByName;
   const countOf = (name: string, was: number): number => {
@@ -71,7 +92,7 @@ export async function settleByName(
   return {
     counted: Object.fromEntries(names.map(([name, was]) => [name, countOf(name, was)])),
     cut: Object.fromEntries(names.map(([name]) => [name, unitsFor(cut, name) ?? 0])),
-    degraded: charged?.degraded === true || !isGivenBack,
+    degraded: charged?.degraded === true || !isGivenBack || !isKept,
   };
 }
 

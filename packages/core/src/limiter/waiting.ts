@@ -10,6 +10,7 @@ import { placesOf } from "./counted-decision.ts";
 import type { Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { areInShadow, countersOf } from "./counters.ts";
+import { noteInUse } from "./in-use.ts";
 import type {
   ConsumeOptions,
   Limiter,
@@ -43,7 +44,9 @@ export function createWaiting(
 ): Pick<Limiter, "wait" | "run"> &
   Pick<LimiterParts, "consumeInTurn"> & { endWaits(error: HeadgateError): void } {
   const { counted, decider, control, overrides, requireOpen } = core;
-  const queue = createWaitQueue(maxQueue, giveAllBack, counted.store.now);
+  const queue = createWaitQueue(maxQueue, giveAllBack, counted.store.now, () =>
+    noteInUse("waiting", counted.reported),
+  );
   control?.onOrder(queue.wake);
   const maxLine = Math.min(MAX_LINE, Math.ceil(maxQueue / 2));
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;

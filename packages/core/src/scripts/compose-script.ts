@@ -15,14 +15,15 @@ export type ScriptName =
   | "look"
   | "charge"
   | "refund"
+  | "judge"
   | "block"
   | "places";
 
 type Field = readonly [name: string, digits: number];
 
 /**
- * What the argument of a call brings behind the numbers of its limits; `rules` for each limit that blocks, `charged` for each
- * counter, and `cost` and `given` for each limit where the cost is by name.
+ * What the argument of a call brings behind the numbers of its limits; `rules` for each limit that may block in that script,
+ * `charged` for each counter, and `cost` and `given` for each limit where the cost is by name.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   "decide-lone": [
@@ -51,6 +52,15 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
     ["moment", LONG_DIGITS],
     ["charged", NUMBER_DIGITS],
   ],
+  judge: [
+    ["requests", COUNT_DIGITS],
+    ["cost", LONG_DIGITS],
+    ["given", LONG_DIGITS],
+    ["moment", LONG_DIGITS],
+    ["charged", NUMBER_DIGITS],
+    ["rules", RULE_DIGITS],
+    ["generation", NUMBER_DIGITS],
+  ],
   block: [
     ["requests", COUNT_DIGITS],
     ["span", LONG_DIGITS],
@@ -69,6 +79,7 @@ const ANSWERS: Readonly<Record<ScriptName, string>> = {
   look: "look-counters",
   charge: "charge-counters",
   refund: "refund-counters",
+  judge: "judge-counters",
   places: "tend-places",
   block: "block-by-hand",
 };
@@ -78,6 +89,7 @@ const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
   "decide-lone": ["generation", "cost"],
   "decide-batch": ["generation"],
   charge: ["generation"],
+  judge: ["generation"],
   block: ["generation"],
 };
 
@@ -159,7 +171,7 @@ class Composition {
       ),
     );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
-      if (name === "rules") return this.#ofLimits(name).map((rule) => [rule, digits]);
+      if (name === "rules") return this.#rules().map((rule) => [rule, digits]);
       const own = name === "charged" ? this.#ofCounters(name) : this.#ofLimits(name);
       return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);
     });
@@ -175,6 +187,15 @@ class Composition {
     return this.#counters.flatMap(({ limits }) =>
       limits.flatMap(({ names }) => names.get(name) ?? []),
     );
+  }
+
+  /** What brings the rules of those limits that may block in this script. */
+  #rules(): string[] {
+    const limits = this.#counters.flatMap((counter) => counter.limits);
+    const blocking = limits.filter(({ shape }) =>
+      this.#script === "judge" ? shape.keeps : shape.blocks,
+    );
+    return blocking.map(({ names }) => nameOf(names, "rules"));
   }
 
   /** How many digits are before a field. */
@@ -267,10 +288,15 @@ class Composition {
 
   /** What stands for names in the sections of a limit that blocks, in this place of its counter. */
   #blockNames({ shape, names }: NamedLimit, place: number): Names {
-    if (!shape.blocks) return NO_NAMES;
-    return new Map([
+    if (!shape.blocks && !shape.keeps) return NO_NAMES;
+    const [, beside = ""] = partsOf({ shape, names });
+    const ofExceeds = new Map([
       ["ALLOWS", this.#sectionOf(shape.part, "allows").trim()],
       ["GRANTED", shape.numbers[0] as string],
+    ]);
+    return new Map([
+      ["EXCEEDS", rename(sectionOf(beside, "exceeds").trim(), ofExceeds)],
+      ["AGE", sectionOf(shape.part, "age").trim()],
       ["RULE_AT", String(this.#placeOf(nameOf(names, "rules")))],
       ["PLACE", String(place + 1)],
     ]);
@@ -279,7 +305,7 @@ class Composition {
   /** Statements that make the limit that set the block as if unused. */
   #restartLimits({ limits, names }: NamedCounter): string {
     const restarts = limits.map(({ shape, names: own }, i) => {
-      if (!shape.blocks) return "";
+      if (!shape.blocks && !shape.keeps) return "";
       const numbers = [...shape.state.map(([name]) => name), ...(shape.reported ?? [])];
       const fresh = rename(rename(this.#fillIn(sectionOf(shape.part, "fresh")), own), names);
       const statements = zero(numbers.map((name) => nameOf(own, name))) + enclose(fresh);
@@ -308,7 +334,7 @@ class Composition {
 
   /** Reads what the argument brings, but what few calls need. */
   #readArgument(): string {
-    const later = [...(READ_LATER[this.#script] ?? []), ...this.#ofLimits("rules")];
+    const later = [...(READ_LATER[this.#script] ?? []), ...this.#rules()];
     const fields = this.#fields.filter(([name]) => !later.includes(name));
     const read = chunksOf(fields).map((some) => this.#readDigits(some));
     const tables = this.#inTables ? "local numbers = {}\n" : "";
@@ -431,6 +457,7 @@ function chunksOf<Item>(items: readonly Item[]): Item[][] {
 
 /** The files that have the sections of a limit. */
 function partsOf({ shape }: NamedLimit): string[] {
+  if (shape.keeps) return [shape.part, "kept"];
   return shape.blocks ? [shape.part, "blocks"] : [shape.part];
 }
 

@@ -32,8 +32,10 @@ export interface CounterShape {
   readonly tailAt: readonly number[];
   /** The length of a value without a block. */
   readonly width: number;
-  /** Whether one of its limits blocks. */
+  /** Whether the denials of one of its limits block. */
   readonly blocks: boolean;
+  /** Whether what is kept of one of its limits blocks. */
+  readonly keeps: boolean;
 }
 
 /** Those that were asked for. Their number is that of the shapes an application has, not of its limits. */
@@ -70,5 +72,6 @@ function layOut(limits: readonly LimitShape[]): CounterShape {
     tailAt: tails.map(({ at }) => at),
     width,
     blocks: limits.some(({ blocks }) => blocks),
+    keeps: limits.some(({ keeps }) => keeps),
   };
 }

@@ -13,13 +13,14 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "": "--- @include \"advance-counter\"\nlocal blockEnds, levelEnds, level, wasBlocked = 0, 0, 0, false\nif block then\n  blockEnds, levelEnds, level = struct.unpack(\">I7I7I1\", block)\n  wasBlocked = blockEnds > now\nend\nif span > 0 or wasBlocked then\n  blockEnds, answer = span > 0 and math.max(blockEnds, now + span) or now, 1\n  block = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, 0)\n  if blockEnds <= now and levelEnds <= now then\n    block, lives = nil, 0\n  end\n  if not bytes or isAhead then\n    --- @digits generation\n  end\n  --- @include \"keep-counter\"\nend\n"
   },
   "block-counter": {
-    "": "local blockEnds, levelEnds, level, setBy, longestBlock, quiet = 0, 0, 0, 0, 0, nil\nif block then\n  blockEnds, levelEnds, level, setBy = struct.unpack(\">I7I7I1I1\", block)\nend\nif blockEnds <= now then\n  --- @limits denies\n  if longestBlock > 0 then\n    blockEnds, level = now + longestBlock, math.min(level + 1, 16)\n    levelEnds = math.max(levelEnds, blockEnds + math.max(longestBlock, quiet))\n    block, isSet = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, setBy), true\n    generation = (generation + 1) % 4294967296\n    --- @restart\n  end\nend\n"
+    "": "local blockEnds, levelEnds, level, setBy, longestBlock, quiet = 0, 0, 0, 0, 0, nil\nif block then\n  blockEnds, levelEnds, level, setBy = struct.unpack(\">I7I7I1I1\", block)\nend\nif blockEnds <= now then\n  --- @limits exceeded\n  if longestBlock > 0 then\n    blockEnds, level = now + longestBlock, math.min(level + 1, 16)\n    levelEnds = math.max(levelEnds, blockEnds + math.max(longestBlock, quiet))\n    block, isSet = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, setBy), true\n    generation = (generation + 1) % 4294967296\n    --- @restart\n  end\nend\n"
   },
   "block": {
     "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
   },
   "blocks": {
-    "denies": "if not (ALLOWS) and cost <= GRANTED then\n  local place = RULE_AT + 5 * math.min(level + 1, 16)\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, place + 1, place + 5)\n  local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n  if span > longestBlock then\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)\n    quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    longestBlock, setBy = span, PLACE\n  end\nend\n",
+    "exceeds": "not (ALLOWS) and cost <= GRANTED\n",
+    "exceeded": "--- @include \"longest-block\"\n",
     "outlives": "isSet\n"
   },
   "calls": {
@@ -55,8 +56,26 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "hold": {
     "": "if units > 2000000000 - held then\n  units = math.max(0, 2000000000 - held)\nend\nif counted > units then\n  counted = units\nend\n"
   },
+  "judge-counter": {
+    "": "local isHere, since = bytes and generation == charged and stamp >= moment and stamp <= now, now - moment\n--- @include \"advance-counter\"\nlocal isVoid\nif block then\n  local blockEnds, _, _, setBy = struct.unpack(\">I7I7I1I1\", block)\n  isVoid = setBy > 0 and blockEnds > moment\nend\nif not isVoid then\n  local isSet\n  --- @limits judge\n  if not bytes or isAhead then\n    --- @digits generation\n  end\n  --- @include \"block-counter\"\n  --- @include \"keep-counter\"\n  if isSet then\n    answer = 1\n  end\nend\n"
+  },
+  "judge-counters": {
+    "": "answer = 0\n--- @counters \"judge-counter\"\n"
+  },
+  "judge": {
+    "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
+  },
   "keep-counter": {
     "": "local longest, mustSet, life = 0, givenClock, nil\n--- @limits lasts\nif block then\n  local blockEnds, levelEnds = struct.unpack(\">I7I7\", block)\n  longest = math.max(longest, blockEnds - now, levelEnds - now)\nend\nlocal spare = lives * 1000000 - now\nif mustSet or spare < longest or spare > 2 * longest + 2000000 then\n  local _, magnitude = math.frexp(math.min(longest, 9007199254740000))\n  life = 2 ^ magnitude / 1000 + 1000\n  if givenClock and life < 86400000 then\n    life = 86400000\n  end\n  lives = math.min((now / 1000 + life) / 1000, 4294967295)\n  lives, life = lives - lives % 1, string.format(\"%d\", life)\nend\n--- @limits store\nvalue = PACKED\nif block then\n  value = value .. block\nend\n--- @write\n"
+  },
+  "kept": {
+    "advance": "if used == 0 then\n  kept = 0\nend\n",
+    "judge": "if not (isHere and since <= AGE) then\n  used = math.min(2000000000, used + math.min(given, cost))\nend\nkept = math.min(2000000000, kept + cost)\n",
+    "exceeds": "kept >= GRANTED\n",
+    "exceeded": "--- @include \"longest-block\"\n"
+  },
+  "longest-block": {
+    "": "if EXCEEDS then\n  local place = RULE_AT + 5 * math.min(level + 1, 16)\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, place + 1, place + 5)\n  local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n  if span > longestBlock then\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)\n    quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    longestBlock, setBy = span, PLACE\n  end\nend\n"
   },
   "look-counter": {
     "": "--- @include \"advance-counter\"\n--- @limits report\nvalue = bytes\n"
@@ -117,6 +136,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "allows": "used + cost <= limit\n",
     "charge": "used = used + cost\n",
     "overcharge": "local units, held = cost, used\n--- @include \"hold\"\nused = used + units\n",
+    "age": "now - starts\n",
     "lasts": "if longest < ends - now then\n  longest = ends - now\nend\n",
     "refund": "if since <= now - starts and used > 0 then\n  isGiven, used = true, math.max(0, used - given)\nend\n"
   },
@@ -138,6 +158,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "allows": "used + cost <= limit\n",
     "charge": "used = used + cost\n",
     "overcharge": "local units, held = cost, used\n--- @include \"hold\"\nused = used + units\n",
+    "age": "age\n",
     "lasts": "if longest < PERIOD - age then\n  longest = PERIOD - age\nend\n",
     "refund": "if since <= age and used > 0 then\n  isGiven, used = true, math.max(0, used - given)\nend\n"
   },

@@ -1,4 +1,4 @@
-import type { BlockRule } from "../algorithms/algorithm.ts";
+import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
 import { LEVELS } from "../algorithms/read-block.ts";
 import { DURATION_DIGITS, digitsOf } from "./digits.ts";
 
@@ -6,13 +6,22 @@ import { DURATION_DIGITS, digitsOf } from "./digits.ts";
 export const RULE_DIGITS: number = (1 + LEVELS) * DURATION_DIGITS;
 
 /** In place of a rule: nobody is blocked. */
-export const NO_RULE: string = "\0".repeat(RULE_DIGITS);
+const NO_RULE: string = "\0".repeat(RULE_DIGITS);
 
 /** Those that were asked for: a rule is read with its limit, and written with each decision. */
 const written = new WeakMap<BlockRule, string>();
 
-/** A rule as the scripts take it; its last span repeats. */
-export function digitsOfRule(rule: BlockRule): string {
+/** The rules of those limits that block, as the scripts take them; none blocks where it may not. */
+export function rulesOf(limits: readonly CompiledLimit[], mayBlock: boolean): string {
+  let rules = "";
+  for (const { block } of limits) {
+    if (block !== undefined) rules += mayBlock ? digitsOfRule(block) : NO_RULE;
+  }
+  return rules;
+}
+
+/** A rule; its last span repeats. */
+function digitsOfRule(rule: BlockRule): string {
   const known = written.get(rule);
   if (known !== undefined) return known;
   const { spans, quiet } = rule;

@@ -29,7 +29,7 @@ const OF_COUNTER: readonly string[] = [
   ...HEADER.map(([name]) => name),
 ];
 
-/** What a counter has for itself in a call, where one of its limits blocks: whether it was blocked now. */
+/** What a counter has for itself in a call, where the denials of one of its limits block: whether it was blocked now. */
 const OF_BLOCKING_COUNTER: readonly string[] = [...OF_COUNTER, "isSet"];
 
 /** What such a counter has for itself in a call. */
@@ -87,7 +87,7 @@ export function nameCounters(
     for (const [name, same] of Object.entries(shape.aliases ?? {}))
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
-    if (shape.blocks) names.set("rules", `rules${suffix}`);
+    if (shape.blocks || shape.keeps) names.set("rules", `rules${suffix}`);
     // What a log reads of an entry is a local of its own, which the name of a field could not declare.
     if (shape.hasLog && ofCall !== "") names.set("bytes", "entryBytes");
     if (isByName) {

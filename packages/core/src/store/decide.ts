@@ -1,12 +1,11 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
-import { digitsOfRule, NO_RULE } from "../scripts/rule-digits.ts";
+import { rulesOf } from "../scripts/rule-digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Run } from "./alike.ts";
 import { inRuns } from "./alike.ts";
 import type { Block } from "./block.ts";
 import { restOf } from "./block.ts";
-import { blockOnDenial } from "./block-on-denial.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 import {
   areByName,
@@ -23,6 +22,7 @@ import { isCharging } from "./decide-call.ts";
 import { denyByBlock } from "./deny-by-block.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
+import { setBlock } from "./set-block.ts";
 import type { Moment, Prepared, Replies, Step } from "./store.ts";
 
 /** What there is to be done about a request. */
@@ -74,7 +74,7 @@ function isLone(calls: readonly DecideCall[]): boolean {
 
 function prepareLone(call: DecideCall, clock: string, times: string): Prepared {
   const { cost, counters, holder } = call;
-  const argument = numbersOf(counters) + times + rulesOf(call) + newGeneration();
+  const argument = numbersOf(counters) + times + rulesFor(call) + newGeneration();
   const script = scriptsFor(counters).get("decide-lone");
   const digits =
     cost === 1 && holder === undefined
@@ -92,23 +92,22 @@ function writeRun({ first, count }: Run<DecideCall>, times: string): string {
 /** The same of calls that may charge: with the rules of their blocks, and who takes places, which comes last. */
 function writeDecisions(run: Run<DecideCall>, times: string): string {
   const { holder = "" } = run.first;
-  return writeRun(run, times) + rulesOf(run.first) + newGeneration() + holder;
+  return writeRun(run, times) + rulesFor(run.first) + newGeneration() + holder;
 }
 
 /** Whether two calls of one line are decided alike. */
 function isAlike(one: DecideCall, other: DecideCall): boolean {
-  return one.holder === other.holder && costsAsMuch(one, other) && rulesOf(one) === rulesOf(other);
+  return (
+    one.holder === other.holder && costsAsMuch(one, other) && rulesFor(one) === rulesFor(other)
+  );
 }
 
 /** The rules by which a denial of this call blocks, one for each limit that blocks; none do where it may not block. */
-function rulesOf({ mode, counters }: DecideCall): string {
+function rulesFor({ mode, counters }: DecideCall): string {
   let rules = "";
   for (let u = 0; u < counters.length; u += 1) {
     const { shape, limits } = counters[u] as Counter;
-    if (!shape.blocks) continue;
-    for (const { block } of limits) {
-      if (block !== undefined) rules += mode === "enforce" ? digitsOfRule(block) : NO_RULE;
-    }
+    if (shape.blocks) rules += rulesOf(limits, mode === "enforce");
   }
   return rules;
 }
@@ -199,7 +198,7 @@ function decideHere(
   return reply;
 }
 
-/** Blocks a counter that denied, where its limits do; true if one did. */
+/** Blocks a counter that denied, where its limits do that have denied a cost that fits them; true if one did. */
 function blockNow(
   reply: number[],
   head: number,
@@ -208,8 +207,9 @@ function blockNow(
   cost: number,
   { now, generation }: Moment,
 ): boolean {
-  const waits = counter.limits.map((_, i) => reply[head + 2 + 4 * i] as number);
-  if (!blockOnDenial(counter, open, waits, cost, generation)) return false;
+  const isExceeded = ({ limit }: CompiledLimit, i: number) =>
+    reply[head + 2 + 4 * i] !== 0 && unitsAt(counter, i, cost) <= limit;
+  if (!setBlock(counter, open, isExceeded, generation)) return false;
   reply[head] = generation;
   reply[head + 1] = restOf(open.block, now);
   const { setBy } = open.block as Block;

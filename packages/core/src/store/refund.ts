@@ -53,9 +53,21 @@ export function receiptBut(receipt: Receipt, kept: number): Receipt {
   return { ...receipt, cost: receipt.cost - kept, kept };
 }
 
-function fieldsOf({ cost, charged, counters, generations }: Receipt): string {
+/** What a receipt says of some of its counters. */
+export function receiptOf<R extends Receipt>(receipt: R, counters: readonly Counter[]): R {
+  if (counters.length === receipt.counters.length) return receipt;
+  const { generations } = receipt;
+  const own = counters.map((one) => generations[receipt.counters.indexOf(one)] as number);
+  return { ...receipt, counters, generations: own };
+}
+
+function fieldsOf(receipt: Receipt): string {
+  return unitsOf(receipt.counters, receipt.cost) + chargeFields(receipt);
+}
+
+/** When counters were charged, and the generation of each then, as the scripts take it. */
+export function chargeFields({ charged, generations }: Receipt): string {
   return (
-    unitsOf(counters, cost) +
     digitsOf(charged, LONG_DIGITS) +
     generations.map((generation) => digitsOf(generation, NUMBER_DIGITS)).join("")
   );

@@ -26,6 +26,8 @@ export interface WaitOptions {
   readonly onChange?: ((wake: () => void) => () => void) | undefined;
   /** How many may wait in the line, this call included. Default: any number. */
   readonly maxLine?: number | undefined;
+  /** What the call was denied before it entered. Default: it has not asked yet. */
+  readonly denial?: Denial | undefined;
   /** Which decisions end the wait, beside those that allow. Default: none. */
   readonly isAnswer?: ((decision: Decision) => boolean) | undefined;
 }

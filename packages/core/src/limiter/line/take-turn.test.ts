@@ -19,8 +19,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A limiter on the faked clock, whose store notes what it is asked. */
-function start(options: Pick<LimiterOptions, "limits" | "maxQueue">) {
+/** A limiter on the faked clock, whose store notes what it is asked, and answers some calls, by their numbers, when a gate opens. */
+function start(
+  options: Pick<LimiterOptions, "limits" | "maxQueue">,
+  gateOf: (call: number) => Promise<void> | undefined = () => undefined,
+) {
   const memory = memoryStore({ clock: Date.now });
   const asked: string[] = [];
   const store: Store = {
@@ -29,7 +32,8 @@ function start(options: Pick<LimiterOptions, "limits" | "maxQueue">) {
     now: memory.now,
     run(step, call) {
       asked.push(step.name);
-      return memory.run(step, call);
+      const reply = memory.run(step, call);
+      return gateOf(asked.length)?.then(() => reply) ?? reply;
     },
   };
   const limiter = createLimiter({ name: "test", store, ...options });
@@ -82,6 +86,26 @@ describe("a call that takes its turn", () => {
     });
     await pass(7_000);
     expect(await large).toMatchObject({ decision: { allowed: true } });
+  });
+
+  test("asks nothing while the first in line is asked for", async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const limits = slidingLog({ limit: 4, window: "10s" });
+    const { limiter, asked, take } = start({ limits }, (call) => (call === 3 ? gate : undefined));
+    await limiter.consume("u", { cost: 3 });
+    const large = take("u", { cost: 4 });
+    await pass(0);
+    const small = take("u", { cost: 1 });
+    await pass(0);
+    expect(asked).toHaveLength(3);
+    open();
+    await pass(10_000);
+    expect(await large).toMatchObject({ decision: { allowed: true } });
+    await pass(10_000);
+    expect(await small).toMatchObject({ decision: { allowed: true }, waitedMs: 20_000 });
   });
 
   test("of a hundred in a line, or of half of maxQueue, one more is denied at once, without a call", async () => {

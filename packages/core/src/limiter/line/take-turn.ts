@@ -46,7 +46,7 @@ export async function takeTurn(
   const { signal } = leaving;
   const began = performance.now();
   try {
-    const waiting = { timeoutMs, signal, onFreed, onChange, maxLine, isAnswer };
+    const waiting = { timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer };
     const decision = await queue.enter(line, attempt, waiting);
     if (!leaving.hasLeft()) return { decision, waitedMs: performance.now() - began };
     // Nobody is left to be told that it could not be given back.

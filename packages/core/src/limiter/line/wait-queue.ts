@@ -22,11 +22,15 @@ interface Waiter extends Waiting {
   settled: boolean;
 }
 
-/** `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. */
+/**
+ * `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. `noteWaiting` notes
+ * that one more waits, and may return what notes that it does not any more.
+ */
 export function createWaitQueue(
   maxQueue: number,
   giveBack: (decision: Decision) => Promise<unknown>,
   now: () => number,
+  noteWaiting: () => (() => void) | undefined = () => undefined,
 ): WaitQueue {
   const lines = new Map<string, Line>();
   let waiting = 0;
@@ -115,7 +119,7 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed, onChange, maxLine, isAnswer }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
       if (waiting >= maxQueue || isLineFull) {
@@ -124,11 +128,14 @@ export function createWaitQueue(
         );
       }
       const line = lineOf(key);
+      line.lastDenial ??= denial;
       waiting += 1;
+      const noteOver = noteWaiting();
       return new Promise<Decision>((resolve, reject) => {
         const settle = (): void => {
           waiter.settled = true;
           waiting -= 1;
+          noteOver?.();
           cancelTimeout();
           forgetSignal?.();
           line.leave(waiter);

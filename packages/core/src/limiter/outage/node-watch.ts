@@ -74,6 +74,12 @@ export class NodeWatch {
     return this.#period.is === "down" ? this.#period.reason : undefined;
   }
 
+  /** Undefined as long as it has answered nothing, and none of its silences was noticed. */
+  get state(): "up" | "down" | undefined {
+    if (this.#period.is === "down") return "down";
+    return this.#answered === Number.NEGATIVE_INFINITY ? undefined : "up";
+  }
+
   get isIdle(): boolean {
     return this.#period.is === "up" && this.#waiting.size === 0;
   }

@@ -4,6 +4,7 @@ import type { Decision } from "../../decision.ts";
 import type { HeadgateError, HeadgateErrorCode } from "../../errors.ts";
 import type { Counter } from "../../store/counter.ts";
 import type { DecideMode } from "../../store/decide-call.ts";
+import type { Judgement } from "../../store/judge.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { Step, Store } from "../../store/store.ts";
 import type { Duration } from "../../time.ts";
@@ -83,6 +84,16 @@ export interface StoreUp {
   readonly refused: number;
 }
 
+/** Published on `headgate:store:server`. */
+export interface StoreServer {
+  /** The server on a cluster, as the client names it; empty where there is one only. */
+  readonly node: string;
+  /** One object for each client and `storeTimeout`: whoever watches a server knows by itself how it is doing. */
+  readonly watch: object;
+  /** `"unwatched"` when nobody is left who would learn that it is up. */
+  readonly state: "up" | "down" | "unwatched";
+}
+
 /** What is logged for the operator: as process warnings, or in the logs that were added. */
 export interface Notices {
   readonly log: Log;
@@ -98,6 +109,8 @@ export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => v
 /** Gives counters room again on servers, or blocks them. Each method resolves with whether there was anything to give, and rejects as the store does. */
 export interface StoreReturns {
   refund(receipts: readonly Receipt[]): Promise<boolean>;
+  /** Counts what is kept of charges; true if that blocked. */
+  judge(judgements: readonly Judgement[]): Promise<boolean>;
   forget(counters: readonly Counter[]): Promise<boolean>;
   /** For so many microseconds, or not any longer with 0. */
   block(counters: readonly Counter[], span: number): Promise<boolean>;

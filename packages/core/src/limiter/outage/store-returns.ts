@@ -1,8 +1,7 @@
 import { block } from "../../store/block-by-hand.ts";
-import type { Counter } from "../../store/counter.ts";
 import { forget } from "../../store/forget.ts";
-import type { Receipt } from "../../store/refund.ts";
-import { refund } from "../../store/refund.ts";
+import { judge } from "../../store/judge.ts";
+import { receiptOf, refund } from "../../store/refund.ts";
 import type { Remote, Store } from "../../store/store.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import { bySlot } from "../slots/by-slot.ts";
@@ -10,7 +9,7 @@ import type { StoreReturns, StoreWatch } from "./outage.ts";
 import type { SlotCall } from "./slot-calls.ts";
 import { runTogether } from "./slot-calls.ts";
 
-/** Whoever is given room, or blocked, is asked for anew: what was known to be denied is not known any more, from before the call until after it. */
+/** Whoever is given room, or may be blocked, is asked for anew: what was known to be denied is not known any more, from before the call until after it. */
 export function createStoreReturns(
   store: Store,
   remote: Remote,
@@ -39,19 +38,19 @@ export function createStoreReturns(
         receipts.map((receipt) => ({
           step: refund,
           counters: receipt.counters,
-          callOf: (counters) => partOf(receipt, counters),
+          callOf: (counters) => receiptOf(receipt, counters),
+        })),
+      ),
+    judge: (judgements) =>
+      runInSlots(
+        judgements.map((one) => ({
+          step: judge,
+          counters: one.counters,
+          callOf: (counters) => receiptOf(one, counters),
         })),
       ),
     forget: (counters) => runInSlots([{ step: forget, counters, callOf: (some) => some }]),
     block: (counters, span) =>
       runInSlots([{ step: block, counters, callOf: (some) => ({ counters: some, span }) }]),
   };
-}
-
-/** What a receipt says of some of its counters. */
-function partOf(receipt: Receipt, counters: readonly Counter[]): Receipt {
-  if (counters.length === receipt.counters.length) return receipt;
-  const { generations } = receipt;
-  const own = counters.map((one) => generations[receipt.counters.indexOf(one)] as number);
-  return { ...receipt, counters, generations: own };
 }

@@ -8,6 +8,7 @@ import { sharedBy } from "../shared.ts";
 import { NodeWatch } from "./node-watch.ts";
 import { createNotices, explain } from "./notices.ts";
 import type { StoreDown, StoreUp, StoreWatch } from "./outage.ts";
+import { areServersHeard, createServerReports } from "./server-reports.ts";
 
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);
@@ -33,6 +34,7 @@ function isUnavailable(error: unknown): error is HeadgateError {
 function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
   const nodes = new Map<string, NodeWatch>();
   const notices = createNotices();
+  const reports = createServerReports();
   let users = 0;
 
   function late(): HeadgateError {
@@ -58,6 +60,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       },
       onDown(reason) {
         publish(storeDown, { node, reason } satisfies StoreDown);
+        reports.onChange(node, "down");
         notices.log(
           "HEADGATE_STORE_DOWN",
           `${where} is down: ${explain(reason)}; until it answers, limits are decided as onUnavailable says, and breakers go on by themselves`,
@@ -66,6 +69,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
       },
       onUp(downMs, refused) {
         publish(storeUp, { node, downMs, refused } satisfies StoreUp);
+        reports.onChange(node, "up");
         notices.log(
           "HEADGATE_STORE_UP",
           `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,
@@ -82,14 +86,21 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
   }
 
   function forgetIdle(): void {
-    for (const [node, watch] of nodes) if (watch.isIdle) nodes.delete(node);
+    for (const [node, watch] of nodes) {
+      if (!watch.isIdle) continue;
+      nodes.delete(node);
+      reports.onForgotten(node);
+    }
   }
 
   return {
     timeoutMs,
 
     run(store, step, call, counterKey) {
-      return nodeWatchOf(remote.nodeOf(counterKey)).run(
+      const node = remote.nodeOf(counterKey);
+      const watch = nodeWatchOf(node);
+      if (areServersHeard()) reports.onAsked(node, watch.state);
+      return watch.run(
         (waiter) => store.run(step, call, waiter),
         () => store.run(probe, probeKeyFor(counterKey)),
       );
@@ -107,7 +118,10 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
         isReleased = true;
         users -= 1;
         if (users > 0) return;
-        for (const watch of nodes.values()) watch.stop();
+        for (const [node, watch] of nodes) {
+          watch.stop();
+          reports.onForgotten(node);
+        }
         onUnused();
       };
     },

@@ -21,7 +21,9 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
   const { onUnavailable } = failure;
   // Limiters that share a budget on the store share it here.
   const local = sharedBy(counted.store.owner, "local-counts", () => memoryStore());
-  const keeping = counted.hasPlaces ? keepPlacesHere(local, counted.store.owner) : undefined;
+  const keeping = counted.hasPlaces
+    ? keepPlacesHere(local, counted.reported, counted.store.owner)
+    : undefined;
   const shareOf = shareLimits(failure.localShare);
 
   return {

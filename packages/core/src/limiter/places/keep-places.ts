@@ -6,6 +6,7 @@ import type { Store } from "../../store/store.ts";
 import type { SubjectCounter } from "../counters.ts";
 import { placesOnly } from "../counters.ts";
 import { rejectWrongType } from "../read-reply.ts";
+import type { ReportedLimiter } from "../reported-limiter.ts";
 import { sharedBy } from "../shared.ts";
 import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
@@ -15,8 +16,13 @@ import { TakenPlaces } from "./taken-places.ts";
 /** How a store is asked about the places of a counter. Rejects as the store does. */
 type AskPlaces = (call: PlacesCall, counterKey: string) => Promise<readonly number[]>;
 
-/** Keeps the places that this process takes in a store. `owner` is that of the counters that calls of `wait` know. */
-export function keepPlaces(store: Store, ask: AskPlaces, owner: object): PlaceKeeping {
+/** Keeps the places that a limiter takes in a store. `owner` is that of the counters that calls of `wait` know. */
+export function keepPlaces(
+  store: Store,
+  ask: AskPlaces,
+  reported: ReportedLimiter,
+  owner: object = store.owner,
+): PlaceKeeping {
   async function tendSome(call: PlacesCall): Promise<readonly boolean[]> {
     const { counter } = call;
     const reply = await ask(call, counter.key);
@@ -40,12 +46,17 @@ export function keepPlaces(store: Store, ask: AskPlaces, owner: object): PlaceKe
     store: { now: () => store.now(), tend },
     renewals: sharedBy(store, "renewals", () => new Renewals()),
     releases: releasesOf(owner),
+    reported,
   };
 }
 
 /** The same in a store of this process. */
-export function keepPlacesHere(store: Store, owner: object = store.owner): PlaceKeeping {
-  return keepPlaces(store, (call) => store.run(places, call), owner);
+export function keepPlacesHere(
+  store: Store,
+  reported: ReportedLimiter,
+  owner: object = store.owner,
+): PlaceKeeping {
+  return keepPlaces(store, (call) => store.run(places, call), reported, owner);
 }
 
 /** The places that a request asks for, as if it held them; undefined where it asks for none. */

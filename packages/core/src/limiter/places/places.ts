@@ -4,6 +4,8 @@ import type { Counter } from "../../store/counter.ts";
 export interface HeldPlaces {
   /** Aborts when a place is lost, or its client has left. */
   readonly signal: AbortSignal;
+  /** Notes that the store gave them. */
+  hold(): void;
   /** Renews the places from now on, until they are given back, lost, or left. */
   keep(): void;
   /** Notes that whom they are held for has left: they are renewed no more, and `signal` aborts. */

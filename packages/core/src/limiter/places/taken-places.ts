@@ -1,6 +1,9 @@
 import { HeadgateError } from "../../errors.ts";
 import type { Counter } from "../../store/counter.ts";
+import { unitsAt } from "../../store/counter.ts";
 import type { SubjectCounter } from "../counters.ts";
+import { noteInUse } from "../in-use.ts";
+import type { ReportedLimiter } from "../reported-limiter.ts";
 import type { HeldPlaces, PlaceStore } from "./places.ts";
 import type { Releases } from "./releases.ts";
 import type { KeptPlace, Renewals } from "./renewals.ts";
@@ -10,6 +13,8 @@ export interface PlaceKeeping {
   readonly store: PlaceStore;
   readonly renewals: Renewals;
   readonly releases: Releases;
+  /** Whose places they are. */
+  readonly reported: ReportedLimiter;
 }
 
 /** Places that a call asks for, and holds where it is admitted. */
@@ -22,6 +27,8 @@ export class TakenPlaces implements HeldPlaces {
   /** Why the signal aborted, or will when somebody asks for it. */
   #reason: HeadgateError | undefined;
   #isReleased = false;
+  /** Notes that they are not in use any more; undefined where nobody counts them. */
+  #noteOver: (() => void) | undefined;
 
   /** They are held from when the store was asked, or a little later. */
   constructor(keeping: PlaceKeeping, counters: readonly SubjectCounter[], holder: string) {
@@ -45,6 +52,14 @@ export class TakenPlaces implements HeldPlaces {
     if (this.#reason !== undefined) this.#abort.abort(this.#reason);
     else if (!this.#isReleased) for (const place of this.#places) this.#keeping.renewals.add(place);
     return this.#abort.signal;
+  }
+
+  hold(): void {
+    const units = this.#counters.reduce((sum, counter) => sum + unitsAt(counter, 0, 1), 0);
+    this.#noteOver = noteInUse("places", this.#keeping.reported, units);
+    if (this.#noteOver === undefined) return;
+    // Whoever counts them is to learn of those that lapse.
+    for (const place of this.#places) this.#keeping.renewals.add(place);
   }
 
   keep(): void {
@@ -89,6 +104,7 @@ export class TakenPlaces implements HeldPlaces {
 
   #forget(): void {
     for (const place of this.#places) this.#keeping.renewals.remove(place);
+    this.#noteOver?.();
   }
 }
 

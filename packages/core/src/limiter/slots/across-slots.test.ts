@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HeldStore } from "../../../../../test/support/held-store.ts";
 import {
   answerOf,
+  CROSS_SLOT,
   carryOutAll,
   holdStore,
   letRun,
@@ -9,6 +10,7 @@ import {
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
 import type { Decision } from "../../decision.ts";
+import { HeadgateError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import { createLimiter } from "../create-limiter.ts";
 import type { Limiter } from "../limiter.ts";
@@ -260,6 +262,65 @@ describe("a decision over two slots", () => {
         });
       }
     }, 30_000);
+  });
+
+  describe("that is settled at what it was charged", () => {
+    const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "away");
+
+    function openKeeping(store: Store): Open {
+      const blocking = limits.map((limit) => ({ ...limit, limit: 1, block: "1m" as const }));
+      const options = { limits: blocking, store, storeTimeout: "1m", denyCache: false } as const;
+      return createLimiter({ name: "api", ...options, blockOn: "settle" });
+    }
+
+    test("is kept in each slot, and blocks there", async () => {
+      const { store, held, pass } = startCluster();
+      const limiter = openKeeping(store);
+      const decision = await answerOf(held, limiter.consume(subject));
+      const settled = limiter.settle(decision, 1);
+      await letRun();
+      expect(held.map(({ name }) => name)).toEqual(["judge", "judge"]);
+      await carryOutAll(held);
+      expect(await settled).toEqual({ counted: 1, cut: 0, degraded: false });
+      for (const one of [
+        { default: "u", tenant: "another" },
+        { default: "another", tenant: "t" },
+      ]) {
+        const denied = await answerOf(held, limiter.consume(one));
+        expect(denied).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+      }
+      pass(60_000);
+      expect(await answerOf(held, limiter.peek(subject))).toMatchObject({ allowed: true });
+    });
+
+    test("is kept in the one that answers, and says that the other did not get it", async () => {
+      const { store, held } = startCluster();
+      const limiter = openKeeping(store);
+      const decision = await answerOf(held, limiter.consume(subject));
+      const settled = limiter.settle(decision, 1);
+      await letRun();
+      await held.shift()?.refuse(unavailable);
+      await carryOutAll(held);
+      expect(await settled).toEqual({ counted: 1, cut: 0, degraded: true });
+      const denied = await answerOf(held, limiter.peek({ default: null, tenant: "t" }));
+      expect(denied).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
+    });
+
+    test("is kept in each of those that turn out to be several", async () => {
+      let isKnown = false;
+      const { store, held } = holdStore((key) => (isKnown && key.includes(":tenant:") ? 1 : 2));
+      const limiter = openKeeping(store);
+      const decision = await answerOf(held, limiter.consume(subject));
+      const settled = limiter.settle(decision, 1);
+      await letRun();
+      isKnown = true;
+      await held.shift()?.refuse(CROSS_SLOT);
+      expect(held.map(({ name }) => name)).toEqual(["judge", "judge"]);
+      await carryOutAll(held);
+      expect(await settled).toEqual({ counted: 1, cut: 0, degraded: false });
+      const denied = await answerOf(held, limiter.peek(subject));
+      expect(denied.limits.map(({ retryAfterMs }) => retryAfterMs)).toEqual([60_000, 60_000]);
+    });
   });
 
   test("leaves no more than what drained while it held the units", async () => {

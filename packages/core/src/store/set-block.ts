@@ -2,30 +2,26 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { LEVELS } from "../algorithms/read-block.ts";
 import { UNBLOCKED } from "./block.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
-import { unitsAt } from "./counter.ts";
 
 /**
- * Blocks a counter that is not blocked, when limits of its own that block have denied a cost that fits them. Where several did,
- * the longest block counts. The limit that sets it starts as if unused, in a new generation. Twin of block-counter.lua. `waits`
- * are those of its limits; false when nothing blocked.
+ * Blocks a counter that is not blocked, when limits of its own that block are exceeded. Where several are, the longest block counts.
+ * The limit that sets it starts as if unused, in a new generation. Twin of block-counter.lua. False when nothing blocked.
  */
-export function blockOnDenial(
-  counter: Counter,
+export function setBlock(
+  { limits }: Counter,
   open: OpenCounter,
-  waits: readonly number[],
-  cost: number,
+  isExceeded: (limit: CompiledLimit, i: number) => boolean,
   generation: number,
 ): boolean {
-  const { limits } = counter;
   const now = open.stamp;
   const { ends, levelEnds, level, setBy } = open.block ?? UNBLOCKED;
   if (ends > now) return false;
   let longest = 0;
   let by = setBy;
   for (let i = 0; i < limits.length; i += 1) {
-    const { block, limit } = limits[i] as CompiledLimit;
-    const units = unitsAt(counter, i, cost);
-    if (block === undefined || waits[i] === 0 || units > limit) continue;
+    const limit = limits[i] as CompiledLimit;
+    const { block } = limit;
+    if (block === undefined || !isExceeded(limit, i)) continue;
     const span = block.spans[Math.min(level, block.spans.length - 1)] as number;
     if (span <= longest) continue;
     longest = span;

@@ -5,18 +5,18 @@ import { onPath } from "./redis-binary.ts";
 /** Long enough for a slow mirror, short enough that a machine without network learns it soon. */
 const APT_TIMEOUT_MS = 180_000;
 
-/** Where Debian's service would note that it runs. */
-const SERVICE_PID_FILE = "/run/redis/redis-server.pid";
-
-/** Installs Debian's redis-server, without its service. Does nothing where there is no apt or no right to use it. */
-export function installRedis(): void {
+/**
+ * Installs a package of Debian's, without its service, whose process id would be in `servicePidFile`. Does nothing where there is no
+ * apt or no right to use it.
+ */
+export function installDebian(name: string, servicePidFile: string): void {
   if (process.getuid?.() !== 0 || onPath("apt-get") === undefined) return;
-  console.error("No redis-server was found: installing Debian's, for the tests.");
-  const hadService = existsSync(SERVICE_PID_FILE);
+  console.error(`No ${name} was found: installing Debian's, for the tests.`);
+  const hadService = existsSync(servicePidFile);
   // Old package lists may still do, and whether there is a server now is for the caller to see: no failure ends this.
   apt("update");
-  apt("install", "--yes", "--no-install-recommends", "redis-server");
-  if (!hadService) endService();
+  apt("install", "--yes", "--no-install-recommends", name);
+  if (!hadService) endService(servicePidFile);
 }
 
 function apt(...args: readonly string[]): void {
@@ -35,9 +35,9 @@ function apt(...args: readonly string[]): void {
 }
 
 /** Ends the service, should the package have started it all the same: nobody asked for one. */
-function endService(): void {
-  if (!existsSync(SERVICE_PID_FILE)) return;
-  const pid = Number(readFileSync(SERVICE_PID_FILE, "utf8"));
+function endService(pidFile: string): void {
+  if (!existsSync(pidFile)) return;
+  const pid = Number(readFileSync(pidFile, "utf8"));
   console.error(`The package started its service; ending it (process ${pid}).`);
   process.kill(pid);
 }

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { RunningServer } from "../run-example.ts";
+import { startServer } from "../run-example.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  /** What makes the device known. */
+  readonly cookie: string | undefined;
+}
+
+/** The same for each guess, or another one. */
+type Each = string | ((i: number) => string);
+
+function eachOf(each: Each, i: number): string {
+  return typeof each === "string" ? each : each(i);
+}
+
+/** Addresses that no other test has. */
+function network(): (host: number) => string {
+  const part = () => Math.floor(Math.random() * 256);
+  const start = `10.${part()}.${part()}`;
+  return (host) => `${start}.${host}`;
+}
+
+describe.each(["express", "fastify"])("behind %s", (framework) => {
+  describe.each(["in memory", "on Redis"])("%s", (where) => {
+    let server: RunningServer;
+    beforeAll(async () => {
+      const PREFIX = `login-${Math.random().toString(36).slice(2)}`;
+      const environment: Record<string, string> =
+        where === "on Redis" ? { REDIS_URL: inject("redisSocket"), PREFIX } : {};
+      server = await startServer(`login-protection/${framework}.mjs`, environment);
+    });
+    afterAll(() => server.stop());
+
+    async function login(
+      from: string,
+      email: string,
+      password: string,
+      cookie?: string,
+    ): Promise<Answer> {
+      const response = await fetch(`${server.url}/login`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "x-forwarded-for": from,
+          ...(cookie !== undefined && { cookie: `theme=dark; ${cookie}` }),
+        },
+        body: JSON.stringify({ email, password }),
+      });
+      await response.arrayBuffer();
+      const [device] = (response.headers.get("set-cookie") ?? "").split(";");
+      const retryAfter = response.headers.get("retry-after");
+      return { status: response.status, retryAfter, cookie: device || undefined };
+    }
+
+    /** Guesses one after the other; resolves with how many were answered. */
+    async function guess(count: number, from: Each, email: Each, cookie?: string): Promise<number> {
+      let answered = 0;
+      for (let i = 0; i < count; i += 1) {
+        const { status } = await login(eachOf(from, i), eachOf(email, i), "guess", cookie);
+        if (status === 401) answered += 1;
+      }
+      return answered;
+    }
+
+    /** An account that no other test guesses at. */
+    const victim = () => `victim-${Math.random().toString(36).slice(2)}@example.org`;
+
+    test("who guesses at one account is locked out of it, and of nothing else", async () => {
+      const from = network();
+      expect(await guess(12, from(1), "ada@example.org")).toBe(5);
+      const right = await login(from(1), "ADA@example.org", "lovelace");
+      expect(right.status).toBe(429);
+      expect(Number(right.retryAfter)).toBeGreaterThan(50);
+      expect(Number(right.retryAfter)).toBeLessThanOrEqual(60);
+      expect(await login(from(1), "grace@example.org", "hopper")).toMatchObject({ status: 200 });
+      expect(await login(from(2), "ada@example.org", "lovelace")).toMatchObject({ status: 200 });
+    });
+
+    test("an account of one's own buys no guesses at others", async () => {
+      const from = network();
+      const [one, home] = [victim(), from(1)];
+      let cookie: string | undefined;
+      let guesses = 0;
+      for (let i = 0; i < 30; i += 1) {
+        const email = i < 12 ? one : victim();
+        guesses += await guess(1, home, email, cookie);
+        const own = await login(home, "mallory@example.org", "mallory", cookie);
+        if (own.status === 200) cookie = own.cookie;
+        if (i === 11) expect(guesses).toBe(5);
+      }
+      expect(cookie).toMatch(/^device=/);
+      expect(guesses).toBe(20);
+      // Nor does it forgive what the address did.
+      const own = await login(home, "mallory@example.org", "mallory", cookie);
+      expect(own.status).toBe(429);
+    });
+
+    test("one password for many accounts meets the limit of its address", async () => {
+      const from = network();
+      expect(await guess(40, from(1), victim)).toBe(20);
+      expect(await guess(1, from(2), victim)).toBe(1);
+    });
+
+    test("who guesses from everywhere comes to an end, and the owner gets in", async () => {
+      const from = network();
+      const email = "grace@example.org";
+      const everywhere = (count: number, host: number) =>
+        guess(count, (i) => from(host + i), email);
+      expect(await everywhere(30, 10)).toBe(30);
+      // A good login does not forgive what others did.
+      const { cookie } = await login(from(1), email, "hopper");
+      expect(await everywhere(40, 40)).toBe(20);
+      // From home, or from elsewhere with the same device, also after mistakes of his own.
+      for (const home of [1, 2]) {
+        expect(await guess(4, from(home), email, cookie)).toBe(4);
+        const owner = await login(from(home), email, "hopper", cookie);
+        expect(owner).toMatchObject({ status: 200, cookie });
+      }
+      // Which gives the others nothing. A device that was never used has to wait with them.
+      expect(await guess(3, (i) => from(95 + i), email)).toBe(0);
+      expect(await login(from(3), email, "hopper")).toMatchObject({ status: 429 });
+    });
+
+    test("a device is known to its own account only, and makes nobody else one", async () => {
+      const from = network();
+      const email = victim();
+      const { cookie = "" } = await login(from(1), "mallory@example.org", "mallory");
+      const forged = cookie.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+      const cookies = [cookie, forged, "device=", "device=00.00"];
+      let guesses = 0;
+      for (let i = 0; i < 60; i += 1) {
+        guesses += await guess(1, () => from(10 + i), email, cookies[i % cookies.length]);
+      }
+      expect(guesses).toBe(50);
+    });
+
+    test("a device that guesses is locked out, wherever it is", async () => {
+      const from = network();
+      const email = "mallory@example.org";
+      const { cookie } = await login(from(1), email, "mallory");
+      expect(await guess(8, (i) => from(2 + i), email, cookie)).toBe(5);
+      expect(await login(from(20), email, "mallory", cookie)).toMatchObject({ status: 429 });
+      expect(await login(from(20), email, "mallory")).toMatchObject({ status: 200 });
+    });
+
+    test("a login without an account is refused", async () => {
+      expect(await login(network()(1), "", "x")).toMatchObject({ status: 400 });
+    });
+  });
+});

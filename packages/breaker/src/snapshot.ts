@@ -1,0 +1,24 @@
+import type { BreakerState } from "./machine/period.ts";
+
+/** How a call ended. */
+export type Outcome = "success" | "failure";
+
+/** How a target is doing. */
+export interface Snapshot {
+  readonly state: BreakerState;
+  /** Calls in the window: successes and failures; slow ones are some of both. */
+  readonly calls: number;
+  readonly successes: number;
+  readonly failures: number;
+  readonly slow: number;
+  /** The share of successes, 0 to 1; null without calls. */
+  readonly successRate: number | null;
+  /** The share of slow calls, 0 to 1; null without calls. */
+  readonly slowRate: number | null;
+  /** How often it opened in a row, without closing in between. */
+  readonly opened: number;
+  /** Milliseconds until trial calls are let through, rounded up; 0 where it is not open. */
+  readonly retryAfterMs: number;
+  /** True when the store could not answer: these are the state and the calls of this process only. */
+  readonly degraded: boolean;
+}

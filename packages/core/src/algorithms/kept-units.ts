@@ -1,0 +1,73 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+
+/** Units that a limit can hold: in the scripts, MOST. */
+const MOST = 2_000_000_000;
+
+/**
+ * What is kept of a window, beside what is used of it. Twin of kept.lua.
+ *
+ * State  kept: units of the window that were settled, and are not given back any more.
+ */
+interface KeptWindow {
+  used: number;
+  kept: number;
+}
+
+/**
+ * A limit with `block` that blocks by what is kept of it, in place of by its denials. That is part of its shape. Throws
+ * `HEADGATE_INVALID_OPTION` for another algorithm than `fixedWindow`.
+ */
+export function withKept(compiled: CompiledLimit): CompiledLimit {
+  const { algorithm, shape, canonical, source, name } = compiled;
+  if (source.algorithm !== "fixedWindow") throw isNoWindow(source.algorithm, name);
+  return {
+    ...compiled,
+    algorithm: keepUnits(algorithm as Algorithm<KeptWindow, unknown>),
+    shape: {
+      ...shape,
+      id: `${shape.id}kept`,
+      state: [...shape.state, ["kept", 4]],
+      blocks: false,
+      keeps: true,
+    },
+    canonical: `${canonical}kept`,
+  };
+}
+
+/** The same algorithm, which also counts what is kept. Its state has the one of the window in it. */
+function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow, unknown> {
+  return {
+    ...window,
+
+    fresh: (quota) => ({ ...window.fresh(quota), kept: 0 }),
+
+    read: (numbers, quota, now) => ({
+      ...window.read(numbers, quota, now),
+      kept: numbers.at(-1) as number,
+    }),
+
+    copy: (state) => ({ ...window.copy(state), kept: state.kept }),
+
+    advance(state, quota, elapsed, now) {
+      window.advance(state, quota, elapsed, now);
+      if (state.used === 0) state.kept = 0; // a new window
+    },
+
+    // It counts in the window in which it is known: who holds answers back until the next one gains nothing.
+    keep(state, _, units, charged, age) {
+      const isHere = age <= (window.age?.(state) as number);
+      if (!isHere) state.used = Math.min(MOST, state.used + Math.min(charged, units));
+      state.kept = Math.min(MOST, state.kept + units);
+    },
+
+    kept: ({ kept }) => kept,
+  };
+}
+
+function isNoWindow(algorithm: string, name: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `a limit with block goes together with count, and with blockOn: "settle", where it is a fixedWindow; the limit ${formatReceived(name)} is a ${algorithm}. Take a fixedWindow, or leave them out and give back what should not count: limit.of(request).refund()`,
+  );
+}

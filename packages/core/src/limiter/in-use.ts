@@ -1,0 +1,47 @@
+import type { Channel } from "node:diagnostics_channel";
+import { channel } from "node:diagnostics_channel";
+import { CHANNELS } from "../channels.ts";
+import { publish } from "./publish.ts";
+import type { ReportedLimiter } from "./reported-limiter.ts";
+import { sharedBy } from "./shared.ts";
+
+/** Published on `headgate:waiting` and `headgate:places`. */
+export interface InUse extends ReportedLimiter {
+  /** How many there are in this process, in limiters of this name; of those that began while anybody listened. */
+  readonly count: number;
+}
+
+/** What of a limiter is in use for a time. */
+type InUseOf = "waiting" | "places";
+
+const IN_USE: Readonly<Record<InUseOf, Channel>> = {
+  waiting: channel(CHANNELS.waiting),
+  places: channel(CHANNELS.places),
+};
+
+/**
+ * Notes that so many more are in use, and returns what notes, once, that they are not any more. Undefined where nobody listens:
+ * then they are not counted.
+ */
+export function noteInUse(
+  what: InUseOf,
+  reported: ReportedLimiter,
+  units = 1,
+): (() => void) | undefined {
+  if (!IN_USE[what].hasSubscribers) return undefined;
+  change(what, reported, units);
+  let isOver = false;
+  return () => {
+    if (isOver) return;
+    isOver = true;
+    change(what, reported, -units);
+  };
+}
+
+function change(what: InUseOf, { limiter, plugin }: ReportedLimiter, units: number): void {
+  const counts = sharedBy(globalThis, `in-use/${what}`, () => new Map<string, number>());
+  const count = (counts.get(limiter) ?? 0) + units;
+  if (count > 0) counts.set(limiter, count);
+  else counts.delete(limiter);
+  publish(IN_USE[what], { limiter, plugin, count } satisfies InUse);
+}

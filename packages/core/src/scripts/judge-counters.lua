@@ -1,0 +1,2 @@
+answer = 0
+--- @counters "judge-counter"

@@ -1,0 +1,75 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { newGeneration } from "../scripts/digits.ts";
+import { rulesOf } from "../scripts/rule-digits.ts";
+import { UNBLOCKED } from "./block.ts";
+import type { Counter } from "./counter.ts";
+import { keepCounter, openCounter, unitsAt, unitsOf, weightOf } from "./counter.ts";
+import { runOneByOne } from "./counter-step.ts";
+import { readEach } from "./list-script.ts";
+import type { Receipt } from "./refund.ts";
+import { chargeFields, receiptOf } from "./refund.ts";
+import { setBlock } from "./set-block.ts";
+import type { Step } from "./store.ts";
+
+/**
+ * A charge that was settled, on counters that block by what is kept. Where the counters have costs, those are the units that are
+ * kept, and their `besides` what was charged.
+ */
+export interface Judgement extends Receipt {
+  /** Units that are kept of each limit; where the counters have costs, the largest of those. */
+  readonly units: number;
+  /** Whether it may block: not in shadow. */
+  readonly mayBlock: boolean;
+}
+
+/** What there is to judge of charges of which so many units are kept. */
+export function judgementsOf(
+  receipts: readonly Receipt[],
+  units: number,
+  mayBlock: boolean,
+): readonly Judgement[] {
+  if (units === 0) return [];
+  return receipts.flatMap((receipt) => {
+    const counters = receipt.counters.filter(({ shape }) => shape.keeps);
+    return counters.length === 0 ? [] : [{ ...receiptOf(receipt, counters), units, mayBlock }];
+  });
+}
+
+/** Counts what is kept of a charge, and blocks counters of which as much is kept as a limit grants. The reply says 1 when a block was set. */
+export const judge: Step<Judgement> = {
+  ...runOneByOne("judge", fieldsOf),
+
+  read: readEach,
+
+  weight: ({ counters }) => weightOf(counters, 4),
+
+  twin({ cost, units, charged, counters, generations, mayBlock }, memory, moment) {
+    let isSet = false;
+    counters.forEach((counter, u) => {
+      const open = openCounter(counter, memory, moment);
+      const { ends, setBy } = open.block ?? UNBLOCKED;
+      // What is kept of a charge from before a block that a limit has set counts no more.
+      if (setBy > 0 && ends > charged) return;
+      const isHere = open.generation === generations[u] && charged <= moment.now;
+      const age = isHere ? moment.now - charged : Number.POSITIVE_INFINITY;
+      counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
+        const before = counter.besides?.[i] ?? cost;
+        algorithm.keep?.(open.states[i], quota, unitsAt(counter, i, units), before, age);
+      });
+      const isExceeded = ({ algorithm, limit }: CompiledLimit, i: number) =>
+        (algorithm.kept?.(open.states[i]) ?? 0) >= limit;
+      isSet = (mayBlock && setBlock(counter, open, isExceeded, moment.generation)) || isSet;
+      keepCounter(counter, open, memory);
+    });
+    return [moment.now, isSet ? 1 : 0];
+  },
+};
+
+function fieldsOf(call: Judgement): string {
+  const { cost, units, counters, mayBlock } = call;
+  const rules = counters.map(({ limits }) => rulesOf(limits, mayBlock)).join("");
+  const before = counters.map((counter): Counter => ({ ...counter, costs: counter.besides }));
+  return (
+    unitsOf(counters, units) + unitsOf(before, cost) + chargeFields(call) + rules + newGeneration()
+  );
+}

@@ -1,0 +1,83 @@
+import type { BreakerState, Outcome } from "@headgate/breaker";
+import { INSTRUMENTS } from "./instruments.ts";
+import { Labelled } from "./labelled.ts";
+import type { Measures } from "./measures.ts";
+import type { CounterSeries, Series } from "./series.ts";
+
+/** Whether a package of its own says so is checked where this compiles. */
+const STATES = [
+  "closed",
+  "open",
+  "half-open",
+  "forced-open",
+  "disabled",
+  "metrics-only",
+] as const satisfies readonly BreakerState[];
+
+const OUTCOMES = ["success", "failure", "rejected"] as const;
+
+/** How a call ended, or that it was not let through. */
+type CallOutcome = Outcome | "rejected";
+
+/** What is known of one target. */
+export interface TargetState {
+  readonly state: BreakerState;
+  readonly calls: number;
+  readonly successes: number;
+}
+
+/** What is reported of a breaker, or of one target of it. */
+export interface BreakerSeries {
+  count(outcome: CallOutcome): void;
+  /** Puts what is known of a target now in place of what was; undefined for a target that is not known. */
+  replace(before: TargetState | undefined, now: TargetState | undefined): void;
+}
+
+/** Adds the instruments of breakers to an output. Returns the series of each breaker and target. */
+export function addBreakers({ output, budget }: Measures): Labelled<BreakerSeries> {
+  const states: CounterSeries[] = [];
+  const calls: CounterSeries[] = [];
+  const rates: Series[] = [];
+  output.addSeries(INSTRUMENTS.breakerState, states);
+  output.addSeries(INSTRUMENTS.breakerCalls, calls);
+  output.addSeries(INSTRUMENTS.breakerSuccessRate, rates);
+  return new Labelled<BreakerSeries>({
+    names: ["breaker", "target"],
+    series: STATES.length + OUTCOMES.length + 1,
+    budget,
+    make(labels) {
+      const stateSeries = STATES.map((state) => ({ labels: { ...labels, state }, value: 0 }));
+      const callSeries = OUTCOMES.map((outcome) => ({ labels: { ...labels, outcome }, value: 0 }));
+      const rate: Series = { labels, value: undefined };
+      states.push(...stateSeries);
+      calls.push(...callSeries);
+      rates.push(rate);
+      /** How many targets are in each state. */
+      const targets = STATES.map(() => 0);
+      const window = { calls: 0, successes: 0 };
+
+      function add(target: TargetState | undefined, sign: 1 | -1): void {
+        if (target === undefined) return;
+        const at = STATES.indexOf(target.state);
+        targets[at] = (targets[at] ?? 0) + sign;
+        window.calls += sign * target.calls;
+        window.successes += sign * target.successes;
+      }
+
+      return {
+        count(outcome) {
+          const series = callSeries[OUTCOMES.indexOf(outcome)];
+          if (series !== undefined) series.value += 1;
+        },
+        replace(before, now) {
+          add(before, -1);
+          add(now, 1);
+          for (const [at, series] of stateSeries.entries()) {
+            series.value = (targets[at] ?? 0) > 0 ? 1 : 0;
+          }
+          rate.value = window.calls === 0 ? undefined : window.successes / window.calls;
+        },
+      };
+    },
+  });
+}

@@ -1,0 +1,72 @@
+import type {
+  BREAKER_CHANNELS,
+  BreakerCall,
+  BreakerSnapshot,
+  RejectedCall,
+} from "@headgate/breaker";
+import type { BreakerSeries, TargetState } from "./breaker-series.ts";
+import { addBreakers } from "./breaker-series.ts";
+import type { Measures } from "./measures.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** The channels that are read: a service without a breaker need not install that package. */
+const CHANNELS = {
+  call: "headgate:breaker:call",
+  rejected: "headgate:breaker:rejected",
+  snapshot: "headgate:breaker:snapshot",
+} as const satisfies Partial<typeof BREAKER_CHANNELS>;
+
+/** So many targets are kept in mind, the last ones that were asked about. */
+const MOST_TARGETS = 1_000;
+
+interface KnownTarget extends TargetState {
+  readonly series: BreakerSeries;
+}
+
+/** Measures breakers; `targets` tells their targets apart. */
+export function measureBreakers(measures: Measures, targets: boolean): readonly Subscription[] {
+  const breakers = addBreakers(measures);
+  const known = new Map<string, KnownTarget>();
+
+  function seriesOf({ breaker, target }: { readonly breaker: string; readonly target: string }) {
+    return breakers.of(breaker, targets ? target : undefined);
+  }
+
+  /** The first is the one that was asked about least recently. */
+  function forgetFirst(): void {
+    for (const [key, target] of known) {
+      known.delete(key);
+      target.series.replace(target, undefined);
+      return;
+    }
+  }
+
+  return [
+    {
+      channel: CHANNELS.call,
+      hear(message: BreakerCall) {
+        seriesOf(message).count(message.outcome);
+      },
+    },
+    {
+      channel: CHANNELS.rejected,
+      hear(message: RejectedCall) {
+        seriesOf(message).count("rejected");
+      },
+    },
+    {
+      channel: CHANNELS.snapshot,
+      hear(message: BreakerSnapshot) {
+        const { breaker, target, state, calls, successes } = message;
+        const key = JSON.stringify([breaker, target]);
+        const before = known.get(key);
+        const series = before?.series ?? seriesOf(message);
+        const now = { series, state, calls, successes };
+        series.replace(before, now);
+        known.delete(key);
+        known.set(key, now);
+        if (known.size > MOST_TARGETS) forgetFirst();
+      },
+    },
+  ];
+}

@@ -1,0 +1,37 @@
+import type { InUse } from "@headgate/core";
+import { CHANNELS } from "@headgate/core";
+import { INSTRUMENTS } from "./instruments.ts";
+import { Labelled } from "./labelled.ts";
+import type { Measures } from "./measures.ts";
+import type { CounterSeries } from "./series.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** Measures calls that wait, and places that are held. */
+export function measureInUse(measures: Measures): readonly Subscription[] {
+  return (["waiting", "places"] as const).map((what) => measureOne(what, measures));
+}
+
+function measureOne(what: "waiting" | "places", { output, budget }: Measures): Subscription {
+  const all: CounterSeries[] = [];
+  output.addSeries(INSTRUMENTS[what], all);
+  const limiters = new Labelled<CounterSeries>({
+    names: ["limiter"],
+    series: 1,
+    budget,
+    make(labels) {
+      const series = { labels, value: 0 };
+      all.push(series);
+      return series;
+    },
+  });
+  /** Of the limiters that have any: several may share a series. */
+  const counts = new Map<string, number>();
+  return {
+    channel: CHANNELS[what],
+    hear({ limiter, plugin = limiter, count }: InUse) {
+      limiters.of(plugin).value += count - (counts.get(limiter) ?? 0);
+      if (count > 0) counts.set(limiter, count);
+      else counts.delete(limiter);
+    },
+  };
+}

@@ -1,0 +1,4 @@
+export type { Observation, ObserveOptions } from "./observe.ts";
+export { observe } from "./observe.ts";
+export type { OpenTelemetryMeter } from "./opentelemetry.ts";
+export type { PrometheusRegistry } from "./prometheus.ts";

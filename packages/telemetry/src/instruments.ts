@@ -1,0 +1,112 @@
+/** What is measured, under its names in OpenTelemetry and in Prometheus. */
+export interface Instrument {
+  readonly name: string;
+  readonly prometheus: string;
+  readonly kind: "counter" | "gauge" | "histogram";
+  /** As OpenTelemetry writes it; empty for what has none. */
+  readonly unit: string;
+  readonly help: string;
+  /** How prom-client puts together what several workers of a cluster report. Default: the sum. */
+  readonly aggregator?: "min" | "max" | "average";
+}
+
+export interface HistogramInstrument extends Instrument {
+  /** The upper bounds of its buckets. */
+  readonly boundaries: readonly number[];
+}
+
+interface Instruments {
+  readonly decisions: Instrument;
+  readonly duration: HistogramInstrument;
+  readonly utilization: HistogramInstrument;
+  readonly degraded: Instrument;
+  readonly storeUp: Instrument;
+  readonly waiting: Instrument;
+  readonly places: Instrument;
+  readonly breakerState: Instrument;
+  readonly breakerCalls: Instrument;
+  readonly breakerSuccessRate: Instrument;
+}
+
+export const INSTRUMENTS: Instruments = {
+  decisions: {
+    name: "headgate.decisions",
+    prometheus: "headgate_decisions_total",
+    kind: "counter",
+    unit: "{decision}",
+    help: "Decisions of limiters, and requests that were on a list",
+  },
+  duration: {
+    name: "headgate.decision.duration",
+    prometheus: "headgate_decision_duration_seconds",
+    kind: "histogram",
+    unit: "s",
+    help: "How long decisions took",
+    boundaries: [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5],
+  },
+  utilization: {
+    name: "headgate.utilization",
+    prometheus: "headgate_utilization_ratio",
+    kind: "histogram",
+    unit: "1",
+    help: "The share of the binding limit that was used after each decision",
+    boundaries: [0.1, 0.25, 0.5, 0.75, 0.9, 1],
+  },
+  degraded: {
+    name: "headgate.decisions.degraded",
+    prometheus: "headgate_decisions_degraded_total",
+    kind: "counter",
+    unit: "{decision}",
+    help: "Decisions that were taken without the store",
+  },
+  storeUp: {
+    name: "headgate.store.up",
+    prometheus: "headgate_store_up",
+    kind: "gauge",
+    unit: "",
+    help: "Whether a server of the store answers",
+    aggregator: "min",
+  },
+  waiting: {
+    name: "headgate.waiting",
+    prometheus: "headgate_waiting",
+    kind: "gauge",
+    unit: "{call}",
+    help: "Calls that wait for admission",
+  },
+  places: {
+    name: "headgate.places",
+    prometheus: "headgate_places",
+    kind: "gauge",
+    unit: "{place}",
+    help: "Places of concurrency limits that are held",
+  },
+  breakerState: {
+    name: "headgate.breaker.state",
+    prometheus: "headgate_breaker_state",
+    kind: "gauge",
+    unit: "",
+    help: "1 for the states that targets of a breaker are in, 0 for the others",
+    aggregator: "max",
+  },
+  breakerCalls: {
+    name: "headgate.breaker.calls",
+    prometheus: "headgate_breaker_calls_total",
+    kind: "counter",
+    unit: "{call}",
+    help: "Calls by how they ended, or that a breaker did not let through",
+  },
+  breakerSuccessRate: {
+    name: "headgate.breaker.success_rate",
+    prometheus: "headgate_breaker_success_rate_ratio",
+    kind: "gauge",
+    unit: "1",
+    help: "The share of successes in the window of a breaker",
+    aggregator: "average",
+  },
+};
+
+/** How many series a histogram is in Prometheus: its buckets, one for all above, sum and count. */
+export function seriesOf({ boundaries }: HistogramInstrument): number {
+  return boundaries.length + 3;
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { Labelled } from "./labelled.ts";
+import { SeriesBudget } from "./series-budget.ts";
+
+function labelled(series: number, budget = new SeriesBudget()) {
+  const made: object[] = [];
+  const kept = new Labelled<object>({
+    names: ["first", "second"],
+    series,
+    budget,
+    make(labels) {
+      made.push(labels);
+      return labels;
+    },
+  });
+  return { kept, made };
+}
+
+describe("values of a label", () => {
+  test("are kept apart up to 200, and are the same things when they are asked for again", () => {
+    const { kept, made } = labelled(1);
+    for (let i = 0; i < 300; i += 1) kept.of(`${i}`);
+    expect(kept.of("199")).toEqual({ first: "199" });
+    expect(kept.of("199")).toBe(made[199]);
+    expect(kept.of("200")).toEqual({ first: "other" });
+    expect(kept.of("299")).toBe(kept.of("200"));
+    expect(made).toHaveLength(201);
+  });
+
+  test("are counted once, whoever has them", () => {
+    const budget = new SeriesBudget();
+    const one = labelled(1, budget).kept;
+    const two = labelled(1, budget).kept;
+    for (let i = 0; i < 200; i += 1) one.of(`${i}`);
+    expect(two.of("7")).toEqual({ first: "7" });
+    expect(two.of("200")).toEqual({ first: "other" });
+  });
+
+  test("of a second label give way before those of the first", () => {
+    const { kept } = labelled(1);
+    for (let i = 0; i < 200; i += 1) kept.of("a", `${i}`);
+    expect(kept.of("a", "200")).toEqual({ first: "a", second: "other" });
+    expect(kept.of("b", "201")).toEqual({ first: "b", second: "other" });
+    expect(kept.of("b", "7")).toEqual({ first: "b", second: "7" });
+    for (let i = 0; i < 200; i += 1) kept.of(`${i}`);
+    expect(kept.of("c", "201")).toEqual({ first: "other", second: "other" });
+    expect(kept.of("c")).toEqual({ first: "other" });
+  });
+
+  test("that are called other are no value of their own", () => {
+    const { kept } = labelled(4_900);
+    expect(kept.of("other")).toEqual({ first: "other" });
+    expect(kept.of("other", "other")).toEqual({ first: "other", second: "other" });
+  });
+});
+
+test("series are at most 5,000, also with few values", () => {
+  const { kept } = labelled(100);
+  for (let i = 0; i < 48; i += 1) expect(kept.of(`${i}`)).toEqual({ first: `${i}` });
+  expect(kept.of("48")).toEqual({ first: "other" });
+  expect(kept.of("47")).toEqual({ first: "47" });
+});

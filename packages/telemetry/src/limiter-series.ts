@@ -1,0 +1,74 @@
+import { INSTRUMENTS, seriesOf } from "./instruments.ts";
+import { Labelled, OTHER } from "./labelled.ts";
+import type { Measures } from "./measures.ts";
+import type { CounterSeries, Labels, Observe } from "./series.ts";
+
+/** What became of a request. */
+export type Outcome = "allowed" | "denied" | "blocked" | "listed";
+
+/** What is reported of the decisions of one limiter, or of one route of it. */
+export interface LimiterSeries {
+  readonly duration: Observe;
+  readonly utilization: Observe;
+  count(outcome: Outcome, source: string, shadow: boolean): void;
+  countDegraded(source: string): void;
+}
+
+/** So many counters have room from the start: allowed, denied, and two more. */
+const USUAL_COUNTERS = 4;
+
+const SERIES = seriesOf(INSTRUMENTS.duration) + seriesOf(INSTRUMENTS.utilization) + USUAL_COUNTERS;
+
+/** Adds the instruments of decisions to an output. Returns the series of each limiter and route. */
+export function addLimiters({ output, budget }: Measures): Labelled<LimiterSeries> {
+  const decisions: CounterSeries[] = [];
+  const degraded: CounterSeries[] = [];
+  output.addSeries(INSTRUMENTS.decisions, decisions);
+  output.addSeries(INSTRUMENTS.degraded, degraded);
+  const makeDuration = output.addHistogram(INSTRUMENTS.duration);
+  const makeUtilization = output.addHistogram(INSTRUMENTS.utilization);
+
+  function make(labels: Labels): LimiterSeries {
+    const counters = new Map<string, CounterSeries>();
+
+    /** Undefined where there is no room for one more counter. */
+    function addCounter(
+      key: string,
+      all: CounterSeries[],
+      more: Labels,
+    ): CounterSeries | undefined {
+      const hasRoom = counters.size < USUAL_COUNTERS || labels["limiter"] === OTHER;
+      if (!hasRoom && !budget.take({}, 1)) return undefined;
+      const counter = { labels: { ...labels, ...more }, value: 0 };
+      counters.set(key, counter);
+      all.push(counter);
+      return counter;
+    }
+
+    return {
+      duration: makeDuration(labels),
+      utilization: makeUtilization(labels),
+      count(outcome, source, shadow) {
+        const key = `${outcome} ${source} ${shadow}`;
+        const counter =
+          counters.get(key) ??
+          addCounter(key, decisions, { outcome, source, shadow: String(shadow) });
+        if (counter === undefined) limiters.of(OTHER).count(outcome, source, shadow);
+        else counter.value += 1;
+      },
+      countDegraded(source) {
+        const counter = counters.get(source) ?? addCounter(source, degraded, { source });
+        if (counter === undefined) limiters.of(OTHER).countDegraded(source);
+        else counter.value += 1;
+      },
+    };
+  }
+
+  const limiters: Labelled<LimiterSeries> = new Labelled({
+    names: ["limiter", "route"],
+    series: SERIES,
+    budget,
+    make,
+  });
+  return limiters;
+}

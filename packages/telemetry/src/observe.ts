@@ -1,0 +1,112 @@
+import { HeadgateError } from "@headgate/core";
+import { measureBreakers } from "./breakers.ts";
+import { measureDecisions } from "./decisions.ts";
+import { measureInUse } from "./in-use.ts";
+import type { OpenTelemetryMeter } from "./opentelemetry.ts";
+import { writeToMeter } from "./opentelemetry.ts";
+import type { Output } from "./output.ts";
+import type { PrometheusRegistry } from "./prometheus.ts";
+import { writeToRegistry } from "./prometheus.ts";
+import { SeriesBudget } from "./series-budget.ts";
+import { measureServers } from "./servers.ts";
+import { listen } from "./subscription.ts";
+
+export interface ObserveOptions {
+  /** Whether decisions have the label `route`: the method and the route as it was written. Default false. */
+  readonly routes?: boolean | undefined;
+  /** Whether what is measured of breakers has the label `target`. Default false. */
+  readonly targets?: boolean | undefined;
+}
+
+export interface Observation {
+  /** Measures nothing any more, and takes the instruments away. Calling it twice does no harm. */
+  stop(): void;
+}
+
+/** Meters and registries that are written to. */
+const observed = new WeakSet<object>();
+
+/**
+ * Measures all limiters and breakers of this process: to a meter of OpenTelemetry, or to a registry of prom-client. Throws
+ * `HEADGATE_INVALID_OPTION`, also for a meter or registry that is observed already, and what prom-client throws where another metric
+ * has one of the names.
+ */
+export function observe(
+  target: OpenTelemetryMeter | PrometheusRegistry,
+  options: ObserveOptions = {},
+): Observation {
+  const { routes = false, targets = false } = readOptions(options);
+  const output = outputTo(target);
+  if (observed.has(target)) {
+    throw invalidOption("this meter or registry is observed already; stop that first");
+  }
+  const measures = { output, budget: new SeriesBudget() };
+  const stopListening = listen(
+    undoing(output, () => [
+      ...measureDecisions(measures, routes),
+      ...measureServers(measures),
+      ...measureInUse(measures),
+      ...measureBreakers(measures, targets),
+    ]),
+  );
+  observed.add(target);
+  let isStopped = false;
+  return {
+    stop() {
+      if (isStopped) return;
+      isStopped = true;
+      stopListening();
+      output.remove();
+      observed.delete(target);
+    },
+  };
+}
+
+/** Leaves nothing behind where it fails. */
+function undoing<T>(output: Output, measure: () => T): T {
+  try {
+    return measure();
+  } catch (error) {
+    output.remove();
+    throw error;
+  }
+}
+
+function outputTo(target: unknown): Output {
+  const { createObservableGauge, registerMetric } = (target ?? {}) as Partial<
+    OpenTelemetryMeter & PrometheusRegistry
+  >;
+  if (typeof createObservableGauge === "function")
+    return writeToMeter(target as OpenTelemetryMeter);
+  if (typeof registerMetric === "function") return writeToRegistry(target as PrometheusRegistry);
+  throw invalidOption(
+    `the first argument must be a meter of OpenTelemetry or a registry of prom-client, got ${kindOf(target)}`,
+  );
+}
+
+const OPTIONS: readonly string[] = ["routes", "targets"] satisfies (keyof ObserveOptions)[];
+
+function readOptions(options: ObserveOptions): ObserveOptions {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw invalidOption(`options must be an object, got ${kindOf(options)}`);
+  }
+  for (const [option, value] of Object.entries(options)) {
+    if (!OPTIONS.includes(option)) {
+      throw invalidOption(
+        `unknown option ${JSON.stringify(option)}; it takes ${OPTIONS.join(", ")}`,
+      );
+    }
+    if (value !== undefined && typeof value !== "boolean") {
+      throw invalidOption(`${option} must be true or false, got ${kindOf(value)}`);
+    }
+  }
+  return options;
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
+}
+
+function invalidOption(rule: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `observe: ${rule}`);
+}

@@ -1,0 +1,111 @@
+import type { HistogramInstrument, Instrument } from "./instruments.ts";
+import type { Output } from "./output.ts";
+import type { Labels, Observe, Series } from "./series.ts";
+
+/** What is used of a registry of prom-client. */
+export interface PrometheusRegistry {
+  registerMetric(metric: never): void;
+  removeSingleMetric(name: string): void;
+}
+
+/** One line of what a registry collects. */
+interface Value {
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+}
+
+/** A metric as a registry reads it: as those of prom-client are, but with values that are put together when it asks. */
+interface Metric {
+  /** OpenMetrics takes the `_total` from it. */
+  name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly aggregator: string;
+  get(): Promise<Omit<Metric, "get" | "reset"> & { readonly values: readonly Value[] }>;
+  /** What was counted stays counted: a counter that goes back is taken for a restart of the process. */
+  reset(): void;
+}
+
+/** Writes to a registry. Throws what that throws where a name of ours is taken. */
+export function writeToRegistry(registry: PrometheusRegistry): Output {
+  const names: string[] = [];
+
+  function register(instrument: Instrument, read: () => readonly Value[]): void {
+    const { prometheus, help, kind, aggregator = "sum" } = instrument;
+    const metric: Metric = {
+      name: prometheus,
+      help,
+      type: kind,
+      aggregator,
+      async get() {
+        return { name: metric.name, help, type: kind, aggregator, values: read() };
+      },
+      reset() {},
+    };
+    registry.registerMetric(metric as never);
+    names.push(prometheus);
+  }
+
+  return {
+    addSeries(instrument, series) {
+      register(instrument, () => series.flatMap(valuesOf));
+    },
+    addHistogram(instrument) {
+      const histograms: Buckets[] = [];
+      register(instrument, () => histograms.flatMap((buckets) => buckets.values));
+      return (labels) => {
+        const buckets = new Buckets(instrument, labels);
+        histograms.push(buckets);
+        return buckets.observe;
+      };
+    },
+    remove() {
+      for (const name of names) registry.removeSingleMetric(name);
+    },
+  };
+}
+
+function valuesOf({ labels, value }: Series): readonly Value[] {
+  return value === undefined ? [] : [{ labels, value }];
+}
+
+/** One series of a histogram, as Prometheus has it: each bucket holds those before it too. */
+class Buckets {
+  readonly #instrument: HistogramInstrument;
+  readonly #labels: Labels;
+  /** Of each bucket alone; the last one is for what is above all boundaries. */
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(instrument: HistogramInstrument, labels: Labels) {
+    this.#instrument = instrument;
+    this.#labels = labels;
+    this.#counts = [...instrument.boundaries, Number.POSITIVE_INFINITY].map(() => 0);
+  }
+
+  readonly observe: Observe = (value) => {
+    const { boundaries } = this.#instrument;
+    let at = 0;
+    while (at < boundaries.length && value > (boundaries[at] as number)) at += 1;
+    this.#counts[at] = (this.#counts[at] as number) + 1;
+    this.#sum += value;
+  };
+
+  get values(): readonly Value[] {
+    const { prometheus, boundaries } = this.#instrument;
+    const labels = this.#labels;
+    let count = 0;
+    const buckets = [...boundaries, "+Inf"].map((le, at) => {
+      count += this.#counts[at] as number;
+      return { metricName: `${prometheus}_bucket`, labels: { le, ...labels }, value: count };
+    });
+    // Nothing observed: the limiter is known by its counters alone.
+    if (count === 0) return [];
+    return [
+      ...buckets,
+      { metricName: `${prometheus}_sum`, labels, value: this.#sum },
+      { metricName: `${prometheus}_count`, labels, value: count },
+    ];
+  }
+}

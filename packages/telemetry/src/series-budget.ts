@@ -1,0 +1,34 @@
+/** So many values of a label are told apart in a process. */
+const MOST_VALUES = 200;
+
+/** So many series there are in a process, at most. */
+const MOST_SERIES = 5_000;
+
+/** For what is counted under `other`. */
+const RESERVED = 150;
+
+/** Bounds what one process reports, however many names it meets. */
+export class SeriesBudget {
+  readonly #values = new Map<string, Set<string>>();
+  #left = MOST_SERIES - RESERVED;
+
+  /** Whether there is room for these values of labels, and for as many series of theirs; if so, it is taken. */
+  take(labels: Readonly<Record<string, string>>, series: number): boolean {
+    const isKnown = Object.entries(labels).every(([label, value]) => this.#hasRoom(label, value));
+    if (!isKnown || series > this.#left) return false;
+    this.#left -= series;
+    for (const [label, value] of Object.entries(labels)) this.#valuesOf(label).add(value);
+    return true;
+  }
+
+  #hasRoom(label: string, value: string): boolean {
+    const values = this.#valuesOf(label);
+    return values.has(value) || values.size < MOST_VALUES;
+  }
+
+  #valuesOf(label: string): Set<string> {
+    const known = this.#values.get(label) ?? new Set();
+    this.#values.set(label, known);
+    return known;
+  }
+}

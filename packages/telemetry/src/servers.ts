@@ -1,0 +1,61 @@
+import type { StoreServer } from "@headgate/core";
+import { CHANNELS } from "@headgate/core";
+import { INSTRUMENTS } from "./instruments.ts";
+import { Labelled } from "./labelled.ts";
+import type { Measures } from "./measures.ts";
+import type { Series } from "./series.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** What a server is called that is the only one of its client. */
+const ONLY = "store";
+
+/** What is known of the servers of one label. */
+interface ServerSeries {
+  readonly series: Series;
+  /** By how many watches they are watched, and how many of these find one down. */
+  watched: number;
+  down: number;
+}
+
+/** Measures whether servers are up: down is one that any watch in this process finds down. */
+export function measureServers({ output, budget }: Measures): readonly Subscription[] {
+  const all: Series[] = [];
+  output.addSeries(INSTRUMENTS.storeUp, all);
+  const servers = new Labelled<ServerSeries>({
+    names: ["server"],
+    series: 1,
+    budget,
+    make(labels) {
+      const series: Series = { labels, value: undefined };
+      all.push(series);
+      return { series, watched: 0, down: 0 };
+    },
+  });
+  /** What each watch says of each server. */
+  const states = new Map<object, Map<string, StoreServer["state"]>>();
+
+  function replace({ watch, node, state }: StoreServer): StoreServer["state"] {
+    const known = states.get(watch) ?? new Map<string, StoreServer["state"]>();
+    const before = known.get(node) ?? "unwatched";
+    if (state === "unwatched") known.delete(node);
+    else known.set(node, state);
+    if (known.size === 0) states.delete(watch);
+    else states.set(watch, known);
+    return before;
+  }
+
+  return [
+    {
+      channel: CHANNELS.storeServer,
+      hear(message: StoreServer) {
+        const { node, state } = message;
+        const before = replace(message);
+        const server = servers.of(node === "" ? ONLY : node);
+        server.watched += Number(state !== "unwatched") - Number(before !== "unwatched");
+        server.down += Number(state === "down") - Number(before === "down");
+        const isUp = server.down === 0 ? 1 : 0;
+        server.series.value = server.watched === 0 ? undefined : isUp;
+      },
+    },
+  ];
+}

@@ -1,0 +1,22 @@
+import type { LimitState } from "@headgate/core";
+
+/** The longest wait when denied, the least share left when allowed; then the longer window, then the name. */
+export function bindingOf(limits: readonly LimitState[], allowed: boolean): LimitState {
+  const [binding] = limits.toSorted(
+    (a, b) =>
+      (allowed ? compareShares(a, b) : compareWaits(a, b)) ||
+      b.windowMs - a.windowMs ||
+      (a.name < b.name ? -1 : 1),
+  );
+  return binding as LimitState;
+}
+
+function compareWaits(a: LimitState, b: LimitState): number {
+  return a.retryAfterMs === b.retryAfterMs ? 0 : b.retryAfterMs - a.retryAfterMs;
+}
+
+function compareShares(a: LimitState, b: LimitState): number {
+  const left = BigInt(a.remaining) * BigInt(b.limit);
+  const right = BigInt(b.remaining) * BigInt(a.limit);
+  return left === right ? 0 : left < right ? -1 : 1;
+}

@@ -1,0 +1,192 @@
+import { spawnSync } from "node:child_process";
+import { once as listening } from "node:events";
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createBreaker } from "@headgate/breaker";
+import { concurrency, createLimiter, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { rateLimit } from "@headgate/express";
+import headgate from "@headgate/fastify";
+import { observe } from "@headgate/telemetry";
+import express from "express";
+import Fastify from "fastify";
+import { Redis } from "ioredis";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { uniquePrefix, useRedis } from "../http/support/redis-client.ts";
+import type { PrometheusProcess } from "../support/prometheus-process.ts";
+import { hasPrometheus, startPrometheus } from "../support/prometheus-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const DIR = join(import.meta.dirname, "../../packages/telemetry/prometheus");
+const RULES = join(DIR, "alerts.yml");
+const RULE_TESTS = join(DIR, "alerts.test.yml");
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+
+const { panels } = JSON.parse(readFileSync(join(DIR, "dashboard.json"), "utf8")) as Dashboard;
+
+/** The expressions of the dashboard, as Grafana would ask them with all jobs and limiters chosen. */
+const shown = panels.flatMap(({ title, targets }) =>
+  targets.map(({ expr }) => ({
+    title,
+    expression: expr.replaceAll("$__rate_interval", "10s").replaceAll(/\$(?:job|limiter)/g, ".*"),
+  })),
+);
+
+/** What an alert looks at, whether or not it is as bad as the alert says. */
+function lookOf(query: string): string {
+  return query.replaceAll(/ (?:==|>) [0-9.]+/g, "").replaceAll("[5m]", "[10s]");
+}
+
+const isInstalled = hasPrometheus();
+const redis = useRedis();
+const store = redisStore(redis, { prefix: uniquePrefix() });
+const often = gcra({ limit: 1_000_000, window: "1h" });
+const once = gcra({ limit: 1, window: "1h" });
+
+/** Serves both frameworks, under a load on everything that there is to measure, until it is stopped. */
+async function serve() {
+  const stops: (() => unknown)[] = [];
+  const registry = new Registry();
+  const observation = observe(registry);
+  const redisAway = new Redis("/nowhere/redis.sock");
+  redisAway.on("error", () => {});
+  const away = redisStore(redisAway);
+  const fastify = Fastify();
+  await fastify.register(headgate, { name: "fastify", store, limits: often });
+  const limited = (rateLimit: object) => ({ config: { rateLimit } });
+  fastify.get("/metrics", limited(false as never), async () => registry.metrics());
+  fastify.get("/", async () => "");
+  fastify.get("/once", limited({ limits: once }), async () => "");
+  fastify.get("/away", limited({ limits: often, store: away, name: "away" }), async () => "");
+  await fastify.listen({ port: 0, host: "127.0.0.1" });
+  const app = express();
+  app.get("/metrics", async (_, res) => void res.type("text").send(await registry.metrics()));
+  app.use(rateLimit({ name: "new", store, limits: once, shadow: true }) as express.RequestHandler);
+  app.use(rateLimit({ name: "express", store, limits: once }) as express.RequestHandler);
+  app.get("/", (_, res) => void res.end());
+  const server = app.listen(0, "127.0.0.1");
+  await listening(server, "listening");
+  const places = createLimiter({ name: "exports", limits: concurrency({ limit: 2, ttl: "1m" }) });
+  const line = createLimiter({ name: "line", limits: once });
+  const breaker = createBreaker({ name: "bank", minimumCalls: 2 });
+  const abort = new AbortController();
+  await places.consume("ada");
+  await line.consume("ada");
+  line.wait("ada", { signal: abort.signal }).catch(() => {});
+  const ports = {
+    fastify: (fastify.server.address() as AddressInfo).port,
+    express: (server.address() as AddressInfo).port,
+  };
+  const paths = [
+    `${ports.fastify}/`,
+    `${ports.fastify}/once`,
+    `${ports.fastify}/away`,
+    `${ports.express}/`,
+  ];
+  let isOver = false;
+  const load = (async () => {
+    while (!isOver) {
+      for (const path of paths) await (await fetch(`http://127.0.0.1:${path}`)).text();
+      await breaker.run(() => 1, { fallback: () => 2 }).catch(() => {});
+      await breaker.record("failure");
+    }
+  })();
+  stops.push(
+    () => {
+      isOver = true;
+      abort.abort();
+    },
+    () => load,
+    () => fastify.close(),
+    () => {
+      server.close();
+      server.closeAllConnections();
+    },
+    () => places.close(),
+    () => line.close(),
+    () => breaker.close(),
+    () => redisAway.disconnect(),
+    () => observation.stop(),
+  );
+  return {
+    ports,
+    async stop() {
+      for (const stop of stops) await stop();
+    },
+  };
+}
+
+describe.skipIf(!isInstalled)("a real Prometheus", () => {
+  let prometheus: PrometheusProcess;
+  let served: Awaited<ReturnType<typeof serve>>;
+
+  beforeAll(async () => {
+    vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    served = await serve();
+    prometheus = await startPrometheus(served.ports, RULES);
+    const all = await prometheus.rules();
+    expect(all.length).toBeGreaterThan(0);
+  });
+
+  afterAll(async () => {
+    await prometheus?.stop();
+    await served?.stop();
+    vi.restoreAllMocks();
+  });
+
+  /** Resolves with the first samples of an expression. */
+  function samplesOf(expression: string) {
+    return waitUntil(`there is data for ${expression}`, 20_000, async () => {
+      const found = await prometheus.query(expression);
+      return found.some(({ value }) => value[1] !== "NaN") ? found : undefined;
+    });
+  }
+
+  test.each(shown)("has data for the panel $title: $expression", async ({ expression }) => {
+    expect((await samplesOf(expression)).length).toBeGreaterThan(0);
+  });
+
+  test("has data for what each alert looks at", async () => {
+    const rules = await prometheus.rules();
+    for (const { name, query } of rules) {
+      // Of limiters there are fewer here than names.
+      const look = lookOf(query).replace('limiter="other"', 'limiter!="other"');
+      expect((await samplesOf(look)).length, name).toBeGreaterThan(0);
+    }
+  });
+
+  test("scrapes both frameworks", async () => {
+    const jobs = (await samplesOf("headgate_store_up")).map(({ metric }) => metric["job"]);
+    expect([...new Set(jobs)].sort()).toEqual(["express", "fastify"]);
+  });
+});
+
+describe.skipIf(!isInstalled)("promtool", () => {
+  function promtool(...args: readonly string[]): { status: number | null; output: string } {
+    const { status, stdout, stderr } = spawnSync("promtool", args, { encoding: "utf8", cwd: DIR });
+    return { status, output: stdout + stderr };
+  }
+
+  test("finds nothing wrong with the rules", () => {
+    expect(promtool("check", "rules", RULES)).toMatchObject({ status: 0 });
+  });
+
+  test("has each alert fire, and not fire, when it should", () => {
+    expect(promtool("test", "rules", RULE_TESTS)).toMatchObject({ status: 0 });
+    const tests = readFileSync(RULE_TESTS, "utf8");
+    const alerts = [...readFileSync(RULES, "utf8").matchAll(/- alert: (\w+)/g)];
+    for (const [, alert] of alerts) {
+      const cases = tests.split(`alertname: ${alert}\n`).slice(1);
+      const fires = cases.map((one) => !/^\s*eval_time: \w+\s*exp_alerts: \[\]/.test(one));
+      expect(fires, alert).toEqual(expect.arrayContaining([true, false]));
+    }
+  });
+});
