@@ -90,6 +90,7 @@ export class Oracle {
       source: "store",
       degraded: false,
       blocked: asked.some(({ counter }) => counter.rest(now) > 0n),
+      overridden: false,
       shadow,
       wouldAllow: allowed,
     };

@@ -9,6 +9,7 @@ const SUMMARY = [
   "source",
   "degraded",
   "blocked",
+  "overridden",
   "shadow",
   "wouldAllow",
 ] as const;

@@ -43,6 +43,8 @@ export interface Decision {
   readonly degraded: boolean;
   /** True when a block denied: a limit's that was exceeded before, or one by hand. */
   readonly blocked: boolean;
+  /** True where an operator's override was in force: other numbers than the application's, or another `shadow`. */
+  readonly overridden: boolean;
   /** True for a limiter in shadow, which denies nobody: `allowed` is true whatever the limits say. */
   readonly shadow: boolean;
   /** What `allowed` is, or would be without `shadow`. */

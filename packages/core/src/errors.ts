@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   HEADGATE_INVALID_DECISION: "The decision was not made by this limiter.",
   HEADGATE_DUPLICATE_NAME:
     "Another limiter or breaker has this name on this store, with another policy.",
+  HEADGATE_OVERRIDE_IGNORED: "An override does not fit the limiter that it names.",
   HEADGATE_CLOSED: "The limiter or breaker has been closed.",
   HEADGATE_UNKNOWN_CLIENT: "The value is not a Redis client that Headgate knows.",
   HEADGATE_CLIENT_ERROR: "The Redis client reported an error and nobody else listens.",

@@ -96,7 +96,7 @@ interface Prepared<Request> {
   readonly reader: SubjectReader<Request>;
   /** What answers say of its own limits. */
   readonly text: PolicyText;
-  /** The same where a request has limits of its own, by the same names. */
+  /** The same where the numbers are those of a request or of an override, by the same names. */
   readonly names: PolicyText;
   /** Whether its limits are those of the options, not only of what they extend. */
   readonly isOwn: boolean;
@@ -163,7 +163,7 @@ function prepareGuard<Request extends HttpRequest>(
     const { reader, text, names, isOwn, fixed } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
-    if (!areSubjects(subjects)) return isInShadow(limiter) ? letOn(subjects) : subjects;
+    if (!areSubjects(subjects)) return withoutKey(subjects, limiter);
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
@@ -200,7 +200,7 @@ function prepareGuard<Request extends HttpRequest>(
     const places = asks.hasPlaces ? placesOf(decision, asks) : undefined;
     if (places !== undefined && response !== undefined)
       holdPlaces(places, response, client.hasLeft());
-    const written = limits === undefined ? text : names;
+    const written = limits === undefined && !decision.overridden ? text : names;
     const said = isWhole(decision, limiter) ? written : textBefore(decision);
     part.reported = { decision, headers, text: said };
     const message =
@@ -314,13 +314,10 @@ function countsPlaces(limiter: Limiter): boolean {
   return limiter[LIMITER].counted.hasPlaces;
 }
 
-function isInShadow(limiter: Limiter): boolean {
-  return limiter[LIMITER].counted.shadow;
-}
-
 /** A request that lacks its key is not refused in shadow. */
-function letOn(verdict: Verdict): Verdict {
-  return verdict.kind === "refused" ? PASS : verdict;
+async function withoutKey(verdict: Verdict, limiter: Limiter): Promise<Verdict> {
+  const isLetOn = verdict.kind === "refused" && (await limiter[LIMITER].isInShadow());
+  return isLetOn ? PASS : verdict;
 }
 
 function ask({ limiter, groups, subjects }: AskedPart, charge?: ConsumeOptions): Promise<Decision> {

@@ -66,6 +66,7 @@ function decisionOf(numbers: Partial<Decision>): Decision {
     degraded: false,
     shadow: false,
     blocked: false,
+    overridden: false,
     wouldAllow: false,
     ...numbers,
   };

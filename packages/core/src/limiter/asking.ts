@@ -9,7 +9,7 @@ import { CalledLimits } from "./called-limits.ts";
 import { largestCost, withCosts } from "./costs.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
-import { countersOf } from "./counters.ts";
+import { areInShadow, countersOf } from "./counters.ts";
 import type { ConsumeOptions, Limiter, LimiterParts } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { areDecisionsHeard, publishTaken } from "./published-decision.ts";
@@ -36,9 +36,7 @@ export function createAsking(
   core: LimiterCore,
   underLimits: (limits: readonly Limit[]) => CountedPolicy,
 ): Asking {
-  const { counted, decider, control, hasLease, requireOpen } = core;
-  /** In shadow, nobody is blocked. */
-  const consuming = counted.shadow ? "charge" : "enforce";
+  const { counted, decider, overrides, hasLease, requireOpen } = core;
   let called: CalledLimits | undefined;
 
   function countersAsked(
@@ -61,7 +59,7 @@ export function createAsking(
     mode: DecideMode,
     groups?: readonly Group[],
   ): Promise<Decision> {
-    const refreshed = control?.refresh();
+    const refreshed = overrides?.refresh();
     return refreshed === undefined
       ? decideNow(subject, options, mode, groups)
       : refreshed.then(() => decideNow(subject, options, mode, groups));
@@ -95,9 +93,12 @@ export function createAsking(
     cost: Cost,
     mode: DecideMode,
   ): Promise<Decision> {
-    if (typeof cost === "number") return decider.decide(counters, cost, mode);
-    const named = withCosts(counters, cost);
-    return decider.decide(named, largestCost(named), mode);
+    const inForce = overrides === undefined ? counters : overrides.apply(counters);
+    // In shadow, nobody is blocked.
+    const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
+    if (typeof cost === "number") return decider.decide(inForce, cost, asked);
+    const named = withCosts(inForce, cost);
+    return decider.decide(named, largestCost(named), asked);
   }
 
   function consumeAs(
@@ -122,9 +123,9 @@ export function createAsking(
   }
 
   return {
-    consume: (subject, options) => consumeAs(consuming, subject, options),
+    consume: (subject, options) => consumeAs("enforce", subject, options),
     peek: (subject, options) => decide(subject, options, "peek"),
-    consumeIn: (groups, subject, options) => decide(subject, options, consuming, groups),
+    consumeIn: (groups, subject, options) => decide(subject, options, "enforce", groups),
     consumeAs,
     countersAsked,
   };

@@ -16,11 +16,12 @@ import { readCost, readUnits } from "./read-cost.ts";
 export function createCharging(
   core: LimiterCore,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
-  const { counted, decider, requireOpen } = core;
+  const { counted, decider, overrides, requireOpen } = core;
   const chargeable = limitsOfUnits(counted);
 
   async function chargeAll(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
-    const counters = unitsOnly(countersOf(counted, subject));
+    const named = unitsOnly(countersOf(counted, subject));
+    const counters = overrides === undefined ? named : await overrides.applyRefreshed(named);
     if (typeof cost !== "number") {
       const asked = askedOf(withCosts(counters, cost));
       return decider.charge(asked, largestCost(asked));

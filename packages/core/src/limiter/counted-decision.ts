@@ -7,7 +7,7 @@ import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
 import { costByName, leftOutOf } from "./costs.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
-import type { SubjectCounter } from "./counters.ts";
+import type { OverriddenTerms, SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
 import type { HeldPlaces } from "./places/places.ts";
 
@@ -41,6 +41,8 @@ export interface Outcome {
   readonly retryAfterMs?: number;
   /** The counters of a cost by name, those it leaves out too. */
   readonly named?: readonly SubjectCounter[];
+  /** What overrides make of it; undefined where none was in force. */
+  readonly terms?: OverriddenTerms | undefined;
 }
 
 /** What a decision that asked no limit reports. */
@@ -64,6 +66,7 @@ export class CountedDecision implements Decision {
   readonly source: DecisionSource;
   readonly degraded: boolean;
   readonly blocked: boolean;
+  readonly overridden: boolean;
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   /** The counters that were asked. */
@@ -77,9 +80,11 @@ export class CountedDecision implements Decision {
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
     const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
+    const { terms } = outcome;
+    const shadow = terms === undefined ? counted.shadow : terms.shadow;
     const binding =
       limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
-    this.allowed = allowed || counted.shadow;
+    this.allowed = allowed || shadow;
     this.limit = binding.limit;
     this.remaining = binding.remaining;
     this.retryAfterMs = this.allowed ? 0 : binding.retryAfterMs;
@@ -89,7 +94,8 @@ export class CountedDecision implements Decision {
     this.source = source;
     this.degraded = isDegraded(source);
     this.blocked = blocked;
-    this.shadow = counted.shadow;
+    this.overridden = terms !== undefined;
+    this.shadow = shadow;
     this.wouldAllow = allowed;
     this.#counted = counted;
     this.#receipts = receipts;
@@ -161,11 +167,12 @@ Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
   },
 });
 
-/** An outcome, by name where what was to be asked of the counters was so. */
+/** An outcome under the terms of the counters that were to be asked, and by name where that was so. */
 export function outcomeOn(counters: readonly SubjectCounter[], outcome: Outcome): Outcome {
-  if (!areByName(counters)) return outcome;
+  const terms = counters[0]?.terms ?? outcome.terms;
+  if (!areByName(counters)) return terms === undefined ? outcome : { ...outcome, terms };
   const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome, counters)];
-  return { ...outcome, cost: costByName(counters), receipts, named: counters };
+  return { ...outcome, cost: costByName(counters), receipts, named: counters, terms };
 }
 
 /** Counters that were left out are charged nothing, and may be charged when the decision is settled. */

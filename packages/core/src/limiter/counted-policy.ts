@@ -11,6 +11,8 @@ import { SubjectKeys } from "./subject-keys.ts";
 
 /** The limits of a policy that count by one dimension. */
 export interface Group extends CounterLimits {
+  /** The name of the limiter whose limits they are. */
+  readonly limiter: string;
   readonly dimension: string;
   /** For how long a place is held unless it is renewed, in microseconds; undefined where units are counted. */
   readonly heldFor: number | undefined;
@@ -81,6 +83,7 @@ export function compileCountedPolicy(
       const keySuffix = keySuffixOf(name, dimension) + fingerprint(shape);
       return {
         ...counterLimits(together.map(({ limit }) => limit)),
+        limiter: name,
         dimension,
         heldFor: together[0]?.limit.shape.heldFor,
         positions: together.map(({ position }) => position),

@@ -12,10 +12,18 @@ export type Subjects<Dimension extends string = string> =
 /** What `per: "global"` counts: its one subject. */
 export const EVERYBODY = "*";
 
+/** What overrides make of a decision. */
+export interface OverriddenTerms {
+  /** Whether it denies nobody. */
+  readonly shadow: boolean;
+}
+
 /** The counters of a group: a group, and the key of a subject in it. */
 export interface SubjectCounter extends Counter {
   readonly group: Group;
   readonly subject: string;
+  /** What overrides make of the decision; the same for all of its counters, and undefined where none is in force for any of them. */
+  readonly terms?: OverriddenTerms | undefined;
 }
 
 /** The counters that a request asks, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
@@ -68,6 +76,14 @@ export function countersOfLimiter(
     .filter(({ dimension }) => Object.hasOwn(subject, dimension))
     .filter(({ dimension, keySuffix }) => keySuffix.startsWith(keySuffixOf(limiter, dimension)))
     .map((group) => counterOf(group, subject[group.dimension] as string));
+}
+
+/** Whether a decision on counters denies nobody. */
+export function areInShadow(
+  { shadow }: CountedPolicy,
+  [first]: readonly SubjectCounter[],
+): boolean {
+  return first?.terms?.shadow ?? shadow;
 }
 
 /** Those that count units: places are neither charged, nor given back or forgotten with them. */

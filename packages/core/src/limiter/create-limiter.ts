@@ -25,6 +25,7 @@ import { claimName, requireName } from "./names.ts";
 import { withNumbers } from "./numbers-in-force.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
+import { createOverrides } from "./overrides/limiter-overrides.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -106,6 +107,7 @@ function limiterOn(
       ? createMemoryDecider(counted)
       : createRemoteDecider(name, counted, remote, failure);
   const control = followControl(counted, decider.watch);
+  const overrides = control && createOverrides(control, counted, decider);
   const hasLease = failure.lease !== undefined;
   let closed = false;
   const core: LimiterCore = {
@@ -113,6 +115,7 @@ function limiterOn(
     counted,
     decider,
     control,
+    overrides,
     hasLease,
     requireOpen() {
       if (closed) throw isClosed(name);
@@ -146,6 +149,7 @@ function limiterOn(
       consumeInTurn,
       watch: decider.watch,
       hasLease,
+      isInShadow: async () => (await overrides?.shadow()) ?? counted.shadow,
       isClosed: () => closed,
     },
     consume,

@@ -13,6 +13,8 @@ export interface Decider {
   decide(counters: readonly SubjectCounter[], cost: number, mode: DecideMode): Promise<Decision>;
   /** The same at once, where what is known in this process admits a subject. */
   readonly admitKnown?: (subject: Subjects, cost: number) => Decision | undefined;
+  /** Gives back what is held ahead of those counters that are overridden. */
+  readonly endLeases?: (isOverridden: (counter: SubjectCounter) => boolean) => void;
   /** Gives back what a decision charged, once; true if something was. Rejects with `HEADGATE_INVALID_DECISION`. */
   giveBack(decision: Decision): Promise<boolean>;
   /** Charges counters, whatever is left of their limits. */

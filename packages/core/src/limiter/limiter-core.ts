@@ -1,6 +1,7 @@
 import type { LimiterControl } from "./control/control.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Decider } from "./decider.ts";
+import type { Overrides } from "./overrides/overrides.ts";
 
 /** What the functions of one limiter share. */
 export interface LimiterCore {
@@ -9,6 +10,8 @@ export interface LimiterCore {
   readonly decider: Decider;
   /** What operators did; undefined where the store has no control record. */
   readonly control: LimiterControl | undefined;
+  /** What they overrode; undefined with it. */
+  readonly overrides: Overrides | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
   /** Throws `HEADGATE_CLOSED`. */

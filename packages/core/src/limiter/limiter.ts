@@ -37,6 +37,8 @@ export interface LimiterParts {
   readonly watch: StoreWatch | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
+  /** Whether it denies nobody, as far as that is known without a subject. */
+  isInShadow(): Promise<boolean>;
   isClosed(): boolean;
 }
 

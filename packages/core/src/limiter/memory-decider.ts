@@ -121,7 +121,7 @@ function readDecision(
     receipts: isTaken ? listReceipt(receipt) : NOTHING,
     places: isTaken ? places : undefined,
   };
-  return new CountedDecision(counted, named === undefined ? outcome : outcomeOn(named, outcome));
+  return new CountedDecision(counted, outcomeOn(named ?? counters, outcome));
 }
 
 /** Gives back on a store of this process; true if something was. */

@@ -60,7 +60,7 @@ function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
  * Limits in the layout of numbers of the base or, where one has a number more, all with as many as they can have: a policy has
  * scripts of two layouts at most, however many numbers are asked for.
  */
-function inLayouts(
+export function inLayouts(
   base: readonly CompiledLimit[],
   limits: readonly CompiledLimit[],
 ): readonly CompiledLimit[] {

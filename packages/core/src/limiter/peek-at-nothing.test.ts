@@ -51,6 +51,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
       degraded: false,
       shadow: false,
       blocked: false,
+      overridden: false,
       wouldAllow: true,
       limits: [
         {

@@ -9,7 +9,7 @@ import { largestCost, withCosts } from "./costs.ts";
 import { placesOf } from "./counted-decision.ts";
 import type { Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
-import { countersOf } from "./counters.ts";
+import { areInShadow, countersOf } from "./counters.ts";
 import { noteInUse } from "./in-use.ts";
 import type {
   ConsumeOptions,
@@ -43,7 +43,7 @@ export function createWaiting(
   maxQueue: number,
 ): Pick<Limiter, "wait" | "run"> &
   Pick<LimiterParts, "consumeInTurn"> & { endWaits(error: HeadgateError): void } {
-  const { counted, decider, control, requireOpen } = core;
+  const { counted, decider, control, overrides, requireOpen } = core;
   const queue = createWaitQueue(maxQueue, giveAllBack, counted.store.now, () =>
     noteInUse("waiting", counted.reported),
   );
@@ -60,18 +60,23 @@ export function createWaiting(
     ]);
   }
 
-  /** How a call waits for these counters: its attempts set no block, and what is given back in this process wakes it. */
+  /**
+   * How a call waits for these counters: its attempts set no block, and what is given back in this process wakes it, or an override.
+   */
   function waitingFor(counters: readonly SubjectCounter[], cost: number) {
     const keys = counters.map(({ key }) => key);
+    let asked = counters;
     return {
       line: lineOf(counters),
       onFreed: releases && ((wake: () => void) => releases.on(keys, wake)),
+      onChange: overrides && ((wake: () => void) => overrides.onChange(counters, asked, wake)),
       async attempt() {
+        if (overrides !== undefined) asked = await overrides.applyRefreshed(counters);
         requireOpen();
-        const refreshed = control?.refresh();
-        if (refreshed !== undefined) await refreshed;
-        return decider.decide(counters, cost, "charge");
+        return decider.decide(asked, cost, "charge");
       },
+      /** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever, by what the last attempt asked. */
+      requirePossible: () => rejectImpossible(asked, cost),
     };
   }
 
@@ -82,21 +87,26 @@ export function createWaiting(
     const { counters, cost } = asking(countersOf(counted, subject), given);
     const { signal } = options;
     requireSignal(signal);
-    if (!counted.shadow) rejectImpossible(counters, cost);
+    // What is in force may have to be asked for. That is part of the wait, and its timeout.
+    const isKnown = overrides?.refresh() === undefined;
+    const inForce = overrides?.apply(counters) ?? counters;
+    const isInShadow = isKnown && areInShadow(counted, inForce);
+    if (isKnown && !isInShadow) rejectImpossible(inForce, cost);
     const timeoutMs = readTimeout(options.timeout);
-    if (counted.shadow) {
+    if (isInShadow) {
       signal?.throwIfAborted();
       return consumeAs("charge", subject, { cost: given });
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
-    const { line, onFreed, attempt } = waitingFor(counters, cost);
+    const { line, onFreed, onChange, attempt, requirePossible } = waitingFor(counters, cost);
     const timed = async () => {
       const started = areDecisionsHeard() ? performance.now() : undefined;
       const answer = await attempt();
+      if (!answer.allowed) requirePossible();
       last.durationMs = started && performance.now() - started;
       return answer;
     };
-    const decision = await queue.enter(line, timed, { timeoutMs, signal, onFreed });
+    const decision = await queue.enter(line, timed, { timeoutMs, signal, onFreed, onChange });
     // Of all attempts, the one that admitted is the caller's answer.
     if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
     return decision;
@@ -113,9 +123,10 @@ export function createWaiting(
       readCost(core, options.cost),
     );
     const waiting = waitingFor(counters, cost);
-    const refreshed = control?.refresh();
+    const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    if (counted.shadow || findImpossible(counters, cost) !== undefined) {
+    const inForce = overrides?.apply(counters) ?? counters;
+    if (areInShadow(counted, inForce) || findImpossible(inForce, cost) !== undefined) {
       return { decision: await waiting.attempt(), waitedMs: undefined };
     }
     const { now } = counted.store;

@@ -1,6 +1,6 @@
 import { gcra } from "@headgate/core";
 import type { Action, Inspection, Operator, Override } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import { checkOverride, operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 
@@ -17,6 +17,7 @@ export async function blockFor(subject: string): Promise<Date> {
 export async function halve(tenant: string): Promise<Override | undefined> {
   const limits = { "10-per-1m": { limit: 5 } };
   const override = { limiter: api.name, subject: { default: tenant }, limits };
+  checkOverride(api.limits, override);
   const { after } = await operator.setOverride(override, { for: "forever" });
   return after;
 }
@@ -25,5 +26,7 @@ export async function halve(tenant: string): Promise<Override | undefined> {
 void operator.block(api, "ann");
 // @ts-expect-error a window cannot be overridden
 void operator.setOverride({ limiter: "api", limits: { "10-per-1m": { window: "1h" } } });
+// @ts-expect-error nor checked
+checkOverride(api.limits, { limits: { "10-per-1m": { window: "1h" } } });
 // @ts-expect-error a misspelt option
 void operator.reset(api, "ann", { reasn: "a mistake" });

@@ -102,6 +102,11 @@ export class LeaseAccounts {
     }
   }
 
+  /** Gives up the leases of counters of which `isOver` says so. */
+  closeIf(isOver: (counter: SubjectCounter) => boolean): void {
+    this.close([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
+  }
+
   /** Gives up all leases; new ones are taken as before. */
   clear(): void {
     this.#accounts.clear();

@@ -106,6 +106,11 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 
     decide(counters, cost, mode) {
       const counter = counters[0] as SubjectCounter;
+      if (counter.terms !== undefined) {
+        // Of a longer subject, `endLeases` does not know whose it is.
+        accounts.close(counters);
+        return inner.decide(counters, cost, mode);
+      }
       const account = accounts.find(counter);
       const now = store.now();
       if (cost === 0) return look(counters, account, now);
@@ -118,6 +123,8 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       accounts.giveBackEnded(account, now);
       return Promise.resolve(decisionOf(account, cost, unitsLeft(account) - cost, now, []));
     },
+
+    endLeases: (isOverridden) => accounts.closeIf(isOverridden),
 
     async giveBack(decision) {
       const [receipt] = takeReceipts(decision, counted) as readonly Partial<LeaseReceipt>[];

@@ -17,7 +17,7 @@ export function agedDenial(
   now: number,
 ): CountedDecision {
   const elapsedMs = Math.max(0, Math.floor((now - at) / 1_000));
-  const { blocked, limits, retryAfterMs, source } = decision;
+  const { blocked, limits, overridden, retryAfterMs, source } = decision;
   const outcome = {
     allowed: false,
     blocked,
@@ -26,6 +26,7 @@ export function agedDenial(
     source,
     receipts: [],
     retryAfterMs,
+    terms: overridden ? { shadow: false } : undefined,
   };
   return new CountedDecision(counted, outcomeOn(counters, outcome));
 }

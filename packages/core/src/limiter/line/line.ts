@@ -22,6 +22,8 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Calls back when something comes free that nobody knew the time of, until the function that is returned is called. */
   readonly onFreed?: ((wake: () => void) => () => void) | undefined;
+  /** Calls back when what is asked has changed, so that its last answer says nothing any more; the same. */
+  readonly onChange?: ((wake: () => void) => () => void) | undefined;
   /** How many may wait in the line, this call included. Default: any number. */
   readonly maxLine?: number | undefined;
   /** What the call was denied before it entered. Default: it has not asked yet. */

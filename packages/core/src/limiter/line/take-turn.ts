@@ -10,6 +10,7 @@ export interface TurnCall {
   readonly maxLine: number;
   readonly attempt: () => Promise<Decision>;
   readonly onFreed: WaitOptions["onFreed"];
+  readonly onChange: WaitOptions["onChange"];
   readonly giveBack: (decision: Decision) => Promise<unknown>;
   /** The line's denial, as it is now for this call. */
   readonly deniedBy: (denial: Denial) => Decision;
@@ -32,7 +33,7 @@ const ENDS: readonly unknown[] = [
  */
 export async function takeTurn(
   queue: WaitQueue,
-  { line, maxLine, attempt, onFreed, giveBack, deniedBy, now }: TurnCall,
+  { line, maxLine, attempt, onFreed, onChange, giveBack, deniedBy, now }: TurnCall,
   { timeoutMs, watchLeaving }: TurnOptions,
 ): Promise<Turn | undefined> {
   let denial = queue.lastDenial(line);
@@ -45,7 +46,7 @@ export async function takeTurn(
   const { signal } = leaving;
   const began = performance.now();
   try {
-    const waiting = { timeoutMs, signal, onFreed, maxLine, denial, isAnswer };
+    const waiting = { timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer };
     const decision = await queue.enter(line, attempt, waiting);
     if (!leaving.hasLeft()) return { decision, waitedMs: performance.now() - began };
     // Nobody is left to be told that it could not be given back.

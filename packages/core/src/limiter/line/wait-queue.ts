@@ -13,6 +13,7 @@ const ASK_AGAIN_MS = 250;
 interface Waiter extends Waiting {
   readonly attempt: () => Promise<Decision>;
   readonly onFreed: WaitOptions["onFreed"];
+  readonly onChange: WaitOptions["onChange"];
   /** Whether a denial is the call's answer. */
   readonly isAnswer: WaitOptions["isAnswer"];
   /** Settles the call; what comes later is not heard. */
@@ -87,23 +88,23 @@ export function createWaitQueue(
         if (head.settled) {
           if (decision.allowed) await giveBack(decision);
         } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
-        else if (!this.#isWoken) await this.#sleep(decision, head.onFreed);
+        else if (!this.#isWoken) await this.#sleep(decision, head);
       } catch (error) {
         head.reject(error);
       }
     }
 
-    #sleep({ limits, retryAfterMs }: Decision, onFreed: WaitOptions["onFreed"]): Promise<void> {
+    #sleep({ limits, retryAfterMs }: Decision, { onFreed, onChange }: Waiter): Promise<void> {
       const denials = limits.filter(({ allowed }) => !allowed);
       const isForPlace = onFreed !== undefined && denials.some(isOfPlaces);
       return new Promise((resolve) => {
         const wake = (): void => {
           cancel();
-          forget?.();
+          for (const forget of forgets) forget?.();
           resolve();
         };
         const cancel = schedule(isForPlace ? pauseFor(denials) : retryAfterMs, wake);
-        const forget = isForPlace ? onFreed(wake) : undefined;
+        const forgets = [isForPlace ? onFreed(wake) : undefined, onChange?.(wake)];
         this.#wake = wake;
       });
     }
@@ -118,7 +119,7 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed, maxLine, denial, isAnswer }) {
+    enter(key, attempt, { timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
       if (waiting >= maxQueue || isLineFull) {
@@ -142,6 +143,7 @@ export function createWaitQueue(
         const waiter: Waiter = {
           attempt,
           onFreed,
+          onChange,
           isAnswer,
           settled: false,
           before: undefined,

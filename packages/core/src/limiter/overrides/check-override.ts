@@ -1,0 +1,104 @@
+import type { CompiledLimit } from "../../algorithms/algorithm.ts";
+import { compilePolicy } from "../../algorithms/compile-policy.ts";
+import type { Override, OverrideNumbers } from "../../control/record.ts";
+import { codeOf, formatKind, formatReceived, HeadgateError } from "../../errors.ts";
+import { rejectUnknownOptions } from "../../options.ts";
+import { isPlainObject } from "../../plain-object.ts";
+import type { Policy } from "../../policy.ts";
+import { GLOBAL_DIMENSION } from "../../policy.ts";
+import { EVERYBODY } from "../counters.ts";
+import { withOverriddenNumbers } from "./under-override.ts";
+
+/** The numbers of units, which are all that an override changes of a limit. */
+const NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
+
+/**
+ * Checks that an override fits a policy as it was written. Throws `HEADGATE_INVALID_OPTION` for what the policy does not have, or an
+ * override cannot change, and `HEADGATE_INVALID_LIMIT` for numbers out of range.
+ */
+export function checkOverride(policy: Policy, override: Partial<Override>): void {
+  rejectUnknownOptions("override", override, [
+    "limiter",
+    "subject",
+    "limits",
+    "shadow",
+    "from",
+    "until",
+  ]);
+  const { subject, limits, shadow } = override;
+  if (limits === undefined && shadow === undefined) {
+    throw invalid("override changes nothing: it takes limits, shadow, or both");
+  }
+  if (shadow !== undefined && typeof shadow !== "boolean") {
+    throw invalid(`override: shadow must be true or false, got ${formatReceived(shadow)}`);
+  }
+  const compiled = compilePolicy(policy);
+  if (subject !== undefined) checkSubject(compiled, subject);
+  if (limits === undefined) return;
+  requireEntries("override: limits", limits, "one limit at least by its name");
+  for (const [name, numbers] of Object.entries(limits)) {
+    for (const limit of named(compiled, name, subject)) checkNumbers(limit, numbers);
+  }
+}
+
+function checkSubject(compiled: readonly CompiledLimit[], subject: object): void {
+  requireEntries("override: subject", subject, "the subject of one dimension at least");
+  const dimensions = [...new Set(compiled.map(({ per }) => per))];
+  for (const [dimension, value] of Object.entries(subject) as [string, unknown][]) {
+    if (!dimensions.includes(dimension)) {
+      throw invalid(
+        `override: no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensions.join(", ")}`,
+      );
+    }
+    if (typeof value !== "string" || value === "") {
+      throw invalid(
+        `override: the subject of ${formatReceived(dimension)} must be a text, got ${formatKind(value)}`,
+      );
+    }
+    if (dimension === GLOBAL_DIMENSION && value !== EVERYBODY) {
+      throw invalid(
+        `override: the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatKind(value)}`,
+      );
+    }
+  }
+}
+
+/** The limits of a name; for a subject, those that count by it. */
+function named(
+  compiled: readonly CompiledLimit[],
+  name: string,
+  subject: Override["subject"],
+): readonly CompiledLimit[] {
+  const all = compiled.filter((limit) => limit.name === name);
+  if (all.length === 0) {
+    const names = [...new Set(compiled.map((limit) => formatReceived(limit.name)))].join(", ");
+    throw invalid(`override: no limit is called ${formatReceived(name)}; the limits are ${names}`);
+  }
+  if (subject === undefined) return all;
+  const own = all.filter(({ per }) => Object.hasOwn(subject, per));
+  if (own.length > 0) return own;
+  throw invalid(
+    `override: the limit ${formatReceived(name)} counts by ${all.map(({ per }) => per).join(", ")}, and the override is for a subject of ${Object.keys(subject).join(", ")}`,
+  );
+}
+
+function checkNumbers(limit: CompiledLimit, numbers: OverrideNumbers): void {
+  const what = `override of ${formatReceived(limit.name)}`;
+  requireEntries(what, numbers, `one of ${NUMBERS.join(", ")} at least`);
+  rejectUnknownOptions(what, numbers, NUMBERS);
+  try {
+    withOverriddenNumbers(limit, numbers);
+  } catch (error) {
+    if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") throw error;
+    throw new HeadgateError("HEADGATE_INVALID_LIMIT", `${what}: ${(error as Error).message}`);
+  }
+}
+
+function requireEntries(what: string, value: unknown, rule: string): void {
+  if (isPlainObject(value) && Object.keys(value).length > 0) return;
+  throw invalid(`${what} must be an object with ${rule}, got ${formatKind(value)}`);
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+}

@@ -1,0 +1,201 @@
+import type { ControlRecord, Override } from "../../control/record.ts";
+import { codeOf, formatReceived } from "../../errors.ts";
+import { nobody } from "../../store/nobody.ts";
+import type { LimiterControl } from "../control/control.ts";
+import type { CountedPolicy, Group } from "../counted-policy.ts";
+import type { OverriddenTerms, SubjectCounter } from "../counters.ts";
+import type { Decider } from "../decider.ts";
+import { sharedBy } from "../shared.ts";
+import { checkOverride } from "./check-override.ts";
+import type { Overrides } from "./overrides.ts";
+import type { OverridesInForce, SubjectIn } from "./overrides-in-force.ts";
+import { overridesIn } from "./overrides-in-force.ts";
+import { underOverride } from "./under-override.ts";
+
+/** Those who wait look so often whether something has changed for them, in milliseconds: in time for when it is in force everywhere. */
+const LOOK_MS = 250;
+
+/** So many overrides that do not fit are reported for a client. */
+const MOST_REPORTED = 1_000;
+
+/** A limiter whose counters are asked: it, or the one that it extends. */
+interface Known {
+  readonly name: string;
+  readonly inForce: OverridesInForce | undefined;
+}
+
+interface Watcher {
+  readonly counters: readonly SubjectCounter[];
+  readonly terms: string;
+  readonly callback: () => void;
+}
+
+/** The overrides of what is counted. What `decider` holds ahead of who turns out to be overridden, it gives back. */
+export function createOverrides(
+  control: LimiterControl,
+  counted: CountedPolicy,
+  decider: Decider,
+): Overrides {
+  const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
+  const fits = createFitting(counted, decider);
+  const watchers = new Set<Watcher>();
+  let record: ControlRecord | undefined;
+  let known: readonly Known[] = [];
+  let areAny = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function refresh(): Promise<void> | undefined {
+    const refreshed = control.refresh();
+    if (refreshed !== undefined) return refreshed.then(see);
+    see();
+    return undefined;
+  }
+
+  function see(): void {
+    const seen = control.record;
+    if (seen === record) return;
+    record = seen;
+    known = limiters.map((name) => ({ name, inForce: overridesIn(seen, name) }));
+    areAny = known.some(({ inForce }) => inForce !== undefined);
+    if (areAny) decider.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
+  }
+
+  /** Those in force for a limiter's counters. */
+  function find({ inForce }: Known, subjectIn: SubjectIn): readonly Override[] {
+    return inForce === undefined ? [] : inForce.of(subjectIn, control.now()).filter(fits);
+  }
+
+  /** Whether a limiter is in shadow under overrides. One decision over two is so where both are: an override of one lifts no limit of the other. */
+  function shadowUnder(overrides: readonly Override[]): boolean {
+    return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? counted.shadow;
+  }
+
+  function apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[] {
+    if (!areAny) return counters;
+    const asked = known.flatMap((limiter) => {
+      const own = counters.filter(({ group }) => group.limiter === limiter.name);
+      if (own.length === 0) return [];
+      const subjectIn: SubjectIn = (dimension) =>
+        own.find(({ group }) => group.dimension === dimension)?.subject;
+      return [{ name: limiter.name, overrides: find(limiter, subjectIn) }];
+    });
+    if (asked.every(({ overrides }) => overrides.length === 0)) return counters;
+    const shadow = asked.every(({ overrides }) => shadowUnder(overrides));
+    return counters.map((counter) => {
+      const own = asked.find(({ name }) => name === counter.group.limiter);
+      return underAll(counter, own?.overrides ?? [], { shadow });
+    });
+  }
+
+  function look(): void {
+    for (const watcher of watchers) {
+      if (termsOf(apply(watcher.counters)) !== watcher.terms) watcher.callback();
+    }
+  }
+
+  function lookLater(): void {
+    timer ??= nobody.runInAsyncScope(() =>
+      setTimeout(() => {
+        timer = undefined;
+        lookLater();
+        const refreshed = refresh();
+        if (refreshed === undefined) look();
+        else void refreshed.then(look);
+      }, LOOK_MS).unref(),
+    );
+  }
+
+  function leave(watcher: Watcher): void {
+    watchers.delete(watcher);
+    if (watchers.size > 0) return;
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  return {
+    refresh,
+
+    apply,
+
+    async applyRefreshed(counters) {
+      await refresh();
+      return apply(counters);
+    },
+
+    async shadow() {
+      await refresh();
+      const found = known.map((limiter) => find(limiter, () => undefined));
+      if (found.every((overrides) => overrides.length === 0)) return undefined;
+      return found.every(shadowUnder);
+    },
+
+    onChange(counters, asked, callback) {
+      const watcher = { counters, terms: termsOf(asked), callback };
+      watchers.add(watcher);
+      lookLater();
+      return () => leave(watcher);
+    },
+  };
+}
+
+/** Equal exactly when counters are decided alike. */
+function termsOf(counters: readonly SubjectCounter[]): string {
+  return counters.map(({ numbers, terms }) => `${numbers};${terms?.shadow}`).join();
+}
+
+function underAll(
+  counter: SubjectCounter,
+  overrides: readonly Override[],
+  terms: OverriddenTerms,
+): SubjectCounter {
+  let { group } = counter;
+  for (const override of overrides) group = groupUnder(group, override);
+  const { limits, shape, numbers, timesAt } = group;
+  return { ...counter, group, limits, shape, numbers, timesAt, terms };
+}
+
+/** Groups under overrides, compiled once. */
+const compiled = new WeakMap<Override, WeakMap<Group, Group>>();
+
+function groupUnder(group: Group, override: Override): Group {
+  const known = compiled.get(override) ?? new WeakMap<Group, Group>();
+  compiled.set(override, known);
+  const made = known.get(group) ?? underOverride(group, override);
+  known.set(group, made);
+  return made;
+}
+
+/** Tells whether an override fits the limiter that it names; one that does not is reported once. */
+function createFitting(
+  counted: CountedPolicy,
+  { watch }: Decider,
+): (override: Override) => boolean {
+  const checked = new WeakMap<Override, boolean>();
+
+  function check(override: Override): boolean {
+    const own = counted.groups.filter(({ limiter }) => limiter === override.limiter);
+    const policy = own.flatMap(({ limits }) => limits.map(({ source }) => source));
+    try {
+      checkOverride(policy, override);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+      reportOnce(override, (error as Error).message);
+      return false;
+    }
+  }
+
+  function reportOnce({ limiter }: Override, why: string): void {
+    const reported = sharedBy(counted.store.owner, "ignored-overrides", () => new Set<string>());
+    const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
+    if (reported.has(message) || reported.size >= MOST_REPORTED) return;
+    reported.add(message);
+    watch?.notices.log("HEADGATE_OVERRIDE_IGNORED", message);
+  }
+
+  return (override) => {
+    const known = checked.get(override) ?? check(override);
+    checked.set(override, known);
+    return known;
+  };
+}

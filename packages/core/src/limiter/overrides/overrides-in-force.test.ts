@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import type { Override } from "../../control/record.ts";
+import { OverridesInForce, overridesIn } from "./overrides-in-force.ts";
+
+const NOW = 1_800_000_000_000_000;
+
+const override = (more: Partial<Override> = {}): Override => ({
+  limiter: "api",
+  shadow: true,
+  from: NOW,
+  until: null,
+  ...more,
+});
+
+const inForce = (
+  overrides: readonly Override[],
+  subjects: Readonly<Record<string, string>>,
+  now = NOW,
+) => new OverridesInForce(overrides).of((dimension) => subjects[dimension], now);
+
+describe("overrides in force", () => {
+  const all = override();
+  const ada = override({ subject: { default: "ada" } });
+  const adaAtAcme = override({ subject: { default: "ada", tenant: "acme" } });
+  const acme = override({ subject: { tenant: "acme" } });
+
+  test("are those for all subjects, and those for one's own, which go before them", () => {
+    const overrides = [adaAtAcme, ada, all, acme];
+    expect(inForce(overrides, {})).toEqual([all]);
+    expect(inForce(overrides, { default: "bob", tenant: "other" })).toEqual([all]);
+    expect(inForce(overrides, { default: "ada" })).toEqual([all, ada]);
+    expect(inForce(overrides, { tenant: "acme", default: "ada" })).toEqual([
+      all,
+      ada,
+      acme,
+      adaAtAcme,
+    ]);
+  });
+
+  test("are those of exactly that subject", () => {
+    for (const subject of ["Ada", "ada ", '"ada"', "null", "acme"]) {
+      expect(inForce([ada, acme], { default: subject, tenant: subject })).toEqual(
+        subject === "acme" ? [acme] : [],
+      );
+    }
+    const both = override({ subject: { default: 'a","b', tenant: "c" } });
+    expect(inForce([both], { default: "a", tenant: 'b","c' })).toEqual([]);
+  });
+
+  test("of two for one subject, the later one", () => {
+    const later = override({ shadow: false, subject: { tenant: "acme", default: "ada" } });
+    expect(inForce([adaAtAcme, later], { default: "ada", tenant: "acme" })).toEqual([later]);
+  });
+
+  test("end when the server's clock says so, and begin when they are known", () => {
+    const short = override({ from: NOW + 2_000_000, until: NOW + 5_000_000 });
+    expect(inForce([short], {}, NOW)).toEqual([short]);
+    expect(inForce([short], {}, NOW + 4_999_999)).toEqual([short]);
+    expect(inForce([short], {}, NOW + 5_000_000)).toEqual([]);
+  });
+});
+
+describe("a record", () => {
+  test("names some limiters, and says nothing of others", () => {
+    const record = {
+      version: 1,
+      overrides: [override(), override({ limiter: "login" })],
+      orders: [],
+    };
+    expect(overridesIn(record, "api")).toBeInstanceOf(OverridesInForce);
+    expect(overridesIn(record, "login")).toBeInstanceOf(OverridesInForce);
+    expect(overridesIn(record, "toString")).toBeUndefined();
+    expect(overridesIn({ version: 0, overrides: [], orders: [] }, "api")).toBeUndefined();
+  });
+
+  test("is sorted once, whoever asks", () => {
+    const record = { version: 1, overrides: [override()], orders: [] };
+    expect(overridesIn(record, "api")).toBe(overridesIn(record, "api"));
+  });
+
+  test("of a thousand subjects is looked up once for each set of dimensions they name", () => {
+    const overrides = Array.from({ length: 1_000 }, (_, i) =>
+      override({ subject: { default: `user ${i}` } }),
+    );
+    const known = new OverridesInForce(overrides);
+    let asked = 0;
+    const found = known.of(() => {
+      asked += 1;
+      return "user 567";
+    }, NOW);
+    expect(found).toEqual([overrides[567]]);
+    expect(asked).toBe(1);
+  });
+});

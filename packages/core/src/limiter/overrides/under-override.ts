@@ -1,0 +1,36 @@
+import type { CompiledLimit } from "../../algorithms/algorithm.ts";
+import { compileLimit } from "../../algorithms/compile-limit.ts";
+import type { Override, OverrideNumbers } from "../../control/record.ts";
+import type { Limit } from "../../policy.ts";
+import { counterLimits } from "../../store/counter.ts";
+import type { Group } from "../counted-policy.ts";
+import { inLayouts } from "../numbers-in-force.ts";
+
+/**
+ * A group under the numbers of an override; the same group where it changes none of its limits. An override for a subject changes
+ * the limits that count by it. Throws `HEADGATE_INVALID_LIMIT` for numbers that do not fit.
+ */
+export function underOverride(group: Group, { subject, limits }: Override): Group {
+  if (limits === undefined) return group;
+  if (subject !== undefined && !Object.hasOwn(subject, group.dimension)) return group;
+  const changed = group.limits.map((limit) => withOverride(limit, limits));
+  if (changed.every((limit, i) => limit === group.limits[i])) return group;
+  return { ...group, ...counterLimits(inLayouts(group.limits, changed)) };
+}
+
+function withOverride(
+  limit: CompiledLimit,
+  limits: NonNullable<Override["limits"]>,
+): CompiledLimit {
+  const numbers = Object.hasOwn(limits, limit.name) ? limits[limit.name] : undefined;
+  return numbers === undefined ? limit : withOverriddenNumbers(limit, numbers);
+}
+
+/** A limit under other numbers, by its name as it was written. Throws `HEADGATE_INVALID_LIMIT`. */
+export function withOverriddenNumbers(
+  limit: CompiledLimit,
+  numbers: OverrideNumbers,
+): CompiledLimit {
+  const compiled = compileLimit({ ...limit.source, ...numbers } as Limit);
+  return { ...compiled, name: limit.name };
+}

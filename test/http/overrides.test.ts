@@ -1,0 +1,177 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { gcra, memoryStore } from "@headgate/core";
+import { byHeader, byTier, perRequest } from "@headgate/core/http";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { expect, test } from "vitest";
+import { overridden } from "../support/overriding.ts";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
+import type { AnyRequest, SharedOptions } from "./support/framework.ts";
+import { hearDecisions } from "./support/hear-decisions.ts";
+import { uniquePrefix, useRedis } from "./support/redis-client.ts";
+
+const hourly = (limit: number) => gcra({ limit, window: "1h", name: "hourly" });
+const to = (limit: number) => ({ limits: { hourly: { limit } } });
+const as = (user: string, plan = "free") => ({ headers: { "x-user": user, "x-plan": plan } });
+
+const OURS = /ratelimit|retry-after|cache-control/;
+const fieldsIn = (headers: object) => Object.keys(headers).filter((name) => OURS.test(name));
+
+const redis = useRedis();
+
+describeFrameworks(({ serve }) => {
+  test("what an operator sets in Redis is what clients are told, by the time that was said", async () => {
+    const prefix = uniquePrefix();
+    const store = redisStore(redis, { prefix });
+    const { ask } = await serve({
+      limits: {
+        name: "api",
+        limits: hourly(2),
+        store,
+        key: byHeader("x-user"),
+        storeTimeout: "1m",
+      },
+    });
+    expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
+    const operator = operate(redisStore(redis, { prefix }));
+    const { inForceAt } = await operator.setOverride({ limiter: "api", ...to(10) });
+    await delay(inForceAt.getTime() - Date.now());
+    const { headers, json } = await ask("/", as("ann"));
+    expect(headers["ratelimit-policy"]).toBe('"hourly";q=10;w=3600');
+    expect(json()).toMatchObject({ overridden: true, remaining: 8 });
+  });
+
+  async function serving(more: Partial<SharedOptions> = {}) {
+    const { store, override } = overridden(memoryStore());
+    const limits: SharedOptions = {
+      name: "api",
+      limits: hourly(2),
+      key: byHeader("x-user"),
+      store,
+      ...more,
+    };
+    const site = await serve({
+      limits,
+      routes: { "/": { handle: (request) => request.rateLimit ?? null } },
+    });
+    return { ...site, override };
+  }
+
+  test("headers and the decision say the numbers in force", async () => {
+    const { ask, override } = await serving();
+    expect((await ask("/", as("ann"))).json()).toMatchObject({ overridden: false });
+    override(to(10));
+    const raised = await ask("/", as("ann"));
+    expect(raised.json()).toMatchObject({ overridden: true, limit: 10, remaining: 8 });
+    expect(raised.headers).toMatchObject({
+      "x-ratelimit-limit": "10",
+      "x-ratelimit-remaining": "8",
+      "ratelimit-policy": '"hourly";q=10;w=3600',
+      ratelimit: expect.stringMatching(/^"hourly";r=8;t=\d+$/),
+    });
+    override(to(1));
+    const denied = await ask("/", as("ann"));
+    expect(denied.status).toBe(429);
+    expect(denied.headers["ratelimit-policy"]).toBe('"hourly";q=1;w=3600');
+    expect(denied.json()).toMatchObject({ "violated-policies": ["hourly"] });
+    override();
+    expect((await ask("/", as("bob"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
+  });
+
+  test("one for all subjects goes before the numbers of a request, and null stays null", async () => {
+    const plans: Readonly<Record<string, ReturnType<typeof hourly> | null>> = {
+      free: hourly(3),
+      staff: null,
+    };
+    const limitsOf = ({ headers }: AnyRequest) => plans[String(headers["x-plan"])] ?? null;
+    const { ask, override } = await serving({ limits: perRequest(hourly(2), limitsOf) });
+    expect((await ask("/", as("ann"))).headers["x-ratelimit-limit"]).toBe("3");
+    override(to(7));
+    expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=7;w=3600');
+    const staff = await ask("/", as("ann", "staff"));
+    expect([staff.status, staff.json(), fieldsIn(staff.headers)]).toEqual([200, null, []]);
+  });
+
+  test("a tier is a limiter of its own name, and one without limits stays so", async () => {
+    const tiers = { free: hourly(2), pro: hourly(5), staff: null };
+    const tierOf = ({ headers }: AnyRequest) => headers["x-plan"] as keyof typeof tiers;
+    const { ask, override } = await serving({ limits: byTier(tiers, tierOf) });
+    override({ ...to(9), limiter: "api (free)" }, { ...to(1), limiter: "api (staff)" });
+    const limitFor = async (plan: string) =>
+      (await ask("/", as("ann", plan))).headers["x-ratelimit-limit"];
+    expect(await limitFor("free")).toBe("9");
+    expect(await limitFor("pro")).toBe("5");
+    expect(await limitFor("staff")).toBeUndefined();
+  });
+
+  test("a cost by name that leaves limits out tells the policy in force", async () => {
+    const limits = [hourly(2), gcra({ limit: 100, window: "1h", name: "tokens" })];
+    const { ask, override } = await serving({ limits, cost: { tokens: 0 } });
+    override({ limits: { tokens: { limit: 500 } } });
+    const { headers } = await ask("/", as("ann"));
+    expect(headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600, "tokens";q=500;w=3600');
+    expect(headers["ratelimit"]).toMatch(/^"hourly";r=1;t=\d+$/);
+  });
+
+  test("a request that waits its turn is let in when the limit is raised", async () => {
+    const { ask, override } = await serving({ wait: "30s" });
+    for (let i = 0; i < 2; i += 1) await ask("/", as("ann"));
+    const waiting = ask("/", as("ann"));
+    await delay(50);
+    override(to(3));
+    const answer = await waiting;
+    expect([answer.status, answer.headers["ratelimit-policy"]]).toEqual([
+      200,
+      '"hourly";q=3;w=3600',
+    ]);
+    expect(answer.json()).toMatchObject({ overridden: true, remaining: 0 });
+  });
+
+  test("requests that waited in vain are told the numbers in force", async () => {
+    const { ask, override } = await serving({ wait: "100ms" });
+    await ask("/", as("ann"));
+    override(to(1));
+    const answers = await Promise.all([1, 2, 3].map(() => ask("/", as("ann"))));
+    for (const { status, headers } of answers) {
+      expect([status, headers["ratelimit-policy"]]).toEqual([429, '"hourly";q=1;w=3600']);
+    }
+    override({ shadow: true });
+    expect((await ask("/", as("ann"))).status).toBe(200);
+  });
+
+  test("in shadow nobody is denied, and nothing is said but on the channel", async () => {
+    const { ask, override } = await serving();
+    const heard = hearDecisions();
+    override({ shadow: true });
+    for (let i = 0; i < 3; i += 1) {
+      const answer = await ask("/", as("ann"));
+      expect([answer.status, answer.json(), fieldsIn(answer.headers)]).toEqual([200, null, []]);
+    }
+    expect(heard.map(({ shadow, decision }) => [shadow, decision.wouldAllow])).toEqual([
+      [true, true],
+      [true, true],
+      [true, false],
+    ]);
+    override({ shadow: true, subject: { default: "someone else" } });
+    expect((await ask("/", as("ann"))).status).toBe(429);
+  });
+
+  test("in shadow a request that lacks its key is not refused", async () => {
+    const { ask, override } = await serving({ missing: "reject" });
+    expect((await ask()).status).toBe(400);
+    override({ shadow: true });
+    expect((await ask()).status).toBe(200);
+    expect((await ask("/", as("ann"))).json()).toBeNull();
+  });
+
+  test("what is written in shadow is enforced where an override says so", async () => {
+    const { ask, override } = await serving({ shadow: true, missing: "reject" });
+    for (let i = 0; i < 3; i += 1) expect((await ask("/", as("ann"))).status).toBe(200);
+    override({ shadow: false });
+    const denied = await ask("/", as("ann"));
+    expect(denied.status).toBe(429);
+    expect(denied.headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
+    await ask("/", as("bob"));
+    expect((await ask()).status).toBe(400);
+  });
+});

@@ -1,0 +1,69 @@
+import type { Remote, Store } from "@headgate/core";
+import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
+import { NO_RECORD } from "../../packages/core/src/control/record.ts";
+import type { Control } from "../../packages/core/src/limiter/control/control.ts";
+import { sharedBy } from "../../packages/core/src/limiter/shared.ts";
+
+/** An override without what is the same in all: for whom, of what, and until when in microseconds. */
+type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {
+  readonly limiter?: string;
+  readonly until?: number | null;
+};
+
+/** A store whose operator is the test. */
+export interface OverriddenStore {
+  readonly store: Store;
+  /** Puts overrides in force, in place of those before, for the limiter `api` unless they name another one. */
+  override(...terms: readonly Terms[]): void;
+  /** From now on what is known is too old; it is asked for, and the answer comes when `answer` is called. */
+  age(): void;
+  answer(): void;
+}
+
+/** The one server of a store that is in this process. */
+const HERE: Remote = {
+  slotOf: () => 0,
+  isAcrossSlots: () => false,
+  nodeOf: () => "",
+  refresh() {},
+  lastError: () => undefined,
+};
+
+/** Overrides on a store, whose clock is the server's. Limiters on it take it for one of a server. */
+export function overridden(store: Store): OverriddenStore {
+  let record: ControlRecord = NO_RECORD;
+  let known = record;
+  let pending: Promise<void> | undefined;
+  let resolve = () => {};
+  const control: Control = {
+    get record() {
+      return known;
+    },
+    now: () => store.now(),
+    refresh: () => pending,
+    follow: () => () => {},
+  };
+  sharedBy(store.owner, "control", () => new Map<string, Control>()).set(store.prefix, control);
+
+  function answer(): void {
+    known = record;
+    pending = undefined;
+    resolve();
+  }
+
+  return {
+    store: { ...store, remote: { ...HERE, ...store.remote, isControlled: true } },
+    override(...terms) {
+      const whole = { limiter: "api", from: store.now(), until: null };
+      const overrides = terms.map((one) => ({ ...whole, ...one }));
+      record = { ...record, version: record.version + 1, overrides };
+      if (pending === undefined) answer();
+    },
+    age() {
+      pending = new Promise((settle) => {
+        resolve = settle;
+      });
+    },
+    answer,
+  };
+}
