@@ -86,8 +86,8 @@ test("how a server is doing is published once it has answered, at each change, a
   const note = (message: unknown): void => void heard.push(message as StoreServer);
   subscribe(CHANNELS.storeServer, note);
   onTestFinished(() => void unsubscribe(CHANNELS.storeServer, note));
+  // The control record is read before the first decision, which so finds a server that has answered.
   const limiter = await start();
-  expect(heard).toEqual([]);
   for (let i = 0; i < 3; i += 1) await limiter.consume("u");
   const up = { node: "", watch: expect.any(Object), state: "up" };
   expect(heard).toStrictEqual([up]);
