@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { CHANNELS, createLimiter } from "@headgate/core";
+import { CHANNELS, concurrency, createLimiter } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import headgate, { gcra } from "@headgate/fastify";
 import Fastify from "fastify";
@@ -49,6 +49,7 @@ beforeAll(async () => {
     () => app.close(),
     () => limiter.close(),
   );
+  await publishInUse();
   const ask = () => Promise.all([app.inject("/"), limiter.consume("ada")]);
   await ask();
   await server.kill();
@@ -66,6 +67,23 @@ afterAll(async () => {
   for (const stop of stops) await stop();
   await server.stop();
 });
+
+/** One request that is on a list, one call that waits, and one place. */
+async function publishInUse(): Promise<void> {
+  const listed = Fastify();
+  await listed.register(headgate, { limits, allowList: () => true });
+  listed.get("/", async () => "");
+  await listed.inject("/");
+  const quick = createLimiter({ limits: gcra({ limit: 1, window: "1ms" }) });
+  await Promise.all([quick.wait("ada"), quick.wait("ada")]);
+  const places = createLimiter({ limits: concurrency({ limit: 1, ttl: "1m" }) });
+  await places.release(await places.consume("ada"));
+  stops.push(
+    () => listed.close(),
+    () => quick.close(),
+    () => places.close(),
+  );
+}
 
 function connect(): Redis {
   const redis = new Redis(server.socket);
