@@ -15,7 +15,7 @@ const NOTHING: readonly never[] = [];
 /**
  * Asks a store whose counts are on servers: in one call where all counters are in one slot, as far as is known. A call that shows
  * that they are not did nothing, and is asked again over the slots in what is left of the time. What a cost by name leaves out is
- * not asked. Rejects with the store's error.
+ * not asked. `waitedMs` of the time are over already. Rejects with the store's error.
  */
 export function askStore(
   asked: AskedStore,
@@ -23,17 +23,18 @@ export function askStore(
   cost: number,
   mode: DecideMode,
   places?: TakenPlaces,
+  waitedMs = 0,
 ): Promise<Answer> {
   const counters = askedOf(all);
-  if (counters.length === 1) return askOneSlot(asked, counters, cost, mode, places);
-  const { timeoutMs } = asked.watch;
+  if (counters.length === 1) return askOneSlot(asked, counters, cost, mode, places, waitedMs);
+  const withinMs = asked.watch.timeoutMs - waitedMs;
   const slots = bySlot(counters, asked.remote);
-  if (slots.length > 1) return new AcrossSlots(asked, slots, cost, places).decide(mode, timeoutMs);
+  if (slots.length > 1) return new AcrossSlots(asked, slots, cost, places).decide(mode, withinMs);
   const sent = performance.now();
-  return askOneSlot(asked, counters, cost, mode, places).catch((error: unknown) => {
+  return askOneSlot(asked, counters, cost, mode, places, waitedMs).catch((error: unknown) => {
     const found = bySlotAfter(error, counters, asked.remote);
     if (found === undefined) throw error;
-    const leftMs = timeoutMs - (performance.now() - sent);
+    const leftMs = withinMs - (performance.now() - sent);
     return new AcrossSlots(asked, found, cost, places).decide(mode, leftMs);
   });
 }
@@ -44,11 +45,12 @@ function askOneSlot(
   cost: number,
   mode: DecideMode,
   places: TakenPlaces | undefined,
+  waitedMs: number,
 ): Promise<Answer> {
   const { key } = counters[0] as SubjectCounter;
   const call = { cost, mode, counters, holder: places?.holder };
   const store = placesReturned(counted.store, places);
-  return watch.run(store, stepFor(mode), call, key).then((reply) => {
+  return watch.run(store, stepFor(mode), call, key, waitedMs).then((reply) => {
     const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
     return {
       allowed,

@@ -60,9 +60,11 @@ export function createAsking(
     groups?: readonly Group[],
   ): Promise<Decision> {
     const refreshed = overrides?.refresh();
-    return refreshed === undefined
-      ? decideNow(subject, options, mode, groups)
-      : refreshed.then(() => decideNow(subject, options, mode, groups));
+    if (refreshed === undefined) return decideNow(subject, options, mode, groups);
+    const began = performance.now();
+    return refreshed.then(() =>
+      decideNow(subject, options, mode, groups, performance.now() - began),
+    );
   }
 
   function decideNow(
@@ -70,6 +72,7 @@ export function createAsking(
     options: ConsumeOptions | undefined,
     mode: DecideMode,
     groups: readonly Group[] | undefined,
+    waitedMs?: number,
   ): Promise<Decision> {
     try {
       let cost: Cost = 1;
@@ -82,7 +85,7 @@ export function createAsking(
       const isKnowable = limits === undefined && isCharging(mode) && typeof cost === "number";
       const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
       if (known !== undefined) return Promise.resolve(known);
-      return ask(countersAsked(subject, limits, groups), cost, mode);
+      return ask(countersAsked(subject, limits, groups), cost, mode, waitedMs);
     } catch (error) {
       return Promise.reject(error as Error);
     }
@@ -92,13 +95,14 @@ export function createAsking(
     counters: readonly SubjectCounter[],
     cost: Cost,
     mode: DecideMode,
+    waitedMs: number | undefined,
   ): Promise<Decision> {
     const inForce = overrides === undefined ? counters : overrides.apply(counters);
     // In shadow, nobody is blocked.
     const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
-    if (typeof cost === "number") return decider.decide(inForce, cost, asked);
+    if (typeof cost === "number") return decider.decide(inForce, cost, asked, waitedMs);
     const named = withCosts(inForce, cost);
-    return decider.decide(named, largestCost(named), asked);
+    return decider.decide(named, largestCost(named), asked, waitedMs);
   }
 
   function consumeAs(

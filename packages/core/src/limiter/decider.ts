@@ -9,8 +9,16 @@ import type { StoreWatch } from "./outage/outage.ts";
 export interface Decider {
   /** How the store is watched; undefined where it is this process's memory. */
   readonly watch: StoreWatch | undefined;
-  /** Counters that a cost by name leaves out are not asked, and may be charged when the decision is settled. */
-  decide(counters: readonly SubjectCounter[], cost: number, mode: DecideMode): Promise<Decision>;
+  /**
+   * Counters that a cost by name leaves out are not asked, and may be charged when the decision is settled. `waitedMs` of
+   * `storeTimeout` are over already. Default 0.
+   */
+  decide(
+    counters: readonly SubjectCounter[],
+    cost: number,
+    mode: DecideMode,
+    waitedMs?: number,
+  ): Promise<Decision>;
   /** The same at once, where what is known in this process admits a subject. */
   readonly admitKnown?: (subject: Subjects, cost: number) => Decision | undefined;
   /** Gives back what is held ahead of those counters that are overridden. */

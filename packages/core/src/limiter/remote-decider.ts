@@ -121,12 +121,13 @@ export function createRemoteDecider(
     cost: number,
     mode: DecideMode,
     sent: number,
+    waitedMs: number | undefined,
   ): Promise<Decision> {
     const taken =
       isCharging(mode) && keeping !== undefined
         ? takePlaces(keeping, askedOf(counters))
         : undefined;
-    return askStore(asked, counters, cost, mode, taken).then(
+    return askStore(asked, counters, cost, mode, taken, waitedMs).then(
       (answer) => remember(answer, counters, cost, mode, sent, taken),
       (error: unknown) => decideWithout(error, counters, cost, mode),
     );
@@ -243,11 +244,11 @@ export function createRemoteDecider(
   const decider: Decider = {
     watch,
 
-    decide(counters, cost, mode) {
+    decide(counters, cost, mode, waitedMs) {
       const sent = store.now();
       const known = findKnown(counters, cost, mode, sent);
       return known === undefined
-        ? ask(counters, cost, mode, sent)
+        ? ask(counters, cost, mode, sent, waitedMs)
         : Promise.resolve(deniedFromCache(known, counters, cost));
     },
 

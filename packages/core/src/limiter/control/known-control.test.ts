@@ -192,6 +192,28 @@ describe("the record is read", () => {
   });
 });
 
+test("what was spent on the record is missing for the decision: both together take no longer than storeTimeout", async () => {
+  const { limiter, hold } = startServer();
+  const api = limiter({ storeTimeout: 100 });
+  const answerRecord = hold();
+  const decided = vi.fn<(decision: unknown) => void>();
+  const asked = api.consume("ann").then(decided);
+  await vi.advanceTimersByTimeAsync(60);
+  answerRecord();
+  const answerDecision = hold();
+  await vi.advanceTimersByTimeAsync(39);
+  expect(decided).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(2);
+  expect(decided).toHaveBeenCalledWith(
+    expect.objectContaining({ source: "local", degraded: true }),
+  );
+  // The server had less time than that, so it is not called down.
+  answerDecision();
+  await asked;
+  expect(await api.consume("ann")).toMatchObject({ source: "store", allowed: false });
+  await api.close();
+});
+
 /** What answers a subject that has used its limit. */
 async function sourceOf(limiter: Limiter, subject: string): Promise<string> {
   return (await limiter.consume(subject)).source;

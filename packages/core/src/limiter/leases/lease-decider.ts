@@ -60,8 +60,9 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     mode: DecideMode,
     account: SubjectAccount,
     now: number,
+    waitedMs: number | undefined,
   ): Promise<Decision> {
-    const asked = inner.decide(counters, cost, mode);
+    const asked = inner.decide(counters, cost, mode, waitedMs);
     accounts.giveBackEnded(account, now);
     const wanted = wantBeside(account, cost, now);
     if (wanted > 0) accounts.ask(account, wanted);
@@ -78,10 +79,11 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     counters: readonly SubjectCounter[],
     account: SubjectAccount | undefined,
     now: number,
+    waitedMs: number | undefined,
   ): Promise<Decision> {
     if (account !== undefined) accounts.giveBackEnded(account, now);
     const held = account === undefined ? 0 : unitsLeft(account);
-    const decision = await inner.decide(counters, 0, "peek");
+    const decision = await inner.decide(counters, 0, "peek", waitedMs);
     if (account === undefined || held === 0) return decision;
     if (decision.degraded) return decisionOf(account, 0, held, now, []);
     const limits = decision.limits.map((limit) => {
@@ -104,20 +106,27 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       return lease && pay(account, lease, cost, now);
     },
 
-    decide(counters, cost, mode) {
+    decide(counters, cost, mode, waitedMs) {
       const counter = counters[0] as SubjectCounter;
       if (counter.terms !== undefined) {
         // Of a longer subject, `endLeases` does not know whose it is.
         accounts.close(counters);
-        return inner.decide(counters, cost, mode);
+        return inner.decide(counters, cost, mode, waitedMs);
       }
       const account = accounts.find(counter);
       const now = store.now();
-      if (cost === 0) return look(counters, account, now);
+      if (cost === 0) return look(counters, account, now, waitedMs);
       const lease = account && findLease(account, cost, now);
       if (account === undefined || lease === undefined) {
-        if (!isCharging(mode)) return inner.decide(counters, cost, mode);
-        return decideInStore(counters, cost, mode, account ?? accounts.open(counter), now);
+        if (!isCharging(mode)) return inner.decide(counters, cost, mode, waitedMs);
+        return decideInStore(
+          counters,
+          cost,
+          mode,
+          account ?? accounts.open(counter),
+          now,
+          waitedMs,
+        );
       }
       if (isCharging(mode)) return Promise.resolve(pay(account, lease, cost, now));
       accounts.giveBackEnded(account, now);

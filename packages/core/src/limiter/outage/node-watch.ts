@@ -31,6 +31,8 @@ interface SentCall extends Waiter, Waiting {
   /** How to find out, off the path of any request, whether the server answers again. */
   readonly probe: () => Promise<unknown>;
   readonly reject: (reason: HeadgateError) => void;
+  /** Of a call for which less time is left than for others. */
+  giveUp: NodeJS.Timeout | undefined;
 }
 
 export interface NodeWatchOptions {
@@ -84,8 +86,15 @@ export class NodeWatch {
     return this.#period.is === "up" && this.#waiting.size === 0;
   }
 
-  /** Runs a call; rejects when it failed, was not answered in time, or was not sent because the server is down. */
-  run<T>(send: (waiter: Waiter) => Promise<T>, probe: () => Promise<unknown>): Promise<T> {
+  /**
+   * Runs a call; rejects when it failed, was not answered in time, or was not sent because the server is down. `waitedMs` of its time
+   * are over already; whether the server is down is told by the whole of it.
+   */
+  run<T>(
+    send: (waiter: Waiter) => Promise<T>,
+    probe: () => Promise<unknown>,
+    waitedMs = 0,
+  ): Promise<T> {
     if (this.#period.is === "down") {
       this.#period.refused += 1;
       this.#period.probe = probe;
@@ -98,10 +107,12 @@ export class NodeWatch {
         sent,
         probe,
         reject,
+        giveUp: undefined,
         before: undefined,
         after: undefined,
       };
       this.#waiting.add(call);
+      if (waitedMs > 0) this.#giveUpAfter(call, this.#options.timeoutMs - waitedMs);
       this.#timer ??= setTimeout(() => this.#look(), this.#options.timeoutMs);
       // What is waited for keeps the process alive, and nothing else does.
       if (this.#waiting.size === 1) this.#timer.ref();
@@ -131,8 +142,17 @@ export class NodeWatch {
   /** Takes a call off those that are waited for; false when it was given up. */
   #settle(call: SentCall): boolean {
     if (!this.#waiting.delete(call)) return false;
+    clearTimeout(call.giveUp);
     if (this.#waiting.size === 0) this.#timer?.unref();
     return true;
+  }
+
+  #giveUpAfter(call: SentCall, leftMs: number): void {
+    const giveUp = (): void => {
+      call.isOver = true;
+      call.reject(this.#options.late());
+    };
+    call.giveUp = setTimeout(() => setImmediate(giveUp), Math.max(0, leftMs));
   }
 
   /**

@@ -51,13 +51,14 @@ export interface StoreWatch {
   readonly timeoutMs: number;
   /**
    * Runs a call on a counter's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
-   * when there was no answer in time.
+   * when there was no answer in time, of which `waitedMs` are over already.
    */
   run<Call>(
     store: Store,
     step: Step<Call>,
     call: Call,
     counterKey: string,
+    waitedMs?: number,
   ): Promise<readonly number[]>;
   /** Why the server of a counter's key is known to be down; undefined when it is not. */
   downReason(counterKey: string): HeadgateError | undefined;

@@ -96,13 +96,14 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
   return {
     timeoutMs,
 
-    run(store, step, call, counterKey) {
+    run(store, step, call, counterKey, waitedMs) {
       const node = remote.nodeOf(counterKey);
       const watch = nodeWatchOf(node);
       if (areServersHeard()) reports.onAsked(node, watch.state);
       return watch.run(
         (waiter) => store.run(step, call, waiter),
         () => store.run(probe, probeKeyFor(counterKey)),
+        waitedMs,
       );
     },
 
