@@ -234,6 +234,7 @@ test("no example is without a test", () => {
     "koa",
     "language-model-gateway",
     "login",
+    "login-protection",
     "nestjs",
     "node-http",
     "plans-by-api-key",
