@@ -21,7 +21,10 @@ export function createCharging(
 
   async function chargeAll(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
     const named = unitsOnly(countersOf(counted, subject));
-    const counters = overrides === undefined ? named : await overrides.applyRefreshed(named);
+    // Where there is nothing to wait for it goes at once: calls keep their order.
+    const refreshed = overrides?.refresh();
+    if (refreshed !== undefined) await refreshed;
+    const counters = overrides?.apply(named) ?? named;
     if (typeof cost !== "number") {
       const asked = askedOf(withCosts(counters, cost));
       return decider.charge(asked, largestCost(asked));

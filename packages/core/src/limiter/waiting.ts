@@ -71,7 +71,9 @@ export function createWaiting(
       onFreed: releases && ((wake: () => void) => releases.on(keys, wake)),
       onChange: overrides && ((wake: () => void) => overrides.onChange(counters, asked, wake)),
       async attempt() {
-        if (overrides !== undefined) asked = await overrides.applyRefreshed(counters);
+        const refreshed = overrides?.refresh();
+        if (refreshed !== undefined) await refreshed;
+        asked = overrides?.apply(counters) ?? counters;
         requireOpen();
         return decider.decide(asked, cost, "charge");
       },

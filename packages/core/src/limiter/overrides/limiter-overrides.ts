@@ -117,11 +117,6 @@ export function createOverrides(
 
     apply,
 
-    async applyRefreshed(counters) {
-      await refresh();
-      return apply(counters);
-    },
-
     async shadow() {
       await refresh();
       const found = known.map((limiter) => find(limiter, () => undefined));

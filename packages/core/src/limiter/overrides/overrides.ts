@@ -6,8 +6,6 @@ export interface Overrides {
   refresh(): Promise<void> | undefined;
   /** Counters under what is in force for them; the same list where nothing is. */
   apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[];
-  /** The same under what is known after `refresh`. */
-  applyRefreshed(counters: readonly SubjectCounter[]): Promise<readonly SubjectCounter[]>;
   /** Whether nobody at all is denied, after `refresh`; undefined where no override is for all subjects. */
   shadow(): Promise<boolean | undefined>;
   /**
