@@ -7,7 +7,7 @@ import express4 from "express4";
 import { describe, expect, test } from "vitest";
 import { askAt } from "../support/ask.ts";
 import { listen } from "../support/listen.ts";
-import { eventually } from "./visitors.ts";
+import { eventually, watchLine } from "./visitors.ts";
 
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 
@@ -66,12 +66,13 @@ describe.each([
   });
 
   test("close answers those who wait, also for a limiter that was handed in", async () => {
+    const line = watchLine();
     const limiter = createLimiter({ limits: hourly });
     await limiter.consume("127.0.0.1");
     const limit = rateLimit({ limiter, wait: "10m" });
     const { ask, end } = await serve(limit as RequestHandler);
     const answer = ask();
-    await delay(100);
+    await line.joined(1);
     await limit.close();
     expect((await answer).status).toBe(429);
     expect((await ask()).status).toBe(429);

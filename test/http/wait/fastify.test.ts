@@ -2,14 +2,13 @@ import { once } from "node:events";
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import type { HeadgateOptions } from "@headgate/fastify";
 import headgate, { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/fastify";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../fastify/start.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { eventually, statusOf, visit, waitedMs } from "./visitors.ts";
+import { eventually, statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
 
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 const soon = fixedWindow({ limit: 1, window: "150ms" });
@@ -113,13 +112,14 @@ test.each([
 });
 
 test("an application that closes answers those who wait, and waits for nobody", async () => {
+  const line = watchLine();
   const app = Fastify();
   await app.register(headgate, { limits: hourly, wait: "10m" });
   app.get("/", async () => "");
   const ask = await start(app);
   await ask("/");
   const { answer } = await visit((app.server.address() as AddressInfo).port, "/");
-  await delay(100);
+  await line.joined(1);
   await app.close();
   expect(statusOf(await answer)).toBe(429);
 });
@@ -167,6 +167,7 @@ describe("over HTTP/2", () => {
   });
 
   test("streams that are reset while they wait make room, and cost nothing", async () => {
+    const line = watchLine();
     const settled = watchUnhandled();
     const limiter = createLimiter({ limits: hourly, maxQueue: 30 });
     await limiter.consume("127.0.0.1");
@@ -176,7 +177,7 @@ describe("over HTTP/2", () => {
       stream.on("error", () => {});
       return stream;
     });
-    await delay(100);
+    await line.joined(15);
     // The line is full.
     expect((await headersOf(client.request({ ":path": "/" })))["server-timing"]).toBeUndefined();
     for (const stream of streams) stream.close(8);

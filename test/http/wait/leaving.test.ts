@@ -9,7 +9,7 @@ import { holdStore } from "../../support/held-store.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
 import type { AnyRequest } from "../support/framework.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { eventually, statusOf, usePlaces, visit, visitorOf } from "./visitors.ts";
+import { eventually, statusOf, usePlaces, visit, visitorOf, watchLine } from "./visitors.ts";
 
 const places = usePlaces();
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
@@ -30,6 +30,7 @@ async function isAnybodyWaiting(limiter: Limiter, maxQueue: number): Promise<boo
 describeFrameworks(({ serve }) => {
   describe.each(places)("counted in $name", ({ make }) => {
     test("one who hangs up while it waits costs nothing, holds nobody up, and is not handled", async () => {
+      const line = watchLine();
       const settled = watchUnhandled();
       const limiter = make({
         limits: slidingLog({ limit: 4, window: "1h" }),
@@ -40,7 +41,7 @@ describeFrameworks(({ serve }) => {
       await ask("/?2");
       // Only all four would do for the first in line; two are left for the second.
       const first = await visit(port, "/?4");
-      await delay(100);
+      await line.joined(1);
       const second = await visit(port, "/?2");
       first.leave();
       expect(statusOf(await second.answer)).toBe(200);
@@ -80,6 +81,7 @@ describeFrameworks(({ serve }) => {
     });
 
     test("requests sent one behind the other on a connection are all gone with it", async () => {
+      const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 24 });
       const requests: IncomingMessage[] = [];
       const { port, ask } = await serve({
@@ -93,7 +95,7 @@ describeFrameworks(({ serve }) => {
       const socket = connect(port, "127.0.0.1");
       await once(socket, "connect");
       socket.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n".repeat(12));
-      await delay(100);
+      await line.joined(12);
       await eventually(async () => {
         expect((await ask("/briefly")).headers).not.toHaveProperty("server-timing");
       });

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -7,7 +6,7 @@ import { startRedis } from "../../support/redis-process.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
 import type { SharedOptions } from "../support/framework.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
-import { statusOf, visit, waitedMs } from "./visitors.ts";
+import { statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
 
 const losable = useLosableRedis();
 const limits = slidingLog({ limit: 1, window: "400ms" });
@@ -21,12 +20,13 @@ describeFrameworks(({ serve }) => {
   ] as const)(
     "Redis frozen while requests wait, and onUnavailable %s: they are answered %j as soon as they are asked for",
     async (onUnavailable, statuses) => {
+      const line = watchLine();
       const store = await losable.openStore();
       const options: SharedOptions = { name: "waiting", limits, store, onUnavailable, wait: "10m" };
       const { port, ask, errors } = await serve({ limits: options });
       await ask();
       const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
-      await delay(100);
+      await line.joined(2);
       losable.lose();
       const answers = await Promise.all(visits.map(({ answer }) => answer));
       expect(answers.map(statusOf).sort()).toEqual(statuses);
@@ -37,6 +37,7 @@ describeFrameworks(({ serve }) => {
   );
 
   test("Redis frozen does not make anybody wait for longer than the time in line", async () => {
+    const line = watchLine();
     const store = await losable.openStore();
     const hourly = slidingLog({ limit: 1, window: "1h" });
     const options = {
@@ -49,7 +50,7 @@ describeFrameworks(({ serve }) => {
     const { port, ask } = await serve({ limits: options });
     await ask();
     const visited = await visit(port, "/");
-    await delay(100);
+    await line.joined(1);
     losable.lose();
     const answer = await visited.answer;
     expect(statusOf(answer)).toBe(429);
@@ -57,6 +58,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test("Redis killed while requests wait: they are answered without it", async () => {
+    const line = watchLine();
     const server = await startRedis();
     onTestFinished(() => server.stop());
     const client = new Redis(server.socket);
@@ -73,7 +75,7 @@ describeFrameworks(({ serve }) => {
     const { port, ask, errors } = await serve({ limits: options });
     await ask();
     const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
-    await delay(100);
+    await line.joined(2);
     await server.stop();
     const answers = await Promise.all(visits.map(({ answer }) => answer));
     expect(answers.map(statusOf)).toEqual([503, 503]);

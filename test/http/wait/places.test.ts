@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { concurrency } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
@@ -7,7 +6,7 @@ import type { Handled } from "../places/sites.ts";
 import { describeSites } from "../places/sites.ts";
 import { askAt } from "../support/ask.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
-import { eventually, statusOf, visit } from "./visitors.ts";
+import { eventually, statusOf, visit, watchLine } from "./visitors.ts";
 
 const redis = useRedis();
 const limits = concurrency({ limit: 1, ttl: "10m" });
@@ -44,11 +43,12 @@ describeSites((serve) => {
     });
 
     test("one who leaves while it waits holds no place", async () => {
+      const line = watchLine();
       const { port, ask, end, handled, running, remaining } = await serving();
       const first = ask();
       const response = await handled(0);
       const { answer, leave } = await visit(port, "/");
-      await delay(50);
+      await line.joined(1);
       leave();
       expect(statusOf(await answer)).toBe(0);
       const last = ask();

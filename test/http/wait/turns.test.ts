@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { byTier, perRequest } from "@headgate/express";
@@ -8,7 +7,7 @@ import type { AnyRequest } from "../support/framework.ts";
 import { hearDecisions } from "../support/hear-decisions.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
-import { eventually, usePlaces, visit, visitorOf, waitedMs } from "./visitors.ts";
+import { eventually, usePlaces, visit, visitorOf, waitedMs, watchLine } from "./visitors.ts";
 
 const places = usePlaces();
 const redis = useRedis();
@@ -20,11 +19,14 @@ describeFrameworks(({ serve }) => {
       const limiter = make({ limits: gcra({ limit: 1, window: "100ms" }) });
       const { port, handled } = await serve({ limits: { limiter, wait: "10s" } });
       const started = performance.now();
+      const line = watchLine();
       const visits = [];
       for (let i = 0; i < 6; i += 1) {
         visits.push(await visit(port, `/?${i}`));
-        // Connections of their own are read in any order.
-        await delay(5);
+        // Connections of their own are read in any order: each is in line before the next one is made.
+        await eventually(() => {
+          if (line.count() < i) expect(handled).toContain(`/?${i}`);
+        });
       }
       const answers = await Promise.all(visits.map(({ answer }) => answer));
       expect(performance.now() - started).toBeGreaterThanOrEqual(499);
@@ -70,6 +72,7 @@ describeFrameworks(({ serve }) => {
     });
 
     test("nobody overtakes those who wait, also with a smaller cost", async () => {
+      const line = watchLine();
       const limiter = make({ limits: slidingLog({ limit: 4, window: "1s" }) });
       const { port, ask, handled } = await serve({
         limits: { limiter, wait: "10s", cost: (request) => Number(visitorOf(request)) },
@@ -77,13 +80,14 @@ describeFrameworks(({ serve }) => {
       await ask("/?3");
       const large = await visit(port, "/?4");
       // It is in line when it has been denied, which takes a busy server longer.
-      await delay(400);
+      await line.joined(1);
       const small = await visit(port, "/?1");
       await Promise.all([large.answer, small.answer]);
       expect(handled).toEqual(["/?3", "/?4", "/?1"]);
     });
 
     test("a full line is an ordinary denial at once, and only for its subject", async () => {
+      const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 6 });
       const wait = { limiter, key: visitorOf };
       const { port, ask } = await serve({
@@ -95,7 +99,7 @@ describeFrameworks(({ serve }) => {
       await ask("/?ann");
       // Half of all places are for one subject.
       const visits = await Promise.all(Array.from({ length: 3 }, () => visit(port, "/?ann")));
-      await delay(100);
+      await line.joined(3);
       // What does not wait found the line full.
       const denied = await eventually(async () => {
         const answer = await ask("/briefly?ann");
@@ -116,6 +120,7 @@ describeFrameworks(({ serve }) => {
     });
 
     test("many subjects share maxQueue, and what is beyond it is an ordinary denial", async () => {
+      const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 4 });
       const limited = { limiter, key: visitorOf };
       const { port, ask } = await serve({
@@ -128,7 +133,7 @@ describeFrameworks(({ serve }) => {
       const visits = await Promise.all(
         ["a", "b", "c", "d"].map((name) => visit(port, `/?${name}`)),
       );
-      await delay(100);
+      await line.joined(4);
       await eventually(async () => {
         const { status, headers } = await ask("/briefly?new");
         expect(status).toBe(429);
@@ -150,6 +155,7 @@ describeFrameworks(({ serve }) => {
     });
 
     test("close answers those who wait as if their time were over, and later requests with its error", async () => {
+      const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 4 });
       const { port, ask, errors } = await serve({
         limits: { limiter, wait: "10m" },
@@ -157,12 +163,12 @@ describeFrameworks(({ serve }) => {
       });
       await ask();
       const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
+      await line.joined(2);
       await eventually(async () => {
         expect((await limiter.wait("127.0.0.1", { timeout: 1 }).catch(Object)).code).toBe(
           "HEADGATE_WAIT_TIMEOUT",
         );
       });
-      await delay(50);
       await limiter.close();
       for (const { answer } of visits) {
         expect(await answer).toMatch(/^HTTP\/1.1 429 (.|\r\n)*retry-after: 3\d\d\d\r\n/i);
@@ -172,13 +178,14 @@ describeFrameworks(({ serve }) => {
     });
 
     test("a cost that can never pass is denied at once, also where others wait", async () => {
+      const line = watchLine();
       const limiter = make({ limits: slidingLog({ limit: 4, window: "1h" }) });
       const { port, ask } = await serve({
         limits: { limiter, wait: "10m", cost: (request) => Number(visitorOf(request)) },
       });
       await ask("/?4");
       void (await visit(port, "/?4"));
-      await delay(50);
+      await line.joined(1);
       const { status, headers } = await ask("/?5");
       expect(status).toBe(429);
       expect(headers).not.toHaveProperty("retry-after");
@@ -235,6 +242,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test("with a cost by name nobody waits for a limit that it leaves out, and a denial is by what it asks", async () => {
+    const line = watchLine();
     const requests = slidingLog({ limit: 9, window: "1h", name: "requests" });
     const tokens = fixedWindow({ limit: 1_000, window: "1h", name: "tokens" });
     const limiter = createLimiter({ limits: [requests, tokens] });
@@ -247,7 +255,7 @@ describeFrameworks(({ serve }) => {
     });
     await ask("/?600");
     const { leave } = await visit(port, "/?600");
-    await delay(50);
+    await line.joined(1);
     const free = await ask("/?0");
     expect(free.status).toBe(200);
     expect(free.headers).not.toHaveProperty("server-timing");

@@ -1,10 +1,11 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
-import type { Limiter, LimiterOptions } from "@headgate/core";
-import { createLimiter, memoryStore } from "@headgate/core";
+import type { InUse, Limiter, LimiterOptions } from "@headgate/core";
+import { CHANNELS, createLimiter, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { onTestFinished, vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import type { AnyRequest } from "../support/framework.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 
@@ -75,7 +76,24 @@ export function waitedMs(header: string | undefined): number | undefined {
   return ms === undefined ? undefined : Number(ms);
 }
 
+/** Counts who joins a line of this process from now on: calls of `wait`, and requests. */
+export function watchLine(): { count(): number; joined(count: number): Promise<void> } {
+  let joined = 0;
+  const waiting = new Map<string, number>();
+  const note = (message: unknown): void => {
+    const { limiter, count } = message as InUse;
+    if (count > (waiting.get(limiter) ?? 0)) joined += 1;
+    waiting.set(limiter, count);
+  };
+  subscribe(CHANNELS.waiting, note);
+  onTestFinished(() => void unsubscribe(CHANNELS.waiting, note));
+  return {
+    count: () => joined,
+    joined: (count) => eventually(() => expect(joined).toBeGreaterThanOrEqual(count)),
+  };
+}
+
 /** Tries until it does not throw, on a busy machine for long. */
 export function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(attempt, { timeout: 20_000 });
+  return vi.waitFor(attempt, { timeout: 20_000, interval: 5 });
 }
