@@ -1,0 +1,363 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { gcra } from "@headgate/core";
+import { subjectOfAddress } from "@headgate/core/http";
+import { checkOverride, operate, readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { observe } from "@headgate/telemetry";
+import { Redis } from "ioredis";
+import { Registry } from "prom-client";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { express5Framework } from "../http/support/express-framework.ts";
+import { fastifyFramework } from "../http/support/fastify-framework.ts";
+import type { Framework, SharedOptions, Site } from "../http/support/framework.ts";
+import { hearDecisions } from "../http/support/hear-decisions.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { blocksOf, codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
+
+const PAGE = page("docs/runbook.md");
+const DIR = join(ROOT, "packages/telemetry/prometheus");
+
+const own = useOwnRedis();
+const orders = { name: "orders", limits: gcra({ limit: 5, window: "1h" }) };
+const operator = () => operate(redisStore(own.client));
+
+/** An instance of an application with a connection of its own, behind a proxy that it trusts. */
+async function start(
+  { serve }: Framework,
+  options: Partial<SharedOptions> = {},
+  trustProxy: Site["trustProxy"] = "loopback",
+) {
+  const client = new Redis(own.server.socket);
+  client.on("error", () => {});
+  onTestFinished(() => client.disconnect());
+  const store = redisStore(client);
+  const limits: SharedOptions = { ...orders, store, storeTimeout: "10s", ...options };
+  const { ask, warnings } = await serve({ limits, trustProxy });
+  const askAs = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
+  return { store, warnings, askAs };
+}
+
+type Instance = Awaited<ReturnType<typeof start>>;
+
+/** One of each framework. */
+function startTwo(...options: [Partial<SharedOptions>?, Site["trustProxy"]?]) {
+  return Promise.all([
+    start(fastifyFramework, ...options),
+    start(express5Framework, ...options),
+  ] as const);
+}
+
+/** The status that each client gets from each instance, one after another. */
+async function statusesOf(instances: readonly Instance[], ...clients: readonly string[]) {
+  const statuses: number[] = [];
+  for (const client of clients) {
+    for (const { askAs } of instances) statuses.push((await askAs(client)).status);
+  }
+  return statuses;
+}
+
+/** Whether all requests of these clients are served. */
+async function areServed(instances: readonly Instance[], ...clients: readonly string[]) {
+  return (await statusesOf(instances, ...clients)).every((status) => status === 200);
+}
+
+const inForce = ({ inForceAt }: { inForceAt: Date }) => delay(inForceAt.getTime() - Date.now());
+
+/** What is asked of Prometheus: how samples are put together, by which labels, of which metric, with which labels. */
+const EXPRESSION = /(sum|min) by \(([^)]+)\) \((?:rate\()?(headgate_\w+)(?:\{([^}]*)\})?/g;
+
+/** What the expressions of an incident give, each by its labels, of what is measured from now on until it is asked. */
+function watch(incident: string): () => Promise<Record<string, number>[]> {
+  const registry = new Registry();
+  const observation = observe(registry);
+  onTestFinished(() => observation.stop());
+  const expressions = blocksOf([incidentOf(incident)], "promql").flatMap(({ text }) => [
+    ...text.matchAll(EXPRESSION),
+  ]);
+  return async () => {
+    const lines = (await registry.metrics()).split("\n");
+    return expressions.map(([, how, by = "", metric, matchers = ""]) => {
+      const given: Record<string, number> = {};
+      for (const line of lines.filter((one) => one.startsWith(`${metric}{`))) {
+        const labels = labelsIn(line);
+        if (!matches(labels, matchers)) continue;
+        const key = by
+          .split(", ")
+          .map((label) => labels[label])
+          .join(" ");
+        const value = Number(line.split(" ").at(-1));
+        const before = given[key] ?? (how === "sum" ? 0 : value);
+        given[key] = how === "sum" ? before + value : Math.min(before, value);
+      }
+      return given;
+    });
+  };
+}
+
+function incidentOf(heading: string) {
+  const text = section(PAGE, heading);
+  const blocks = PAGE.blocks.filter((block) => text.includes(block.text));
+  return { path: PAGE.path, text, blocks };
+}
+
+function labelsIn(line: string): Record<string, string> {
+  const pairs = [...line.matchAll(/(\w+)="([^"]*)"/g)];
+  return Object.fromEntries(pairs.map(([, name, value]) => [name, value]));
+}
+
+function matches(labels: Record<string, string>, matchers: string): boolean {
+  return [...matchers.matchAll(/(\w+)=~?"([^"]*)"/g)].every(([, name = "", value = ""]) =>
+    value.split("|").includes(labels[name] ?? ""),
+  );
+}
+
+const customers = Array.from({ length: 4 }, (_, i) => `198.51.100.${i}`);
+
+test("one client floods: it is found, and blocked everywhere", async () => {
+  const flooder = "203.0.113.7";
+  const client = subjectOfAddress(flooder);
+  const heard = hearDecisions();
+  const flooded = watch("One client floods");
+  const instances = await startTwo();
+  await Promise.all([1, 2, 3, 4, 5, 6].map(() => statusesOf(instances, flooder)));
+  expect(await areServed(instances, ...customers)).toBe(true);
+  expect(await flooded()).toEqual([{ "orders allowed": 5 + 8, "orders denied": 7 }]);
+  const denied = heard.filter(({ decision }) => !decision.wouldAllow);
+  expect(new Set(denied.map(({ subject }) => subject["default"]))).toEqual(new Set([client]));
+  expect(await operator().inspect(orders, client)).toMatchObject({
+    limits: [{ remaining: 0 }],
+    blocked: false,
+  });
+
+  await inForce(await operator().block(orders, client, "1h", { reason: "flood" }));
+  const blocked = watch("One client floods");
+  for (const { askAs } of instances) {
+    const { status, headers } = await askAs(flooder);
+    expect(status).toBe(429);
+    // The limit alone would say twelve minutes.
+    expect(Number(headers["retry-after"])).toBeGreaterThan(3_000);
+    expect((await askAs("198.51.100.1")).status).toBe(200);
+  }
+  expect(await blocked()).toEqual([{ "orders blocked": 2, "orders allowed": 2 }]);
+});
+
+test("everybody is limited: nobody is in shadow, until the proxy is trusted", async () => {
+  const heard = hearDecisions();
+  const before = watch("Everybody is limited");
+  const instances = await startTwo({}, false);
+  expect(await statusesOf(instances, ...customers)).toEqual([...Array(5).fill(200), 429, 429, 429]);
+  expect(await before()).toEqual([{ orders: 3 }, { orders: 8 }, {}]);
+  expect(new Set(heard.map(({ subject }) => subject["default"]))).toEqual(new Set(["127.0.0.1"]));
+  for (const { warnings } of instances) {
+    expect(warnings).toMatchObject([{ code: "HEADGATE_NO_PROXY_TRUST" }]);
+  }
+
+  const shadow = { limiter: "orders", shadow: true };
+  await inForce(await operator().setOverride(shadow, { for: "1h" }));
+  const shadowed = watch("Everybody is limited");
+  expect(await areServed(instances, ...customers)).toBe(true);
+  expect(await shadowed()).toEqual([{}, {}, { orders: 8 }]);
+
+  const mended = await startTwo();
+  const quiet = watch("Everybody is limited");
+  await statusesOf(mended, ...customers);
+  expect(await quiet()).toEqual([{}, {}, {}]);
+  await inForce(await operator().unsetOverride({ limiter: "orders" }));
+  const after = watch("Everybody is limited");
+  await Promise.all([1, 2, 3].map(() => statusesOf(mended, "203.0.113.7")));
+  expect(await areServed(mended, ...customers)).toBe(true);
+  expect(await after()).toEqual([{ orders: 1 }, { orders: 14 }, {}]);
+});
+
+describe("nobody is limited", () => {
+  const flooder = Array(6).fill("203.0.113.7");
+
+  test("by an override that somebody forgot, until it is taken away", async () => {
+    const forgotten = { limiter: "orders", shadow: true };
+    await inForce(await operator().setOverride(forgotten, { for: "forever" }));
+    const before = watch("Nobody is limited");
+    const instances = await startTwo();
+    expect(await areServed(instances, ...flooder)).toBe(true);
+    const [seen = {}] = await before();
+    expect(seen).toMatchObject({ "orders allowed store true": 5 });
+    expect(Object.keys(seen).every((labels) => labels.endsWith(" true"))).toBe(true);
+    expect((await operator().readControl()).overrides).toMatchObject([forgotten]);
+
+    await inForce(await operator().unsetOverride({ limiter: "orders" }));
+    const after = watch("Nobody is limited");
+    expect(await statusesOf(instances, "203.0.113.7", "198.51.100.1")).toEqual([
+      429, 429, 200, 200,
+    ]);
+    expect(await after()).toEqual([
+      { "orders denied store false": 2, "orders allowed store false": 2 },
+    ]);
+  });
+
+  test("by what is written in shadow, until an override enforces it", async () => {
+    const instances = await startTwo({ shadow: true });
+    for (const { store } of instances) await writeDirectory(store);
+    expect(await areServed(instances, ...flooder)).toBe(true);
+    const { limiters } = await readDirectory(own.client);
+    expect(new Set(limiters.map(({ shadow }) => shadow))).toEqual(new Set([true]));
+    await inForce(await operator().setOverride({ limiter: "orders", shadow: false }));
+    const after = watch("Nobody is limited");
+    expect(await statusesOf(instances, "203.0.113.7")).toEqual([429, 429]);
+    expect(await after()).toEqual([{ "orders denied store false": 2 }]);
+  });
+
+  test("by a Redis that is away, and a list that is too wide, which the source tells", async () => {
+    const client = new Redis("/nowhere/redis.sock");
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    const see = watch("Nobody is limited");
+    const store = redisStore(client);
+    const away = await startTwo({ store, name: "away", storeTimeout: 50, onUnavailable: "allow" });
+    const listed = await startTwo({ allowList: ["203.0.113.0/24"] });
+    expect(await areServed([...away, ...listed], ...flooder)).toBe(true);
+    expect(await see()).toEqual([
+      { "away allowed allow false": 12, "orders listed allow-list false": 12 },
+    ]);
+  });
+
+  test("by a forged header, which is warned of", async () => {
+    const instances = await startTwo({}, true);
+    const forged = flooder.map((_, i) => `203.0.113.${i}`);
+    expect(await areServed(instances, ...forged)).toBe(true);
+    for (const { warnings } of instances) {
+      expect(warnings).toMatchObject([{ code: "HEADGATE_TRUST_EVERYBODY" }]);
+    }
+  });
+
+  test("by another name for each process, or no store, which the directory tells", async () => {
+    const one = await start(fastifyFramework, { name: "orders-1" });
+    const two = await start(express5Framework, { name: "orders-2" });
+    await start(fastifyFramework, { name: undefined, store: undefined });
+    for (const { store } of [one, two]) await writeDirectory(store);
+    const { limiters } = await readDirectory(own.client);
+    expect(limiters.map(({ name, processes }) => [name, processes.length])).toEqual([
+      ["orders-1", 1],
+      ["orders-2", 1],
+    ]);
+  });
+});
+
+test("Redis is slow: requests are served meanwhile, and it decides again by itself", async () => {
+  const see = watch("Redis is slow");
+  const limits = gcra({ limit: 100_000, window: "1h" });
+  const instances = await startTwo({ limits, storeTimeout: "200ms" });
+  const sourceOf = async ({ askAs }: Instance) =>
+    ((await askAs("203.0.113.7")).json() as { source: string }).source;
+  const decidesAgain = () =>
+    waitUntil("Redis decides", 10_000, async () => {
+      const sources = await Promise.all(instances.map(sourceOf));
+      return sources.every((source) => source === "store") || undefined;
+    });
+  onTestFinished(() => own.server.thaw());
+  await decidesAgain();
+  own.server.freeze();
+  const began = performance.now();
+  expect(await Promise.all(instances.map(sourceOf))).toEqual(["local", "local"]);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  const [durations, degraded, up] = await see();
+  expect((durations?.["orders +Inf"] ?? 0) - (durations?.["orders 0.1"] ?? 0)).toBeGreaterThan(1);
+  expect(degraded?.["orders local"]).toBeGreaterThan(1);
+  expect(up).toEqual({ store: 0 });
+  const hasty = operate(redisStore(own.client), { storeTimeout: 100 });
+  await expect(hasty.block(orders, "203.0.113.8", "1h")).rejects.toMatchObject({
+    code: "HEADGATE_STORE_UNAVAILABLE",
+  });
+
+  own.server.thaw();
+  await decidesAgain();
+  await waitUntil(
+    "it is known to be up",
+    5_000,
+    async () => (await see())[2]?.["store"] || undefined,
+  );
+});
+
+test("a limit is wrong after a deploy: the right number is in force, and then deployed", async () => {
+  const client = "203.0.113.7";
+  const see = watch("A limit is wrong after a deploy");
+  const deployed = gcra({ limit: 2, window: "1h" });
+  const old = await start(fastifyFramework);
+  const wrong = await start(express5Framework, { limits: deployed });
+  for (const { store } of [old, wrong]) await writeDirectory(store);
+  expect(await statusesOf([wrong], client, client, client)).toEqual([200, 200, 429]);
+  const [used] = await see();
+  expect(used?.["orders +Inf"]).toBe(3);
+  expect(used?.["orders 0.9"]).toBe(1);
+  const { limiters } = await readDirectory(own.client);
+  const names = limiters.map(({ shapes }) => shapes.flatMap(({ limits }) => limits));
+  expect(names.flat().sort()).toEqual(["2-per-1h", "5-per-1h"]);
+  expect(limiters).toMatchObject([{ isMixed: true }, { isMixed: true }]);
+
+  const right = { limiter: "orders", limits: { "2-per-1h": { limit: 5 } } };
+  checkOverride(deployed, right);
+  await inForce(await operator().setOverride(right, { for: "12h" }));
+  const { status, headers } = await wrong.askAs(client);
+  expect([status, headers["ratelimit-policy"]]).toEqual([200, '"2-per-1h";q=5;w=3600']);
+  // Two were used before.
+  expect(headers["x-ratelimit-remaining"]).toBe("2");
+  expect(await statusesOf([old], client)).toEqual([200]);
+  expect(old.warnings).toMatchObject([{ code: "HEADGATE_OVERRIDE_IGNORED" }]);
+
+  const mended = await start(express5Framework);
+  await operator().unsetOverride({ limiter: "orders" });
+  const answer = await mended.askAs(client);
+  expect([answer.status, answer.headers["x-ratelimit-remaining"]]).toEqual([200, "0"]);
+});
+
+test("a customer complains: the log says why, and they are let in everywhere", async () => {
+  const [address = "", other = ""] = customers;
+  const customer = subjectOfAddress(address);
+  const instances = await startTwo();
+  await statusesOf(instances, address, address, address);
+  await operator().block(orders, customer, "1d", { by: "bob", reason: "taken for another" });
+  expect(await statusesOf(instances, address)).toEqual([429, 429]);
+  expect(await operator().inspect(orders, customer)).toMatchObject({
+    limits: [{ remaining: 0 }],
+    blocked: true,
+  });
+  const { entries } = await operator().log();
+  expect(entries.filter(({ subject }) => subject?.["default"] === customer)).toMatchObject([
+    { kind: "block", by: "bob", reason: "taken for another" },
+  ]);
+
+  await operator().unblock(orders, customer);
+  const more = { limiter: "orders", subject: { default: customer } };
+  await operator().reset(orders, customer);
+  await inForce(await operator().setOverride({ ...more, limits: { "5-per-1h": { limit: 50 } } }));
+  for (const [i, { askAs }] of instances.entries()) {
+    expect(await askAs(address)).toMatchObject({
+      status: 200,
+      headers: { "x-ratelimit-limit": "50", "x-ratelimit-remaining": String(49 - i) },
+    });
+    expect((await askAs(other)).headers["x-ratelimit-limit"]).toBe("5");
+  }
+});
+
+test("every alert and panel that the page names is there, and each alert leads to its incident", () => {
+  const rules = readFileSync(join(DIR, "alerts.yml"), "utf8");
+  const dashboard = readFileSync(join(DIR, "dashboard.json"), "utf8");
+  const panels = [...PAGE.text.matchAll(/panel "([^"]+)"/g)];
+  expect(panels.length).toBeGreaterThan(0);
+  for (const [, title] of panels) expect(dashboard).toContain(`"title": "${title}"`);
+  const alerts = tablesOf(section(page("docs/telemetry.md"), "The alerts"))[0]?.rows ?? [];
+  for (const heading of PAGE.text.matchAll(/^## (.+)$/gm)) {
+    const [, title = ""] = heading;
+    const { path, text } = incidentOf(title);
+    const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
+    for (const name of codeIn(prose).filter((code) => /^Headgate[A-Z]/.test(code))) {
+      expect(rules).toContain(`- alert: ${name}\n`);
+      const row = alerts.find(([alert = ""]) => codeIn(alert)[0] === name);
+      const links = linksOf({ ...page("docs/telemetry.md"), text: row?.join(" ") ?? "" });
+      const anchor = title.toLowerCase().replaceAll(" ", "-");
+      expect(links, name).toContainEqual({ target: path, anchor });
+    }
+  }
+});
