@@ -50,7 +50,7 @@ beforeAll(async () => {
 test("the tables of docs/directory.md have every field, and no other", () => {
   expect(namesIn(found)).toEqual(fieldsOf(all));
   const route = found.limiters.find(({ name }) => name === "route");
-  expect([...namesIn(route), "isCut"].sort()).toEqual(fieldsOf(limiterFields));
+  expect([...namesIn(route), "blockOn", "isCut"].sort()).toEqual(fieldsOf(limiterFields));
   expect(namesIn(route?.uses[0])).toEqual(fieldsOf(useFields));
   expect(namesIn(found.processes[0])).toEqual(fieldsOf(processFields));
   const why = ["damaged", "missing", "other-format", "wrong-type"];

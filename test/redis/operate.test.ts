@@ -62,6 +62,26 @@ describe("an action", () => {
     expect(await consume(store)).toMatchObject({ remaining: 2 });
   });
 
+  test("finds who was locked out by what is kept, where it is told that the limiter blocks so", async () => {
+    const login = {
+      name: "login",
+      limits: fixedWindow({ limit: 1, window: "1h", block: "10m" }),
+      blockOn: "settle",
+    } as const;
+    const { store, operator } = start();
+    const limiter = createLimiter({ ...STORE_ALONE, ...login, store });
+    await limiter.settle(await limiter.consume("ann"), 1);
+    expect(await operator.inspect(login, "ann")).toMatchObject({ blocked: true });
+    const { blockOn: _, ...byDenials } = login;
+    expect(await operator.inspect(byDenials, "ann")).toMatchObject({ blocked: false });
+    const reset = await operator.reset(login, "ann");
+    expect(reset).toMatchObject({ before: { blocked: true }, after: { blocked: false } });
+    expect(await limiter.consume("ann")).toMatchObject({ allowed: true });
+    await limiter.close();
+    const unknown = operator.inspect({ ...login, blockOn: "never" as never }, "ann");
+    await expect(unknown).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  });
+
   test("is known to all as an order, in force two seconds later by the server's clock", async () => {
     const { operator, now, pass } = start();
     const from = (now() + 2_000) * 1_000;

@@ -30,6 +30,11 @@ export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): Compile
   return blockOn === "settle" && compiled.block !== undefined ? withKept(compiled) : compiled;
 }
 
+/** A limit with other numbers, which blocks in the same way. Throws as `compileLimit`. */
+export function compileLike({ shape }: CompiledLimit, limit: Limit): CompiledLimit {
+  return compileLimit(limit, shape.keeps ? "settle" : "denial");
+}
+
 /** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */
 export function rejectForm(limit: unknown): never {
   throw new HeadgateError(

@@ -26,6 +26,7 @@ import { withNumbers } from "./numbers-in-force.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
 import { createOverrides } from "./overrides/limiter-overrides.ts";
+import { readBlockOn } from "./read-block-on.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -56,14 +57,12 @@ export function makeLimiter(
   plugin: string | undefined,
 ): Limiter<string> {
   rejectUnknownOptions("createLimiter", options, OPTIONS);
-  const { extends: parent, maxQueue = 1_000, shadow = false, blockOn = "denial" } = options;
+  const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
   }
   if (typeof shadow !== "boolean") throw invalidOption("shadow must be true or false", shadow);
-  if (blockOn !== "denial" && blockOn !== "settle") {
-    throw invalidOption('blockOn must be "denial" or "settle"', blockOn);
-  }
+  const blockOn = readBlockOn(options.blockOn);
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
     throw invalidKind("extends takes a limiter that extends none itself", parent);
   }

@@ -46,7 +46,8 @@ export function createMemoryDecider(counted: CountedPolicy): Decider {
     charge: (counters, cost) => chargeOn(store, counters, cost),
 
     async settle(decision, units) {
-      return settleOn(store, counted, takeReceipts(decision, counted), units, (kept) =>
+      const receipts = takeReceipts(decision, counted);
+      return settleOn(store, counted, receipts, units, decision.shadow, (kept) =>
         judgeOn(store, kept),
       );
     },
@@ -159,21 +160,24 @@ async function judgeOn(store: Store, judgements: readonly Judgement[]): Promise<
 /** What is counted alone is no ground to block anybody. */
 const judgeNobody = async (): Promise<boolean> => true;
 
-/** Settles on a store of this process what receipts say was charged. By default, what is kept blocks nobody. */
+/** Settles on a store of this process what receipts say was charged. In shadow, and by default, what is kept blocks nobody. */
 export async function settleOn(
   store: Store,
   counted: CountedPolicy,
   receipts: readonly Receipt[],
   units: Cost,
+  shadow: boolean,
   keep: Settler["keep"] = judgeNobody,
 ): Promise<Charged<Cost>> {
-  if (typeof units !== "number") return settleByNameOn(store, counted, receipts, units, keep);
+  if (typeof units !== "number") {
+    return settleByNameOn(store, counted, receipts, units, shadow, keep);
+  }
   const [receipt] = receipts;
   if (receipt === undefined) return NOTHING_CHARGED;
   const { cost, counters } = receipt;
   const more = units > cost ? await chargeOn(store, counters, units - cost, cost) : NOTHING_CHARGED;
   if (units < cost) await giveBackOn(store, [receiptBut(receipt, units)]);
-  await keep(judgementsOf(receipts, units, !counted.shadow));
+  await keep(judgementsOf(receipts, units, !shadow));
   return { ...more, counted: Math.min(cost, units) + (more.counted as number) };
 }
 
@@ -182,10 +186,11 @@ async function settleByNameOn(
   counted: CountedPolicy,
   receipts: readonly Receipt[],
   units: CostByName,
+  shadow: boolean,
   keep: Settler["keep"],
 ): Promise<Charged<CostByName>> {
   if (receipts.length === 0) return nothingCharged(limitsOfUnits(counted));
-  return settleByName(settlementOf(receipts, units, !counted.shadow), {
+  return settleByName(settlementOf(receipts, units, !shadow), {
     charge: (counters) => chargeOn(store, counters, largestCost(counters)),
     async giveBack(less) {
       await giveBackOn(store, less);

@@ -210,7 +210,7 @@ export function createRemoteDecider(
     const [receipt] = receipts;
     if (receipt === undefined) return NOTHING_CHARGED;
     const { cost } = receipt;
-    const judgements = judgementsOf(receipts, units, !counted.shadow);
+    const judgements = judgementsOf(receipts, units, !decision.shadow);
     const isSame = units === cost && judgements.length === 0;
     if (isSame || downReason(receipts) === undefined) {
       return settleThere(receipts, cost, units, judgements);
@@ -225,7 +225,7 @@ export function createRemoteDecider(
     const nothing = nothingCharged(limitsOfUnits(counted));
     if (decision.source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
-    const settlement = settlementOf(receipts, units, !counted.shadow);
+    const settlement = settlementOf(receipts, units, !decision.shadow);
     const { more, less, kept } = settlement;
     const isSame = more.length === 0 && less.length === 0 && kept.length === 0;
     if (isSame || downReason(receipts) === undefined) {

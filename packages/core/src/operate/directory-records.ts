@@ -64,6 +64,7 @@ function isLimiter(value: unknown): value is LimiterRecord {
     value["kind"] === "limiter" &&
     areTexts(value, "name", "policy", "version") &&
     arePolicy(value) &&
+    (value["blockOn"] === undefined || value["blockOn"] === "settle") &&
     isListOf(value["shapes"], isShape) &&
     (value["extends"] === undefined || isText(value["extends"])) &&
     typeof value["shadow"] === "boolean" &&

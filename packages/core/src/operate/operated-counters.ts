@@ -8,6 +8,7 @@ import type { Decider } from "../limiter/decider.ts";
 import { requireName } from "../limiter/names.ts";
 import { readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailurePolicy, StoreWatch } from "../limiter/outage/outage.ts";
+import { readBlockOn } from "../limiter/read-block-on.ts";
 import { createRemoteDecider } from "../limiter/remote-decider.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Remote, Store } from "../store/store.ts";
@@ -34,12 +35,14 @@ export class OperatedCounters {
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
   constructor(place: OperatedStore, limiter: OperatedLimiter, subject: Subjects) {
-    rejectUnknownOptions("a limiter to operate on", limiter, ["name", "limits"]);
-    const { name, limits } = limiter;
+    rejectUnknownOptions("a limiter to operate on", limiter, ["name", "limits", "blockOn"]);
+    const { name, limits, blockOn } = limiter;
     requireName(name);
     this.limiter = name;
     this.#place = place;
-    this.#counted = compileCountedPolicy(name, readPolicy(limits), place.store);
+    this.#counted = compileCountedPolicy(name, readPolicy(limits), place.store, {
+      blockOn: readBlockOn(blockOn),
+    });
     this.#counters = namedCountersOf(this.#counted, subject);
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);

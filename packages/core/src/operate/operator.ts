@@ -1,7 +1,7 @@
 import type { ControlRecord, Override } from "../control/record.ts";
 import type { LimitState } from "../decision.ts";
 import type { Subjects } from "../limiter/counters.ts";
-import type { Policy } from "../policy.ts";
+import type { BlockOn, Policy } from "../policy.ts";
 import type { Duration } from "../time.ts";
 
 /** What an operator can do to the limiters of a prefix, from any process. */
@@ -59,6 +59,8 @@ export interface OperatedLimiter {
   readonly name: string;
   /** Its policy as it is written: it says where the counters are. Numbers of units do not matter. */
   readonly limits: Policy;
+  /** As the limiter's: `"settle"` where it blocks by what is kept, as behind an adapter with `count`. Default `"denial"`. */
+  readonly blockOn?: BlockOn | undefined;
 }
 
 export interface ActionOptions {

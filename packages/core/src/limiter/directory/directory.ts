@@ -44,6 +44,8 @@ export interface LimiterRecord {
   readonly policy: string;
   /** As they were written. */
   readonly limits: readonly Limit[];
+  /** `"settle"` where the limiter blocks by what is kept; missing otherwise. */
+  readonly blockOn?: "settle" | undefined;
   /** At most 64. */
   readonly shapes: readonly ListedShape[];
   /** The name of the limiter that is decided together with it. */

@@ -26,6 +26,7 @@ function limiterRecord(
     name,
     policy: fingerprint(own.canonical),
     limits: own.limits.map(({ source }) => source),
+    ...(own.keeps ? { blockOn: "settle" } : {}),
     shapes: own.groups.slice(0, MOST_SHAPES).map((group) => shapeOf(group, own)),
     ...(extended === undefined ? {} : { extends: extended }),
     shadow: own.shadow,

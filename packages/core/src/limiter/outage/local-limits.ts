@@ -1,5 +1,5 @@
 import type { Algorithm, CompiledLimit } from "../../algorithms/algorithm.ts";
-import { compileLimit } from "../../algorithms/compile-limit.ts";
+import { compileLike } from "../../algorithms/compile-limit.ts";
 import type { Limit } from "../../policy.ts";
 import type { Group } from "../counted-policy.ts";
 import type { SubjectCounter } from "../counters.ts";
@@ -26,7 +26,7 @@ function shareGroup(group: Group, share: number): Group {
 function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
   // A little more, for shares such as 1 / 49 that a double cannot hold.
   const of = (quota: number): number => Math.max(1, Math.floor(quota * share * (1 + 2 ** -50)));
-  const compiled = compileLimit(shareOf(whole.source, of));
+  const compiled = compileLike(whole, shareOf(whole.source, of));
   const algorithm = withinShare(compiled.algorithm, whole.limit, compiled.limit);
   // A client keeps seeing the limit under the name it knows.
   return { ...compiled, algorithm, name: whole.name, per: whole.per };

@@ -56,7 +56,7 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
     },
 
     async settle(receipts, units) {
-      const settled = await settleOn(local, counted, receipts, units);
+      const settled = await settleOn(local, counted, receipts, units, counted.shadow);
       return { ...settled, degraded: receipts.length > 0 };
     },
 

@@ -185,6 +185,30 @@ describe("an override of a limit", () => {
     expect(await limiter.consume("ada")).toMatchObject({ allowed: false, blocked: true });
   });
 
+  test("blocks by what is kept where the limit does, and not by a denial", async () => {
+    const limits = fixedWindow({ limit: 1, window: "1h", name: "hourly", block: "1m" });
+    const { limiter, override } = start({ limits, blockOn: "settle" });
+    override({ limiter: "api", ...to(2) });
+    const [first, second] = [await limiter.consume("ada"), await limiter.consume("ada")];
+    for (let i = 0; i < 2; i += 1) {
+      expect(await limiter.consume("ada")).toMatchObject({ allowed: false, blocked: false });
+    }
+    await limiter.settle(first, 1);
+    expect(await limiter.peek("ada")).toMatchObject({ blocked: false });
+    await limiter.settle(second, 1);
+    expect(await limiter.peek("ada")).toMatchObject({ blocked: true });
+  });
+
+  test("that puts it in shadow keeps what is settled, and blocks nobody", async () => {
+    const limits = fixedWindow({ limit: 1, window: "1h", name: "hourly", block: "1m" });
+    const { limiter, override } = start({ limits, blockOn: "settle" });
+    override({ limiter: "api", shadow: true });
+    await limiter.settle(await limiter.consume("ada"), 1);
+    expect(await limiter.peek("ada")).toMatchObject({ blocked: false });
+    override({ limiter: "api", shadow: false });
+    expect(await limiter.peek("ada")).toMatchObject({ allowed: false, blocked: false });
+  });
+
   test("is what a cost by name is asked of, and a settle", async () => {
     const limits = [
       fixedWindow({ limit: 10, window: "1h", name: "requests" }),

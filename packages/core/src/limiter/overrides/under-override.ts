@@ -1,5 +1,5 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
-import { compileLimit } from "../../algorithms/compile-limit.ts";
+import { compileLike } from "../../algorithms/compile-limit.ts";
 import type { Override, OverrideNumbers } from "../../control/record.ts";
 import type { Limit } from "../../policy.ts";
 import { counterLimits } from "../../store/counter.ts";
@@ -31,6 +31,6 @@ export function withOverriddenNumbers(
   limit: CompiledLimit,
   numbers: OverrideNumbers,
 ): CompiledLimit {
-  const compiled = compileLimit({ ...limit.source, ...numbers } as Limit);
+  const compiled = compileLike(limit, { ...limit.source, ...numbers } as Limit);
   return { ...compiled, name: limit.name };
 }

@@ -1,0 +1,11 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { BlockOn } from "../policy.ts";
+
+/** What makes limits with `block` block. Throws `HEADGATE_INVALID_OPTION`. */
+export function readBlockOn(blockOn: unknown = "denial"): BlockOn {
+  if (blockOn === "denial" || blockOn === "settle") return blockOn;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `blockOn must be "denial" or "settle", got ${formatReceived(blockOn)}`,
+  );
+}
