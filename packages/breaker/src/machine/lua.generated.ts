@@ -2,7 +2,7 @@
 import type { LuaSource } from "@headgate/core/internal";
 
 export const contactLua: LuaSource = {
-  sha1: "2611855fc9271d858c42bbb283a9dcdfde908506",
+  sha1: "caef776b98be307ba2d470c755f8e1f53cd5a366",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -33,15 +33,15 @@ end
 end
 return reply
 end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
 return reply, false
 end
 if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
 return nil, true
 end
-return redis.call(command, key), false
+return redis.call(command, key, ...), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
@@ -369,7 +369,7 @@ policies[description] = policy
 return policy
 end
 local function readKey(key)
-local bytes, isWrongType = readString("GET", key)
+local bytes, isWrongType = runTyped("GET", key)
 return bytes or nil, isWrongType
 end
 local function emptyWindow(target)
@@ -449,7 +449,7 @@ end)`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "cab28afb0686c7f4dffddd356561e905f8c6d9de",
+  sha1: "0a12c2cda203babe2044cdbce1dc05660a023690",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -480,15 +480,15 @@ end
 end
 return reply
 end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
 return reply, false
 end
 if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
 return nil, true
 end
-return redis.call(command, key), false
+return redis.call(command, key, ...), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
@@ -816,7 +816,7 @@ policies[description] = policy
 return policy
 end
 local function readKey(key)
-local bytes, isWrongType = readString("GET", key)
+local bytes, isWrongType = runTyped("GET", key)
 return bytes or nil, isWrongType
 end
 local function emptyWindow(target)

@@ -42,7 +42,7 @@ end
 
 -- What a key holds: its bytes, or nil; then whether it holds a value of a wrong type.
 local function readKey(key)
-  local bytes, isWrongType = readString("GET", key)
+  local bytes, isWrongType = runTyped("GET", key)
   return bytes or nil, isWrongType
 end
 

@@ -11,6 +11,7 @@ Returns the clock and the new version; 0 in its place where the record has anoth
 log is a value of a wrong type
 ]]
 --- @include "../store/moment"
+--- @include "../store/run-typed"
 local record, log = KEYS[1], KEYS[2]
 local VERSION = 15 -- the last byte of the version
 local MOST, LONGEST, DAY = 1000, 7776000000, 86400000 -- entries of the log, and milliseconds
@@ -33,13 +34,9 @@ if old ~= ARGV[3] then
 end
 
 -- The log first: it may be refused, and a script that fails is not undone.
-local entry = write(now) .. settle(ARGV[6])
-local pushed = redis.pcall("LPUSH", log, entry)
-if type(pushed) == "table" and string.sub(pushed.err, 1, 9) == "WRONGTYPE" then
+local _, isWrongType = runTyped("LPUSH", log, write(now) .. settle(ARGV[6]))
+if isWrongType then
   return { now, -1 }
-end
-if type(pushed) == "table" then
-  redis.call("LPUSH", log, entry) -- any other error ends the script, in the server's own words
 end
 redis.call("LTRIM", log, "0", MOST - 1)
 for _ = 1, MOST do

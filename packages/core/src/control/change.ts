@@ -2,7 +2,7 @@ import { readInteger } from "../store/list-script.ts";
 import type { Step } from "../store/store.ts";
 import { actionsKeyOf, recordKeyOf } from "./control-keys.ts";
 import { changeLua } from "./lua.generated.ts";
-import { VERSION_DIGITS } from "./record.ts";
+import { writeVersion } from "./record.ts";
 
 /** A change of a record. */
 export interface ChangeCall {
@@ -24,8 +24,8 @@ export const change: Step<ChangeCall> = {
   line: () => changeLua,
   prepare([call], clock) {
     const { version, body, keptMs = "", entry } = call as ChangeCall;
-    const known = version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
-    return { script: changeLua, args: [clock, "0", known, body, String(keptMs), entry] };
+    const args = [clock, "0", writeVersion(version), body, String(keptMs), entry];
+    return { script: changeLua, args };
   },
   read(calls, reply) {
     const numbers: readonly number[] = Array.isArray(reply) ? reply.map(readInteger) : [];

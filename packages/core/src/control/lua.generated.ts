@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const actionsLua: LuaSource = {
-  sha1: "fc6b40f61f92e49817f05b712a29110fe7416872",
+  sha1: "0250515bb0cd973f81b0bf2262371d4132c3b65e",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -12,18 +12,25 @@ now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local entries = redis.pcall("LRANGE", KEYS[1], "0", "-1")
-if entries.err and string.sub(entries.err, 1, 9) == "WRONGTYPE" then
-return { now, -1, "" }
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
+return reply, false
 end
-if entries.err then
-entries = redis.call("LRANGE", KEYS[1], "0", "-1")
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key, ...), false
+end
+local entries, isWrongType = runTyped("LRANGE", KEYS[1], "0", "-1")
+if isWrongType then
+return { now, -1, "" }
 end
 return { now, 1, table.concat(entries, "\\n") }`,
 };
 
 export const changeLua: LuaSource = {
-  sha1: "b64246ffaac0d1719283de90be63981f013f53dc",
+  sha1: "2e7281681d7619a6c683baaa94e2dad0b0e9ba79",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -32,6 +39,16 @@ local time = redis.call("TIME")
 now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
+end
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
+return reply, false
+end
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key, ...), false
 end
 local record, log = KEYS[1], KEYS[2]
 local function write(time)
@@ -47,13 +64,9 @@ local old = redis.call("GETRANGE", record, "0", 15)
 if old ~= ARGV[3] then
 return { now, 0 }
 end
-local entry = write(now) .. settle(ARGV[6])
-local pushed = redis.pcall("LPUSH", log, entry)
-if type(pushed) == "table" and string.sub(pushed.err, 1, 9) == "WRONGTYPE" then
+local _, isWrongType = runTyped("LPUSH", log, write(now) .. settle(ARGV[6]))
+if isWrongType then
 return { now, -1 }
-end
-if type(pushed) == "table" then
-redis.call("LPUSH", log, entry)
 end
 redis.call("LTRIM", log, "0", 1000 - 1)
 for _ = 1, 1000 do
@@ -76,7 +89,7 @@ return { now, version }`,
 };
 
 export const readLua: LuaSource = {
-  sha1: "dee0ac8b4175b612d5944d01d2c26590fdc8b383",
+  sha1: "62f6eb5b0301dee2853eb82603d3cf14f26da484",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -86,20 +99,21 @@ now = time[1] * 1000000 + time[2]
 else
 now = ARGV[1] + 0
 end
-local function readVersion(key)
-local version = redis.pcall("GETRANGE", key, "0", 15)
-if type(version) ~= "table" then
-return version
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
+return reply, false
 end
-if string.sub(version.err, 1, 9) == "WRONGTYPE" then
-return nil
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
 end
-return redis.call("GETRANGE", key, "0", 15)
+return redis.call(command, key, ...), false
 end
 local reply = { now }
 for i, key in ipairs(KEYS) do
-local version, status, text = readVersion(key), 0, ""
-if not version then
+local version, isWrongType = runTyped("GETRANGE", key, "0", 15)
+local status, text = 0, ""
+if isWrongType then
 status = -1
 elseif version ~= ARGV[i + 2] then
 status, text = 1, redis.call("GET", key) or ""

@@ -8,24 +8,14 @@ Returns the clock, then for each record two values: 0 for the version that is kn
       and the record where it is another version, empty where there is none
 ]]
 --- @include "../store/moment"
+--- @include "../store/run-typed"
 local VERSION = 15 -- the last byte of the version
-
--- The version of a record; nil where the key holds something else.
-local function readVersion(key)
-  local version = redis.pcall("GETRANGE", key, "0", VERSION)
-  if type(version) ~= "table" then
-    return version
-  end
-  if string.sub(version.err, 1, 9) == "WRONGTYPE" then
-    return nil
-  end
-  return redis.call("GETRANGE", key, "0", VERSION) -- any other error ends the script, in the server's own words
-end
 
 local reply = { now }
 for i, key in ipairs(KEYS) do
-  local version, status, text = readVersion(key), 0, ""
-  if not version then
+  local version, isWrongType = runTyped("GETRANGE", key, "0", VERSION)
+  local status, text = 0, ""
+  if isWrongType then
     status = -1
   elseif version ~= ARGV[i + 2] then
     status, text = 1, redis.call("GET", key) or ""

@@ -1,7 +1,7 @@
 import { readInteger } from "../store/list-script.ts";
 import type { Step } from "../store/store.ts";
 import { readLua } from "./lua.generated.ts";
-import { VERSION_DIGITS } from "./record.ts";
+import { writeVersion } from "./record.ts";
 import { bytesOf } from "./text-reply.ts";
 
 /** A record to read. */
@@ -18,7 +18,11 @@ export const read: Step<ReadCall> = {
   line: () => readLua,
   prepare: (calls, clock) => ({
     script: readLua,
-    args: [clock, "0", ...calls.map(({ known }) => formatKnown(known))],
+    args: [
+      clock,
+      "0",
+      ...calls.map(({ known }) => (known === undefined ? "unknown" : writeVersion(known))),
+    ],
   }),
   read(calls, reply) {
     const [clock, ...parts]: readonly unknown[] = Array.isArray(reply) ? reply : [];
@@ -33,8 +37,3 @@ export const read: Step<ReadCall> = {
   // What is in this process is known in it.
   twin: (_, __, { now }) => [now, 1],
 };
-
-function formatKnown(version: number | undefined): string {
-  if (version === undefined) return "unknown";
-  return version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
-}

@@ -1,3 +1,4 @@
+import { isListOf, isRecordOf, isWhole, parseJson } from "../from-json.ts";
 import { isPlainObject } from "../plain-object.ts";
 
 /** What all processes of a prefix must know. Times are microseconds of the server's clock. */
@@ -57,6 +58,9 @@ export const MAX_OVERRIDES = 1_000;
 /** The version is in front, in so many digits, so that it can be read alone. */
 export const VERSION_DIGITS = 16;
 
+/** The numbers of units, which are all that an override changes of a limit. */
+export const OVERRIDE_NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
+
 /** Another format is not read at all: who does not know what it means must not guess. */
 const FORMAT = 1;
 
@@ -64,7 +68,12 @@ type Properties = Readonly<Record<string, unknown>>;
 
 /** Writes a record as it is kept. */
 export function writeRecord(record: ControlRecord): string {
-  return String(record.version).padStart(VERSION_DIGITS, "0") + writeBody(record);
+  return writeVersion(record.version) + writeBody(record);
+}
+
+/** Writes what a record begins with; empty where there is none. */
+export function writeVersion(version: number): string {
+  return version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
 }
 
 /** The same without its version. */
@@ -80,18 +89,10 @@ export function writeBody({
 export function readRecord(text: string): ControlRecord | undefined {
   if (text === "") return NO_RECORD;
   const version = text.slice(0, VERSION_DIGITS);
-  const body = parse(text.slice(VERSION_DIGITS));
+  const body = parseJson(text.slice(VERSION_DIGITS));
   if (!/^\d{16}$/.test(version) || !isBody(body)) return undefined;
   const { format: _, ...parts } = body;
   return { version: Number(version), ...parts };
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function isBody(body: unknown): body is Omit<ControlRecord, "version"> & { format: number } {
@@ -129,9 +130,7 @@ function isOrder(value: unknown): value is Order {
 }
 
 function isNumbers(value: unknown): value is OverrideNumbers {
-  return (
-    hasOnly(value, ["limit", "burst", "capacity", "refill"]) && Object.values(value).every(isWhole)
-  );
+  return hasOnly(value, OVERRIDE_NUMBERS) && Object.values(value).every(isWhole);
 }
 
 function isSubject(value: unknown): value is Readonly<Record<string, string>> {
@@ -140,21 +139,6 @@ function isSubject(value: unknown): value is Readonly<Record<string, string>> {
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): value is readonly T[] {
-  return Array.isArray(value) && value.every(isItem);
-}
-
-function isRecordOf<T>(
-  value: unknown,
-  isItem: (item: unknown) => item is T,
-): value is Readonly<Record<string, T>> {
-  return isPlainObject(value) && Object.values(value).every(isItem);
 }
 
 function hasOnly(value: unknown, known: readonly string[]): value is Properties {

@@ -222,7 +222,7 @@ function prepareGuard<Request extends HttpRequest>(
   function listedMessageOf(request: Request, { kind }: Verdict): ListedRequest {
     return {
       limiter: limiters.only?.name ?? options.name ?? "limiter",
-      plugin: limiters.all[0]?.[LIMITER].plugin,
+      plugin: limiters.all[0]?.[LIMITER].counted.reported.plugin,
       route: routeOf(request),
       list: kind === "pass" ? "allowList" : "blockList",
     };
@@ -236,7 +236,7 @@ function prepareGuard<Request extends HttpRequest>(
   ): DecisionMessage {
     return {
       limiter: part.limiter.name,
-      plugin: part.limiter[LIMITER].plugin,
+      plugin: part.limiter[LIMITER].counted.reported.plugin,
       route: routeOf(request),
       subject: subjectsIn(part),
       decision,

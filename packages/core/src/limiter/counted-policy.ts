@@ -80,7 +80,7 @@ export function compileCountedPolicy(
     for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
     return countedTogether(members).map((together): Group => {
       const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
-      const keySuffix = keySuffixOf(name, dimension) + fingerprint(shape);
+      const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
       return {
         ...counterLimits(together.map(({ limit }) => limit)),
         limiter: name,
@@ -103,11 +103,6 @@ export function compileCountedPolicy(
     shadow,
     reported: { limiter: name, plugin },
   };
-}
-
-/** What follows a subject in a key, but for the fingerprint of the shape. */
-export function keySuffixOf(name: string, dimension: string): string {
-  return `}:${escapePart(name)}:${escapePart(dimension)}:`;
 }
 
 /**

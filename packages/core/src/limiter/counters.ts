@@ -2,7 +2,6 @@ import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { Counter } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
-import { keySuffixOf } from "./counted-policy.ts";
 
 /** Who is counted: the subject of the one dimension, or of each by name; `null` leaves a dimension's limits out of the decision. */
 export type Subjects<Dimension extends string = string> =
@@ -73,8 +72,7 @@ export function countersOfLimiter(
   subject: Readonly<Record<string, string>>,
 ): SubjectCounter[] {
   return groups
-    .filter(({ dimension }) => Object.hasOwn(subject, dimension))
-    .filter(({ dimension, keySuffix }) => keySuffix.startsWith(keySuffixOf(limiter, dimension)))
+    .filter((group) => group.limiter === limiter && Object.hasOwn(subject, group.dimension))
     .map((group) => counterOf(group, subject[group.dimension] as string));
 }
 

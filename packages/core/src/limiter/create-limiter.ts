@@ -143,7 +143,6 @@ function limiterOn(
     [LIMITER]: {
       counted,
       parent,
-      plugin: counted.reported.plugin,
       consumeIn,
       consumeInTurn,
       watch: decider.watch,

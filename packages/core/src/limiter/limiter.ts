@@ -18,8 +18,6 @@ export interface LimiterParts {
   readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
-  /** The plugin that its name begins with, where it is that of a Fastify route. */
-  readonly plugin: string | undefined;
   /** `consume` of some of its groups only, which is not published. */
   consumeIn(
     groups: readonly Group[],

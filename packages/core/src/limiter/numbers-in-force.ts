@@ -13,7 +13,7 @@ import { formatPolicy } from "./format-policy.ts";
  * that differ in anything but their numbers.
  */
 export function withNumbers(base: CountedPolicy, policy: readonly Limit[]): CountedPolicy {
-  const given = eachLimit(policy, (limit) => compileLike(base, limit as Limit));
+  const given = eachLimit(policy, (limit) => compileGiven(base, limit as Limit));
   if (given.length !== base.limits.length) {
     throw differs(`it has ${base.limits.length}, got ${given.length}`);
   }
@@ -26,7 +26,7 @@ export function withNumbers(base: CountedPolicy, policy: readonly Limit[]): Coun
 }
 
 /** A limit that blocks as those of the base do; what cannot is none of them. */
-function compileLike({ keeps }: CountedPolicy, limit: Limit): CompiledLimit {
+function compileGiven({ keeps }: CountedPolicy, limit: Limit): CompiledLimit {
   return compileLimit(limit, keeps && limit?.algorithm === "fixedWindow" ? "settle" : "denial");
 }
 

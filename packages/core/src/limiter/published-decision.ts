@@ -67,8 +67,12 @@ function onlySubjectIn({
 }: AskedGroups): Readonly<Record<string, string>> | undefined {
   const dimension = groups.length === 1 ? groups[0]?.dimension : undefined;
   if (dimension === undefined || dimension === GLOBAL_DIMENSION) return undefined;
-  const subject = typeof subjects === "string" ? subjects : subjects[dimension];
+  const subject = subjectOf(subjects, dimension);
   return typeof subject === "string" ? { [dimension]: subject } : undefined;
+}
+
+function subjectOf(subjects: Subjects, dimension: string): unknown {
+  return typeof subjects === "string" ? subjects : subjects[dimension];
 }
 
 /** Who was counted. Everybody is named only where nobody else is: a reset must not forget them too. */
@@ -79,7 +83,7 @@ export function subjectsIn(...asked: readonly AskedGroups[]): Readonly<Record<st
   for (const { groups, subjects } of asked) {
     for (const { dimension } of groups) {
       if (dimension === GLOBAL_DIMENSION) continue;
-      const subject = typeof subjects === "string" ? subjects : subjects[dimension];
+      const subject = subjectOf(subjects, dimension);
       if (typeof subject === "string") named.push([dimension, subject]);
     }
   }

@@ -1,4 +1,5 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
+import { isListOf, isRecordOf, isWhole, parseJson } from "../from-json.ts";
 import type {
   BreakerRecord,
   HttpUse,
@@ -28,19 +29,11 @@ export function readListedRecord(text: string): ListedRecord | Unreadable {
 
 /** Properties that are not known are left as they are: a later version may add some. */
 function readAs<T>(text: string, is: (value: unknown) => value is T): T | Unreadable {
-  const record = parse(text);
+  const record = parseJson(text);
   if (!isPlainObject(record) || !isWhole(record["format"])) return "damaged";
   const { format, ...rest } = record;
   if (format !== RECORD_FORMAT) return "other-format";
   return is(rest) ? rest : "damaged";
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isProcess(value: unknown): value is ProcessRecord {
@@ -96,8 +89,7 @@ function isUse(value: unknown): value is HttpUse {
     isPlainObject(value) &&
     areTexts(value, "adapter", "missing") &&
     ["ip", "reject", "skip"].includes(value["missing"] as string) &&
-    isPlainObject(value["keys"]) &&
-    Object.values(value["keys"]).every(isSource) &&
+    isRecordOf(value["keys"], isSource) &&
     (value["addressHeader"] === undefined || isText(value["addressHeader"])) &&
     isListSource(value["allowList"]) &&
     isListSource(value["blockList"])
@@ -131,12 +123,4 @@ function areTexts(value: Properties, ...names: readonly string[]): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): value is readonly T[] {
-  return Array.isArray(value) && value.every(isItem);
 }

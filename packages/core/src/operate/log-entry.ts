@@ -1,4 +1,5 @@
 import { VERSION_DIGITS } from "../control/record.ts";
+import { parseJson } from "../from-json.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { ActionLog, LogEntry } from "./operator.ts";
 
@@ -22,17 +23,9 @@ export function readEntries(text: string): ActionLog {
 
 function readEntry(line: string): LogEntry | undefined {
   const microseconds = line.slice(0, VERSION_DIGITS);
-  const entry = parse(line.slice(VERSION_DIGITS));
+  const entry = parseJson(line.slice(VERSION_DIGITS));
   if (!/^\d{16}$/.test(microseconds) || !isEntry(entry)) return undefined;
   return { ...entry, at: new Date(Math.floor(Number(microseconds) / 1_000)) };
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function isEntry(entry: unknown): entry is EntryText {

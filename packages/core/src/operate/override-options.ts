@@ -1,3 +1,4 @@
+import { OVERRIDE_NUMBERS } from "../control/record.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { isPlainObject } from "../plain-object.ts";
@@ -9,7 +10,6 @@ import type { NewOverride, OverridePlace } from "./operator.ts";
 const MAX_OVERRIDE = 4_096;
 
 const MAX_UNITS = 1_000_000_000;
-const NUMBERS = ["limit", "burst", "capacity", "refill"];
 
 /** Microseconds for which an override holds; undefined for ever. Throws `HEADGATE_INVALID_OPTION`. */
 export function readFor(duration: unknown = "1d"): number | undefined {
@@ -60,7 +60,7 @@ function requireNumbers(limits: unknown): void {
     );
   }
   for (const [name, numbers] of Object.entries(limits)) {
-    rejectUnknownOptions(`limits ${formatReceived(name)}`, numbers, NUMBERS);
+    rejectUnknownOptions(`limits ${formatReceived(name)}`, numbers, OVERRIDE_NUMBERS);
     const given = Object.entries(numbers as object).filter(([, number]) => number !== undefined);
     if (given.length === 0) throw invalid(`limits ${formatReceived(name)}: no number is given`);
     for (const [what, number] of given) {

@@ -1,4 +1,5 @@
 import { HeadgateError } from "../errors.ts";
+import { noAnswerWithin } from "../limiter/outage/store-watch.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { FoundText } from "../redis/read-texts.ts";
@@ -6,6 +7,7 @@ import { readTexts } from "../redis/read-texts.ts";
 import { redisStore } from "../redis/redis-store.ts";
 import { directoryKey, processKey, sharedKey } from "../store/directory.ts";
 import type { Store } from "../store/store.ts";
+import { within } from "../store/within.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import type { Directory, UnreadRecord } from "./directory.ts";
@@ -33,7 +35,9 @@ export async function readDirectory(
   const { timeout = "5s" } = options;
   const ms = toMilliseconds(parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION"));
   const { owner, prefix } = storeOf(source, options.prefix);
-  return within(ms, readAll(owner as RedisClient, prefix));
+  return within(ms, readAll(owner as RedisClient, prefix), () => {
+    throw noAnswerWithin(ms);
+  });
 }
 
 function storeOf(source: Store | RedisClient, prefix: string | undefined): Store {
@@ -50,25 +54,6 @@ function storeOf(source: Store | RedisClient, prefix: string | undefined): Store
 function isStore(source: unknown): source is Store {
   const { owner, prefix, run } = (source ?? {}) as Partial<Store>;
   return owner !== undefined && typeof prefix === "string" && typeof run === "function";
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(lateAfter(ms)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function lateAfter(ms: number): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_STORE_UNAVAILABLE",
-    `the store gave no answer within ${ms} ms`,
-  );
 }
 
 async function readAll(client: RedisClient, prefix: string): Promise<Directory> {

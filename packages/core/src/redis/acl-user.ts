@@ -1,3 +1,5 @@
+import { within } from "../store/within.ts";
+
 /** What some clients can be asked beside scripts. */
 interface Asked {
   /** ioredis and iovalkey. */
@@ -8,17 +10,11 @@ interface Asked {
 
 /** The server's name of the user that a client is; undefined where it may not ask, or gets no answer within a time. */
 export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), withinMs);
-  });
   try {
-    const user = await Promise.race([ask(client), late]);
+    const user = await within(withinMs, ask(client), () => undefined);
     return user === undefined ? undefined : String(user);
   } catch {
     return undefined;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -36,17 +36,7 @@ local function takeCalls(take)
   return reply
 end
 
--- Runs a command that reads a string. Returns its reply, or nil and true when the key holds something else.
-local function readString(command, key)
-  local reply = redis.pcall(command, key)
-  if type(reply) ~= "table" then
-    return reply, false
-  end
-  if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
-    return nil, true
-  end
-  return redis.call(command, key), false -- any other error ends the script, in the server's own words
-end
+--- @include "run-typed"
 
 -- The PX of a key that is as good as absent some microseconds from now. Expiry is garbage collection only; on a clock that
 -- was given, which may stand still, a key lives for a day at least.

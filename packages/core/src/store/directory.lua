@@ -49,7 +49,7 @@ return takeCalls(function()
   local key, record, from = KEYS[keyAt + 1], KEYS[keyAt + 2], argumentAt
   local name, text, life, sharedLife = unpack(ARGV, from + 1, from + 4)
   local count = tonumber(ARGV[from + 5])
-  local index, isWrongType = readString("GET", key)
+  local index, isWrongType = runTyped("GET", key)
   index = index or head
   local isOther = string.sub(index, 1, #head) ~= head or (#index - #head) % LINE ~= 0
   if isWrongType then

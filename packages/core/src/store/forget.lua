@@ -38,7 +38,7 @@ return takeCalls(function()
   argumentAt = argumentAt + 1
   for _ = 1, counters do
     local key, keys, digits = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), ARGV[argumentAt + 2]
-    local kept = blockByHand(readString("GET", key), digits)
+    local kept = blockByHand(runTyped("GET", key), digits)
     if kept then
       redis.call("SETRANGE", key, "0", kept)
       deleted = 1

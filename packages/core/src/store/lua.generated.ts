@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const directoryLua: LuaSource = {
-  sha1: "b850a66e1b2ad86ae832dc77fb0a852765dc2f88",
+  sha1: "0c76e012306ec9ad58eb28b3ed2a6b56efa173fe",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -33,15 +33,15 @@ end
 end
 return reply
 end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
 return reply, false
 end
 if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
 return nil, true
 end
-return redis.call(command, key), false
+return redis.call(command, key, ...), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
@@ -80,7 +80,7 @@ return takeCalls(function()
 local key, record, from = KEYS[keyAt + 1], KEYS[keyAt + 2], argumentAt
 local name, text, life, sharedLife = unpack(ARGV, from + 1, from + 4)
 local count = tonumber(ARGV[from + 5])
-local index, isWrongType = readString("GET", key)
+local index, isWrongType = runTyped("GET", key)
 index = index or head
 local isOther = string.sub(index, 1, #head) ~= head or (#index - #head) % 28 ~= 0
 if isWrongType then
@@ -126,7 +126,7 @@ end)`,
 };
 
 export const forgetLua: LuaSource = {
-  sha1: "794626947138de86a6a9e8b32792be919181b82a",
+  sha1: "4f12eed99bc622900433e5b44bfbdb5f0db055b0",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -157,15 +157,15 @@ end
 end
 return reply
 end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
 return reply, false
 end
 if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
 return nil, true
 end
-return redis.call(command, key), false
+return redis.call(command, key, ...), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
@@ -200,7 +200,7 @@ local deleted, counters = 0, tonumber(ARGV[argumentAt + 1])
 argumentAt = argumentAt + 1
 for _ = 1, counters do
 local key, keys, digits = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), ARGV[argumentAt + 2]
-local kept = blockByHand(readString("GET", key), digits)
+local kept = blockByHand(runTyped("GET", key), digits)
 if kept then
 redis.call("SETRANGE", key, "0", kept)
 deleted = 1
@@ -215,7 +215,7 @@ end)`,
 };
 
 export const probeLua: LuaSource = {
-  sha1: "0854ebededc4eb2b205e388dd5c6042370c5aa12",
+  sha1: "99a5bd4a061f6644cd17e568b353754c64968464",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -246,15 +246,15 @@ end
 end
 return reply
 end
-local function readString(command, key)
-local reply = redis.pcall(command, key)
-if type(reply) ~= "table" then
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
 return reply, false
 end
 if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
 return nil, true
 end
-return redis.call(command, key), false
+return redis.call(command, key, ...), false
 end
 local function expiryAfter(microseconds)
 local milliseconds = math.ceil(microseconds / 1000) + 1
@@ -271,17 +271,21 @@ end)`,
 };
 
 export const textsLua: LuaSource = {
-  sha1: "c12cb97e7e0161eefe69ef9732789af2e673fbf3",
-  source: `local texts = {}
-for i, key in ipairs(KEYS) do
-local text = redis.pcall("GET", key)
-if type(text) ~= "table" then
-texts[i] = text or 0
-elseif string.sub(text.err, 1, 9) == "WRONGTYPE" then
-texts[i] = -1
-else
-return text
+  sha1: "0f75e40fef39cd20e07806e7841634c3e5962bf6",
+  source: `local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
+return reply, false
 end
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key, ...), false
+end
+local texts = {}
+for i, key in ipairs(KEYS) do
+local text, isWrongType = runTyped("GET", key)
+texts[i] = isWrongType and -1 or text or 0
 end
 return texts`,
 };

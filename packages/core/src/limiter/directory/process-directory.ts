@@ -4,6 +4,7 @@ import type { DirectoryCall, SharedRecord } from "../../store/directory.ts";
 import { INDEX_STATES, keepDirectory } from "../../store/directory.ts";
 import { nobody } from "../../store/nobody.ts";
 import type { Store } from "../../store/store.ts";
+import { within } from "../../store/within.ts";
 import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 import { Entry } from "./entry.ts";
@@ -63,7 +64,7 @@ export class ProcessDirectory {
     if (this.#entries.size > 0) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#isListed) await inMoments(this.#leave(store));
+    if (this.#isListed) await within(LONGEST_GOODBYE_MS, this.#leave(store), () => {});
   }
 
   /** Writes what is to be written now. Never rejects, and what is under way is not begun again. */
@@ -190,13 +191,4 @@ function wake(directory: WeakRef<ProcessDirectory>): void {
 
 function idOf(kind: Kind, name: string): string {
   return `${kind} ${name}`;
-}
-
-async function inMoments(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LONGEST_GOODBYE_MS);
-  });
-  await Promise.race([work, over]);
-  clearTimeout(timer);
 }

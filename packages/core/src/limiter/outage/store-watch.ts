@@ -31,19 +31,20 @@ function isUnavailable(error: unknown): error is HeadgateError {
   return codeOf(error) === "HEADGATE_STORE_UNAVAILABLE";
 }
 
+/** For a call that the store has not answered in time. */
+export function noAnswerWithin(ms: number, cause?: Error): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_STORE_UNAVAILABLE",
+    `the store gave no answer within ${ms} ms`,
+    { cause },
+  );
+}
+
 function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
   const nodes = new Map<string, NodeWatch>();
   const notices = createNotices();
   const reports = createServerReports();
   let users = 0;
-
-  function late(): HeadgateError {
-    return new HeadgateError(
-      "HEADGATE_STORE_UNAVAILABLE",
-      `the store gave no answer within ${timeoutMs} ms`,
-      { cause: remote.lastError() },
-    );
-  }
 
   function nodeWatchOf(node: string): NodeWatch {
     const known = nodes.get(node);
@@ -53,7 +54,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
     const watch = new NodeWatch({
       timeoutMs,
       isUnavailable,
-      late,
+      late: () => noAnswerWithin(timeoutMs, remote.lastError()),
       onSilence: () => remote.refresh(downNodes()),
       onProbeFailure(error) {
         if (!isUnavailable(error)) notices.logOnce(error);

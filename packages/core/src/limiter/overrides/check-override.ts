@@ -1,6 +1,7 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compilePolicy } from "../../algorithms/compile-policy.ts";
 import type { Override, OverrideNumbers } from "../../control/record.ts";
+import { OVERRIDE_NUMBERS } from "../../control/record.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../../errors.ts";
 import { rejectUnknownOptions } from "../../options.ts";
 import { isPlainObject } from "../../plain-object.ts";
@@ -8,9 +9,6 @@ import type { Policy } from "../../policy.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
 import { EVERYBODY } from "../counters.ts";
 import { withOverriddenNumbers } from "./under-override.ts";
-
-/** The numbers of units, which are all that an override changes of a limit. */
-const NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
 
 /**
  * Checks that an override fits a policy as it was written. Throws `HEADGATE_INVALID_OPTION` for what the policy does not have, or an
@@ -84,8 +82,8 @@ function named(
 
 function checkNumbers(limit: CompiledLimit, numbers: OverrideNumbers): void {
   const what = `override of ${formatReceived(limit.name)}`;
-  requireEntries(what, numbers, `one of ${NUMBERS.join(", ")} at least`);
-  rejectUnknownOptions(what, numbers, NUMBERS);
+  requireEntries(what, numbers, `one of ${OVERRIDE_NUMBERS.join(", ")} at least`);
+  rejectUnknownOptions(what, numbers, OVERRIDE_NUMBERS);
   try {
     withOverriddenNumbers(limit, numbers);
   } catch (error) {

@@ -1,0 +1,28 @@
+import { isPlainObject } from "./plain-object.ts";
+
+/** What a text says as JSON; undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+export function isListOf<T>(
+  value: unknown,
+  isItem: (item: unknown) => item is T,
+): value is readonly T[] {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+export function isRecordOf<T>(
+  value: unknown,
+  isItem: (item: unknown) => item is T,
+): value is Readonly<Record<string, T>> {
+  return isPlainObject(value) && Object.values(value).every(isItem);
+}
