@@ -1,7 +1,7 @@
 // Builds every package as ES modules and as CommonJS, and then the projects named as arguments.
 // Nothing goes to stdout: it belongs to what runs next.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -21,6 +21,7 @@ export function build(...projects) {
 
 /** A package of ES modules says here that this part of it is none. */
 function markCommonJs(dir) {
+  if (!existsSync(join(dir, "tsconfig.cjs.json"))) return;
   mkdirSync(join(dir, "dist/cjs"), { recursive: true });
   writeFileSync(join(dir, "dist/cjs/package.json"), '{"type":"commonjs"}\n');
 }

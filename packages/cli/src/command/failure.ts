@@ -1,0 +1,25 @@
+/** How a command ends. */
+export const EXIT = {
+  /** Denied, or something was found. */
+  found: 1,
+  /** The command line, a file or an answer is wrong. */
+  misuse: 2,
+  /** The store does not answer, or refuses. */
+  store: 3,
+} as const;
+
+/** Something the user can put right: reported in one line, without a stack, and ending the program with `exitCode`. */
+export class Failure extends Error {
+  override readonly name: string = "Failure";
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT.misuse, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** An error's message, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}

@@ -1,0 +1,90 @@
+import type { Policy } from "@headgate/core";
+
+/** What came of a log under one or several policies. Plain data, fit for JSON; all counts are exact unless `approximate` says otherwise. */
+export interface ReplayResult {
+  readonly log: ReplayedLog;
+  /** Milliseconds of log time in each column of a timeline. */
+  readonly columnMs: number;
+  /** All requests, by column, from `log.from` on. */
+  readonly timeline: readonly number[];
+  /** In the order in which they were given. */
+  readonly policies: readonly PolicyResult[];
+  /** How busy clients are at their busiest, for each window of the policies, in milliseconds. */
+  readonly peaks: readonly ClientPeaks[];
+}
+
+/** What was read. */
+export interface ReplayedLog {
+  /** Paths; `-` is standard input. */
+  readonly files: readonly string[];
+  readonly lines: number;
+  readonly requests: number;
+  readonly clients: number;
+  readonly malformed: number;
+  /** The first few of them. */
+  readonly examples: readonly MalformedLine[];
+  /** Lines that were put in order. */
+  readonly reordered: number;
+  /** Lines that came too late to be put in order, and were replayed at the time of the line before. */
+  readonly late: number;
+  /** Milliseconds since the epoch; null without requests. */
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** A line that is no request. */
+export interface MalformedLine {
+  readonly file: string;
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+  readonly reason: string;
+}
+
+/** What a policy did to a log. */
+export interface PolicyResult {
+  /** As given, or its limits in short. */
+  readonly name: string;
+  readonly limits: Policy;
+  readonly allowed: number;
+  readonly denied: number;
+  readonly clientsDenied: number;
+  /** Denials, by column of the timeline. */
+  readonly timeline: readonly number[];
+  /** Those denied most often first; at most 1,000. */
+  readonly clients: readonly DeniedClient[];
+  /** Of all denials, how long until the client might come back: milliseconds; null without denials. */
+  readonly waits: Waits | null;
+  /** Subjects that memory had to forget although they counted; then denials may be missing. */
+  readonly evicted: number;
+}
+
+export interface Waits {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export interface DeniedClient {
+  readonly client: string;
+  readonly requests: number;
+  readonly denied: number;
+  /** Milliseconds since the epoch. */
+  readonly firstDenied: number;
+  readonly lastDenied: number;
+  /** The longest that it was told to wait, in milliseconds. */
+  readonly longestWait: number;
+  /** Of the first 20 clients: requests and denials, by column of the timeline. */
+  readonly timeline?: { readonly requests: readonly number[]; readonly denied: readonly number[] };
+}
+
+/** The most requests that each client made within any window of a length. */
+export interface ClientPeaks {
+  /** Milliseconds. */
+  readonly window: number;
+  /** How many clients have a peak of so many requests, in ascending order of peaks. */
+  readonly counts: ReadonlyArray<{ readonly peak: number; readonly clients: number }>;
+  /** Whether peaks are approximate, and by how much at most: 0 is exact, 0.01 is one in a hundred. */
+  readonly error: number;
+}
