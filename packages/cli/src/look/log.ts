@@ -58,7 +58,7 @@ async function printLog(options: LogOptions, surroundings: Surroundings): Promis
     const entries = selectEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
-        `headgate: warning: ${log.unreadable} entries make no sense to this version of the command: another one wrote them\n`,
+        `headgate: warning: ${log.unreadable} of the log's entries make no sense to this version of the command: another one wrote them\n`,
       );
     }
     if (options.json) {
