@@ -186,6 +186,11 @@ describe("breakers", () => {
   });
 });
 
+/** What is looked at of its document. */
+interface Log {
+  readonly entries: readonly { readonly at: number; readonly before?: { readonly from: number } }[];
+}
+
 describe("the log", () => {
   test("says who did what, when and why, the last action first", async () => {
     const operator = operate(redisStore(own.client));
@@ -212,6 +217,9 @@ describe("the log", () => {
       ["ann", "unblock", "orders", "203.0.113.7", "blocked, now not blocked"],
       ["ann", "block", "orders", "203.0.113.7", "not blocked, now blocked", "flood"],
     ]);
+    const [unset] = (expectDocument("log", (await headgate("log --json")).stdout) as Log).entries;
+    expect(unset?.before).toMatchObject({ until: null, from: expect.any(Number) });
+    expect(Math.abs((unset?.before?.from ?? 0) - (unset?.at ?? 0))).toBeLessThan(60_000);
     const one = await headgate("log --limiter orders --limit 1 --json");
     expect(expectDocument("log", one.stdout)).toMatchObject({
       entries: [{ kind: "reset", by: "bob", after: { blocked: false } }],
