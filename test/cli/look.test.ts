@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { createBreaker } from "@headgate/breaker";
-import type { Limiter } from "@headgate/core";
+import type { Duration, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
@@ -190,6 +190,78 @@ describe("breakers", () => {
 interface Log {
   readonly entries: readonly { readonly at: number; readonly before?: { readonly from: number } }[];
 }
+
+describe("the targets of breakers that are named", () => {
+  const openFor = (opened: number): Duration => (opened > 1 ? "1h" : "30m");
+
+  /** A breaker of somebody's, whose target "bank" is open. */
+  async function openBank(): Promise<void> {
+    await list((store) => {
+      const breaker = createBreaker({
+        name: "payments",
+        store,
+        minimumCalls: 2,
+        openFor,
+        flushInterval: 0,
+      });
+      return [breaker];
+    });
+    const store = redisStore(own.client, { directory: false });
+    const breaker = createBreaker({
+      name: "payments",
+      store,
+      minimumCalls: 2,
+      openFor,
+      flushInterval: 0,
+    });
+    const bank = breaker.for("bank");
+    for (const outcome of ["success", "failure", "failure"] as const) await bank.record(outcome, 1);
+    await breaker.for("by-hand").forceOpen();
+    await breaker.close();
+  }
+
+  test("are shown with their states, and nothing is changed by it", async () => {
+    await openBank();
+    const keys = (await own.scan()).map(String).filter((key) => key.includes("breaker/"));
+    const dump = () => Promise.all(keys.map((key) => own.client.dumpBuffer(key)));
+    const before = await dump();
+    const { exitCode, stdout, stderr } = await headgate("breakers --target bank other by-hand");
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const [, states = ""] = stdout.split("\n\n");
+    expect(
+      states
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.split(/ {3,}/)),
+    ).toEqual([
+      ["BREAKER", "TARGET", "STATE", "CALLS", "FAILED", "SLOW", "TRIAL CALLS"],
+      ["payments", "bank", "open", "3", "2", "0", "in 30 min"],
+      ["payments", "other", "closed", "0", "0", "0"],
+      ["payments", "by-hand", "forced-open", "0", "0", "0"],
+    ]);
+    expect(await dump()).toEqual(before);
+    expect((await own.scan()).filter((key) => key.includes("breaker/"))).toHaveLength(keys.length);
+  });
+
+  test("are in the document", async () => {
+    await openBank();
+    const { stdout } = await headgate("breakers --json --target bank by-hand");
+    expect(expectDocument("breakers", stdout)).toMatchObject({
+      states: [
+        { target: "bank", state: "open", successes: 1, opened: 1 },
+        { target: "by-hand", state: "forced-open", retryAfterMs: 0 },
+      ],
+    });
+  });
+
+  test("are said not to be read where somebody else's value is in their place", async () => {
+    await openBank();
+    await own.client.del("hg:{bank}:breaker/payments");
+    await own.client.lpush("hg:{bank}:breaker/payments", "x");
+    const { exitCode, stderr } = await headgate("breakers --target bank");
+    expect([exitCode, stderr]).toEqual([3, expect.stringMatching(/^headgate: .+\n$/)]);
+  });
+});
 
 describe("the log", () => {
   test("says who did what, when and why, the last action first", async () => {

@@ -13,25 +13,33 @@ import { formatTable } from "../output/table.ts";
 import { serverNow } from "../output/time.ts";
 import { formatBreaker } from "./breaker-text.ts";
 import { formatProcesses } from "./processes.ts";
+import { readStates } from "./read-states.ts";
+import { formatStates } from "./states.ts";
 import { warnUnread } from "./warn-unread.ts";
 
 interface BreakersOptions extends ConnectionOptions {
+  readonly target?: readonly string[] | undefined;
   readonly processes?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** `headgate breakers`: which breakers there are, with which policy, in how many processes. */
+/** `headgate breakers`: which breakers there are, with which policy, in how many processes, and how targets are doing. */
 export function addBreakers({ program, surroundings, handle }: Cli): void {
   const command = program
     .command("breakers")
     .summary("list the circuit breakers and their policies")
     .description(
-      "Lists the circuit breakers that processes have on this Redis and prefix, with their policies. The directory knows no targets, so none of their states is shown.",
+      "Lists the circuit breakers that processes have on this Redis and prefix, with their policies. The directory does not know targets: name one to see how it is doing.",
+    )
+    .option(
+      "--target <name...>",
+      'show how these targets are doing; "default" is that of a breaker by itself',
     )
     .option("--processes", "list the processes as well")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
     "headgate breakers": "of the Redis that $REDIS_URL names",
+    "headgate breakers --target bank-eu": "whether calls to it are let through",
     "headgate breakers --json | jq -r '.breakers[].name'": "their names alone",
   });
   command.action(handle((options: BreakersOptions) => listBreakers(options, surroundings)));
@@ -47,9 +55,13 @@ async function listBreakers(options: BreakersOptions, surroundings: Surroundings
       connection,
       readDirectory(store, { timeout: timeoutMs }),
     );
+    const states = await nameRefused(
+      connection,
+      readStates(connection, breakers, options.target ?? []),
+    );
     warnUnread(stderr, unread);
     if (options.json) {
-      writeJson(stdout, { breakers, processes, unread });
+      writeJson(stdout, { breakers, states, processes, unread });
       return 0;
     }
     if (breakers.length === 0) {
@@ -59,6 +71,7 @@ async function listBreakers(options: BreakersOptions, surroundings: Surroundings
     }
     const tables = [
       formatBreakers(breakers, surroundings),
+      formatStates(states, surroundings),
       options.processes ? formatProcesses(processes, now, widthOf(stdout)) : "",
     ];
     stdout.write(tables.filter((table) => table !== "").join("\n"));
