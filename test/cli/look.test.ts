@@ -6,6 +6,8 @@ import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
+import type { Connection } from "../../packages/cli/src/connect/connection.ts";
+import { readOverrides } from "../../packages/cli/src/look/read-overrides.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
 import { expectDocument } from "./json-schema.ts";
@@ -81,7 +83,6 @@ describe("limiters", () => {
       { limiter: "api", subject: { default: "ann" }, shadow: true },
       { for: "forever" },
     );
-    await operator.setOverride({ limiter: "old", shadow: true }, { for: 1 });
     const { stdout } = await headgate("limiters");
     const [, overrides = ""] = stdout.split("\n\n");
     const rows = overrides
@@ -93,6 +94,20 @@ describe("limiters", () => {
     const [, sale] = rows.filter(([, subject]) => subject !== "ann");
     expect(sale?.slice(0, 3)).toEqual(["api", "(everybody)", "100-per-1m: limit 500"]);
     expect(sale?.[3]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(in 2 h\)$|\(in 2 h 1 min\)$/);
+  });
+
+  test("come without overrides that have ended, by the server's clock", async () => {
+    const store = redisStore(own.client);
+    const before = Date.now();
+    await operate(store).setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    await operate(store).setOverride({ limiter: "b", shadow: true }, { for: "forever" });
+    const connection = { store, timeoutMs: 5_000 } as Connection;
+    const namesAt = async (now: number) => {
+      const overrides = await readOverrides(connection, now);
+      return typeof overrides === "string" ? overrides : overrides.map(({ limiter }) => limiter);
+    };
+    expect(await namesAt(before + 3_600_000)).toEqual(["api", "b"]);
+    expect(await namesAt(before + 3_700_000)).toEqual(["b"]);
   });
 
   test("are a document", async () => {

@@ -67,6 +67,7 @@ function readLine(stdin: NodeJS.ReadableStream, signal: AbortSignal): Promise<st
 
     if (signal.aborted) return reject(signal.reason);
     signal.addEventListener("abort", abort);
-    stdin.on("data", take).on("end", end).on("error", fail);
+    stdin.on("data", take).on("end", end).on("error", fail).resume();
+    if ((stdin as Readable).readableEnded) end();
   });
 }
