@@ -154,8 +154,8 @@ async function open<Client extends Redis | Cluster>({
   try {
     await client.connect();
     await check?.(client);
-    // Such as a database that there is not: the client would go on with another one.
-    if (reason !== undefined) throw reason;
+    // Such as a database that there is not: the client would go on with another one. A cluster may be without a node.
+    if (reason !== undefined && errors === "error") throw reason;
     isOpen = true;
     return { client, close };
   } catch (error) {
