@@ -20,8 +20,15 @@ let admin: Redis;
 let at: string;
 
 beforeAll(async () => {
-  const args = ["--enable-debug-command", "yes", "--enable-protected-configs", "yes"];
-  server = await startRedis({ port: true, args });
+  server = await startRedis({
+    port: true,
+    // biome-ignore format: one option, one line
+    args: [
+      "--enable-debug-command", "yes",
+      "--enable-protected-configs", "yes",
+      "--repl-diskless-sync-delay", "0",
+    ],
+  });
   admin = new Redis(server.socket);
   at = `redis://127.0.0.1:${server.port}`;
 });

@@ -101,7 +101,7 @@ function addressOf({ options }: NodeClient): NodeAddress {
 }
 
 /** As Redis writes it. */
-export function placeOf({ host, port }: NodeAddress): string {
+function placeOf({ host, port }: NodeAddress): string {
   return `${host}:${port}`;
 }
 
