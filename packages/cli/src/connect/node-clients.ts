@@ -46,16 +46,24 @@ export function openSentinel(client: Redis, address: NodeAddress): Promise<Redis
   return open(client.duplicate({ ...ONCE, ...plain, ...theirs, ...address }));
 }
 
+/** One that takes the connection and says nothing is given up as late as one that does not take it. */
 async function open(client: Redis): Promise<Redis> {
+  const { connectTimeout = 10_000 } = client.options;
   let why: Error | undefined;
   client.on("error", (error: Error) => {
     why = error;
   });
+  const late = setTimeout(() => {
+    why = new Error(`no answer within ${connectTimeout} ms`);
+    client.disconnect();
+  }, connectTimeout);
   try {
     await client.connect();
     return client;
   } catch (error) {
     client.disconnect();
     throw why ?? error;
+  } finally {
+    clearTimeout(late);
   }
 }

@@ -43,14 +43,14 @@ export function formatReport(report: Report, style: Style): string {
   ].join("\n");
 }
 
-/** What the worst of a check's findings has found; of what is in order only the first. */
+/** What the worst of a check's findings has found, and of how many servers. */
 function summaryOf({ findings }: CheckReport): string {
   const [worst] = findings;
   if (worst === undefined) return "";
-  const more = findings.length - 1;
-  const found = visible(worst.found);
-  const others = worst.servers.length > 1 ? ` (${worst.servers.length} servers)` : "";
-  return `${found}${others}${more > 0 && worst.status === "ok" ? ` and ${more} more` : ""}`;
+  const all = new Set(findings.flatMap(({ servers }) => servers)).size;
+  const some = worst.servers.length;
+  const servers = some === all ? `${all} servers` : `${some} of ${all} servers`;
+  return `${visible(worst.found)}${some > 0 && all > 1 ? ` (${servers})` : ""}`;
 }
 
 function explain({ name, findings, docs }: CheckReport, style: Style): readonly string[] {

@@ -22,7 +22,7 @@ export const clock: Check = {
 };
 
 function judge({ ahead, within }: ClockReading) {
-  const found = `${Math.abs(ahead) < 0.5 ? "with" : `${format(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${format(within)}`;
+  const found = `${Math.abs(ahead) < 0.5 ? "the same as" : `${format(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${format(within)}`;
   if (Math.abs(ahead) - within <= APART) return { status: "ok" as const, found };
   return {
     status: "warning" as const,

@@ -90,7 +90,7 @@ function judgeGaps(server: ServerFacts, gaps: readonly Gap[], state: string | un
     means:
       "subjects in these slots are decided without Redis; with cluster-require-full-coverage yes, all are",
     mend: "if the server that had them is not coming back, give them to this one; before Redis 7, redis-cli --cluster fix does it",
-    commands: [commandAt(withoutRedirects(server), "CLUSTER", "ADDSLOTSRANGE", ...ranges)],
+    commands: [commandAt(server, "CLUSTER", "ADDSLOTSRANGE", ...ranges)],
   };
 }
 
@@ -98,11 +98,6 @@ function judgeGaps(server: ServerFacts, gaps: readonly Gap[], state: string | un
 function movedOf({ info }: ServerFacts): readonly [moved: number, calls: number] {
   if (info instanceof Unknown) return [0, 0];
   return [partIn(info, "errorstat_MOVED", "count"), partIn(info, "cmdstat_evalsha", "calls")];
-}
-
-/** Slots are given to the very server that is asked. */
-function withoutRedirects(server: ServerFacts): ServerFacts {
-  return { ...server, cli: server.cli.filter((word) => word !== "-c") };
 }
 
 interface Gap {

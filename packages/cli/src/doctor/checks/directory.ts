@@ -1,5 +1,5 @@
 import type { Directory } from "@headgate/core/operate";
-import { commandAt } from "../command-at.ts";
+import { commandOnKey } from "../command-at.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
@@ -85,7 +85,7 @@ function unreadIn({ unread }: Directory, server: ServerFacts | undefined): reado
       means: "the directory is not whole: a limiter or a process may be missing in what tools show",
       mend: "delete what is damaged, processes write it again; what another version wrote, read with that one; what is missing comes back within an hour",
       ...(server && keys.length > 0
-        ? { commands: keys.map((key) => commandAt(server, "DEL", key)) }
+        ? { commands: keys.map((key) => commandOnKey(server, "DEL", key)) }
         : {}),
     },
   ];

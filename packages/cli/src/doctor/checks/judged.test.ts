@@ -168,13 +168,15 @@ describe("script-cache", () => {
     const info = {
       uptime_in_seconds: "86400",
       cmdstat_evalsha: "calls=10000,usec=1",
-      errorstat_NOSCRIPT: "count=101",
+      errorstat_NOSCRIPT: "count=1001",
     };
     expect(judge("script-cache", { info })[0]).toMatchObject({
       status: "warning",
-      found: "101 calls of 10,000 EVALSHA met a script that the server had forgotten",
+      found: "1,001 calls of 10,000 EVALSHA met a script that the server had forgotten",
     });
-    const few = { ...info, errorstat_NOSCRIPT: "count=99" };
+    const first = { ...info, cmdstat_evalsha: "calls=300,usec=1", errorstat_NOSCRIPT: "count=300" };
+    expect(judge("script-cache", { info: first })[0]?.status).toBe("ok");
+    const few = { ...info, errorstat_NOSCRIPT: "count=400" };
     expect(judge("script-cache", { info: few })[0]?.status).toBe("ok");
   });
 

@@ -1,4 +1,4 @@
-import { commandAt } from "../command-at.ts";
+import { commandOnKey } from "../command-at.ts";
 import type { Facts, ServerFacts } from "../facts/facts.ts";
 import type { KeySample } from "../facts/sample-keys.ts";
 import { Unknown } from "../facts/unknown.ts";
@@ -35,7 +35,7 @@ function judge(sample: KeySample, server: ServerFacts, facts: Facts): Finding {
       found: `${found}; ${endless.length} of ${sample.asked.length} looked at never expire: ${named.join(", ")}`,
       means: "somebody took their expiry off, or wrote them: they stay when nobody needs them",
       mend: "give them a life of a day; an admitted request gives a counter its own again",
-      commands: named.map((key) => commandAt(server, "PEXPIRE", key, LIFE)),
+      commands: named.map((key) => commandOnKey(server, "PEXPIRE", key, LIFE)),
     };
   }
   if (sample.matched > 0 || sample.total === 0) return { status: "ok", found };

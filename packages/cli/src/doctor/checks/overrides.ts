@@ -1,5 +1,5 @@
 import type { Override } from "@headgate/core/operate";
-import { commandAt } from "../command-at.ts";
+import { commandOnKey } from "../command-at.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
@@ -21,7 +21,7 @@ function judgeDamaged({ servers: [server], prefix }: Facts): Finding {
     found: `the control record ${key} makes no sense`,
     means: "no override is in force in a process that starts now, and nobody can act",
     mend: "deploy the version that wrote it; or delete it, and set the overrides anew",
-    ...(server === undefined ? {} : { commands: [commandAt(server, "DEL", key)] }),
+    ...(server === undefined ? {} : { commands: [commandOnKey(server, "DEL", key)] }),
   };
 }
 

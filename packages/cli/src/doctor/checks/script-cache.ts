@@ -10,9 +10,9 @@ import { count, formatSeconds } from "../format-numbers.ts";
 const OFTEN = 3_600;
 const SEVERAL = 3;
 
-/** More than one call in a hundred that came back because of it, and so many at least. */
-const SHARE = 0.01;
-const CALLS = 100;
+/** More than one call in twenty met a forgotten script, and so many at least: after a restart some hundred calls at once do. */
+const SHARE = 0.05;
+const CALLS = 1_000;
 
 const MEANS =
   "calls are made twice, the second time with the whole script: slower, and more work for the server";

@@ -8,11 +8,12 @@ export const servers: Check = {
     const found = `${count(servers.length, "server")}${hows[way]} asked: ${servers.map(({ place }) => place).join(", ")}`;
     if (silent.length === 0) return [{ status: "ok", found }];
     return silent.map(
-      ({ place, why }): PlacedFinding => ({
-        status: "warning",
-        found: `no answer: ${why}`,
-        means:
-          "if it is down, a failover to it, or from it, does not work; the subjects of a primary that is down are decided without Redis",
+      ({ place, decides, why }): PlacedFinding => ({
+        status: decides ? "problem" : "warning",
+        found: `${decides ? "a primary that does not" : "a replica that does not"} answer: ${why}`,
+        means: decides
+          ? "its subjects are decided without Redis"
+          : "it cannot take the place of its primary, and a failover may find none that can",
         mend: "start it; if it runs, it cannot be reached from here under that address, or takes another password",
         server: place,
       }),

@@ -2,14 +2,11 @@ import type { Address } from "./address.ts";
 import type { Fact } from "./unknown.ts";
 import { Unknown } from "./unknown.ts";
 
-/** A question that is not answered for so long is not answered. */
-const LONGEST_MS = 5_000;
-
 /** Asks one server. */
 export interface Asker extends Address {
   /** Whether decisions are sent there. */
   readonly decides: boolean;
-  /** Rejects with the server's words, or after five seconds. */
+  /** Rejects with the server's words, or where no answer comes in time. */
   ask(command: string, ...args: readonly string[]): Promise<unknown>;
 }
 
@@ -26,18 +23,4 @@ export async function factOf<T>(asked: string, ask: () => Promise<T>): Promise<F
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message.replace(/, with args beginning with:[\s\S]*/, "").trim() || error.name;
-}
-
-/** Rejects where it takes longer than five seconds. */
-export async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`no answer within ${LONGEST_MS / 1_000} s`);
-    timer = setTimeout(() => reject(error), LONGEST_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -24,6 +24,8 @@ export interface Facts {
 
 export interface SilentServer {
   readonly place: string;
+  /** Whether decisions are sent there. */
+  readonly decides: boolean;
   readonly why: string;
 }
 

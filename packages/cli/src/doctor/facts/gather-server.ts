@@ -76,8 +76,8 @@ async function readClock(server: Asker, clock: () => number): Promise<ClockReadi
     const start = performance.now();
     const [seconds, microseconds] = (await server.ask("TIME")) as readonly unknown[];
     const within = (performance.now() - start) / 2;
-    const server_ = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
-    readings.push({ ahead: server_ - before - within, within });
+    const there = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    readings.push({ ahead: there - before - within, within });
   }
   return readings.reduce((best, other) => (other.within < best.within ? other : best));
 }

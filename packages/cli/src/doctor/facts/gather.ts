@@ -1,3 +1,4 @@
+import type { ControlRecord } from "@headgate/core/operate";
 import { operate, readDirectory } from "@headgate/core/operate";
 import type { Connection } from "../../connect/connection.ts";
 import { factOf, wordsOf } from "./asker.ts";
@@ -15,7 +16,7 @@ export interface WantedFacts extends Omit<Wanted, "prefix"> {
 
 /** Finds out everything that is judged. It changes nothing. What is refused is unknown; rejects for nothing. */
 export async function gatherFacts(connection: Connection, wanted: WantedFacts): Promise<Facts> {
-  const { store, prefix } = connection;
+  const { store, prefix, timeoutMs } = connection;
   const { way, askers, silent, close } = await openServers(connection);
   try {
     const latencies: ServerFacts["latencies"][] = [];
@@ -27,7 +28,7 @@ export async function gatherFacts(connection: Connection, wanted: WantedFacts): 
         askers.map((server, i) => gatherServer(server, latencies[i] ?? [], { ...wanted, prefix })),
       ),
       readSentinels(connection),
-      factOf("EVALSHA", () => readDirectory(store).catch(rethrowCause)),
+      factOf("EVALSHA", () => readDirectory(store, { timeout: timeoutMs }).catch(rethrowCause)),
       factOf("EVALSHA", () => readControl(connection)),
     ]);
     const { storeTimeout } = wanted;
@@ -37,8 +38,8 @@ export async function gatherFacts(connection: Connection, wanted: WantedFacts): 
   }
 }
 
-async function readControl({ store }: Connection): Promise<Exclude<Facts["control"], Error>> {
-  return operate(store)
+async function readControl({ store, timeoutMs }: Connection): Promise<ControlRecord | "damaged"> {
+  return operate(store, { storeTimeout: timeoutMs })
     .readControl()
     .catch((error: unknown) => {
       if ((error as { code?: unknown }).code === "HEADGATE_CONTROL_DAMAGED") return "damaged";

@@ -2,7 +2,7 @@ import type { Connection } from "../../connect/connection.ts";
 import type { NodeAddress, NodeClient } from "../../connect/node-clients.ts";
 import { isCluster, openAgain, openNode } from "../../connect/node-clients.ts";
 import type { Asker } from "./asker.ts";
-import { inTime, wordsOf } from "./asker.ts";
+import { wordsOf } from "./asker.ts";
 import type { Facts, SilentServer } from "./facts.ts";
 import { parseInfo } from "./info.ts";
 import { primaryNamedBy } from "./read-sentinels.ts";
@@ -23,71 +23,88 @@ interface Wanted {
 }
 
 /** Opens every server that decides, and their replicas, with a client each. */
-export async function openServers({ client, place }: Connection): Promise<OpenServers> {
-  const clients: NodeClient[] = [];
-  const askers: Asker[] = [];
-  const silent: SilentServer[] = [];
+export async function openServers({ client }: Connection): Promise<OpenServers> {
+  const opened = new Opened();
+  if (isCluster(client)) {
+    const primaries = new Set(client.nodes("master"));
+    const nodes = client.nodes("all");
+    await opened.add(nodes.map((node) => wantedNode(node, addressOf(node), primaries.has(node))));
+    return opened.as("cluster");
+  }
+  const named = client.options.sentinels ? await primaryNamedBy(client) : undefined;
+  await opened.add([named ? wantedNode(client, named, true) : wantedItself(client)]);
+  const replicas = await replicasOf(opened.askers[0]);
+  await opened.add(replicas.map((address) => wantedNode(client, address, false)));
+  return opened.as(client.options.sentinels ? "sentinel" : "server");
+}
 
-  async function open({ place, decides, cli, open }: Wanted): Promise<void> {
+class Opened {
+  readonly askers: Asker[] = [];
+  readonly #silent: SilentServer[] = [];
+  readonly #clients: NodeClient[] = [];
+
+  async add(wanted: readonly Wanted[]): Promise<void> {
+    await Promise.all(wanted.map((server) => this.#open(server)));
+  }
+
+  async #open({ place, decides, cli, open }: Wanted): Promise<void> {
     try {
-      const node = await inTime(open());
-      clients.push(node);
-      askers.push({
-        place,
-        decides,
-        cli,
-        ask: (command, ...args) => inTime(node.call(command, ...args)),
-      });
+      const node = await open();
+      this.#clients.push(node);
+      const ask: Asker["ask"] = (command, ...args) => node.call(command, ...args);
+      await requireAnswer(ask);
+      this.askers.push({ place, decides, cli, ask });
     } catch (error) {
-      silent.push({ place, why: wordsOf(error) });
+      this.#silent.push({ place, decides, why: wordsOf(error) });
     }
   }
 
-  let way: Facts["way"] = "server";
-  if (isCluster(client)) {
-    way = "cluster";
-    const primaries = new Set(client.nodes("master"));
-    await Promise.all(
-      client
-        .nodes("all")
-        .map((node) => open(wantedNode(node, addressOf(node), primaries.has(node), ["-c"]))),
-    );
-  } else {
-    if (client.options.sentinels) way = "sentinel";
-    const primary = way === "sentinel" ? await primaryNamedBy(client) : undefined;
-    await open(primary ? wantedNode(client, primary, true) : wantedItself(client, place));
-    const replicas = await replicasOf(askers[0]);
-    await Promise.all(replicas.map((address) => open(wantedNode(client, address, false))));
+  as(way: OpenServers["way"]): OpenServers {
+    return {
+      way,
+      askers: inOrder(this.askers),
+      silent: inOrder(this.#silent),
+      close: () => {
+        for (const client of this.#clients) client.disconnect();
+      },
+    };
   }
-  const byPlace = (a: { place: string }, b: { place: string }): number =>
-    a.place < b.place ? -1 : 1;
+}
+
+/** Those that decide first, then by their places. */
+function inOrder<Server extends { readonly place: string; readonly decides: boolean }>(
+  servers: readonly Server[],
+): readonly Server[] {
+  return [...servers].sort(
+    (a, b) => Number(b.decides) - Number(a.decides) || (a.place < b.place ? -1 : 1),
+  );
+}
+
+/** A server that is frozen takes connections, and answers nothing. A refusal is an answer. */
+async function requireAnswer(ask: Asker["ask"]): Promise<void> {
+  try {
+    await ask("TIME");
+  } catch (error) {
+    if ((error as Error).name !== "ReplyError") throw error;
+  }
+}
+
+function wantedItself(client: NodeClient): Wanted {
+  const { path } = client.options;
+  const address = addressOf(client);
   return {
-    way,
-    // Those that decide first.
-    askers: askers.sort((a, b) => Number(b.decides) - Number(a.decides) || byPlace(a, b)),
-    silent: silent.sort(byPlace),
-    close() {
-      for (const one of clients) one.disconnect();
-    },
+    place: path || placeOf(address),
+    decides: true,
+    cli: path ? ["-s", path] : cliOf(client, address),
+    open: () => openAgain(client),
   };
 }
 
-function wantedItself(client: NodeClient, place: string): Wanted {
-  const { path, host = "127.0.0.1", port = 6379 } = client.options;
-  const cli = path ? ["-s", path] : cliOf(client, { host, port });
-  return { place, decides: true, cli, open: () => openAgain(client) };
-}
-
-function wantedNode(
-  client: NodeClient,
-  address: NodeAddress,
-  decides: boolean,
-  more: readonly string[] = [],
-): Wanted {
+function wantedNode(client: NodeClient, address: NodeAddress, decides: boolean): Wanted {
   return {
     place: placeOf(address),
     decides,
-    cli: [...more, ...cliOf(client, address)],
+    cli: cliOf(client, address),
     open: () => openNode(client, address),
   };
 }

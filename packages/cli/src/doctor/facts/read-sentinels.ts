@@ -1,7 +1,7 @@
 import type { Connection } from "../../connect/connection.ts";
 import type { NodeAddress, NodeClient } from "../../connect/node-clients.ts";
 import { isCluster, openSentinel } from "../../connect/node-clients.ts";
-import { factOf, inTime } from "./asker.ts";
+import { factOf } from "./asker.ts";
 import type { SentinelFacts } from "./facts.ts";
 
 /** What each Sentinel says of the primary; nothing where the client does not ask Sentinels. */
@@ -54,9 +54,9 @@ async function withSentinel<T>(
   address: NodeAddress,
   ask: (opened: NodeClient) => Promise<T>,
 ): Promise<T> {
-  const opened = await inTime(openSentinel(client, address));
+  const opened = await openSentinel(client, address);
   try {
-    return await inTime(ask(opened));
+    return await ask(opened);
   } finally {
     opened.disconnect();
   }
