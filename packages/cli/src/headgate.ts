@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import type { Socket } from "node:net";
 import { debuglog } from "node:util";
 import { Failure, messageOf } from "./command/failure.ts";
 import { holdsPassword } from "./connect/redis-url.ts";
@@ -35,3 +36,5 @@ try {
   );
   process.exitCode = EXIT_MISTAKE;
 }
+// What has more to say on standard input, or only keeps it open, must not keep the process.
+(stdin as Partial<Socket>).unref?.();

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from "node:stream";
-import type { ReadStream } from "node:tty";
 import { isCancel, password } from "@clack/prompts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
+import { isTerminal } from "../output/style.ts";
 
 /**
  * A secret from standard input: its next line, or, where that is a terminal, what is typed, without an echo. What comes after the
@@ -12,7 +12,7 @@ export async function readSecret(
   what: string,
   { stdin, stderr, signal }: Pick<Surroundings, "stdin" | "stderr" | "signal">,
 ): Promise<string> {
-  const secret = (stdin as Partial<ReadStream>).isTTY
+  const secret = isTerminal(stdin)
     ? await ask(what, { stdin, stderr, signal })
     : await readLine(stdin, signal);
   if (secret === "") throw new Failure(`standard input has no ${what} in its first line`);

@@ -58,12 +58,11 @@ async function printLog(options: LogOptions, surroundings: Surroundings): Promis
     const entries = selectEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
-        `headgate: warning: ${log.unreadable} entries make no sense to this version of the command: another one wrote them\n`,
+        `headgate: warning: ${log.unreadable} of the log's entries make no sense to this version of the command: another one wrote them\n`,
       );
     }
     if (options.json) {
-      const written = entries.map((entry) => ({ ...entry, at: entry.at.getTime() }));
-      writeJson(stdout, { entries: written, unreadable: log.unreadable });
+      writeJson(stdout, { entries: entries.map(toDocument), unreadable: log.unreadable });
     } else if (entries.length === 0) {
       stderr.write("headgate: nobody did anything that the log still has\n");
     } else {
@@ -83,6 +82,20 @@ function readLimit(text: string): number {
 
 function selectEntries({ entries }: ActionLog, limiter: string | undefined): readonly LogEntry[] {
   return limiter === undefined ? entries : entries.filter((entry) => entry.limiter === limiter);
+}
+
+/** All its times are milliseconds, also those of overrides, which are kept as microseconds. */
+function toDocument(entry: LogEntry): object {
+  const { at, before, after } = entry;
+  return { ...entry, at: at.getTime(), before: inMs(before), after: inMs(after) };
+}
+
+function inMs(state: unknown): unknown {
+  if (typeof state !== "object" || state === null) return state;
+  const times = Object.entries(state)
+    .filter(([name, value]) => ["from", "until"].includes(name) && typeof value === "number")
+    .map(([name, value]) => [name, Math.ceil(value / 1_000)]);
+  return { ...state, ...Object.fromEntries(times) };
 }
 
 function rowOf(entry: LogEntry): readonly string[] {

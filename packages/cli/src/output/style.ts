@@ -18,12 +18,12 @@ export function styleFor(
   return (format, text) => styleText(format, text, { validateStream: false });
 }
 
-/** Whether somebody looks at it. */
-export function isTerminal(stream: NodeJS.WritableStream): stream is WriteStream {
+/** Whether somebody sits at the other end of a stream. */
+export function isTerminal(stream: object): boolean {
   return (stream as Partial<WriteStream>).isTTY === true;
 }
 
 /** The columns of a terminal; Infinity where it is none. */
 export function widthOf(stream: NodeJS.WritableStream): number {
-  return isTerminal(stream) ? stream.columns || 80 : Number.POSITIVE_INFINITY;
+  return isTerminal(stream) ? (stream as WriteStream).columns || 80 : Number.POSITIVE_INFINITY;
 }

@@ -25,13 +25,17 @@ export function formatTime(at: number, timeZone?: string): string {
   return `${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`;
 }
 
-/** Milliseconds in at most two units, rounded up: `2 h 5 min`, `45 s`, `250 ms`. */
+/** Milliseconds in at most two units: `2 h 5 min`, `45 s`, `250 ms`. Seconds are rounded up, larger units to the nearest. */
 export function formatSpan(ms: number): string {
   if (ms < 1_000) return `${Math.ceil(ms)} ms`;
   const [largest = 0] = [...UNITS.keys()].filter((i) => ms >= (UNITS[i]?.[1] ?? 0));
   const units = UNITS.slice(largest, largest + 2);
   const smallest = units.at(-1)?.[1] ?? 1_000;
-  let left = Math.ceil(ms / smallest) * smallest;
+  const round = smallest === 1_000 ? Math.ceil : Math.round;
+  const rounded = round(ms / smallest) * smallest;
+  // 59.5 minutes are an hour.
+  if (rounded >= (UNITS[largest - 1]?.[1] ?? Number.POSITIVE_INFINITY)) return formatSpan(rounded);
+  let left = rounded;
   const written = units.flatMap(([unit, size]) => {
     const count = Math.floor(left / size);
     left -= count * size;
