@@ -5,6 +5,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { examine, faultsOf, paste } from "./examine.ts";
+import { expectDocument } from "./json-schema.ts";
 import type { Ended } from "./run-cli.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -74,7 +75,7 @@ describe("a server that cannot be reached: how far one gets", () => {
   test("as JSON", async () => {
     const port = await freePort();
     const { stdout } = await runCli(["doctor", "--json", "--redis", `redis://127.0.0.1:${port}`]);
-    expect(JSON.parse(stdout)).toMatchObject({
+    expect(expectDocument("doctor", stdout)).toMatchObject({
       steps: [
         { name: "name", isMade: true },
         { name: "connection", isMade: false },

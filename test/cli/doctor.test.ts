@@ -162,8 +162,7 @@ test("replicas that writes wait for, and that are not there", async () => {
 
 test("scripts that are flushed again and again", async () => {
   const flushing = setInterval(() => void admin.script("FLUSH"), 50);
-  const flushed = await examine(at);
-  clearInterval(flushing);
+  const flushed = await examine(at).finally(() => clearInterval(flushing));
   expect(flushed.statuses["script-cache"]).toBe("warning");
   expect(flushed.worst("script-cache").found).toMatch(/^the server forgot a script within \d+ ms$/);
   for (let i = 0; i < 3; i += 1) await admin.script("FLUSH");

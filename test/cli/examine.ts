@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import type { Finding } from "../../packages/cli/src/doctor/finding.ts";
 import type { Report } from "../../packages/cli/src/doctor/report.ts";
 import { onPath } from "../support/redis-binary.ts";
+import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
 
 /** What `headgate doctor --json` came to. */
@@ -20,7 +21,7 @@ export async function examine(redis: string, ...args: readonly string[]): Promis
   const given = ["--redis", redis, "--store-timeout", "10s", "--json", ...args];
   const { exitCode, stdout, stderr } = await runCli(["doctor", ...given]);
   if (stdout === "") throw new Error(stderr);
-  const report = JSON.parse(stdout) as Report;
+  const report = expectDocument("doctor", stdout) as Report;
   const statuses = Object.fromEntries(report.checks.map(({ name, status }) => [name, status]));
   return {
     exitCode,
