@@ -72,6 +72,17 @@ describe("a server that cannot be reached: how far one gets", () => {
     expect(ended.stdout + ended.stderr).not.toMatch(/s3cret|app/);
   });
 
+  test("a server that is frozen", async () => {
+    server.freeze();
+    const ended = await runCli(["doctor", "--redis", at, "--timeout", "200ms"]);
+    server.thaw();
+    expect(stepsOf(ended).slice(1)).toEqual([
+      `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,
+      expect.stringMatching(/^✗ failed {2}redis {7}.* it does not answer: /),
+    ]);
+    expect(ended.exitCode).toBe(3);
+  });
+
   test("as JSON", async () => {
     const port = await freePort();
     const { stdout } = await runCli(["doctor", "--json", "--redis", `redis://127.0.0.1:${port}`]);

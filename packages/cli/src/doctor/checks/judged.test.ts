@@ -1,3 +1,4 @@
+import type { Directory } from "@headgate/core/operate";
 import { describe, expect, test } from "vitest";
 import { CHECKS } from "../checks.ts";
 import type { Facts, ServerFacts } from "../facts/facts.ts";
@@ -23,6 +24,8 @@ const SERVER: ServerFacts = {
   cluster: undefined,
 };
 
+const NOBODY: Directory = { limiters: [], breakers: [], processes: [], unread: [] };
+
 const FACTS: Facts = {
   prefix: "hg",
   way: "server",
@@ -30,7 +33,7 @@ const FACTS: Facts = {
   servers: [SERVER],
   silent: [],
   sentinels: [],
-  directory: { limiters: [], breakers: [], processes: [], unread: [] },
+  directory: NOBODY,
   control: { version: 0, overrides: [], orders: [] },
 };
 
@@ -212,6 +215,22 @@ describe("keys", () => {
   });
 });
 
+describe("directory", () => {
+  test("processes of different versions", () => {
+    const processOf = (version: string): Directory["processes"][number] => ({
+      ...{ id: version, host: "web-1", pid: 1, startedAt: 0, seenAt: 0, more: 0, version },
+    });
+    const judgeVersions = (...versions: readonly string[]) => {
+      const directory = { ...NOBODY, processes: versions.map(processOf) };
+      return CHECKS.find(({ name }) => name === "directory")?.judge({ ...FACTS, directory });
+    };
+    expect(judgeVersions("1.0.0", "1.0.0")?.[0]?.status).toBe("ok");
+    expect(judgeVersions("1.1.0", "1.0.0")).toMatchObject([
+      { status: "note", found: expect.stringMatching(/different versions .*: 1\.0\.0, 1\.1\.0$/) },
+    ]);
+  });
+});
+
 describe("what a server does not say", () => {
   const refused = new Unknown(
     "INFO",
@@ -222,6 +241,22 @@ describe("what a server does not say", () => {
     const [finding] = judge("eviction", { info: refused });
     expect(finding?.status).toBe("unknown");
     expect(finding?.mend).toContain("grant +info to");
+  });
+
+  test.each([
+    ["+slowlog|get", "SLOWLOG GET", "ERR unknown command 'SLOWLOG'"],
+    [
+      "+config|get",
+      "CONFIG GET",
+      "NOPERM User app has no permissions to run the 'config|get' command",
+    ],
+    [
+      "+get",
+      "EVALSHA",
+      "ERR ACL failure in script: User app has no permissions to run the 'get' command",
+    ],
+  ])("needs %s where %s is refused: %s", (grant, asked, why) => {
+    expect(new Unknown(asked, why).grant).toBe(grant);
   });
 
   test("is unknown, without a grant where none lacks", () => {

@@ -13,8 +13,9 @@ export class Unknown {
   /** The permission that lacks, as ACL SETUSER takes it; undefined where it is something else. */
   get grant(): string | undefined {
     if (!/NOPERM|no permissions|unknown command|ERR unknown/i.test(this.why)) return undefined;
-    const [command = "", sub] = this.asked.toLowerCase().split(" ");
-    return sub === undefined ? `+${command}` : `+${command}|${sub}`;
+    // A script may be allowed, and what it runs not.
+    const [, refused] = /'([\w|-]+)' command/.exec(this.why) ?? [];
+    return `+${refused ?? this.asked.toLowerCase().replace(" ", "|")}`;
   }
 }
 
