@@ -4,6 +4,7 @@ import type { AddCommand, Cli } from "./command/add-command.ts";
 import { EXIT, Failure } from "./command/failure.ts";
 import type { Surroundings } from "./command/surroundings.ts";
 import { explainError, isOfClient } from "./connect/explain-error.ts";
+import { addDoctor } from "./doctor/add-doctor.ts";
 import { addBreakers } from "./look/breakers.ts";
 import { addLimiters } from "./look/limiters.ts";
 import { addLog } from "./look/log.ts";
@@ -11,7 +12,7 @@ import { visible } from "./output/visible.ts";
 import { VERSION } from "./version.generated.ts";
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [addLimiters, addBreakers, addLog];
+const COMMANDS: readonly AddCommand[] = [addLimiters, addBreakers, addLog, addDoctor];
 
 /** Codes that say that the store was asked, and did not do it. */
 const OF_STORE: readonly string[] = [

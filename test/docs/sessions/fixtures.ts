@@ -10,7 +10,7 @@ import { writeDirectory } from "../../support/write-directory.ts";
 export type Fixture = (path: string) => Promise<() => Promise<void>>;
 
 /** By the name that a page gives in front of a session. */
-export const FIXTURES: Readonly<Record<string, Fixture>> = { empty, fleet };
+export const FIXTURES: Readonly<Record<string, Fixture>> = { ailing, empty, fleet };
 
 /** Nothing. */
 async function empty(): Promise<() => Promise<void>> {
@@ -43,6 +43,20 @@ async function fleet(path: string): Promise<() => Promise<void>> {
     await endOld();
     await endNew();
   };
+}
+
+/** The same shop, on a server that gives up whatever it likes when memory is full, with a limiter that somebody left in shadow. */
+async function ailing(path: string): Promise<() => Promise<void>> {
+  const end = await fleet(path);
+  const client = new Redis(path);
+  await client.config("SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru");
+  // A busy machine has slow commands of its own.
+  await client.config("SET", "slowlog-log-slower-than", "10000000");
+  await client.slowlog("RESET");
+  const shadow = { limiter: "login", shadow: true };
+  await operate(redisStore(client)).setOverride(shadow, { for: "forever", by: "ann" });
+  client.disconnect();
+  return end;
 }
 
 /** Lists what one client of a process has in the directory. */
