@@ -149,7 +149,7 @@ test("a log of one moment is drawn as one column", () => {
     }),
   );
   expect(page).not.toMatch(/NaN|Infinity|undefined/);
-  expect(page).toMatch(/<path d="M[^"]*L[^"]*" fill="var\(--admitted\)"/);
+  expect(page).toMatch(/<path d="M44 [\d.]+L8\d\d[^"]*" fill="var\(--admitted\)"/);
 });
 
 describe("what attackers write into a log", () => {
