@@ -1,15 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { renderReport } from "../../packages/cli/src/report/render-report.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
 import { hostileResult, sampleResult } from "./results.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const isInstalled = hasChromium();
 
@@ -86,7 +84,7 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
         await page.evaluate(
           "for (const one of document.querySelectorAll('details')) one.open = true",
         );
-        await page.evaluate(AXE);
+        await page.evaluate(axe.source);
         const { violations } = (await page.evaluate("axe.run()")) as { violations: Violation[] };
         const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
         expect(found).toEqual([]);

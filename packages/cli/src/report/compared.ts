@@ -3,7 +3,7 @@ import { formatCount, formatShare, formatSpan } from "./amounts.ts";
 import { renderFigure, renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { nameOf, policyOf } from "./policy-name.ts";
+import { nameOf } from "./policy-name.ts";
 import { sharesChart } from "./shares-chart.ts";
 import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
@@ -18,7 +18,6 @@ const COLUMNS = [
   { title: "90 %" },
   { title: "99 %" },
   { title: "longest" },
-  { title: "Limits", kind: "long" },
 ] as const;
 
 /** The policies side by side. */
@@ -58,6 +57,5 @@ function rowOf(policy: PolicyResult, i: number, { log }: ReplayResult): Cell[] {
     formatCount(clientsDenied),
     formatShare(clientsDenied, log.clients),
     ...(["p50", "p90", "p99", "max"] as const).map((of) => (waits ? formatSpan(waits[of]) : "–")),
-    policyOf(policy),
   ];
 }

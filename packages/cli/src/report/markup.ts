@@ -32,7 +32,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
 const UNSEEN = /[\p{C}\p{M}\p{Zl}\p{Zp}]/gu;
 
 /** Text for elements and quoted attributes; characters that are not seen are shown as `\u{202e}`. */
-export function escapeText(text: string): string {
+function escapeText(text: string): string {
   return text
     .replace(UNSEEN, (unseen) => `\\u{${(unseen.codePointAt(0) as number).toString(16)}}`)
     .replace(/[&<>"'`]/g, (character) => ESCAPED[character] as string);

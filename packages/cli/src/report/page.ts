@@ -20,6 +20,7 @@ h2{font-size:1.25em;margin:2em 0 .5em;padding-bottom:.25em;border-bottom:1px sol
 h3{font-size:1em;margin:1.5em 0 .25em}
 p,ul{margin:.5em 0}
 p,li,h1,h3,figcaption,dd{overflow-wrap:anywhere}
+.whole{white-space:nowrap}
 .quiet,figcaption,summary{color:var(--quiet);font-size:.875em}
 .care{border-left:4px solid var(--denied);background:var(--shade);padding:.5em 1em}
 figure{margin:1em 0}

@@ -5,7 +5,7 @@ import { renderCompared } from "./compared.ts";
 import type { Markup } from "./markup.ts";
 import { foreignText, html } from "./markup.ts";
 import { renderPage } from "./page.ts";
-import { nameOf } from "./policy-name.ts";
+import { nameOf, policyOf } from "./policy-name.ts";
 import { renderCare, renderRead } from "./read.ts";
 import { renderWhen } from "./when.ts";
 import { renderWho } from "./who.ts";
@@ -37,7 +37,7 @@ function renderHead(result: ReplayResult): Markup {
   const said =
     log.from === null || log.to === null
       ? html`<p>There is no request in this log.</p>`
-      : html`<p>${counted(log.requests, "request")} of ${counted(log.clients, "client")}, ${formatMoment(log.from)} to ${formatMoment(log.to)} UTC.</p>
+      : html`<p>${counted(log.requests, "request")} of ${counted(log.clients, "client")}, <span class="whole">${formatMoment(log.from)}</span> to <span class="whole">${formatMoment(log.to)}</span> UTC.</p>
 <ul>${policies.slice(0, MAX_DRAWN).map(
           (policy) => html`<li>${headlineOf(policy, result)}</li>
 `,
@@ -58,5 +58,5 @@ function headlineOf(policy: PolicyResult, { log }: ReplayResult): Markup {
     denied === 0
       ? "denies nobody"
       : `denies ${formatCount(denied)} of ${counted(log.requests, "request")} (${formatShare(denied, log.requests)}), of ${formatCount(clientsDenied)} of ${counted(log.clients, "client")} (${formatShare(clientsDenied, log.clients)})`;
-  return html`<strong>${nameOf(policy)}</strong> ${what}.`;
+  return html`<strong>${nameOf(policy)}</strong>, ${policyOf(policy)}, ${what}.`;
 }
