@@ -1,0 +1,38 @@
+import { hostname, userInfo } from "node:os";
+
+/** What differs between two runs, and what a page shows in its place. */
+const RULES: readonly (readonly [what: RegExp, shown: string])[] = [
+  // Moments, and how far they are.
+  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z][\w+:-]*/g, "2026-11-22 14:05:10 UTC"],
+  [/\(in [^)]+\)/g, "(in 2 h)"],
+  [/\b\d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))? ago\b/g, "5 s ago"],
+  [/\b1\d{12}\b/g, "1795356310000"],
+  // Who and where.
+  [/\/\S*\/headgate-redis-\w+\/redis\.sock/g, "/run/redis.sock"],
+  [/\b127\.0\.0\.1:\d+/g, "127.0.0.1:6379"],
+  [/(?<=")[\w-]{16}(?=")/g, "f3Zr0cJ1q8LxTn2d"],
+  [literally(hostname()), "web-1"],
+  [literally(String(process.pid)), "4711"],
+  [literally(userInfo().username), "ann"],
+];
+
+function literally(text: string): RegExp {
+  return new RegExp(`(?<![\\w.-])${text.replace(/\W/g, "\\$&")}(?![\\w.-])`, "g");
+}
+
+/** What was printed, as a page shows it: columns stay in line. */
+export function normalise(printed: string): string {
+  return RULES.reduce(
+    (text, [what, shown]) =>
+      text.replace(new RegExp(`${what.source}( {3,})?`, what.flags), (found, ...groups) => {
+        const gap = groups.find((group) => /^ {3,}$/.test(String(group))) ?? "";
+        return gap === "" ? shown : shown.padEnd(found.length - 3).concat("   ");
+      }),
+    printed,
+  );
+}
+
+/** The same whatever the widths of columns: what two texts are compared by. */
+export function comparable(text: string): string {
+  return normalise(text).replace(/ {3,}/g, "   ");
+}
