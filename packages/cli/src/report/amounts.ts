@@ -26,28 +26,6 @@ export function formatShare(part: number, whole: number): string {
   return `${percent.toFixed(1)} %`;
 }
 
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1_000],
-] as const;
-
-/** Milliseconds in the two largest units: `2 h 5 min`, `1.5 s`. */
-export function formatSpan(ms: number): string {
-  if (!Number.isFinite(ms)) return "for ever";
-  if (ms < 1_000) return `${Math.ceil(ms)} ms`;
-  if (ms < 10_000) return `${Number((ms / 1_000).toFixed(1))} s`;
-  // Seconds are whole from here on, so that 59.9 s is not shown as 60 s.
-  const seconds = Math.round(ms / 1_000) * 1_000;
-  const first = UNITS.findIndex(([, size]) => seconds >= size);
-  const [unit, size] = UNITS[first] as (typeof UNITS)[number];
-  const next = UNITS[first + 1];
-  const rest = next === undefined ? 0 : Math.floor((seconds % size) / next[1]);
-  const whole = `${Math.floor(seconds / size)} ${unit}`;
-  return rest === 0 || next === undefined ? whole : `${whole} ${rest} ${next[0]}`;
-}
-
 /** Milliseconds since the epoch, in UTC: `2026-03-03 05:00:07`. */
 export function formatMoment(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace("T", " ");

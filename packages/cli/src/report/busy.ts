@@ -1,5 +1,6 @@
+import { formatSpan } from "../output/time.ts";
 import type { ClientPeaks, PolicyResult, ReplayResult } from "../replay/result.ts";
-import { counted, formatCount, formatShare, formatSpan } from "./amounts.ts";
+import { counted, formatCount, formatShare } from "./amounts.ts";
 import { renderDetails, renderFigure, renderLegend } from "./figure.ts";
 import { limitLines } from "./limit-lines.ts";
 import type { Markup } from "./markup.ts";

@@ -1,5 +1,6 @@
+import { formatSpan } from "../output/time.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { formatCount, formatShare, formatSpan } from "./amounts.ts";
+import { formatCount, formatShare } from "./amounts.ts";
 import { renderFigure, renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";

@@ -1,5 +1,6 @@
+import { formatSpan } from "../output/time.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { counted, formatCount, formatMoment, formatSpan } from "./amounts.ts";
+import { counted, formatCount, formatMoment } from "./amounts.ts";
 import { renderDetails, renderFigure, renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";

@@ -1,5 +1,6 @@
+import { formatSpan } from "../output/time.ts";
 import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
-import { formatCount, formatMoment, formatShare, formatSpan } from "./amounts.ts";
+import { formatCount, formatMoment, formatShare } from "./amounts.ts";
 import { drawChart } from "./draw-chart.ts";
 import { renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
