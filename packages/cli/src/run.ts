@@ -9,10 +9,11 @@ import { addBreakers } from "./look/breakers.ts";
 import { addLimiters } from "./look/limiters.ts";
 import { addLog } from "./look/log.ts";
 import { visible } from "./output/visible.ts";
+import { addRecommend } from "./recommend/add-recommend.ts";
 import { VERSION } from "./version.generated.ts";
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [addLimiters, addBreakers, addLog, addDoctor];
+const COMMANDS: readonly AddCommand[] = [addLimiters, addBreakers, addLog, addDoctor, addRecommend];
 
 /** Codes that say that the store was asked, and did not do it. */
 const OF_STORE: readonly string[] = [
