@@ -1,6 +1,7 @@
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { describe, expect, test, vi } from "vitest";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { eventually } from "../support/eventually.ts";
 import type { AnyReply, AnyRequest, Route, SharedOptions } from "../support/framework.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { failure, usePlaces } from "./places.ts";
@@ -141,7 +142,7 @@ describeFrameworks(({ serve }) => {
         routes: { "/": { handle: () => held } },
       });
       const asked = Array.from({ length: 5 }, () => site.ask());
-      await vi.waitFor(() => expect(site.handled).toHaveLength(5));
+      await eventually(() => expect(site.handled).toHaveLength(5));
       expect((await site.ask()).status).toBe(429);
       letGo();
       await Promise.all(asked);
