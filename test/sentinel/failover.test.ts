@@ -1,20 +1,15 @@
-import { afterEach, expect, test } from "vitest";
+import { test } from "vitest";
 import { outlastFailover } from "../cluster/outlast-failover.ts";
-import { lostPrimaries } from "../support/lost-primaries.ts";
-import type { RedisSentinel } from "../support/redis-sentinel.ts";
+import { AT_ONCE, lostPrimaries } from "../support/lost-primaries.ts";
 import { startSentinel } from "../support/redis-sentinel.ts";
 import { connectSentinel, sentinelClients } from "./sentinel-clients.ts";
 
-let sentinel: RedisSentinel | undefined;
-afterEach(async () => {
-  await sentinel?.stop();
-});
-
-test.each(lostPrimaries(sentinelClients))(
+test.for(lostPrimaries(sentinelClients))(
   "Sentinels name another primary, seen through $library: after one that was $fault: answers in time, no more than the bound, and back to normal",
-  async ({ library, fault }) => {
+  { concurrent: AT_ONCE },
+  async ({ library, fault }, { expect, onTestFinished }) => {
     const started = await startSentinel();
-    sentinel = started;
+    onTestFinished(() => started.stop());
     const { client, close } = await connectSentinel[library](started);
     const primary = await started.primary();
     const { before, reported } = await outlastFailover({

@@ -1,29 +1,26 @@
 import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { connectCluster, currentClusterClients } from "../../cluster/cluster-clients.ts";
 import { subjectsOf } from "../../cluster/subjects-of.ts";
-import { watchWarnings } from "../../http/support/warnings.ts";
+import { collectWarnings } from "../../http/support/warnings.ts";
 import type { ClusterNode } from "../../support/cluster-nodes.ts";
-import { lostPrimaries } from "../../support/lost-primaries.ts";
+import { AT_ONCE, lostPrimaries } from "../../support/lost-primaries.ts";
 import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
 import { surviveFailover } from "./failover-survived.ts";
 
 const SPREAD = 300;
 
-let cluster: RedisCluster | undefined;
-beforeEach(() => void watchWarnings());
-afterEach(async () => {
-  await cluster?.stop();
-});
+beforeAll(() => collectWarnings().stop);
 
-test.each(lostPrimaries(currentClusterClients))(
+test.for(lostPrimaries(currentClusterClients))(
   "targets on all slots, through $library; a primary is $fault: its targets go on here, the others with the store",
-  async ({ library, fault }) => {
+  { concurrent: AT_ONCE },
+  async ({ library, fault }, { onTestFinished }) => {
     const started = await startCluster({ replicas: 1 });
-    cluster = started;
+    onTestFinished(() => started.stop());
     const { client, close } = await connectCluster[library](started.addresses);
     await countOnAllSlots(client, started);
 

@@ -1,22 +1,18 @@
-import { afterEach, beforeEach, test } from "vitest";
-import { watchWarnings } from "../../http/support/warnings.ts";
+import { beforeAll, test } from "vitest";
+import { collectWarnings } from "../../http/support/warnings.ts";
 import { connectSentinel, sentinelClients } from "../../sentinel/sentinel-clients.ts";
-import { lostPrimaries } from "../../support/lost-primaries.ts";
-import type { RedisSentinel } from "../../support/redis-sentinel.ts";
+import { AT_ONCE, lostPrimaries } from "../../support/lost-primaries.ts";
 import { startSentinel } from "../../support/redis-sentinel.ts";
 import { surviveFailover } from "./failover-survived.ts";
 
-let sentinel: RedisSentinel | undefined;
-beforeEach(() => void watchWarnings());
-afterEach(async () => {
-  await sentinel?.stop();
-});
+beforeAll(() => collectWarnings().stop);
 
-test.each(lostPrimaries(sentinelClients))(
+test.for(lostPrimaries(sentinelClients))(
   "Sentinels name another primary, seen through $library, after one that was $fault: states are what they were",
-  async ({ library, fault }) => {
+  { concurrent: AT_ONCE },
+  async ({ library, fault }, { onTestFinished }) => {
     const started = await startSentinel();
-    sentinel = started;
+    onTestFinished(() => started.stop());
     const { client, close } = await connectSentinel[library](started);
     const primary = await started.primary();
     const reported = await surviveFailover({
