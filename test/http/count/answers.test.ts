@@ -110,7 +110,7 @@ describeFrameworks(({ serve }) => {
       expect(await used()).toBe(12);
     });
 
-    test("a thousand guesses at once get no more than the limit", async () => {
+    test("two hundred guesses at once get no more than the limit", async () => {
       let arrived = 0;
       const { limiter, used } = counting(5);
       const site = await serve({
@@ -124,9 +124,9 @@ describeFrameworks(({ serve }) => {
           },
         },
       });
-      const answers = await Promise.all(Array.from({ length: 1_000 }, () => site.ask()));
+      const answers = await Promise.all(Array.from({ length: 200 }, () => site.ask()));
       expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(995);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(195);
       expect(arrived).toBe(5);
       expect(await used()).toBe(5);
     });
