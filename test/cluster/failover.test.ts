@@ -1,17 +1,22 @@
-import { test } from "vitest";
+import { afterEach, test } from "vitest";
 import type { ClusterNode } from "../support/cluster-nodes.ts";
-import { AT_ONCE, lostPrimaries } from "../support/lost-primaries.ts";
+import { lostPrimaries } from "../support/lost-primaries.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { connectCluster, currentClusterClients } from "./cluster-clients.ts";
 import { outlastFailover } from "./outlast-failover.ts";
 import { subjectsOf } from "./subjects-of.ts";
 
-test.for(lostPrimaries(currentClusterClients))(
+let cluster: RedisCluster | undefined;
+afterEach(async () => {
+  await cluster?.stop();
+});
+
+test.each(lostPrimaries(currentClusterClients))(
   "a replica takes over, seen through $library: from a primary that was $fault: answers in time, no more than the bound, and back to normal",
-  { concurrent: AT_ONCE },
-  async ({ library, fault }, { onTestFinished }) => {
+  async ({ library, fault }) => {
     const started = await startCluster({ replicas: 1 });
-    onTestFinished(() => started.stop());
+    cluster = started;
     const { client, close } = await connectCluster[library](started.addresses);
     const [primary, other] = started.nodes as [ClusterNode, ClusterNode];
     const subjects = await subjectsOf(started, primary, 4);

@@ -1,15 +1,20 @@
-import { test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { outlastFailover } from "../cluster/outlast-failover.ts";
-import { AT_ONCE, lostPrimaries } from "../support/lost-primaries.ts";
+import { lostPrimaries } from "../support/lost-primaries.ts";
+import type { RedisSentinel } from "../support/redis-sentinel.ts";
 import { startSentinel } from "../support/redis-sentinel.ts";
 import { connectSentinel, sentinelClients } from "./sentinel-clients.ts";
 
-test.for(lostPrimaries(sentinelClients))(
+let sentinel: RedisSentinel | undefined;
+afterEach(async () => {
+  await sentinel?.stop();
+});
+
+test.each(lostPrimaries(sentinelClients))(
   "Sentinels name another primary, seen through $library: after one that was $fault: answers in time, no more than the bound, and back to normal",
-  { concurrent: AT_ONCE },
-  async ({ library, fault }, { expect, onTestFinished }) => {
+  async ({ library, fault }) => {
     const started = await startSentinel();
-    onTestFinished(() => started.stop());
+    sentinel = started;
     const { client, close } = await connectSentinel[library](started);
     const primary = await started.primary();
     const { before, reported } = await outlastFailover({

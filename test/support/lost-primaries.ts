@@ -3,9 +3,6 @@ import type { RedisProcess } from "./redis-process.ts";
 
 const ALL = process.env["HEADGATE_FAULT_ROUNDS"] !== undefined;
 
-/** Whether a file loses its primaries at the same time: they wait far longer than they work, and in a plain run there are two. */
-export const AT_ONCE = !ALL;
-
 /** One way to lose a primary, and the client that sees it. */
 export interface LostPrimary<Library extends string> {
   readonly library: Library;

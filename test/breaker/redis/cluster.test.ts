@@ -1,26 +1,29 @@
 import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { connectCluster, currentClusterClients } from "../../cluster/cluster-clients.ts";
 import { subjectsOf } from "../../cluster/subjects-of.ts";
-import { collectWarnings } from "../../http/support/warnings.ts";
+import { watchWarnings } from "../../http/support/warnings.ts";
 import type { ClusterNode } from "../../support/cluster-nodes.ts";
-import { AT_ONCE, lostPrimaries } from "../../support/lost-primaries.ts";
+import { lostPrimaries } from "../../support/lost-primaries.ts";
 import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
 import { surviveFailover } from "./failover-survived.ts";
 
 const SPREAD = 300;
 
-beforeAll(() => collectWarnings().stop);
+let cluster: RedisCluster | undefined;
+beforeEach(() => void watchWarnings());
+afterEach(async () => {
+  await cluster?.stop();
+});
 
-test.for(lostPrimaries(currentClusterClients))(
+test.each(lostPrimaries(currentClusterClients))(
   "targets on all slots, through $library; a primary is $fault: its targets go on here, the others with the store",
-  { concurrent: AT_ONCE },
-  async ({ library, fault }, { onTestFinished }) => {
+  async ({ library, fault }) => {
     const started = await startCluster({ replicas: 1 });
-    onTestFinished(() => started.stop());
+    cluster = started;
     const { client, close } = await connectCluster[library](started.addresses);
     await countOnAllSlots(client, started);
 

@@ -13,8 +13,6 @@ const STORE_TIMEOUT_MS = 250;
 /** What a busy machine adds to a timer. */
 const NOISE_MS = 50;
 
-let survived = 0;
-
 interface FailoverOfTargets extends Failover {
   /** Targets of the primary that is lost: some are open, some forced open, the others closed. */
   readonly targets: readonly string[];
@@ -25,8 +23,7 @@ interface FailoverOfTargets extends Failover {
 /** Loses a primary under load: calls are answered in time, states go on, and are what they were when somebody else has them. */
 export async function surviveFailover(failover: FailoverOfTargets): Promise<string> {
   const { client, targets, others = [], recoveryMs } = failover;
-  survived += 1;
-  const name = `failover-${survived}`;
+  const name = `failover-${failover.fault}`;
   const events = listenToBreaker(name);
   const breaker = createBreaker<string>({
     name,

@@ -1,18 +1,22 @@
-import { beforeAll, test } from "vitest";
-import { collectWarnings } from "../../http/support/warnings.ts";
+import { afterEach, beforeEach, test } from "vitest";
+import { watchWarnings } from "../../http/support/warnings.ts";
 import { connectSentinel, sentinelClients } from "../../sentinel/sentinel-clients.ts";
-import { AT_ONCE, lostPrimaries } from "../../support/lost-primaries.ts";
+import { lostPrimaries } from "../../support/lost-primaries.ts";
+import type { RedisSentinel } from "../../support/redis-sentinel.ts";
 import { startSentinel } from "../../support/redis-sentinel.ts";
 import { surviveFailover } from "./failover-survived.ts";
 
-beforeAll(() => collectWarnings().stop);
+let sentinel: RedisSentinel | undefined;
+beforeEach(() => void watchWarnings());
+afterEach(async () => {
+  await sentinel?.stop();
+});
 
-test.for(lostPrimaries(sentinelClients))(
+test.each(lostPrimaries(sentinelClients))(
   "Sentinels name another primary, seen through $library, after one that was $fault: states are what they were",
-  { concurrent: AT_ONCE },
-  async ({ library, fault }, { onTestFinished }) => {
+  async ({ library, fault }) => {
     const started = await startSentinel();
-    onTestFinished(() => started.stop());
+    sentinel = started;
     const { client, close } = await connectSentinel[library](started);
     const primary = await started.primary();
     const reported = await surviveFailover({
