@@ -20,6 +20,8 @@ export type {
   Action,
   ActionLog,
   ActionOptions,
+  BreakerAction,
+  Forgotten,
   Inspection,
   LogEntry,
   NewOverride,
@@ -27,6 +29,7 @@ export type {
   Operator,
   OverrideOptions,
   OverridePlace,
+  SubjectBlock,
 } from "./operator.ts";
 export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
