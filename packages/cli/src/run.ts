@@ -1,11 +1,26 @@
 import { HeadgateError } from "@headgate/core";
 import { Command, CommanderError } from "commander";
+import { addBlock, addForget, addReset, addUnblock } from "./acting/act-on-subject.ts";
+import { addBreaker } from "./acting/breaker.ts";
+import { addExplain } from "./acting/explain.ts";
+import { addInspect } from "./acting/inspect.ts";
+import { addSet, addUnset } from "./acting/override.ts";
 import type { AddCommand, Cli } from "./command/add-command.ts";
 import { EXIT, Failure } from "./command/failure.ts";
 import type { Surroundings } from "./command/surroundings.ts";
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [];
+const COMMANDS: readonly AddCommand[] = [
+  addInspect,
+  addExplain,
+  addReset,
+  addBlock,
+  addUnblock,
+  addSet,
+  addUnset,
+  addForget,
+  addBreaker,
+];
 
 /** Codes that say that the store was asked, and did not do it. */
 const OF_STORE: readonly string[] = [
