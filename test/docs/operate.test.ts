@@ -61,6 +61,8 @@ const actions: Record<string, (operator: Operator) => Promise<unknown>> = {
   unblock: (by) => by.unblock(api, "ann"),
   setOverride: (by) => by.setOverride({ limiter: "api", shadow: true }),
   unsetOverride: (by) => by.unsetOverride({ limiter: "api" }),
+  forget: (by) => by.forget(api, "ann"),
+  breaker: (by) => by.logBreaker({ breaker: "b", target: "t", before: null, after: null }),
 };
 
 describe("an application", () => {
@@ -93,6 +95,7 @@ describe("a reader", () => {
     const by = operate(redisStore(client));
     const { limits: states, blocked } = await by.inspect(api, "ann");
     expect(blocked).toBe(true);
+    expect(await by.peek(api, "ann")).toMatchObject({ blocked: true });
     expect(states.map(({ remaining }) => remaining)).toEqual([99, 999, 499, 4]);
     expect((await by.readControl()).orders).toHaveLength(1);
     expect((await by.log()).entries).toHaveLength(1);
@@ -128,6 +131,7 @@ describe("an operator", () => {
     expect(entries.map(({ kind }) => kind)).toEqual(Object.keys(actions).reverse());
     for (const { aclUser } of entries) expect(aclUser).toBe("headgate-operator");
     await by.inspect(api, "ann");
+    await by.peek(api, "ann");
     await by.readControl();
     await limiter.close();
   });

@@ -1,5 +1,5 @@
 import type { Decision } from "@headgate/core";
-import { createLimiter, fixedWindow, gcra, memoryStore } from "@headgate/core";
+import { concurrency, createLimiter, fixedWindow, gcra, memoryStore } from "@headgate/core";
 import type { ControlRecord, NewOverride, Operator } from "@headgate/core/operate";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
@@ -268,7 +268,178 @@ describe("an override", () => {
   });
 });
 
+describe("a look", () => {
+  test("tells what blocks: a hand, or which limit, and for how long", async () => {
+    const { store, operator, pass } = start();
+    const limits = [
+      fixedWindow({ limit: 3, window: "1h", name: "hourly", block: "10m" }),
+      gcra({ limit: 100, window: "1m" }),
+      fixedWindow({ limit: 50, window: "1h", per: "tenant" }),
+    ];
+    const many = { name: "many", limits };
+    const subject = { default: "ann", tenant: "acme" };
+    const limiter = createLimiter({ ...STORE_ALONE, ...many, store });
+    for (let i = 0; i < 3; i += 1) await limiter.consume(subject);
+    expect(await operator.inspect(many, subject)).toMatchObject({ blocked: false, blocks: [] });
+    await limiter.consume(subject);
+    pass(1_000);
+    const blocks = [{ per: "default", limit: "hourly", endsInMs: 599_000 }];
+    expect(await operator.inspect(many, subject)).toMatchObject({ blocked: true, blocks });
+    await operator.block(many, { tenant: "acme" }, "1h");
+    expect(await operator.inspect(many, subject)).toMatchObject({
+      blocks: [...blocks, { per: "tenant", endsInMs: 3_600_000 }],
+    });
+    pass(599_000);
+    expect((await operator.inspect(many, subject)).blocks).toEqual([
+      { per: "tenant", endsInMs: 3_001_000 },
+    ]);
+    await limiter.close();
+  });
+
+  test("says a block by hand once, also where places are counted beside units", async () => {
+    const { operator } = start();
+    const limits = [HOUR, concurrency({ limit: 2, ttl: "1m" })];
+    await operator.block({ name: "both", limits }, "ann", "1h");
+    expect(await operator.inspect({ name: "both", limits }, "ann")).toMatchObject({
+      blocks: [{ per: "default", endsInMs: 3_600_000 }],
+    });
+  });
+
+  test("gives the answer of a request, under the overrides in force, and charges nothing", async () => {
+    const { store, operator } = start();
+    for (let i = 0; i < 2; i += 1) await consume(store);
+    const keys = await own.client.keys("*");
+    const values = await own.client.mgetBuffer(keys);
+    expect(await operator.peek(api, "ann")).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await operator.peek(api, "ann", { cost: 0 })).toMatchObject({ remaining: 1 });
+    expect(await operator.peek(api, "ann", { cost: 2 })).toMatchObject({ allowed: false, cost: 2 });
+    const named = { cost: { "3-per-1h": 2 } };
+    expect(await operator.peek(api, "ann", named)).toMatchObject({ allowed: false, ...named });
+    expect(await own.client.mgetBuffer(await own.client.keys("*"))).toEqual(values);
+    await operator.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 5 } } });
+    await operator.setOverride({ limiter: "api", subject: { default: "ann" }, shadow: true });
+    expect(await operator.peek(api, "ann", { cost: 4 })).toMatchObject({
+      allowed: true,
+      wouldAllow: false,
+      overridden: true,
+      shadow: true,
+      limit: 5,
+      remaining: 3,
+    });
+    expect(await operator.peek(api, "bob", { cost: 6 })).toMatchObject({
+      allowed: false,
+      limit: 5,
+    });
+    const shadowed = operator.peek({ ...api, name: "other", shadow: true }, "ann", { cost: 4 });
+    expect(await shadowed).toMatchObject({ allowed: true, wouldAllow: false, overridden: false });
+  });
+
+  test.each<[object, unknown, string]>([
+    [{ cost: -1 }, api, "HEADGATE_INVALID_COST"],
+    [{ cost: { other: 1 } }, api, "HEADGATE_INVALID_COST"],
+    [{ cost: { "3-per-1h": 0 } }, api, "HEADGATE_INVALID_COST"],
+    [{ limits: [] }, api, "HEADGATE_INVALID_OPTION"],
+    [{}, { ...api, shadow: "on" }, "HEADGATE_INVALID_OPTION"],
+  ])("with %j of %j is refused", async (options, limiter, code) => {
+    const { operator } = start();
+    await expect(operator.peek(limiter as never, "ann", options)).rejects.toMatchObject({ code });
+  });
+});
+
+describe("who is forgotten", () => {
+  test("leaves nothing behind but that it was done", async () => {
+    const { store, operator, pass } = start();
+    await consume(store);
+    await operator.block(api, "ann", "1h", { reason: "ann called", by: "eve" });
+    await operator.block(api, "bob", "1h", { reason: "bob called" });
+    const subject = { default: "ann" };
+    await operator.setOverride({ limiter: "api", subject, shadow: true });
+    await operator.setOverride({
+      limiter: "gone",
+      subject: { ...subject, tenant: "acme" },
+      shadow: true,
+    });
+    await operator.setOverride({ limiter: "api", subject: { default: "bob" }, shadow: true });
+    pass(1);
+    const options = { reason: "request 17", by: "eve" };
+    const forgotten = await operator.forget(api, "ann", options);
+    expect(forgotten).toMatchObject({
+      before: { blocked: true, limits: [{ remaining: 2 }] },
+      after: { blocked: false, limits: [{ remaining: 3 }] },
+      overrides: [{ limiter: "api" }, { limiter: "gone" }],
+      logged: 3,
+    });
+    for (const key of await own.client.keys("*")) {
+      expect(key).not.toContain("ann");
+      const value = key.endsWith(":actions")
+        ? (await own.client.lrange(key, 0, -1)).join()
+        : String(await own.client.get(key));
+      expect(value).not.toContain("ann");
+    }
+    const { entries, unreadable } = await operator.log();
+    expect(unreadable).toBe(0);
+    const mark = expect.stringMatching(/^~forgotten~[\w-]{4}$/);
+    expect(entries).toMatchObject([
+      { kind: "forget", limiter: "api", subject: { default: mark }, reason: "request 17" },
+      { kind: "setOverride", subject: { default: "bob" } },
+      { kind: "setOverride", limiter: "gone", subject: { default: mark, tenant: "acme" } },
+      { kind: "setOverride", limiter: "api", subject: { default: mark } },
+      { kind: "block", subject: { default: "bob" }, reason: "bob called" },
+      { kind: "block", subject: { default: mark }, by: "eve" },
+    ]);
+    expect(entries[5]).not.toHaveProperty("reason");
+    expect(entries[5]).not.toHaveProperty("before");
+    expect(new Set(entries.map((entry) => entry.subject?.["default"])).size).toBe(2);
+    const { overrides, orders, droppedTo } = await operator.readControl();
+    // No order names the subject, so all processes drop all that they remember.
+    expect(droppedTo).toBe(forgotten.inForceAt.getTime() * 1_000);
+    expect(overrides.map((one) => one.subject)).toEqual([{ default: "bob" }]);
+    expect(orders.map((order) => order.subject)).toEqual([{ default: "bob" }]);
+    expect(await operator.inspect(api, "bob")).toMatchObject({ blocked: true });
+    expect(await operator.forget(api, "ann")).toMatchObject({ overrides: [], logged: 0 });
+  });
+
+  test("twice at one moment is dropped twice", async () => {
+    const { operator } = start();
+    await operator.forget(api, "ann");
+    const { droppedTo: first = 0 } = await operator.readControl();
+    await operator.forget(api, "bob");
+    expect((await operator.readControl()).droppedTo).toBe(first + 1);
+  });
+});
+
 describe("the log", () => {
+  test("has what was done to breakers, and does nothing to them", async () => {
+    const { operator, now } = start();
+    const done = {
+      breaker: "bank",
+      target: "eu",
+      before: { state: "open" },
+      after: { state: "closed" },
+    };
+    expect(await operator.logBreaker(done, { reason: "mended" })).toEqual(new Date(now()));
+    expect((await operator.log()).entries).toMatchObject([
+      {
+        kind: "breaker",
+        limiter: "bank",
+        subject: { target: "eu" },
+        reason: "mended",
+        after: { state: "closed" },
+      },
+    ]);
+    expect(await operator.readControl()).toMatchObject({ orders: [], overrides: [] });
+    for (const wrong of [
+      { breaker: "" },
+      { target: "" },
+      { target: "x".repeat(1_001) },
+      { order: 1 },
+    ]) {
+      await expect(operator.logBreaker({ ...done, ...wrong } as never)).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+      });
+    }
+  });
+
   test("says what was done, when, by whom and why, the last one first", async () => {
     const { operator, now } = start();
     await operator.block(api, "ann", "1h", { reason: "abuse\nof «it»", by: "eve@example.com" });

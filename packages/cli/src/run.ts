@@ -1,5 +1,10 @@
 import { HeadgateError } from "@headgate/core";
 import { Command, CommanderError } from "commander";
+import { addBlock, addForget, addReset, addUnblock } from "./acting/act-on-subject.ts";
+import { addBreaker } from "./acting/breaker.ts";
+import { addExplain } from "./acting/explain.ts";
+import { addInspect } from "./acting/inspect.ts";
+import { addSet, addUnset } from "./acting/override.ts";
 import type { AddCommand, Cli } from "./command/add-command.ts";
 import { EXIT, Failure } from "./command/failure.ts";
 import type { Surroundings } from "./command/surroundings.ts";
@@ -13,7 +18,22 @@ import { addRecommend } from "./recommend/add-recommend.ts";
 import { VERSION } from "./version.generated.ts";
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [addLimiters, addBreakers, addLog, addDoctor, addRecommend];
+const COMMANDS: readonly AddCommand[] = [
+  addLimiters,
+  addInspect,
+  addExplain,
+  addReset,
+  addBlock,
+  addUnblock,
+  addForget,
+  addSet,
+  addUnset,
+  addBreakers,
+  addBreaker,
+  addLog,
+  addDoctor,
+  addRecommend,
+];
 
 /** Codes that say that the store was asked, and did not do it. */
 const OF_STORE: readonly string[] = [

@@ -123,3 +123,46 @@ reply[2 * i + 1] = text
 end
 return reply`,
 };
+
+export const redactLua: LuaSource = {
+  sha1: "70c9b7113402ee3672724632d5070cda28f63fe1",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local generation = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
+if ARGV[1] == "" then
+local time = redis.call("TIME")
+now = time[1] * 1000000 + time[2]
+else
+now = ARGV[1] + 0
+end
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
+return reply, false
+end
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key, ...), false
+end
+local log, replacements, replaced = KEYS[1], {}, 0
+local entries, isWrongType = runTyped("LRANGE", log, "0", "-1")
+if isWrongType then
+return { now, -1 }
+end
+for i = 3, #ARGV, 2 do
+replacements[ARGV[i]] = ARGV[i + 1]
+end
+for _, entry in ipairs(entries) do
+replaced = replaced + (replacements[entry] and 1 or 0)
+end
+if replaced == 0 then
+return { now, 0 }
+end
+for i = #entries, 1, -1 do
+redis.call("LPUSH", log, replacements[entries[i]] or entries[i])
+end
+redis.call("LTRIM", log, "0", #entries - 1)
+redis.call("PEXPIRE", log, 7776000000)
+return { now, replaced }`,
+};

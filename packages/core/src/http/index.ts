@@ -20,7 +20,12 @@ export type {
   KeyResult,
 } from "./key-function.ts";
 export { byAll, byHeader, byIp } from "./key-function.ts";
-export { subjectOfAddress, subjectOfAll, subjectOfHeader } from "./known-subjects.ts";
+export {
+  subjectOfAddress,
+  subjectOfAll,
+  subjectOfHeader,
+  subjectOfMissing,
+} from "./known-subjects.ts";
 export type { ListedRequest } from "./listed-request.ts";
 export { sendRejection, setHeaders } from "./node-response.ts";
 export type { RequestPolicy } from "./per-request.ts";

@@ -3,7 +3,7 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import { addressSubject } from "./client-address.ts";
 import type { ByHeaderOptions, ByIpOptions } from "./key-function.ts";
 import { readHash, readPrefix } from "./key-function.ts";
-import { joinSubjects } from "./subject.ts";
+import { joinSubjects, kindText } from "./subject.ts";
 
 /*
  * The subjects that key functions make of a request, made of the values themselves: to look at a client, or to reset it, where
@@ -41,6 +41,14 @@ export function subjectOfHeader(
     "HEADGATE_EMPTY_KEY",
     "subjectOfHeader takes the value of a header, a text that is not empty",
   );
+}
+
+/**
+ * The subject of a request without a key, which counts by its address (`missing: "ip"`), and never in one bucket with a key. Throws
+ * `HEADGATE_INVALID_KEY` for what is no IP address.
+ */
+export function subjectOfMissing(address: string): string {
+  return kindText("ip", subjectOfAddress(address));
 }
 
 /**

@@ -1,6 +1,7 @@
-import { formatKind, HeadgateError } from "../errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { requireName } from "../limiter/names.ts";
 import { rejectUnknownOptions } from "../options.ts";
-import type { ActionOptions } from "./operator.ts";
+import type { ActionOptions, BreakerAction } from "./operator.ts";
 
 /** Longer ones would make the record, which all processes read, large. */
 const MAX_SUBJECT = 1_000;
@@ -28,6 +29,18 @@ export function requireShortSubject(subject: Readonly<Record<string, string>>): 
   const long = Object.values(subject).find((text) => text.length > MAX_SUBJECT);
   if (long === undefined) return;
   throw invalid(`a subject must have at most ${MAX_SUBJECT} characters, got ${long.length}`);
+}
+
+/** Checks what is to be written down of a breaker. Throws `HEADGATE_INVALID_OPTION`. */
+export function readBreakerAction(done: BreakerAction): BreakerAction {
+  rejectUnknownOptions("logBreaker", done, ["breaker", "target", "before", "after"]);
+  const { breaker, target } = done;
+  requireName(breaker);
+  if (typeof target !== "string" || target === "") {
+    throw invalid(`target must be the name of a target, got ${formatReceived(target)}`);
+  }
+  requireShortSubject({ target });
+  return done;
 }
 
 function invalid(message: string): HeadgateError {

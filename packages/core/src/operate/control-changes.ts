@@ -1,5 +1,6 @@
 import type { ControlRecord, Order, Override } from "../control/record.ts";
 import { IN_FORCE_AFTER } from "../control/record.ts";
+import type { ForgottenSubject } from "./forgotten-subject.ts";
 
 /**
  * An order is kept for so many microseconds after it is in force. What a process remembers of a subject is older than the order, and
@@ -9,6 +10,12 @@ const ORDER_KEPT = 120_000_000;
 
 /** So many orders are kept at most; the oldest make room. */
 const MAX_ORDERS = 256;
+
+/** A record, and the server's clock when it was read, in microseconds. */
+export interface ReadControl {
+  readonly record: ControlRecord;
+  readonly now: number;
+}
 
 /** A record that is to be written: a negative time is one from the moment in which it is. */
 export type Draft = Omit<ControlRecord, "version">;
@@ -30,6 +37,27 @@ export function withOverrides(
   now: number,
 ): Draft {
   return withoutPast({ ...record, overrides }, now);
+}
+
+/**
+ * The record without what names a subject. Whoever remembers anything drops all of it, because an order would name the subject.
+ */
+export function withoutSubject(
+  record: ControlRecord,
+  forgotten: ForgottenSubject,
+  now: number,
+): Draft {
+  const { overrides, orders } = withoutPast(record, now);
+  return {
+    overrides: overrides.filter(({ subject }) => !forgotten.isIn(subject)),
+    orders: orders.filter(({ subject }) => !forgotten.isIn(subject)),
+    droppedTo: Math.max(now + IN_FORCE_AFTER, (record.droppedTo ?? 0) + 1),
+  };
+}
+
+/** The record as it is: what is only written down. */
+export function withNothing(record: ControlRecord, now: number): Draft {
+  return withoutPast(record, now);
 }
 
 /** For how many milliseconds a record is needed; undefined for as long as nobody changes it. */

@@ -2,27 +2,22 @@ import { actions } from "../control/actions.ts";
 import { change } from "../control/change.ts";
 import { actionsKeyOf, recordKeyOf } from "../control/control-keys.ts";
 import { read } from "../control/read.ts";
-import type { ControlRecord } from "../control/record.ts";
 import { readRecord, writeBody } from "../control/record.ts";
+import { redact } from "../control/redact.ts";
 import { textFrom } from "../control/text-reply.ts";
 import { HeadgateError } from "../errors.ts";
 import { rejectWrongType } from "../limiter/read-reply.ts";
 import type { Step } from "../store/store.ts";
-import type { Draft } from "./control-changes.ts";
+import type { Draft, ReadControl } from "./control-changes.ts";
 import { neededMs } from "./control-changes.ts";
+import type { ForgottenSubject } from "./forgotten-subject.ts";
 import type { EntryText } from "./log-entry.ts";
-import { readEntries, writeEntry } from "./log-entry.ts";
+import { forgottenEntries, readEntries, writeEntry } from "./log-entry.ts";
 import type { OperatedStore } from "./operated-counters.ts";
 import type { ActionLog } from "./operator.ts";
 
 /** So often a change is tried again when somebody else was faster. */
 const TRIES = 32;
-
-/** A record, and the server's clock when it was read, in microseconds. */
-interface ReadControl {
-  readonly record: ControlRecord;
-  readonly now: number;
-}
 
 /** A change: of what, and what the log says of it. */
 export interface ControlChange {
@@ -82,8 +77,22 @@ export class ControlStore {
   }
 
   async log(): Promise<ActionLog> {
+    return readEntries(await this.#logText());
+  }
+
+  /** Takes a subject out of the log. Resolves with how many entries named it. */
+  async forgetInLog(forgotten: ForgottenSubject): Promise<number> {
+    const replacements = forgottenEntries(await this.#logText(), forgotten);
+    if (replacements.length === 0) return 0;
+    const { prefix } = this.#place.store;
+    const reply = await this.#run(redact, { prefix, replacements });
+    rejectWrongType(reply, [{ key: this.#logKey }]);
+    return reply[1] as number;
+  }
+
+  async #logText(): Promise<string> {
     const reply = await this.#run(actions, this.#place.store.prefix);
     rejectWrongType(reply, [{ key: this.#logKey }]);
-    return readEntries(textFrom(reply, 2));
+    return textFrom(reply, 2);
   }
 }

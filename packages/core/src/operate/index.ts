@@ -21,6 +21,8 @@ export type {
   Action,
   ActionLog,
   ActionOptions,
+  BreakerAction,
+  Forgotten,
   Inspection,
   LogEntry,
   NewOverride,
@@ -28,6 +30,7 @@ export type {
   Operator,
   OverrideOptions,
   OverridePlace,
+  SubjectBlock,
 } from "./operator.ts";
 export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";

@@ -12,13 +12,21 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration } from "../time.ts";
-import { readActionOptions } from "./action-options.ts";
-import { withOrder, withOverrides } from "./control-changes.ts";
+import { readActionOptions, readBreakerAction } from "./action-options.ts";
+import { withNothing, withOrder, withOverrides, withoutSubject } from "./control-changes.ts";
 import { ControlStore } from "./control-store.ts";
+import { ForgottenSubject } from "./forgotten-subject.ts";
 import type { EntryText } from "./log-entry.ts";
 import type { OperatedStore } from "./operated-counters.ts";
 import { OperatedCounters } from "./operated-counters.ts";
-import type { Action, ActionOptions, Inspection, Operator, OverridePlace } from "./operator.ts";
+import type {
+  Action,
+  ActionOptions,
+  Forgotten,
+  Inspection,
+  Operator,
+  OverridePlace,
+} from "./operator.ts";
 import { readFor, readOverride, readPlace } from "./override-options.ts";
 import { systemUser } from "./system-user.ts";
 
@@ -76,6 +84,31 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     return { before, after, inForceAt: inForceAfter(at) };
   }
 
+  /** Forgets a subject of a limiter, and what names it in the whole prefix. */
+  async function forgetAll(counters: OperatedCounters, options: ActionOptions): Promise<Forgotten> {
+    await control.read();
+    const names = await namesOf(options);
+    const { limiter, subject } = counters;
+    const forgotten = new ForgottenSubject(subject);
+    const before = await counters.look();
+    await counters.act(async (decider, all) => {
+      // A reset leaves blocks by hand.
+      await decider.block(all, 0);
+      const units = unitsOnly(all);
+      if (units.length > 0) await decider.forget(units);
+    });
+    const after = await counters.look();
+    const hidden = forgotten.hideIn(subject);
+    const entry: EntryText = { kind: "forget", limiter, subject: hidden, ...names };
+    let overrides: readonly Override[] = [];
+    const at = await control.change(({ record, now }) => {
+      overrides = record.overrides.filter((one) => forgotten.isIn(one.subject));
+      return { draft: withoutSubject(record, forgotten, now), entry };
+    });
+    const logged = await control.forgetInLog(forgotten);
+    return { before, after, inForceAt: inForceAfter(at), overrides, logged };
+  }
+
   /** Puts an override, or none, in the place of the one that is there. */
   async function replace(
     kind: "setOverride" | "unsetOverride",
@@ -100,6 +133,13 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     async inspect(limiter, subject) {
       const counters = new OperatedCounters(place, limiter, subject);
       return watched(() => counters.look());
+    },
+
+    async peek(limiter, subject, options = {}, more?: unknown) {
+      rejectMore("peek(limiter, subject, options)", more);
+      rejectUnknownOptions("peek", options, ["cost"]);
+      const counters = new OperatedCounters(place, limiter, subject);
+      return watched(async () => counters.peek(options.cost ?? 1, await control.read()));
     },
 
     async reset(limiter, subject, options = {}, more?: unknown) {
@@ -130,6 +170,13 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       return watched(() => act("unblock", counters, read, work));
     },
 
+    async forget(limiter, subject, options = {}, more?: unknown) {
+      rejectMore("forget(limiter, subject, options)", more);
+      const read = readActionOptions("forget", options);
+      const counters = new OperatedCounters(place, limiter, subject);
+      return watched(() => forgetAll(counters, read));
+    },
+
     async setOverride(override, options = {}, more?: unknown) {
       rejectMore("setOverride(override, options)", more);
       const read = readActionOptions("setOverride", options, ["for"]);
@@ -146,6 +193,29 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       rejectUnknownOptions("unsetOverride", of, ["limiter", "subject"]);
       const whose = readPlace(of);
       return watched(() => replace("unsetOverride", whose, undefined, read));
+    },
+
+    async logBreaker(done, options = {}, more?: unknown) {
+      rejectMore("logBreaker(done, options)", more);
+      const read = readActionOptions("logBreaker", options);
+      const { breaker, target, before, after } = readBreakerAction(done);
+      return watched(async () => {
+        const names = await namesOf(read);
+        const subject = { target };
+        const entry: EntryText = {
+          kind: "breaker",
+          limiter: breaker,
+          subject,
+          ...names,
+          before,
+          after,
+        };
+        const at = await control.change(({ record, now }) => ({
+          draft: withNothing(record, now),
+          entry,
+        }));
+        return new Date(Math.floor(at / 1_000));
+      });
     },
 
     async readControl(): Promise<ControlRecord> {

@@ -1,5 +1,9 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
+import type { Decision } from "../decision.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
 import { askStore } from "../limiter/ask-store.ts";
+import { largestCost, requireCost, withCosts } from "../limiter/costs.ts";
+import { CountedDecision, outcomeOn } from "../limiter/counted-decision.ts";
 import type { CountedPolicy } from "../limiter/counted-policy.ts";
 import { compileCountedPolicy } from "../limiter/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../limiter/counters.ts";
@@ -8,12 +12,18 @@ import type { Decider } from "../limiter/decider.ts";
 import { requireName } from "../limiter/names.ts";
 import { readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailurePolicy, StoreWatch } from "../limiter/outage/outage.ts";
+import { createOverrides } from "../limiter/overrides/limiter-overrides.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
+import { rejectWrongType } from "../limiter/read-reply.ts";
 import { createRemoteDecider } from "../limiter/remote-decider.ts";
+import type { Answer } from "../limiter/slots/slots.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import { lookBlock } from "../store/look-block.ts";
 import type { Remote, Store } from "../store/store.ts";
+import { toMilliseconds } from "../time.ts";
 import { requireShortSubject } from "./action-options.ts";
-import type { Inspection, OperatedLimiter } from "./operator.ts";
+import type { ReadControl } from "./control-changes.ts";
+import type { Inspection, OperatedLimiter, SubjectBlock } from "./operator.ts";
 
 /** Where counters are, and how they are asked. */
 export interface OperatedStore {
@@ -35,13 +45,19 @@ export class OperatedCounters {
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
   constructor(place: OperatedStore, limiter: OperatedLimiter, subject: Subjects) {
-    rejectUnknownOptions("a limiter to operate on", limiter, ["name", "limits", "blockOn"]);
-    const { name, limits, blockOn } = limiter;
+    rejectUnknownOptions("a limiter to operate on", limiter, [
+      "name",
+      "limits",
+      "blockOn",
+      "shadow",
+    ]);
+    const { name, limits, blockOn, shadow } = limiter;
     requireName(name);
     this.limiter = name;
     this.#place = place;
     this.#counted = compileCountedPolicy(name, readPolicy(limits), place.store, {
       blockOn: readBlockOn(blockOn),
+      shadow: readShadow(shadow),
     });
     this.#counters = namedCountersOf(this.#counted, subject);
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
@@ -52,21 +68,84 @@ export class OperatedCounters {
 
   /** The limits as they are. Rejects with what the store says. */
   async look(): Promise<Inspection> {
+    const { limits, blocked } = await this.#ask(this.#counters, 0);
+    return { limits, blocked, blocks: blocked ? await this.#lookBlocks() : [] };
+  }
+
+  /**
+   * The answer to a request at a moment, nothing charged, under the overrides of a record that was read then. Rejects with
+   * `HEADGATE_INVALID_COST`, and with what the store says.
+   */
+  async peek(given: unknown, { record, now }: ReadControl): Promise<Decision> {
+    const cost = requireCost("cost", given, 0, this.#counted.limits);
+    const control = { record, refresh: () => undefined, now: () => now, onOrder() {}, stop() {} };
+    return this.#withDecider(async (decider) => {
+      const overrides = createOverrides(control, this.#counted, decider);
+      void overrides.refresh();
+      const inForce = overrides.apply(this.#counters);
+      const counters = typeof cost === "number" ? inForce : withCosts(inForce, cost);
+      const most = typeof cost === "number" ? cost : largestCost(counters);
+      const { allowed, blocked, limits } = await this.#ask(counters, most);
+      const outcome = { allowed, blocked, limits, cost, source: "store", receipts: [] } as const;
+      return new CountedDecision(this.#counted, outcomeOn(counters, outcome));
+    });
+  }
+
+  #ask(counters: readonly SubjectCounter[], cost: number): Promise<Answer> {
     const asked = { ...this.#place, counted: this.#counted, giveBack: async () => {} };
-    const { limits, blocked } = await askStore(asked, this.#counters, 0, "peek");
-    return { limits, blocked };
+    return askStore(asked, counters, cost, "peek");
+  }
+
+  async #lookBlocks(): Promise<readonly SubjectBlock[]> {
+    const found = await Promise.all(this.#counters.map((counter) => this.#lookBlock(counter)));
+    const blocks = new Map<string, SubjectBlock>();
+    for (const block of found) {
+      if (block === undefined) continue;
+      // A block by hand is of each counter of a dimension.
+      const id = JSON.stringify([block.per, block.limit]);
+      const known = blocks.get(id);
+      if (known === undefined || known.endsInMs < block.endsInMs) blocks.set(id, block);
+    }
+    return [...blocks.values()];
+  }
+
+  async #lookBlock(counter: SubjectCounter): Promise<SubjectBlock | undefined> {
+    const { store, watch } = this.#place;
+    const call = { cost: 0, mode: "peek", counters: [counter] } as const;
+    const reply = await watch.run(store, lookBlock, call, counter.key);
+    rejectWrongType(reply, [counter]);
+    const [, rest = 0, setBy = 0] = reply;
+    if (rest === 0) return undefined;
+    const endsInMs = toMilliseconds(rest);
+    const { dimension: per } = counter.group;
+    return setBy === 0
+      ? { per, endsInMs }
+      : { per, limit: counter.limits[setBy - 1]?.name, endsInMs };
   }
 
   /** Does what a limiter would. */
   async act(
     work: (decider: Decider, counters: readonly SubjectCounter[]) => Promise<unknown>,
   ): Promise<void> {
+    await this.#withDecider((decider) => work(decider, this.#counters));
+  }
+
+  async #withDecider<T>(work: (decider: Decider) => Promise<T>): Promise<T> {
     const { remote } = this.#place;
     const decider = createRemoteDecider(this.limiter, this.#counted, remote, this.#failure);
     try {
-      await work(decider, this.#counters);
+      return await work(decider);
     } finally {
       await decider.close();
     }
   }
+}
+
+/** Throws `HEADGATE_INVALID_OPTION`. */
+function readShadow(shadow: unknown = false): boolean {
+  if (typeof shadow === "boolean") return shadow;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `shadow must be true or false, got ${formatReceived(shadow)}`,
+  );
 }

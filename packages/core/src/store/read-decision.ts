@@ -76,7 +76,7 @@ interface BlockedCounter {
 }
 
 /** The block of a counter at a moment; where the clock stepped back, nobody waits longer than before. */
-function blockIn(bytes: Buffer, { shape }: Counter, now: number): Block | undefined {
+export function blockIn(bytes: Buffer, { shape }: Counter, now: number): Block | undefined {
   const numbers = blockNumbersIn(bytes, shape);
   if (numbers === undefined) return undefined;
   const ahead = Math.max(0, stampIn(bytes) - now);

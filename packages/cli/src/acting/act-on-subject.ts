@@ -1,0 +1,181 @@
+import type { Duration } from "@headgate/core";
+import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
+import type { Command } from "commander";
+import type { AddCommand, Cli } from "../command/add-command.ts";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import { formatSubject } from "../output/subject.ts";
+import type { ActionOptions } from "./action-options.ts";
+import { addActionOptions } from "./action-options.ts";
+import { confirm } from "./confirm.ts";
+import type { SubjectOptions } from "./given-subject.ts";
+import { addSubjectOptions, readSubject } from "./given-subject.ts";
+import { nothingFits } from "./inspect.ts";
+import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
+import type { Subject } from "./make-subjects.ts";
+import { makeSubjects } from "./make-subjects.ts";
+import type { Session } from "./session.ts";
+import { withSession } from "./session.ts";
+import { describeOverride, formatInspection } from "./words.ts";
+import type { Done, Task } from "./work-off.ts";
+import { workOff } from "./work-off.ts";
+
+type Options = ConnectionOptions &
+  SubjectOptions &
+  LimiterOptions &
+  ActionOptions & { readonly all?: boolean };
+
+type Target = readonly [limiter: KnownLimiter["limiter"], subject: Subject, logged: Logged];
+
+/** What is done to a subject of a limiter. */
+interface Verb {
+  /** As the sentence has it: `This would block 203.0.113.7 in api`. */
+  readonly name: string;
+  /** Whether it is done in every limiter where none is named. */
+  readonly isForAll?: boolean;
+  act(operator: Operator, ...target: Target): Promise<Done>;
+}
+
+export const addReset: AddCommand = (cli) => {
+  const command = cli.program
+    .command("reset [subject]")
+    .description("Forgets what a subject has used, and a block that a limit has set.");
+  addSubjectCommand(cli, command).action(
+    handle(cli, {
+      name: "reset",
+      act: async (operator, ...target) => done(await operator.reset(...target)),
+    }),
+  );
+};
+
+export const addUnblock: AddCommand = (cli) => {
+  const command = cli.program
+    .command("unblock [subject]")
+    .description("Ends what blocks a subject. What it has used stays used.");
+  addSubjectCommand(cli, command).action(
+    handle(cli, {
+      name: "unblock",
+      act: async (operator, ...target) => done(await operator.unblock(...target)),
+    }),
+  );
+};
+
+export const addForget: AddCommand = (cli) => {
+  const command = cli.program
+    .command("forget [subject]")
+    .description(
+      "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, its name in the log.",
+    );
+  addSubjectCommand(cli, command).action(
+    handle(cli, {
+      name: "forget",
+      isForAll: true,
+      async act(operator, ...target) {
+        const forgotten = await operator.forget(...target);
+        const { overrides, logged } = forgotten;
+        const taken = overrides.map(
+          (override) => `override taken away: ${describeOverride(override)}`,
+        );
+        const notes =
+          logged === 0 ? taken : [...taken, `taken out of ${logged} entries of the log`];
+        return { ...done(forgotten), notes };
+      },
+    }),
+  );
+};
+
+export const addBlock: AddCommand = (cli) => {
+  const command = cli.program
+    .command("block <subject-or-duration> [duration]")
+    .usage("[options] [subject] <duration>")
+    .description("Denies a subject everything for a time, as 10m, 1h or 7d.");
+  addSubjectCommand(cli, command).action(
+    cli.handle((first: string, second: string | undefined, options: Options) => {
+      const [subject, duration] = second === undefined ? [undefined, first] : [first, second];
+      if (!/^\d{1,15}(ms|s|m|h|d)$/.test(duration)) {
+        throw new Failure(
+          `block ends with a duration, as 10m, 1h or 7d, got ${JSON.stringify(duration)}`,
+        );
+      }
+      const verb: Verb = {
+        name: `block for ${duration}`,
+        act: async (operator, limiter, blocked, logged) =>
+          done(await operator.block(limiter, blocked, duration as Duration, logged)),
+      };
+      return actOnSubject(verb, subject, options, cli.surroundings);
+    }),
+  );
+};
+
+function addSubjectCommand(_: Cli, command: Command): Command {
+  addConnectionOptions(addLimiterOptions(addSubjectOptions(command)));
+  return addActionOptions(command.option("--all", "in every limiter of the directory"));
+}
+
+function handle(
+  cli: Cli,
+  verb: Verb,
+): (subject: string | undefined, options: Options) => Promise<void> {
+  return cli.handle((subject: string | undefined, options: Options) =>
+    actOnSubject(verb, subject, options, cli.surroundings),
+  );
+}
+
+async function actOnSubject(
+  verb: Verb,
+  text: string | undefined,
+  options: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { limiter, all, reason, dryRun, yes } = options;
+  if (limiter !== undefined && all === true)
+    throw new Failure("give --limiter NAME or --all, not both");
+  if (limiter === undefined && all !== true && verb.isForAll !== true) {
+    throw new Failure("say where: --limiter NAME, or --all for every limiter of the directory");
+  }
+  return withSession(options, surroundings, async (session) => {
+    const given = await readSubject(text, options, surroundings);
+    const known = await findLimiters(session.connection.store, options, surroundings);
+    const tasks = new Map<string, Task>();
+    const skipped: { readonly limiter: string; readonly why: string }[] = [];
+    for (const one of known) {
+      const { subjects, needed } = await makeSubjects(one, given);
+      const { name } = one.limiter;
+      if (subjects.length === 0) skipped.push({ limiter: name, why: needed });
+      for (const subject of subjects) {
+        // Policies that differ in their numbers alone have the same counters.
+        const id = JSON.stringify([name, one.counters, subject]);
+        if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, reason));
+      }
+    }
+    if (tasks.size === 0) throw nothingFits(skipped);
+    const names = new Set([...tasks.values()].map(({ name }) => name));
+    if (names.size > 1 && dryRun !== true) {
+      await confirm(`${verb.name}: ${[...names].join("; ")}`, yes, surroundings);
+    }
+    return workOff(verb.name, [...tasks.values()], options, surroundings);
+  });
+}
+
+function taskOf(
+  verb: Verb,
+  { operator, now }: Session,
+  { limiter }: KnownLimiter,
+  subject: Subject,
+  reason: string | undefined,
+): Task {
+  return {
+    limiter: limiter.name,
+    name: `${limiter.name}, ${formatSubject(subject)}`,
+    look: () => operator.inspect(limiter, subject),
+    act: () => verb.act(operator, limiter, subject, { reason }),
+    format: (state) => formatInspection(state as Inspection, now()),
+  };
+}
+
+function done({ before, after, inForceAt }: Action<Inspection>): Done {
+  return { before, after, inForceAt };
+}

@@ -1,0 +1,18 @@
+import type { Command } from "commander";
+
+/** What `addActionOptions` adds to a command. */
+export interface ActionOptions {
+  readonly reason?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly yes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** Adds what all commands have that change something. */
+export function addActionOptions(command: Command): Command {
+  return command
+    .option("--reason <text>", "why, for the log of actions")
+    .option("--dry-run", "look at what would be acted on, and change nothing")
+    .option("--yes", "do not ask")
+    .option("--json", "one JSON document");
+}

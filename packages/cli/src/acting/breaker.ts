@@ -1,0 +1,192 @@
+import type { Breaker, BreakerOptions, Snapshot } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import type { Store } from "@headgate/core";
+import { readDirectory } from "@headgate/core/operate";
+import type { AddCommand } from "../command/add-command.ts";
+import { EXIT, Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import { writeJson } from "../output/json.ts";
+import { formatSpan } from "../output/time.ts";
+import type { ActionOptions } from "./action-options.ts";
+import { addActionOptions } from "./action-options.ts";
+import { printSection } from "./print-section.ts";
+import { readJson } from "./read-json.ts";
+import type { Session } from "./session.ts";
+import { withSession } from "./session.ts";
+import { workOff } from "./work-off.ts";
+
+type Options = ConnectionOptions & ActionOptions & { readonly options?: string | undefined };
+
+type Target = ReturnType<Breaker["for"]>;
+
+/** What can be done to a target, by the word that asks for it. */
+const ORDERS = {
+  open: (target: Target) => target.forceOpen(),
+  close: (target: Target) => target.reset(),
+  reset: (target: Target) => target.reset(),
+  disable: (target: Target) => target.disable(),
+  "metrics-only": (target: Target) => target.metricsOnly(),
+} as const;
+
+type Order = keyof typeof ORDERS;
+
+/** An open target is looked at once a second by those who call it, and any other as often as outcomes are sent. */
+const LOOK_AGAIN_MS = 1_000;
+
+export const addBreaker: AddCommand = ({ program, surroundings, handle }) => {
+  const command = program
+    .command("breaker <name> [target] [order]")
+    .description("How a target of a breaker is doing; or sets it by hand, in the whole fleet.");
+  addActionOptions(addConnectionOptions(command))
+    .option(
+      "--options <json>",
+      "the breaker's options as JSON, or @FILE, where the directory does not have it",
+    )
+    .addHelpText(
+      "after",
+      [
+        "",
+        'The target is "default" if left out. An order is',
+        "  open          lets no call through, until reset",
+        "  reset, close  closes it, and forgets all calls",
+        "  disable       lets every call through and counts none, until reset",
+        "  metrics-only  lets every call through and counts them, until reset",
+      ].join("\n"),
+    )
+    .action(
+      handle(
+        (name: string, target: string | undefined, order: string | undefined, options: Options) =>
+          onBreaker(name, target ?? "default", order, options, surroundings),
+      ),
+    );
+};
+
+async function onBreaker(
+  name: string,
+  target: string,
+  order: string | undefined,
+  options: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  if (order !== undefined && !Object.hasOwn(ORDERS, order)) {
+    throw new Failure(
+      `an order is ${Object.keys(ORDERS).join(", ")}, got ${JSON.stringify(order)}`,
+    );
+  }
+  return withSession(options, surroundings, async (session) => {
+    const { store } = session.connection;
+    const breaker = createBreaker({
+      ...(await findOptions(store, name, options.options)),
+      name,
+      store,
+      storeTimeout: "5s",
+    });
+    try {
+      const own = breaker.for(target);
+      if (order === undefined) return await show(name, own, options, surroundings);
+      return await give(order as Order, name, own, session, options, surroundings);
+    } finally {
+      await breaker.close();
+    }
+  });
+}
+
+/** The options of a breaker that decide. Rejects with a `Failure`. */
+async function findOptions(
+  store: Store,
+  name: string,
+  json: string | undefined,
+): Promise<BreakerOptions> {
+  if (json !== undefined) return withFunction(readJson("--options", json) as Listed);
+  const { breakers } = await readDirectory(store);
+  const found = breakers.filter((one) => one.name === name);
+  const [first] = found;
+  if (first === undefined) {
+    const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
+    const there = names === "" ? "which has no breaker" : `which has ${names}`;
+    throw new Failure(
+      `no breaker ${JSON.stringify(name)} in the directory, ${there}; of one that is not listed give --options`,
+    );
+  }
+  if (first.isCut === true) {
+    throw new Failure(
+      `the options of ${JSON.stringify(name)} are too long for the directory: give them with --options @FILE`,
+    );
+  }
+  if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
+    throw new Failure(
+      `processes have ${JSON.stringify(name)} with several windows: say which with --options`,
+    );
+  }
+  return withFunction(first.options as Listed);
+}
+
+type Listed = Omit<BreakerOptions, "openFor"> & { readonly openFor?: unknown };
+
+/** Of a function `openFor` the directory has the times that it gives. */
+function withFunction(listed: Listed): BreakerOptions {
+  const { openFor } = listed;
+  if (!Array.isArray(openFor)) return listed as BreakerOptions;
+  return { ...listed, openFor: (opened) => openFor[Math.min(opened, openFor.length) - 1] };
+}
+
+async function show(
+  name: string,
+  target: Target,
+  { json }: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  const snapshot = await target.snapshot();
+  requireAnswer(snapshot);
+  const document = { breaker: name, target: target.target, ...snapshot };
+  if (json === true) writeJson(surroundings.stdout, document);
+  else printSection(surroundings, `${name}, ${target.target}`, formatSnapshot(snapshot));
+  return 0;
+}
+
+async function give(
+  order: Order,
+  name: string,
+  target: Target,
+  { operator }: Session,
+  options: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  const look = async (): Promise<Snapshot> => {
+    const snapshot = await target.snapshot();
+    requireAnswer(snapshot);
+    return snapshot;
+  };
+  const act = async () => {
+    const before = await look();
+    await ORDERS[order](target);
+    const after = await look();
+    const { reason } = options;
+    const done = { breaker: name, target: target.target, before, after };
+    const at = await operator.logBreaker(done, { reason });
+    return { before, after, inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS) };
+  };
+  const task = {
+    limiter: name,
+    name: `${name}, ${target.target}`,
+    look,
+    act,
+    format: (snapshot: unknown) => formatSnapshot(snapshot as Snapshot),
+  };
+  return workOff(order, [task], options, surroundings);
+}
+
+/** Nobody can say how a target is doing in the fleet while the store is away. */
+function requireAnswer({ degraded }: Snapshot): void {
+  if (degraded) throw new Failure("the store does not answer: try again when it does", EXIT.store);
+}
+
+function formatSnapshot(snapshot: Snapshot): readonly string[] {
+  const { state, calls, failures, slow, successRate, opened, retryAfterMs } = snapshot;
+  const rate = successRate === null ? "" : `, ${Math.floor(successRate * 1_000) / 10} % succeeded`;
+  const times = opened > 0 ? [`opened ${opened} times in a row`] : [];
+  const trial = retryAfterMs > 0 ? [`trial calls in ${formatSpan(retryAfterMs)}`] : [];
+  return [`${state}, ${calls} calls, ${failures} failed, ${slow} slow${rate}`, ...times, ...trial];
+}

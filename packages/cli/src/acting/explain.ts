@@ -1,0 +1,194 @@
+import type { Cost, Decision, LimitState } from "@headgate/core";
+import type { ControlRecord, Inspection, Override } from "@headgate/core/operate";
+import type { AddCommand } from "../command/add-command.ts";
+import { EXIT, Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import { writeJson } from "../output/json.ts";
+import { formatSubject } from "../output/subject.ts";
+import { formatSpan } from "../output/time.ts";
+import type { SubjectOptions } from "./given-subject.ts";
+import { addSubjectOptions, readSubject } from "./given-subject.ts";
+import { nothingFits } from "./inspect.ts";
+import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
+import type { Subject } from "./make-subjects.ts";
+import { dimensionsOf, makeSubjects } from "./make-subjects.ts";
+import { printSection } from "./print-section.ts";
+import { readJson } from "./read-json.ts";
+import type { Session } from "./session.ts";
+import { withSession } from "./session.ts";
+import {
+  describeOverride,
+  formatBlock,
+  formatCalendar,
+  formatEnd,
+  formatUse,
+  overridesFor,
+} from "./words.ts";
+
+type Options = ConnectionOptions &
+  SubjectOptions &
+  LimiterOptions & { readonly cost: string; readonly json?: boolean };
+
+/** Why a request would pass or not. */
+interface Explained {
+  readonly limiter: string;
+  readonly subject: Subject;
+  readonly decision: Decision;
+  /** The name of the limit whose numbers speak for all. */
+  readonly binding: string;
+  /** What is used now. */
+  readonly limits: readonly LimitState[];
+  /** In words, when the calendar's window of each limit ends. */
+  readonly calendars: readonly (string | undefined)[];
+  readonly blocks: Inspection["blocks"];
+  readonly overrides: readonly Override[];
+  readonly isMixed: boolean;
+}
+
+export const addExplain: AddCommand = ({ program, surroundings, handle }) => {
+  const command = program
+    .command("explain [subject]")
+    .description("In words: would a request pass now, which limit binds, why, and when it passes.");
+  addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
+    .option(
+      "--cost <units>",
+      "what the request costs: a number, or JSON by the names of limits",
+      "1",
+    )
+    .option("--json", "one JSON document")
+    .addHelpText("after", "\nExits with 1 where it would be denied.")
+    .action(
+      handle((text: string | undefined, options: Options) => explain(text, options, surroundings)),
+    );
+};
+
+async function explain(
+  text: string | undefined,
+  options: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { limiter } = options;
+  if (limiter === undefined) throw new Failure("explain is about one limiter: give --limiter NAME");
+  const cost = readCost(options.cost);
+  return withSession(options, surroundings, async (session) => {
+    const given = await readSubject(text, options, surroundings);
+    const { store } = session.connection;
+    const known = await findLimiters(store, options, surroundings);
+    const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
+    const parents = [...extended].map((name) =>
+      findLimiters(store, { limiter: name }, surroundings),
+    );
+    const control = await session.operator.readControl();
+    const explained: Explained[] = [];
+    for (const one of [...known, ...(await Promise.all(parents)).flat()]) {
+      const { subjects, missing, needed } = await makeSubjects(one, given);
+      if (subjects.length === 0 || missing.length > 0) {
+        throw nothingFits([{ limiter: one.limiter.name, why: needed }]);
+      }
+      for (const subject of subjects) {
+        explained.push(await ask(session, one, subject, cost, control));
+      }
+    }
+    if (options.json === true) writeJson(surroundings.stdout, { explained });
+    else for (const one of explained) print(one, limiter, session, surroundings);
+    return explained.every(({ decision }) => decision.allowed) ? 0 : EXIT.found;
+  });
+}
+
+function readCost(text: string): Cost {
+  return (/^\d+$/.test(text) ? Number(text) : readJson("--cost", text)) as Cost;
+}
+
+async function ask(
+  { operator, now }: Session,
+  { limiter, isMixed }: KnownLimiter,
+  named: Subject,
+  cost: Cost,
+  { overrides }: ControlRecord,
+): Promise<Explained> {
+  const isGlobal = dimensionsOf(limiter.limits).includes("global");
+  const subject = isGlobal ? { ...named, global: "*" } : named;
+  const { limits } = await operator.peek(limiter, subject, { cost: 0 });
+  const { blocks } = await operator.inspect(limiter, subject);
+  const decision = await operator.peek(limiter, subject, { cost });
+  return {
+    limiter: limiter.name,
+    subject,
+    decision,
+    binding: bindingOf(decision),
+    limits,
+    calendars: limiter.limits.map((limit, i) =>
+      formatCalendar(limit, limits[i] as LimitState, now()),
+    ),
+    blocks,
+    overrides: overridesFor(overrides, limiter.name, subject, now()),
+    isMixed,
+  };
+}
+
+/** The limit that the numbers of a decision are of. */
+function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string {
+  const binding = limits.find(
+    (one) =>
+      one.limit === limit && one.remaining === remaining && one.resetAfterMs === resetAfterMs,
+  );
+  return (binding as LimitState).name;
+}
+
+function print(
+  explained: Explained,
+  limiter: string,
+  session: Session,
+  surroundings: Surroundings,
+): void {
+  const now = session.now();
+  const { decision, subject, blocks, overrides, isMixed } = explained;
+  const { allowed, shadow, wouldAllow } = decision;
+  const dimensions = new Set(explained.limits.map(({ per }) => per)).size;
+  const who = formatSubject(subject);
+  const verdict = allowed ? "would pass" : "would be denied";
+  printSection(surroundings, `${explained.limiter}: ${who} ${verdict} now`, [
+    ...(explained.limiter === limiter
+      ? []
+      : [`decided together with ${limiter}: both must let it pass`]),
+    ...(isMixed
+      ? ["by one of several policies under this name: headgate limiters shows them"]
+      : []),
+    ...(shadow && !wouldAllow ? ["in shadow: without that it would be denied"] : []),
+    ...blocks.map((block) => formatBlock(block, dimensions, now)),
+    ...formatBinding(explained, now),
+    ...explained.limits.map((state) => `${state.name}: ${formatUse(state, now)}`),
+    ...explained.calendars.filter((line) => line !== undefined),
+    ...overrides.map((override) => `override: ${describeOverride(override)}`),
+    ...(wouldAllow && isUsed(explained) ? [REMEMBERED] : []),
+  ]);
+}
+
+/** What only a process knows. */
+const REMEMBERED = "a process that denied it within the last second may deny it until that is over";
+
+function isUsed({ limits }: Explained): boolean {
+  return limits.some(({ resetAfterMs }) => resetAfterMs > 0);
+}
+
+/** The limit that decides, and when the same request passes. */
+function formatBinding({ decision, binding, blocks }: Explained, now: number): readonly string[] {
+  const { wouldAllow, limits, cost } = decision;
+  const state = limits.find(({ name }) => name === binding) as LimitState;
+  const costs = typeof cost === "number" ? cost : cost[state.name];
+  if (wouldAllow) return [`${binding} binds: ${state.remaining} of ${state.limit} left afterwards`];
+  if (state.retryAfterMs === Number.POSITIVE_INFINITY) {
+    return [`${binding} binds: the request costs ${costs}, more than it ever grants at once`];
+  }
+  if (state.windowMs === 0 && blocks.length === 0) {
+    const again = formatSpan(state.retryAfterMs);
+    return [`${binding} binds: a place is free when its work is over; ask again in ${again}`];
+  }
+  return [
+    ...(blocks.length > 0 ? [] : [`${binding} binds: the request costs ${costs}`]),
+    `it passes at ${formatEnd(state.retryAfterMs, now)}, unless others ask before`,
+  ];
+}

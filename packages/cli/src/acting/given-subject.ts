@@ -1,0 +1,115 @@
+import { isIP } from "node:net";
+import type { Command } from "commander";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import { readSecret } from "../connect/secret.ts";
+import { readText } from "./read-json.ts";
+
+/** What `addSubjectOptions` adds to a command. */
+export interface SubjectOptions {
+  readonly subject: readonly string[];
+  readonly ip?: string | undefined;
+  readonly header?: string | undefined;
+  readonly headerFile?: string | undefined;
+  readonly hashSecretFile?: string | undefined;
+}
+
+/** What is said of a subject, before it is known how a limiter makes its own. */
+export interface GivenSubject {
+  /** For a limiter of one dimension, or for the part of a key that a function of the application makes. */
+  readonly text?: string | undefined;
+  readonly named: ReadonlyMap<string, string>;
+  readonly ip?: string | undefined;
+  readonly header?: { readonly name: string; readonly value: string } | undefined;
+  /** Where a file was named. */
+  readonly hasHashSecret: boolean;
+  /** Reads the secret when it is needed, once. Rejects with a `Failure`. */
+  hashSecret(): Promise<string>;
+}
+
+export function addSubjectOptions(command: Command): Command {
+  return command
+    .option(
+      "--subject <dimension=value>",
+      "the subject of a dimension; repeat it for several",
+      (value: string, before: string[]) => [...before, value],
+      [] as string[],
+    )
+    .option("--ip <address>", "the client of this address, as the limiter counts addresses")
+    .option(
+      "--header <name>",
+      "the client that sends this header; its value is read from standard input, or asked for",
+    )
+    .option("--header-file <file>", "read the header's value from a file")
+    .option(
+      "--hash-secret-file <file>",
+      "read the hashSecret of the limiter's key from a file, not from standard input",
+    );
+}
+
+/** Reads who is meant. Rejects with a `Failure`, which holds no value of a header. */
+export async function readSubject(
+  text: string | undefined,
+  options: SubjectOptions,
+  surroundings: Surroundings,
+): Promise<GivenSubject> {
+  const { ip, header, headerFile, hashSecretFile } = options;
+  const named = new Map<string, string>();
+  let plain = text;
+  for (const given of options.subject) {
+    const at = given.indexOf("=");
+    if (at > 0 && at < given.length - 1) named.set(given.slice(0, at), given.slice(at + 1));
+    else if (at === -1 && plain === undefined && given !== "") plain = given;
+    else throw new Failure("--subject must be dimension=value, and a text alone may be given once");
+  }
+  if (ip !== undefined && isIP(ip.replace(/%.*$/s, "")) === 0) {
+    throw new Failure("--ip must be an IP address, as 203.0.113.7 or 2001:db8::7");
+  }
+  if (plain === undefined && named.size === 0 && ip === undefined && header === undefined) {
+    throw new Failure("say who is meant: a SUBJECT, --subject dimension=value, --ip or --header");
+  }
+  let secret: Promise<string> | undefined;
+  return {
+    text: plain,
+    named,
+    ip,
+    header: await readHeader(header, headerFile, surroundings),
+    hasHashSecret: hashSecretFile !== undefined,
+    hashSecret() {
+      secret ??=
+        hashSecretFile === undefined
+          ? readSecret("hashSecret", surroundings)
+          : readSecretFile("--hash-secret-file", hashSecretFile);
+      return secret;
+    },
+  };
+}
+
+async function readHeader(
+  name: string | undefined,
+  file: string | undefined,
+  surroundings: Surroundings,
+): Promise<GivenSubject["header"]> {
+  if (name === undefined) {
+    if (file === undefined) return undefined;
+    throw new Failure("--header-file has the value of a header: name that with --header");
+  }
+  // Not said again: it may hold the value.
+  if (!/^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) {
+    throw new Failure(
+      "--header takes the header's name alone; its value comes from standard input or --header-file",
+    );
+  }
+  const value =
+    file === undefined
+      ? await readSecret(`value of ${name}`, surroundings)
+      : await readSecretFile("--header-file", file);
+  return { name: name.toLowerCase(), value };
+}
+
+/** The first line of a file. */
+async function readSecretFile(option: string, file: string): Promise<string> {
+  const [line = ""] = readText(option, file).split(/\r?\n/);
+  if (line !== "") return line;
+  throw new Failure(`${option}: ${file} is empty`);
+}

@@ -1,0 +1,112 @@
+import type { Decision } from "@headgate/core";
+import type { ControlRecord, Inspection, Override } from "@headgate/core/operate";
+import type { AddCommand } from "../command/add-command.ts";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import { writeJson } from "../output/json.ts";
+import { formatSubject } from "../output/subject.ts";
+import type { SubjectOptions } from "./given-subject.ts";
+import { addSubjectOptions, readSubject } from "./given-subject.ts";
+import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
+import type { Subject } from "./make-subjects.ts";
+import { makeSubjects } from "./make-subjects.ts";
+import { printSection } from "./print-section.ts";
+import type { Session } from "./session.ts";
+import { withSession } from "./session.ts";
+import { describeOverride, formatInspection, overridesFor } from "./words.ts";
+
+type Options = ConnectionOptions & SubjectOptions & LimiterOptions & { readonly json?: boolean };
+
+/** What is known of a subject in one limiter. */
+interface Inspected {
+  readonly limiter: string;
+  readonly subject: Subject;
+  /** Under the numbers in force. */
+  readonly limits: Decision["limits"];
+  readonly blocked: boolean;
+  readonly blocks: Inspection["blocks"];
+  readonly overrides: readonly Override[];
+  readonly shadow: boolean;
+  readonly isMixed: boolean;
+}
+
+export const addInspect: AddCommand = ({ program, surroundings, handle }) => {
+  const command = program
+    .command("inspect [subject]")
+    .description("What a subject has used of every limit, what blocks it, and when it comes back.");
+  addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
+    .option("--json", "one JSON document")
+    .action(
+      handle((text: string | undefined, options: Options) => inspect(text, options, surroundings)),
+    );
+};
+
+function inspect(
+  text: string | undefined,
+  options: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  return withSession(options, surroundings, async (session) => {
+    const given = await readSubject(text, options, surroundings);
+    const known = await findLimiters(session.connection.store, options, surroundings);
+    const control = await session.operator.readControl();
+    const inspected: Inspected[] = [];
+    const skipped: { readonly limiter: string; readonly why: string }[] = [];
+    for (const one of known) {
+      const { subjects, needed } = await makeSubjects(one, given);
+      for (const subject of subjects) inspected.push(await look(session, one, subject, control));
+      if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, why: needed });
+    }
+    if (inspected.length === 0) throw nothingFits(skipped);
+    if (options.json === true) writeJson(surroundings.stdout, { limiters: inspected, skipped });
+    else for (const one of inspected) print(one, session, surroundings);
+    return 0;
+  });
+}
+
+async function look(
+  { operator, now }: Session,
+  { limiter, isMixed }: KnownLimiter,
+  subject: Subject,
+  { overrides }: ControlRecord,
+): Promise<Inspected> {
+  const decision = await operator.peek(limiter, subject, { cost: 0 });
+  const { blocked, blocks } = await operator.inspect(limiter, subject);
+  return {
+    limiter: limiter.name,
+    subject,
+    limits: decision.limits,
+    blocked,
+    blocks,
+    overrides: overridesFor(overrides, limiter.name, subject, now()),
+    shadow: decision.shadow,
+    isMixed,
+  };
+}
+
+function print(inspected: Inspected, { now }: Session, surroundings: Surroundings): void {
+  const { limiter, subject, overrides, shadow, isMixed } = inspected;
+  printSection(surroundings, `${limiter}, ${formatSubject(subject)}`, [
+    ...(isMixed ? ["one of several policies under this name: headgate limiters shows them"] : []),
+    ...formatInspection(inspected, now()),
+    ...overrides.map((override) => `override: ${describeOverride(override)}`),
+    ...(shadow ? ["in shadow: nobody is denied"] : []),
+  ]);
+}
+
+/** No limiter counts such a subject. */
+export function nothingFits(
+  skipped: readonly { readonly limiter: string; readonly why: string }[],
+): Failure {
+  if (skipped.length === 0) {
+    return new Failure(
+      "the directory has no limiter: give --limiter NAME and its policy with --limits",
+    );
+  }
+  const each = skipped.slice(0, 5).map(({ limiter, why }) => `${limiter} ${why}`);
+  const more = skipped.length > 5 ? `; and ${skipped.length - 5} more` : "";
+  return new Failure(`no limiter counts such a subject: ${each.join("; ")}${more}`);
+}

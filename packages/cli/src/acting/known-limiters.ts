@@ -1,0 +1,124 @@
+import type { Policy, Store } from "@headgate/core";
+import { readPolicy } from "@headgate/core";
+import type {
+  DirectoryLimiter,
+  HttpUse,
+  OperatedLimiter,
+  UnreadRecord,
+} from "@headgate/core/operate";
+import { readDirectory } from "@headgate/core/operate";
+import type { Command } from "commander";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import { readJson } from "./read-json.ts";
+
+/** What `addLimiterOptions` adds to a command. */
+export interface LimiterOptions {
+  readonly limiter?: string | undefined;
+  readonly limits?: string | undefined;
+  readonly blockOn?: string | undefined;
+}
+
+/** A limiter, and what is known of how requests are counted with it. */
+export interface KnownLimiter {
+  readonly limiter: OperatedLimiter & {
+    readonly limits: readonly Exclude<Policy, readonly unknown[]>[];
+  };
+  readonly uses: readonly HttpUse[];
+  /** The limiter that is decided together with it. */
+  readonly extends?: string | undefined;
+  /** Equal where the counters are the same. */
+  readonly counters: string;
+  /** How many processes have it; undefined where the directory was not asked. */
+  readonly processes?: number | undefined;
+  /** Whether processes have several policies under its name. */
+  readonly isMixed: boolean;
+}
+
+export function addLimiterOptions(command: Command): Command {
+  return command
+    .option("--limiter <name>", "the limiter, as the directory has it")
+    .option("--limits <json>", "its policy as JSON, or @FILE, where the directory does not have it")
+    .option("--block-on <settle>", "beside --limits, where the limiter blocks by what is kept");
+}
+
+/**
+ * The limiters that options name: those of the directory, or the one whose policy is given. Where one has several policies, it is
+ * there once for each. Rejects with a `Failure`, and as `readDirectory`.
+ */
+export async function findLimiters(
+  store: Store,
+  options: LimiterOptions,
+  { stderr }: Pick<Surroundings, "stderr">,
+): Promise<readonly KnownLimiter[]> {
+  const { limiter: name, limits, blockOn } = options;
+  if (limits !== undefined) return [givenLimiter(name, limits, blockOn)];
+  if (blockOn !== undefined) throw new Failure("--block-on is for a policy that --limits gives");
+  const { limiters, unread } = await readDirectory(store);
+  for (const record of unread) stderr.write(`headgate: ${formatUnread(record)}\n`);
+  if (name === undefined) return gather(limiters.filter((one) => isWhole(one, stderr)));
+  const found = limiters.filter((one) => one.name === name);
+  if (found.length === 0) throw unknownLimiter(name, limiters);
+  if (found.some(({ isCut }) => isCut === true)) {
+    throw new Failure(
+      `the policy of ${JSON.stringify(name)} is too long for the directory: give it with --limits @FILE`,
+    );
+  }
+  return gather(found);
+}
+
+function givenLimiter(
+  name: string | undefined,
+  json: string,
+  blockOn: string | undefined,
+): KnownLimiter {
+  if (name === undefined)
+    throw new Failure("--limits is the policy of one limiter: name it with --limiter");
+  if (blockOn !== undefined && blockOn !== "settle")
+    throw new Failure('--block-on must be "settle"');
+  const policy = readPolicy(readJson("--limits", json));
+  const limits = Array.isArray(policy) ? policy : [policy];
+  return { limiter: { name, limits, blockOn }, uses: [], counters: "", isMixed: false };
+}
+
+/** Records that differ only in how the limiter is used, or by which version, are of one limiter. */
+function gather(records: readonly DirectoryLimiter[]): readonly KnownLimiter[] {
+  const known = new Map<string, DirectoryLimiter[]>();
+  for (const record of records) {
+    const id = JSON.stringify([record.name, record.policy, record.shadow, record.extends ?? ""]);
+    known.set(id, [...(known.get(id) ?? []), record]);
+  }
+  return [...known.values()].map((same): KnownLimiter => {
+    const [{ name, limits, blockOn, shadow, shapes, isMixed, extends: extended }] = same as [
+      DirectoryLimiter,
+    ];
+    return {
+      limiter: { name, limits, blockOn, shadow },
+      uses: same.flatMap(({ uses }) => uses),
+      extends: extended,
+      counters: JSON.stringify(shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort()),
+      processes: new Set(same.flatMap(({ processes }) => processes)).size,
+      isMixed,
+    };
+  });
+}
+
+function isWhole({ name, isCut }: DirectoryLimiter, stderr: NodeJS.WritableStream): boolean {
+  if (isCut !== true) return true;
+  stderr.write(
+    `headgate: ${JSON.stringify(name)} is left out, because its policy is too long for the directory: name it, with --limits @FILE\n`,
+  );
+  return false;
+}
+
+function unknownLimiter(name: string, limiters: readonly DirectoryLimiter[]): Failure {
+  const names = [...new Set(limiters.map((one) => JSON.stringify(one.name)))];
+  const there = names.length === 0 ? "which is empty" : `which has ${names.join(", ")}`;
+  return new Failure(
+    `no limiter ${JSON.stringify(name)} in the directory, ${there}; of one that is not listed, as in the first 15 seconds of a process, give the policy with --limits`,
+  );
+}
+
+function formatUnread({ key, why }: UnreadRecord): string {
+  return `the directory is not whole: ${key} cannot be read (${why}); headgate doctor says more`;
+}

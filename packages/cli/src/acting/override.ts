@@ -1,0 +1,195 @@
+import type { Duration } from "@headgate/core";
+import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
+import { checkOverride } from "@headgate/core/operate";
+import type { Command } from "commander";
+import type { AddCommand } from "../command/add-command.ts";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import { formatSubject } from "../output/subject.ts";
+import type { ActionOptions } from "./action-options.ts";
+import { addActionOptions } from "./action-options.ts";
+import { confirm } from "./confirm.ts";
+import type { SubjectOptions } from "./given-subject.ts";
+import { addSubjectOptions, readSubject } from "./given-subject.ts";
+import { nothingFits } from "./inspect.ts";
+import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
+import type { Subject } from "./make-subjects.ts";
+import { makeSubjects } from "./make-subjects.ts";
+import type { Session } from "./session.ts";
+import { withSession } from "./session.ts";
+import { describeOverride } from "./words.ts";
+import type { Task } from "./work-off.ts";
+import { workOff } from "./work-off.ts";
+
+type Options = ConnectionOptions & SubjectOptions & LimiterOptions & ActionOptions;
+
+type SetOptions = Options & {
+  readonly shadow?: string | undefined;
+  readonly for?: string | undefined;
+  readonly forever?: boolean | undefined;
+};
+
+export const addSet: AddCommand = ({ program, surroundings, handle }) => {
+  const command = program
+    .command("set [numbers...]")
+    .usage("[options] [limit.number=value...]")
+    .description(
+      "Puts other numbers in force for a limiter or one of its subjects, or puts it in shadow.",
+    );
+  addOverrideOptions(command)
+    .option("--shadow <on|off>", "deny nobody, or enforce what is written in shadow")
+    .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
+    .option("--forever", "until it is taken away")
+    .addHelpText(
+      "after",
+      "\nA number is limit, burst, capacity or refill: 100-per-1m.limit=500. It takes the place of what was set before.",
+    )
+    .action(
+      handle((numbers: string[], options: SetOptions) => set(numbers, options, surroundings)),
+    );
+};
+
+export const addUnset: AddCommand = ({ program, surroundings, handle }) => {
+  const command = program
+    .command("unset")
+    .description("Takes away what was set for a limiter, or for one of its subjects.");
+  addOverrideOptions(command).action(handle((options: Options) => unset(options, surroundings)));
+};
+
+function addOverrideOptions(command: Command): Command {
+  return addActionOptions(addConnectionOptions(addLimiterOptions(addSubjectOptions(command))));
+}
+
+async function set(
+  given: readonly string[],
+  options: SetOptions,
+  surroundings: Surroundings,
+): Promise<number> {
+  const limiter = nameOf(options);
+  const change = { limits: readNumbers(given), shadow: readShadow(options.shadow) };
+  if (change.limits === undefined && change.shadow === undefined) {
+    throw new Failure(
+      "say what to set: LIMIT.limit=NUMBER, as in 100-per-1m.limit=500, or --shadow on",
+    );
+  }
+  const duration = readFor(options);
+  return onOverrides("set", options, surroundings, async (session, known, subject) => {
+    const override: NewOverride = { limiter, ...subject, ...change };
+    for (const one of known) checkOverride(one.limiter.limits, override);
+    const { reason } = options;
+    return taskOf(session, override, () =>
+      session.operator.setOverride(override, { for: duration, reason }),
+    );
+  });
+}
+
+async function unset(options: Options, surroundings: Surroundings): Promise<number> {
+  const limiter = nameOf(options);
+  return onOverrides("unset", options, surroundings, async (session, _, subject) => {
+    const place = { limiter, ...subject };
+    const { reason } = options;
+    return taskOf(session, place, () => session.operator.unsetOverride(place, { reason }));
+  });
+}
+
+/** Acts on the override of a limiter, or on those of the subjects that are meant. */
+async function onOverrides(
+  action: string,
+  options: Options,
+  surroundings: Surroundings,
+  makeTask: (
+    session: Session,
+    known: readonly KnownLimiter[],
+    subject: { readonly subject?: Subject },
+  ) => Promise<Task>,
+): Promise<number> {
+  const { subject, ip, header, dryRun, yes } = options;
+  const isForAll = subject.length === 0 && ip === undefined && header === undefined;
+  return withSession(options, surroundings, async (session) => {
+    const { store } = session.connection;
+    const isNeeded = action === "set" || !isForAll;
+    const known = isNeeded ? await findLimiters(store, options, surroundings) : [];
+    const subjects = isForAll ? [{}] : await subjectsIn(known, options, surroundings);
+    const tasks: Task[] = [];
+    for (const one of subjects) tasks.push(await makeTask(session, known, one));
+    if ((isForAll || tasks.length > 1) && dryRun !== true) {
+      await confirm(`${action}: ${tasks.map(({ name }) => name).join("; ")}`, yes, surroundings);
+    }
+    return workOff(action, tasks, options, surroundings);
+  });
+}
+
+async function subjectsIn(
+  known: readonly KnownLimiter[],
+  options: Options,
+  surroundings: Surroundings,
+): Promise<readonly { readonly subject: Subject }[]> {
+  const given = await readSubject(undefined, options, surroundings);
+  const found = new Map<string, { readonly subject: Subject }>();
+  for (const one of known) {
+    const { subjects, needed } = await makeSubjects(one, given);
+    if (subjects.length === 0) throw nothingFits([{ limiter: one.limiter.name, why: needed }]);
+    for (const subject of subjects) found.set(JSON.stringify(subject), { subject });
+  }
+  return [...found.values()];
+}
+
+function taskOf(
+  { operator }: Session,
+  place: Pick<NewOverride, "limiter" | "subject">,
+  act: Task["act"],
+): Task {
+  const { limiter, subject } = place;
+  return {
+    limiter,
+    name: `${limiter}, ${formatSubject(subject)}`,
+    async look() {
+      const { overrides } = await operator.readControl();
+      return overrides.find((one) => one.limiter === limiter && isSame(one.subject, subject));
+    },
+    act,
+    format: (override) =>
+      override === undefined ? ["no override"] : [describeOverride(override as Override)],
+  };
+}
+
+function isSame(one: Subject = {}, other: Subject = {}): boolean {
+  const sorted = (subject: Subject): string => JSON.stringify(Object.entries(subject).sort());
+  return sorted(one) === sorted(other);
+}
+
+function nameOf({ limiter }: LimiterOptions): string {
+  if (limiter !== undefined) return limiter;
+  throw new Failure("an override is of one limiter: give --limiter NAME");
+}
+
+/** By the name of a limit, which may have dots in it. */
+function readNumbers(given: readonly string[]): NewOverride["limits"] {
+  if (given.length === 0) return undefined;
+  const limits: Record<string, Record<string, number>> = {};
+  for (const one of given) {
+    const [, name, what, number] = /^(.+)\.(\w+)=(\d{1,15})$/s.exec(one) ?? [];
+    if (name === undefined || what === undefined) {
+      throw new Failure(
+        `write LIMIT.NUMBER=VALUE, as in 100-per-1m.limit=500, got ${JSON.stringify(one)}`,
+      );
+    }
+    limits[name] = { ...limits[name], [what]: Number(number) };
+  }
+  return limits as Record<string, OverrideNumbers>;
+}
+
+function readShadow(shadow: string | undefined): boolean | undefined {
+  if (shadow === undefined || shadow === "on" || shadow === "off")
+    return shadow === undefined ? undefined : shadow === "on";
+  throw new Failure(`--shadow must be on or off, got ${JSON.stringify(shadow)}`);
+}
+
+function readFor({ for: duration, forever }: SetOptions): Duration | "forever" | undefined {
+  if (forever !== true) return duration as Duration | undefined;
+  if (duration === undefined) return "forever";
+  throw new Failure("give --for DURATION or --forever, not both");
+}

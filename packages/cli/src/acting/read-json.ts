@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { Failure, messageOf } from "../command/failure.ts";
+
+/** Reads JSON of an option, or of the file behind an @. Throws a `Failure`. */
+export function readJson(option: string, text: string): unknown {
+  const json = text.startsWith("@") ? readText(option, text.slice(1)) : text;
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw new Failure(`${option} must be JSON, or @FILE with JSON in it`, undefined, { cause });
+  }
+}
+
+/** Reads a file that an option names. Throws a `Failure`. */
+export function readText(option: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new Failure(`${option}: cannot read ${file}: ${messageOf(cause)}`, undefined, { cause });
+  }
+}

@@ -1,0 +1,80 @@
+import type { Limit, LimitState } from "@headgate/core";
+import type { Inspection, Override, SubjectBlock } from "@headgate/core/operate";
+import { formatOverride } from "../output/override-text.ts";
+import { formatSubject } from "../output/subject.ts";
+import { formatSpan, formatTime } from "../output/time.ts";
+import type { Subject } from "./make-subjects.ts";
+
+/** When something ends that lasts so many milliseconds more: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
+export function formatEnd(ms: number, now: number): string {
+  return `${formatTime(Math.ceil((now + ms) / 1_000) * 1_000)}, in ${formatSpan(ms)}`;
+}
+
+/** What is used of a limit. */
+export function formatUse(state: LimitState, now: number): string {
+  const { limit, remaining, overdrawn, windowMs, resetAfterMs } = state;
+  const used = limit - remaining + overdrawn;
+  if (windowMs === 0) return `${used} of ${limit} places are taken`;
+  if (used === 0) return `unused, ${limit} left`;
+  const end = formatEnd(resetAfterMs, now);
+  return `${used} of ${limit} used, ${remaining} left, unused again at ${end}`;
+}
+
+/** When the window of a calendar ends, in the time zone that it keeps to; undefined for other limits. */
+export function formatCalendar(
+  limit: Limit,
+  { resetAfterMs }: LimitState,
+  now: number,
+): string | undefined {
+  if (limit.algorithm !== "fixedWindow" || resetAfterMs === 0) return undefined;
+  const { window, timeZone = "UTC" } = limit;
+  if (!["day", "week", "month", "year"].includes(window as string)) return undefined;
+  // Windows of a calendar end at whole seconds, and the clock was read a moment ago.
+  const end = Math.round((now + resetAfterMs) / 1_000) * 1_000;
+  return `the ${window} ends at ${formatTime(end, timeZone)} in ${timeZone}, here ${formatTime(end)}`;
+}
+
+export function formatBlock(
+  { per, limit, endsInMs }: SubjectBlock,
+  dimensions: number,
+  now: number,
+): string {
+  const by = limit === undefined ? "by hand" : `by its limit ${limit}`;
+  const where = dimensions > 1 ? ` in ${per}` : "";
+  return `blocked ${by}${where} until ${formatEnd(endsInMs, now)}`;
+}
+
+/** An override, for whom it is, and how long. */
+export function describeOverride(override: Override): string {
+  const { subject, until } = override;
+  const end = until === null ? "for good" : `until ${formatTime(Math.ceil(until / 1_000))}`;
+  return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
+}
+
+/** What a subject has used of each limit, and what blocks it, a line each. */
+export function formatInspection(
+  { limits, blocks }: Pick<Inspection, "limits" | "blocks">,
+  now: number,
+): readonly string[] {
+  const dimensions = new Set(limits.map(({ per }) => per)).size;
+  return [
+    ...limits.map((state) => `${state.name}: ${formatUse(state, now)}`),
+    ...blocks.map((block) => formatBlock(block, dimensions, now)),
+  ];
+}
+
+/** Overrides of a limiter that are in force for a subject, the one that counts most last. `now` is in milliseconds. */
+export function overridesFor(
+  overrides: readonly Override[],
+  limiter: string,
+  subject: Subject,
+  now: number,
+): readonly Override[] {
+  const width = ({ subject: named = {} }: Override): number => Object.keys(named).length;
+  return overrides
+    .filter(({ limiter: name, subject: named = {}, until }) => {
+      const isNamed = Object.entries(named).every(([per, text]) => subject[per] === text);
+      return name === limiter && isNamed && (until === null || now * 1_000 < until);
+    })
+    .sort((a, b) => width(a) - width(b));
+}

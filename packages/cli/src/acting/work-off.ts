@@ -1,0 +1,94 @@
+import { HeadgateError } from "@headgate/core";
+import { EXIT, Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import { writeJson } from "../output/json.ts";
+import { formatTime } from "../output/time.ts";
+import { printSection } from "./print-section.ts";
+
+/** One thing to be done. */
+export interface Task {
+  readonly limiter: string;
+  /** What it is done to, in words. */
+  readonly name: string;
+  /** Looks at what is there, and changes nothing. */
+  look(): Promise<unknown>;
+  /** Does it. */
+  act(): Promise<Done>;
+  /** What is there, in words. */
+  format(state: unknown): readonly string[];
+}
+
+/** What came of a task. */
+export interface Done {
+  readonly before: unknown;
+  readonly after: unknown;
+  /** By the server's clock. */
+  readonly inForceAt: Date;
+  /** What else there is to say, in words. */
+  readonly notes?: readonly string[];
+}
+
+interface WorkOptions {
+  readonly dryRun?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/**
+ * Does one task after the other, and says of each what was before, what is now, and from when everywhere. Where the store fails in
+ * the middle, it rejects with a `Failure` that says what was done and what was not.
+ */
+export async function workOff(
+  action: string,
+  tasks: readonly Task[],
+  { dryRun = false, json = false }: WorkOptions,
+  surroundings: Surroundings,
+): Promise<number> {
+  const done: object[] = [];
+  let failure: HeadgateError | undefined;
+  for (const task of tasks) {
+    try {
+      done.push(await workOn(action, task, { dryRun, json }, surroundings));
+    } catch (error) {
+      if (!(error instanceof HeadgateError)) throw error;
+      failure = error;
+      break;
+    }
+  }
+  const notDone = tasks.slice(done.length).map(({ limiter, name }) => ({ limiter, name }));
+  if (json) writeJson(surroundings.stdout, { action, dryRun, done, notDone });
+  if (failure === undefined) return 0;
+  if (dryRun || done.length === 0) throw failure;
+  throw new Failure(
+    `${action}: done in ${namesOf(tasks.slice(0, done.length))}; not in ${namesOf(tasks.slice(done.length))}, of which the first may be half done: do it again; ${failure.message} (${failure.code})`,
+    EXIT.store,
+    { cause: failure },
+  );
+}
+
+async function workOn(
+  action: string,
+  task: Task,
+  { dryRun, json }: Required<WorkOptions>,
+  surroundings: Surroundings,
+): Promise<object> {
+  const { limiter, name } = task;
+  if (dryRun) {
+    const before = await task.look();
+    if (!json) printSection(surroundings, `${name}: would ${action}`, task.format(before));
+    return { limiter, name, before };
+  }
+  const { before, after, inForceAt, notes = [] } = await task.act();
+  if (!json) {
+    printSection(surroundings, `${name}: ${action}`, [
+      ...task.format(before).map((line) => `before: ${line}`),
+      ...task.format(after).map((line) => `now: ${line}`),
+      ...notes,
+      `in force everywhere by ${formatTime(Math.ceil(inForceAt.getTime() / 1_000) * 1_000)}`,
+    ]);
+  }
+  return { limiter, name, before, after, inForceAt, notes };
+}
+
+function namesOf(tasks: readonly Task[]): string {
+  return tasks.map(({ limiter }) => limiter).join(", ");
+}

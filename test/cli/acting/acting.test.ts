@@ -1,0 +1,292 @@
+import { createBreaker } from "@headgate/breaker";
+import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { writeDirectory } from "../../support/write-directory.ts";
+import { useHeadgate } from "./use-headgate.ts";
+
+const own = useHeadgate();
+
+/** Lists limiters that each have one subject, ann, who has asked some times. */
+async function list(names: readonly string[], asked = 2) {
+  const store = own.store();
+  const limits = fixedWindow({ limit: 3, window: "1h", block: "10m" });
+  for (const name of names) {
+    const limiter = createLimiter({ name, limits, store, denyCache: false });
+    onTestFinished(() => limiter.close());
+    for (let i = 0; i < asked; i += 1) await limiter.consume("ann");
+  }
+  await writeDirectory(store);
+  return { operator: operate(store), store, api: { name: "api", limits } };
+}
+
+describe("explain", () => {
+  test("says that it would pass, and what would be left", async () => {
+    await list(["api"]);
+    const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("api: ann would pass now\n");
+    expect(stdout).toContain("3-per-1h binds: 0 of 3 left afterwards");
+    expect(stdout).toContain("denied it within the last second");
+  });
+
+  test("says that it would be denied, by which limit and until when, and exits with 1", async () => {
+    await list(["api"]);
+    const denied = await own.run(["explain", "ann", "--limiter", "api", "--cost", "2"]);
+    expect(denied.exitCode).toBe(1);
+    expect(denied.stdout).toMatch(/3-per-1h binds: the request costs 2\n {2}it passes at .*, in /);
+    const never = await own.run(["explain", "ann", "--limiter", "api", "--cost", "4"]);
+    expect(never.stdout).toContain("costs 4, more than it ever grants at once");
+    const json = await own.json(["explain", "ann", "--limiter", "api", "--cost", '{"3-per-1h":2}']);
+    expect(json).toMatchObject({
+      explained: [{ binding: "3-per-1h", decision: { allowed: false } }],
+    });
+  });
+
+  test("tells a block by hand from one of a limit", async () => {
+    const { operator, api } = await list(["api"], 4);
+    const byLimit = await own.run(["explain", "ann", "--limiter", "api"]);
+    expect(byLimit.stdout).toMatch(/blocked by its limit 3-per-1h until .*, in (10 min|9 min)/);
+    await operator.block(api, "ann", "2h");
+    const byHand = await own.run(["explain", "ann", "--limiter", "api"]);
+    expect([byHand.exitCode, byHand.stdout]).toEqual([
+      1,
+      expect.stringContaining("blocked by hand"),
+    ]);
+  });
+
+  test("goes by overrides, and by shadow", async () => {
+    const { operator } = await list(["api"]);
+    await operator.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 2 } } });
+    const lowered = await own.run(["explain", "ann", "--limiter", "api"]);
+    expect(lowered.exitCode).toBe(1);
+    expect(lowered.stdout).toContain("override: 3-per-1h: limit 2; for (everybody), until ");
+    const subject = { default: "ann" };
+    await operator.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
+    const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("in shadow: without that it would be denied");
+    expect(stdout).toContain("for ann, for good");
+  });
+
+  test("knows places, and the windows of a calendar", async () => {
+    const store = own.store();
+    const limits = [
+      fixedWindow({ limit: 9, window: "month", timeZone: "Europe/Berlin" }),
+      concurrency({ limit: 1, ttl: "1m" }),
+    ];
+    const limiter = createLimiter({ name: "export", limits, store });
+    onTestFinished(() => limiter.close());
+    await limiter.consume("ann");
+    const json = JSON.stringify(limits);
+    const args = ["explain", "ann", "--limiter", "export", "--limits", json];
+    const { exitCode, stdout } = await own.run(args);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("1 of 1 places are taken");
+    expect(stdout).toContain("a place is free when its work is over; ask again in ");
+    expect(stdout).toMatch(/the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, here /);
+  });
+});
+
+describe("an action", () => {
+  test("says what was before, what is now, and from when everywhere", async () => {
+    const { operator } = await list(["api"], 3);
+    const { exitCode, stdout, stderr } = await own.run([
+      ...["block", "ann", "1h", "--limiter", "api", "--reason", "scrapes"],
+    ]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^api, ann: block for 1h\n {2}before: 3-per-1h: 3 of 3 used, 0 left, /);
+    expect(stdout).toMatch(/now: blocked by hand until .*, in (1 h|59 min)/);
+    expect(stdout).toMatch(/\n {2}in force everywhere by \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .+\n$/);
+    const [entry] = (await operator.log()).entries;
+    expect(entry).toMatchObject({ kind: "block", reason: "scrapes", subject: { default: "ann" } });
+    expect(await own.json(["unblock", "ann", "--limiter", "api"])).toMatchObject({
+      action: "unblock",
+      dryRun: false,
+      done: [{ limiter: "api", before: { blocked: true }, after: { blocked: false } }],
+      notDone: [],
+    });
+    expect(await own.json(["reset", "ann", "--limiter", "api"])).toMatchObject({
+      done: [{ before: { limits: [{ remaining: 0 }] }, after: { limits: [{ remaining: 3 }] } }],
+    });
+  });
+
+  test.each([
+    ["reset", "ann", "--limiter", "api"],
+    ["block", "ann", "1h", "--all"],
+    ["unblock", "ann", "--all"],
+    ["forget", "ann"],
+    ["set", "--limiter", "api", "3-per-1h.limit=5"],
+    ["unset", "--limiter", "api"],
+    ["inspect", "ann"],
+    ["explain", "ann", "--limiter", "api"],
+  ])("%s %s %s: a dry run, and a look, change nothing", async (...args) => {
+    const { operator, api } = await list(["api", "web"]);
+    await operator.block(api, "ann", "1h");
+    await operator.setOverride({ limiter: "api", shadow: true });
+    const before = await own.dump();
+    const isAction = !["inspect", "explain"].includes(args[0] ?? "");
+    const { exitCode, stdout } = await own.run(isAction ? [...args, "--dry-run"] : args);
+    expect([exitCode, stdout.length > 0]).toEqual([0, true]);
+    expect(await own.dump()).toEqual(before);
+  });
+
+  test("on several limiters wants --yes without a terminal", async () => {
+    await list(["api", "web"]);
+    const before = await own.dump();
+    const refused = await own.run(["block", "ann", "1h", "--all"]);
+    expect([refused.exitCode, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toContain("this would block for 1h: api, ann; web, ann: say --yes");
+    expect(await own.dump()).toEqual(before);
+    const { done } = (await own.json(["block", "ann", "1h", "--all", "--yes"])) as {
+      done: object[];
+    };
+    expect(done).toMatchObject([{ limiter: "api" }, { limiter: "web" }]);
+    const everybody = await own.run(["set", "--limiter", "api", "--shadow", "on"]);
+    expect([everybody.exitCode, everybody.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+  });
+
+  test("that fails in the middle says what was done and what was not, and exits with 3", async () => {
+    await list(["api", "web"]);
+    const key = (await own.client.keys("hg:{ann}:web:*"))[0] as string;
+    await own.client.del(key);
+    await own.client.lpush(key, "not Headgate's");
+    const { exitCode, stdout, stderr } = await own.run(["block", "ann", "1h", "--all", "--yes"]);
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain("api, ann: block for 1h");
+    expect(stderr).toMatch(
+      /^headgate: block for 1h: done in api; not in web, .*do it again; .+\n$/,
+    );
+  });
+
+  test("forget erases, in every limiter, and keeps no name in the log", async () => {
+    const { operator } = await list(["api", "web"], 4);
+    await own.run(["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=9"]);
+    const { exitCode, stdout } = await own.run(["forget", "ann", "--yes"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("override taken away: 3-per-1h: limit 9; for ann");
+    expect(stdout).toContain("taken out of 1 entries of the log");
+    expect(await own.client.keys("*ann*")).toEqual([]);
+    const { entries } = await operator.log();
+    expect(entries.map(({ kind }) => kind)).toEqual(["forget", "forget", "setOverride"]);
+    expect(JSON.stringify(entries)).not.toContain("ann");
+  });
+});
+
+describe("set and unset", () => {
+  test("put numbers in force for a subject, or shadow, and take it away", async () => {
+    const { operator } = await list(["api"]);
+    const set = ["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=5"];
+    const { exitCode, stdout } = await own.run([...set, "--for", "2h"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/before: no override\n {2}now: 3-per-1h: limit 5; for ann, until /);
+    const [override] = (await operator.readControl()).overrides;
+    expect(override).toMatchObject({
+      subject: { default: "ann" },
+      limits: { "3-per-1h": { limit: 5 } },
+    });
+    await own.run(["set", "--limiter", "api", "--shadow", "on", "--forever", "--yes"]);
+    expect((await operator.readControl()).overrides[1]).toMatchObject({
+      shadow: true,
+      until: null,
+    });
+    const unset = await own.run(["unset", "--limiter", "api", "--yes"]);
+    expect(unset.stdout).toMatch(
+      /before: in shadow; for \(everybody\), for good\n {2}now: no override/,
+    );
+    expect((await operator.readControl()).overrides).toHaveLength(1);
+  });
+
+  test.each<[readonly string[], string]>([
+    [["x.limit=5"], 'no limit is called "x"; the limits are "3-per-1h"'],
+    [["3-per-1h.window=5"], '"window"'],
+    [["3-per-1h.limit=0"], "HEADGATE_INVALID_LIMIT"],
+    [["3-per-1h.limit"], "write LIMIT.NUMBER=VALUE"],
+    [["--shadow", "maybe"], "--shadow must be on or off"],
+    [[], "say what to set"],
+    [["--shadow", "on", "--for", "1h", "--forever"], "not both"],
+    [["--shadow", "on", "--for", "soon"], "HEADGATE_INVALID_OPTION"],
+    [["--shadow", "on", "--subject", "tenant=acme"], "not by tenant"],
+  ])("%j is refused", async (args, says) => {
+    await list(["api"]);
+    const { exitCode, stderr } = await own.run(["set", "--limiter", "api", "--yes", ...args]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(says)]);
+    expect(await own.client.exists("hg:{control}")).toBe(0);
+  });
+});
+
+describe("misuse", () => {
+  test.each<[readonly string[], string]>([
+    [["reset", "ann"], "say where: --limiter NAME, or --all"],
+    [["reset", "ann", "--limiter", "api", "--all"], "not both"],
+    [["block", "ann", "--limiter", "api"], "block ends with a duration"],
+    [["explain", "ann"], "give --limiter NAME"],
+    [["explain", "ann", "--limiter", "api", "--cost", "much"], "--cost must be JSON"],
+    [["set", "--shadow", "on"], "give --limiter NAME"],
+    [["breaker", "bank", "eu", "explode"], "an order is open, close, reset"],
+    [["breaker", "bank"], 'no breaker "bank" in the directory'],
+  ])("%j", async (args, says) => {
+    const { exitCode, stdout, stderr } = await own.run(args);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^headgate: .+\n$/);
+    expect(stderr).toContain(says);
+  });
+});
+
+test("mixed policies are both looked at, and acted on once where their counters are the same", async () => {
+  const { store } = await list(["api"]);
+  const other = gcra({ limit: 5, window: "1m" });
+  const { redisStore } = await import("@headgate/core/redis");
+  const client = own.client.duplicate();
+  onTestFinished(() => client.disconnect());
+  const second = redisStore(client);
+  const limiter = createLimiter({ name: "api", limits: other, store: second });
+  onTestFinished(() => limiter.close());
+  await writeDirectory(second);
+  const { stdout } = await own.run(["inspect", "ann", "--limiter", "api"]);
+  expect(stdout.match(/one of several policies under this name/g)).toHaveLength(2);
+  expect(await own.json(["reset", "ann", "--limiter", "api"])).toMatchObject({
+    done: [{ limiter: "api" }, { limiter: "api" }],
+  });
+  expect(store.prefix).toBe("hg");
+});
+
+test("a breaker is looked at, and set by hand in the whole fleet, which stands in the log", async () => {
+  const store = own.store();
+  const openFor = () => "1m" as const;
+  const breaker = createBreaker({ name: "bank", store, flushInterval: 0, openFor });
+  onTestFinished(() => breaker.close());
+  await breaker.for("eu").record("failure");
+  await writeDirectory(store);
+  const look = await own.run(["breaker", "bank", "eu"]);
+  expect(look.stdout).toBe("bank, eu\n  closed, 1 calls, 1 failed, 0 slow, 0 % succeeded\n");
+  const before = await own.dump();
+  const dry = await own.run(["breaker", "bank", "eu", "open", "--dry-run"]);
+  expect([dry.exitCode, dry.stdout]).toEqual([0, expect.stringContaining("would open")]);
+  expect(await own.dump()).toEqual(before);
+  const opened = await own.run(["breaker", "bank", "eu", "open", "--reason", "maintenance"]);
+  expect(opened.stdout).toMatch(
+    /before: closed, .*\n {2}now: forced-open, .*\n {2}in force everywhere/,
+  );
+  expect((await breaker.for("eu").admit()).allowed).toBe(false);
+  const states = {
+    disable: "disabled",
+    "metrics-only": "metrics-only",
+    reset: "closed",
+    close: "closed",
+  };
+  for (const [order, state] of Object.entries(states)) {
+    expect(await own.json(["breaker", "bank", "eu", order])).toMatchObject({
+      done: [{ after: { state } }],
+    });
+  }
+  const { entries } = await operate(store).log();
+  expect(entries).toHaveLength(5);
+  expect(entries[4]).toMatchObject({
+    kind: "breaker",
+    limiter: "bank",
+    subject: { target: "eu" },
+    reason: "maintenance",
+    after: { state: "forced-open" },
+  });
+});

@@ -1,0 +1,36 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { createLimiter, gcra } from "@headgate/core";
+import { expect, onTestFinished, test } from "vitest";
+import { run } from "../../../packages/cli/src/run.ts";
+import { writeDirectory } from "../../support/write-directory.ts";
+import { useHeadgate } from "./use-headgate.ts";
+
+const own = useHeadgate();
+
+test.each([
+  ["y", 0, 2],
+  ["n", 130, 0],
+  ["\u0003", 130, 0],
+])("on a terminal it asks before it acts on several limiters: %j", async (key, code, blocked) => {
+  const store = own.store();
+  for (const name of ["api", "web"]) {
+    const limiter = createLimiter({ name, limits: gcra({ limit: 5, window: "1m" }), store });
+    onTestFinished(() => limiter.close());
+  }
+  await writeDirectory(store);
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const asked = text(stderr);
+  stderr.on("data", (shown: Buffer) => {
+    if (String(shown).includes("Go on?")) setImmediate(() => stdin.write(key));
+  });
+  stdout.resume();
+  const args = ["block", "ann", "1h", "--all", "--redis", `redis://127.0.0.1:${own.server.port}`];
+  const { signal } = new AbortController();
+  const exitCode = await run(args, { environment: {}, stdin, stdout, stderr, signal });
+  stderr.end();
+  expect(exitCode).toBe(code);
+  expect(await asked).toContain("This will block for 1h: api, ann; web, ann. Go on?");
+  expect((await own.client.keys("hg:{ann}*")).length).toBe(blocked);
+});

@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fixedWindow, gcra } from "@headgate/core";
+import { byAll, byHeader, byIp } from "@headgate/core/http";
+import { afterAll, describe, expect, test } from "vitest";
+import { describeFrameworks } from "../../http/support/describe-frameworks.ts";
+import type { SharedOptions } from "../../http/support/framework.ts";
+import { writeDirectory } from "../../support/write-directory.ts";
+import { useHeadgate } from "./use-headgate.ts";
+
+const own = useHeadgate();
+const limits = gcra({ limit: 100, window: "1h" });
+const dir = mkdtempSync(join(tmpdir(), "headgate-acting-"));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+function file(name: string, text: string): string {
+  writeFileSync(join(dir, name), text);
+  return join(dir, name);
+}
+
+interface Case {
+  readonly options: Partial<SharedOptions>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly args: readonly string[];
+  readonly input?: string;
+}
+
+const V6 = { "x-forwarded-for": "2001:db8:1:2f4:5::7" };
+const account = (req: { readonly headers: object }) =>
+  (req.headers as Record<string, string>)["x-account"];
+
+const cases: Record<string, Case> = {
+  "an IPv4 address": {
+    options: {},
+    headers: { "x-forwarded-for": "203.0.113.7" },
+    args: ["--ip", "203.0.113.7"],
+  },
+  "an IPv4 address inside IPv6": {
+    options: {},
+    headers: { "x-forwarded-for": "::ffff:203.0.113.7" },
+    args: ["203.0.113.7"],
+  },
+  "an IPv6 address, by the prefix of the directory": {
+    options: { key: byIp({ ipv6Prefix: 56 }) },
+    headers: V6,
+    args: ["--ip", "2001:db8:1:2ff::99"],
+  },
+  "a header": {
+    options: { key: byHeader("X-API-Key") },
+    headers: { "x-api-key": "the key" },
+    args: ["--header", "X-Api-Key"],
+    input: "the key\n",
+  },
+  "a header under a secret, one line after the other": {
+    options: { key: byHeader("x-api-key", { hashSecret: "pepper" }) },
+    headers: { "x-api-key": "the key" },
+    args: ["--header", "x-api-key"],
+    input: "the key\npepper\n",
+  },
+  "a header under a secret, of files": {
+    options: { key: byHeader("x-api-key", { hashSecret: "pepper" }) },
+    headers: { "x-api-key": "the key" },
+    args: [
+      ...["--header", "x-api-key", "--header-file", file("key", "the key\n")],
+      ...["--hash-secret-file", file("secret", "pepper")],
+    ],
+  },
+  "an address and an account together": {
+    options: { key: byAll(byIp(), account) },
+    headers: { ...V6, "x-account": "ann@example.org" },
+    args: ["ann@example.org", "--ip", "2001:db8:1:2f4::1"],
+  },
+  "what a function makes": {
+    options: { key: account },
+    headers: { "x-account": "ann" },
+    args: ["ann"],
+  },
+  "a request without a key": {
+    options: { key: byHeader("x-api-key") },
+    headers: { "x-forwarded-for": "203.0.113.7" },
+    args: ["--ip", "203.0.113.7"],
+  },
+  "two dimensions": {
+    options: {
+      limits: [fixedWindow({ limit: 100, window: "1h", per: "ip" }), { ...limits, per: "account" }],
+      key: { account },
+    },
+    headers: { ...V6, "x-account": "ann" },
+    args: ["--ip", "2001:db8:1:2f4::1", "--subject", "account=ann"],
+  },
+};
+
+describeFrameworks((framework) => {
+  test.each(Object.entries(cases))("%s", async (_, { options, headers, args, input = "" }) => {
+    const store = own.store();
+    const site = await framework.serve({
+      limits: { name: "api", limits, store, ...options },
+      trustProxy: true,
+    });
+    for (let i = 0; i < 2; i += 1) await site.ask("/", { headers });
+    await writeDirectory(store);
+    const { limiters } = (await own.json(["inspect", ...args], { input })) as {
+      limiters: { limits: { remaining: number }[] }[];
+    };
+    expect(limiters).toHaveLength(1);
+    for (const { remaining } of limiters[0]?.limits ?? []) expect(remaining).toBe(98);
+    const explained = await own.run(["explain", "--limiter", "api", ...args], { input });
+    expect([explained.exitCode, explained.stderr]).toEqual([0, ""]);
+    expect(explained.stdout).toContain("97 of 100 left afterwards");
+  });
+});
+
+describe("what cannot be made", () => {
+  test.each<[string, Partial<SharedOptions>, readonly string[], string]>([
+    ["a header", { key: byHeader("x-api-key") }, ["ann"], "give --header x-api-key"],
+    [
+      "another header",
+      { key: byHeader("x-api-key") },
+      ["--header", "cookie"],
+      "--header x-api-key",
+    ],
+    ["an address", {}, ["ann"], "give --ip ADDRESS"],
+    ["an address that is counted with others", {}, ["2001:db8::7"], "give --ip ADDRESS"],
+    ["another dimension", {}, ["--subject", "tenant=acme"], "counts by default, not by tenant"],
+    ["a function", { key: account }, ["--header", "x-account"], "a function of the application"],
+    [
+      "a part",
+      { key: byAll(byIp(), account) },
+      ["--ip", "203.0.113.7"],
+      "--ip ADDRESS with SUBJECT (what a function of the application makes)",
+    ],
+  ])("%s", async (_, options, args, says) => {
+    const { express5Framework } = await import("../../http/support/express-framework.ts");
+    const store = own.store();
+    await express5Framework.serve({
+      limits: { name: "api", limits, store, missing: "reject", ...options },
+    });
+    await writeDirectory(store);
+    const { exitCode, stdout, stderr } = await own.run(["inspect", ...args], { input: "value\n" });
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^headgate: .+\n$/);
+    expect(stderr).toContain(says);
+  });
+
+  test.each<[readonly string[], string]>([
+    [["--header", "x-api-key: s3cret"], "the header's name alone"],
+    [["a", "--header-file", "/nonexistent"], "name that with --header"],
+    [["--header", "x-api-key", "--header-file", "/nonexistent"], "cannot read /nonexistent"],
+    [["--header", "x-api-key"], "standard input has no value of x-api-key"],
+    [["--ip", "localhost"], "--ip must be an IP address"],
+    [["--subject", "=x"], "--subject must be dimension=value"],
+    [["a", "--subject", "b"], "a text alone may be given once"],
+    [[], "say who is meant"],
+    [["a", "--limits", "{}"], "name it with --limiter"],
+    [["a", "--limiter", "api", "--limits", "{"], "--limits must be JSON"],
+    [["a", "--limiter", "api", "--limits", "@/nonexistent"], "cannot read /nonexistent"],
+    [["a", "--limiter", "api", "--limits", "{}"], "HEADGATE_INVALID_LIMIT"],
+    [["a", "--block-on", "settle"], "--block-on is for"],
+    [["a"], "the directory has no limiter"],
+    [["a", "--limiter", "api"], 'no limiter "api" in the directory, which is empty'],
+  ])("%j is misuse", async (args, says) => {
+    const { exitCode, stdout, stderr } = await own.run(["inspect", ...args]);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^headgate: .+\n$/);
+    expect(stderr).toContain(says);
+    expect(stderr).not.toContain("s3cret");
+  });
+});
