@@ -15,6 +15,7 @@ import { addLimiters } from "./look/limiters.ts";
 import { addLog } from "./look/log.ts";
 import { visible } from "./output/visible.ts";
 import { addRecommend } from "./recommend/add-recommend.ts";
+import { addReplay } from "./replay/add-replay.ts";
 import { VERSION } from "./version.generated.ts";
 
 /** The commands, in the order of the help. */
@@ -32,6 +33,7 @@ const COMMANDS: readonly AddCommand[] = [
   addBreaker,
   addLog,
   addDoctor,
+  addReplay,
   addRecommend,
 ];
 

@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { addAbortSignal, pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { Failure, messageOf } from "../command/failure.ts";
@@ -17,21 +18,67 @@ export interface BytesOptions {
   readonly onBytes: (count: number) => void;
 }
 
-/** The bytes of a log, unpacked where it is in gzip. Throws a `Failure` for what cannot be read, and the signal's reason. */
+/**
+ * The bytes of a log, unpacked where it is in gzip. Each piece is valid until the next one is asked for. Throws a `Failure` for what
+ * cannot be read, and the signal's reason.
+ */
 export async function* readBytes(
   file: string,
   { stdin, signal, onBytes }: BytesOptions,
 ): AsyncGenerator<Buffer> {
-  const source =
-    file === "-" ? (stdin as Readable) : createReadStream(file, { highWaterMark: CHUNK_BYTES });
-  addAbortSignal(signal, source);
   try {
-    yield* unpacked(counted(source, onBytes));
+    if (file === "-") yield* readStream(stdin as Readable, signal, onBytes);
+    else if (await isPlain(file)) yield* readPlain(file, signal, onBytes);
+    else yield* readStream(createReadStream(file, { highWaterMark: CHUNK_BYTES }), signal, onBytes);
   } catch (error) {
     signal.throwIfAborted();
     throw new Failure(`cannot read the log ${nameOf(file)}: ${messageOf(error)}`, undefined, {
       cause: error,
     });
+  }
+}
+
+/** Whether a file can be read as it is. */
+async function isPlain(file: string): Promise<boolean> {
+  const handle = await open(file);
+  try {
+    if (!(await handle.stat()).isFile()) return false;
+    const { buffer } = await handle.read(Buffer.alloc(GZIP.length), 0, GZIP.length, 0);
+    return !isGzip(buffer);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Reads into one buffer again and again: those of a stream would take more memory than everything else. */
+async function* readPlain(
+  file: string,
+  signal: AbortSignal,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Buffer> {
+  const handle = await open(file);
+  try {
+    const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    for (;;) {
+      signal.throwIfAborted();
+      const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, null);
+      if (bytesRead === 0) return;
+      onBytes(bytesRead);
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* readStream(
+  source: Readable,
+  signal: AbortSignal,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Buffer> {
+  addAbortSignal(signal, source);
+  try {
+    yield* unpacked(counted(source, onBytes));
   } finally {
     source.destroy();
   }
@@ -60,7 +107,7 @@ async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
     if (next.done) break;
     first = Buffer.concat([first, next.value]);
   }
-  if (GZIP.some((byte, i) => first[i] !== byte)) {
+  if (!isGzip(first)) {
     yield first;
     yield* chunks;
     return;
@@ -73,4 +120,8 @@ async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   );
   // What goes wrong on either side ends the loop.
   yield* pipeline(packed, createGunzip({ chunkSize: CHUNK_BYTES }), () => {});
+}
+
+function isGzip(bytes: Buffer): boolean {
+  return GZIP.every((byte, i) => bytes[i] === byte);
 }

@@ -58,13 +58,13 @@ export class LogFile {
     for await (const chunk of readBytes(this.file, this.#options)) {
       const newline = chunk.indexOf(NEWLINE);
       if (newline === -1) {
-        rest = this.#joined([...rest, chunk]);
+        rest = this.#joined([...rest, Buffer.from(chunk)]);
         continue;
       }
       const [line] = this.#joined([...rest, chunk.subarray(0, newline)]);
       this.#readLine(line, 0, line.length);
       const end = this.#readLines(chunk, newline + 1);
-      rest = end < chunk.length ? [chunk.subarray(end)] : [];
+      rest = end < chunk.length ? [Buffer.from(chunk.subarray(end))] : [];
       yield this.#order.take();
     }
     const [line] = this.#joined(rest);

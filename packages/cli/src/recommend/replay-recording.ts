@@ -36,9 +36,7 @@ export async function replayRecording(
   );
   let now = 0;
   const stores = inMemory(policies.length, () => now);
-  const runs = policies.map((policy, i) =>
-    runInLibrary(policy, `recommend-${i}`, stores.storeOf(i), () => stores.evicted(i)),
-  );
+  const runs = stores.map((store, i) => runInLibrary(policies[i] as NamedPolicy, store));
   const onTime = (time: number): void => {
     now = time;
   };
@@ -50,7 +48,6 @@ export async function replayRecording(
     return await replay(requests, { files, policies, runs, onTime, signal });
   } finally {
     await Promise.all(runs.map((run) => run.close()));
-    await stores.close();
   }
 }
 

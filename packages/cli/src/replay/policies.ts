@@ -8,7 +8,7 @@ import { MAX_POLICIES } from "./trace.ts";
 /** The dimensions that a replay knows the subject of: the client, under either name, and everybody. */
 const DIMENSIONS = ["default", "ip", "global"] as const;
 
-export type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
+type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
 
 /** A policy to be replayed. */
 export interface NamedPolicy {
@@ -18,7 +18,7 @@ export interface NamedPolicy {
 }
 
 /** Enough for people who read; too little for a program that takes everything, whether at once or bit by bit. */
-export const DEFAULT_LIMITS: readonly ReplayLimit[] = [
+const DEFAULT_LIMITS: readonly ReplayLimit[] = [
   gcra({ limit: 30, window: "1m" }),
   slidingLog({ limit: 100, window: "1h" }),
 ];
@@ -69,7 +69,7 @@ async function readLimitsFile(path: string): Promise<string> {
 }
 
 /** Reads a limit, or a list of them, as JSON. Throws a `Failure` that begins with `option`. */
-export function parseLimits(json: string, option: string): readonly ReplayLimit[] {
+function parseLimits(json: string, option: string): readonly ReplayLimit[] {
   const value = readJson(json, option);
   try {
     const limits = [readPolicy(value)].flat();

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
 import { subjectOfAddress } from "@headgate/core/http";
-import { forwardedFor } from "./forwarded-for.ts";
 
 /** An address with a port behind it, as some proxies log it. */
 const WITH_PORT = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
@@ -9,5 +8,10 @@ const WITH_PORT = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
 export function subjectOfClient(client: string): string {
   const match = WITH_PORT.exec(client);
   const address = match?.[1] ?? match?.[2] ?? client;
-  return isIP(address) === 0 ? forwardedFor(client) : subjectOfAddress(address);
+  return isIP(address) === 0 ? asHostName(client) : subjectOfAddress(address);
+}
+
+/** What is no address stands for itself, escaped so that it is never taken for a network. */
+function asHostName(client: string): string {
+  return client.toWellFormed().replace(/[^\w.:[\]-]+/g, encodeURIComponent);
 }

@@ -1,0 +1,94 @@
+import { Readable } from "node:stream";
+import { slidingLog } from "@headgate/core";
+import { expect, test } from "vitest";
+import { readRequests } from "../log/read-requests.ts";
+import { ClientTable } from "./client-table.ts";
+import { runInLibrary } from "./library-run.ts";
+import { Peaks } from "./peaks.ts";
+import { replay } from "./replay.ts";
+import { inMemory } from "./replay-stores.ts";
+import { formatResult } from "./replay-tables.ts";
+import { Timelines } from "./timelines.ts";
+import { Trace } from "./trace.ts";
+import { WaitCounts } from "./waits.ts";
+
+const { signal } = new AbortController();
+
+/** Three clients ask in turn, two times each, under a limit of one an hour. */
+async function replayWithRoomFor(maxKeys: number) {
+  const lines = Array.from(
+    { length: 6 },
+    (_, i) => `192.0.2.${i % 3} - - [03/Mar/2026:06:00:0${i} +0000] "GET / HTTP/1.1" 200 5`,
+  );
+  const stdin = Readable.from([Buffer.from(lines.join("\n"))]);
+  const policy = { name: "one", limits: [slidingLog({ limit: 1, window: "1h" })] };
+  let now = 0;
+  const [store] = inMemory(1, () => now, maxKeys);
+  const runs = store === undefined ? [] : [runInLibrary(policy, store)];
+  const onTime = (time: number) => {
+    now = time;
+  };
+  const options = { files: ["-"], policies: [policy], runs, onTime, signal };
+  return replay(readRequests(["-"], { stdin, signal }), options);
+}
+
+test("an eviction is told, and never silent", async () => {
+  const whole = await replayWithRoomFor(3);
+  expect(whole.policies[0]).toMatchObject({ denied: 3, evicted: 0 });
+  expect(formatResult(whole)).not.toContain("no room");
+  const cut = await replayWithRoomFor(2);
+  expect(cut.policies[0]).toMatchObject({ denied: 0, evicted: 4 });
+  expect(formatResult(cut)).toContain("one: 4 times memory had no room");
+});
+
+test("columns are at most 240, get longer with the log, and lose nothing", () => {
+  const timelines = new Timelines(1);
+  for (let second = 0; second <= 1_000; second += 1) {
+    timelines.count(0, timelines.columnAt(5_000 + second * 1_000));
+  }
+  expect(timelines.columnMs).toBe(5_000);
+  expect(timelines.read(0)).toEqual([...Array(200).fill(5), 1]);
+  timelines.count(0, timelines.columnAt(Date.UTC(2199, 11, 31)));
+  expect(timelines.read(0).length).toBeLessThanOrEqual(240);
+  expect(timelines.read(0).reduce((sum, count) => sum + count)).toBe(1_002);
+});
+
+test("a trace that has no room for a window says by how much peaks may be higher", () => {
+  const trace = new Trace(1);
+  const clients = new ClientTable();
+  const peaks = new Peaks([1_000, 100_000_000], trace, clients);
+  for (let i = 0; i < 150_000; i += 1) {
+    const time = i * 1_000;
+    const client = clients.add("192.0.2.1");
+    if (trace.isFull(time)) {
+      peaks.leaveFirstBlock(time);
+      trace.drop();
+    }
+    trace.add(time, client, 0);
+    peaks.add(time, client);
+  }
+  const [short, long] = peaks.read();
+  expect(short).toEqual({ window: 1_000, counts: [{ peak: 1, clients: 1 }], error: 0 });
+  const { peak = 0 } = long?.counts[0] ?? {};
+  expect(peak).toBeLessThan(100_000);
+  expect(peak * (1 + (long?.error ?? 0))).toBeGreaterThanOrEqual(100_000);
+  expect(trace.isWhole).toBe(false);
+});
+
+test("waits are exact, and to a thousandth where there are too many", () => {
+  for (const maxDifferent of [100_000, 10]) {
+    const waits = new WaitCounts(maxDifferent);
+    for (let ms = 20_000; ms > 0; ms -= 1) waits.add(ms);
+    const { p50 = 0, p90 = 0, p99 = 0, max } = waits.read() ?? {};
+    for (const [value, exact] of [
+      [p50, 10_000],
+      [p90, 18_000],
+      [p99, 19_800],
+    ] as const) {
+      expect(value).toBeGreaterThanOrEqual(exact);
+      expect(value).toBeLessThanOrEqual(maxDifferent === 10 ? exact * 1.001 : exact);
+    }
+    expect(max).toBe(20_000);
+  }
+  expect(new WaitCounts().read()).toBeNull();
+});

@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { afterAll, describe, expect, test } from "vitest";
+import type { ReplayResult } from "../../packages/cli/src/replay/result.ts";
+import { run } from "../../packages/cli/src/run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "replay-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const SAMPLE = "examples/access-log/sample.log";
+const START = Date.UTC(2026, 2, 3, 6);
+const HOUR = 3_600_000;
+
+interface Asked {
+  readonly client: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+function line({ client, time }: Asked): string {
+  const [, day, month, year, clock] = new Date(time).toUTCString().split(" ");
+  return `${client} - - [${day}/${month}/${year}:${clock} +0000] "GET / HTTP/1.1" 200 5`;
+}
+
+function write(name: string, content: string | Buffer): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function start(args: readonly string[], stdin: Readable = new PassThrough()) {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const { signal } = new AbortController();
+  const code = await run(["replay", ...args], { environment: {}, stdin, stdout, stderr, signal });
+  stdout.end();
+  stderr.end();
+  return { code, stdout: await text(stdout), stderr: await text(stderr) };
+}
+
+async function replay(args: readonly string[], stdin?: Readable): Promise<ReplayResult> {
+  const { code, stdout } = await start([...args, "--json"], stdin);
+  expect(code).toBe(0);
+  return JSON.parse(stdout);
+}
+
+/** Requests of a few busy clients and many others, up to 60 s out of order, from a seed. */
+function makeRequests(count: number): Asked[] {
+  let state = 7;
+  const random = () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state / 0x80000000;
+  };
+  return Array.from({ length: count }, (_, i) => {
+    const number = Math.floor(random() < 0.3 ? random() ** 3 * 50 : random() * 20_000);
+    const second = Math.floor(60 + (i / count) * 7_200 - random() * 60);
+    return { client: `10.0.${number >> 8}.${number & 255}`, time: START + second * 1_000 };
+  });
+}
+
+/** What a log of each client's admitted requests denies: never more than `limit` in any hour. */
+function denialsIn(requests: readonly Asked[], limit: number, window: number): Map<string, number> {
+  const admitted = new Map<string, number[]>();
+  const denied = new Map<string, number>();
+  for (const { client, time } of [...requests].sort((a, b) => a.time - b.time)) {
+    const times = (admitted.get(client) ?? []).filter((at) => at > time - window);
+    if (times.length < limit) times.push(time);
+    else denied.set(client, (denied.get(client) ?? 0) + 1);
+    admitted.set(client, times);
+  }
+  return denied;
+}
+
+/** How many clients have which peak within a window, counted plainly. */
+function peaksIn(requests: readonly Asked[], window: number): { peak: number; clients: number }[] {
+  const times = new Map<string, number[]>();
+  for (const { client, time } of [...requests].sort((a, b) => a.time - b.time)) {
+    times.set(client, [...(times.get(client) ?? []), time]);
+  }
+  const clients = new Map<number, number>();
+  for (const all of times.values()) {
+    let first = 0;
+    let peak = 0;
+    for (const [i, at] of all.entries()) {
+      while ((all[first] as number) <= at - window) first += 1;
+      peak = Math.max(peak, i - first + 1);
+    }
+    clients.set(peak, (clients.get(peak) ?? 0) + 1);
+  }
+  return [...clients].sort(([a], [b]) => a - b).map(([peak, count]) => ({ peak, clients: count }));
+}
+
+const slidingLog = (limit: number, window: string) =>
+  JSON.stringify({ algorithm: "slidingLog", limit, window });
+
+describe("a generated log, out of order", () => {
+  const requests = makeRequests(200_000);
+  const lines = requests.map(line);
+  const log = write("log", lines.join("\n"));
+
+  test("counts, clients, timelines and peaks are those of plain arithmetic", async () => {
+    const limits = ["--limits", slidingLog(40, "1h"), "--limits", `small=${slidingLog(5, "1m")}`];
+    const result = await replay([log, ...limits]);
+    expect(result.log).toMatchObject({ requests: 200_000, malformed: 0, late: 0 });
+    expect(result.log.clients).toBe(new Set(requests.map(({ client }) => client)).size);
+    expect(result.timeline.reduce((sum, count) => sum + count)).toBe(200_000);
+    expect(result.columnMs).toBe(60_000);
+    for (const [i, denied] of [
+      denialsIn(requests, 40, HOUR),
+      denialsIn(requests, 5, 60_000),
+    ].entries()) {
+      const policy = result.policies[i];
+      const all = [...denied.values()].reduce((sum, count) => sum + count, 0);
+      expect(policy).toMatchObject({ denied: all, clientsDenied: denied.size, evicted: 0 });
+      expect(policy?.allowed).toBe(200_000 - all);
+      expect(policy?.timeline.reduce((sum, count) => sum + count)).toBe(all);
+      for (const { client, denied: times, timeline } of policy?.clients ?? []) {
+        expect([client, times]).toEqual([client, denied.get(client)]);
+        if (timeline) expect(timeline.denied.reduce((sum, count) => sum + count)).toBe(times);
+      }
+      expect(policy?.clients[19]?.timeline).toBeDefined();
+      expect(policy?.clients[20]?.timeline).toBeUndefined();
+    }
+    expect(result.policies.map(({ name }) => name)).toEqual(["40-per-1h", "small"]);
+    expect(result.peaks).toEqual([
+      { window: 60_000, counts: peaksIn(requests, 60_000), error: 0 },
+      { window: HOUR, counts: peaksIn(requests, HOUR), error: 0 },
+    ]);
+  });
+
+  test("in parts, packed and from standard input, it is the same log", async () => {
+    const parts = [0, 1, 2].map((n) => lines.filter((_, i) => i % 3 === n).join("\n"));
+    const files = [write("packed", gzipSync(parts[0] ?? "")), write("plain", parts[1] ?? ""), "-"];
+    const limits = ["--limits", slidingLog(40, "1h")];
+    const whole = await replay([log, ...limits]);
+    const merged = await replay([...files, ...limits], Readable.from([parts[2] ?? ""]));
+    expect(merged.policies).toEqual(whole.policies);
+    expect(merged.peaks).toEqual(whole.peaks);
+  });
+});
+
+test("the sample's denials, and its malformed lines", async () => {
+  const { code, stdout, stderr } = await start([SAMPLE]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("│ 123 (6.1 %) │      3 (2.6 %) │");
+  expect(stdout).toMatch(/203\.0\.113\.250 +│ +280 │ +118 │/);
+  expect(stderr.match(/^headgate: .*sample\.log: line \d+ is malformed, .*$/gm)).toHaveLength(4);
+});
+
+test("a client is its address, its IPv6 network or its host name", async () => {
+  const clients = "192.0.2.1 ::ffff:192.0.2.1 192.0.2.1:5060 2001:db8:0:1::a 2001:DB8:0:1:ffff::b";
+  const names = "2001:db8:0:2::a gateway.office.example other.office.example ~a/b";
+  const all = `${clients} ${names}`.split(" ");
+  const log = write("clients", all.map((client) => line({ client, time: START })).join("\n"));
+  const limit = JSON.stringify({ algorithm: "fixedWindow", limit: 1, window: "1m", per: "ip" });
+  const { policies, peaks, log: read } = await replay([log, "--limits", limit]);
+  expect(read.clients).toBe(9);
+  expect(policies[0]?.clients.map(({ client }) => client)).toEqual([
+    "192.0.2.1:5060",
+    "2001:DB8:0:1:ffff::b",
+    "::ffff:192.0.2.1",
+  ]);
+  expect(peaks[0]?.counts).toEqual([
+    { peak: 1, clients: 4 },
+    { peak: 2, clients: 1 },
+    { peak: 3, clients: 1 },
+  ]);
+});
+
+test("limits come from a file, under its name; two of one name are told apart", async () => {
+  const file = write("strict.json", slidingLog(1, "1m"));
+  const { policies } = await replay([SAMPLE, "--limits", file, "--limits", `strict=${file}`]);
+  expect(policies.map(({ name }) => name)).toEqual(["strict", "strict (2)"]);
+  expect(policies[0]?.denied).toBe(policies[1]?.denied);
+});
+
+test.each([
+  [[join(folder, "none")], "ENOENT"],
+  [[], "missing required argument"],
+  [[SAMPLE, "--limits", "{"], "--limits must be JSON"],
+  [[SAMPLE, "--limits", "nowhere.json"], "or the path of a file"],
+  [[SAMPLE, "--limits", "[]"], "--limits: limits must hold at least one limit"],
+  [[SAMPLE, "--limits", slidingLog(0, "1m")], "limit must be a whole number"],
+  [[SAMPLE, "--limits", slidingLog(1, "1m").replace("}", ',"per":"tenant"}')], "per must be"],
+  [
+    [SAMPLE, "--limits", '{"algorithm":"concurrency","limit":1,"ttl":"1m"}'],
+    "leave concurrency out",
+  ],
+  [[SAMPLE, "--fields", "time=ts"], "which field holds the client"],
+  [
+    [
+      SAMPLE,
+      ...Array(9)
+        .fill(["--limits", slidingLog(1, "1m")])
+        .flat(),
+    ],
+    "may be given 8 times",
+  ],
+])("%j is one line that says what to do", async (args, words) => {
+  const { code, stdout, stderr } = await start(args as string[]);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(/^headgate: [^\n]+\n$/);
+  expect(stderr).toContain(words);
+});
