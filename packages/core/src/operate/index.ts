@@ -7,15 +7,16 @@ export type {
   SubjectSource,
 } from "../limiter/directory/directory.ts";
 export { checkOverride } from "../limiter/overrides/check-override.ts";
+export { hashSubject } from "../limiter/usage/subject-hash.ts";
 export type {
   Directory,
   DirectoryBreaker,
   DirectoryLimiter,
   DirectoryProcess,
-  UnreadRecord,
 } from "./directory.ts";
 export type { OperateOptions } from "./operate.ts";
 export { operate } from "./operate.ts";
+export type { UnreadRecord } from "./operated-source.ts";
 export type {
   Action,
   ActionLog,
@@ -30,3 +31,15 @@ export type {
 } from "./operator.ts";
 export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
+export type { ReadUsageOptions } from "./read-usage.ts";
+export { readUsage } from "./read-usage.ts";
+export type {
+  LimiterUsage,
+  TopList,
+  TopSubject,
+  Usage,
+  UsageCounts,
+  UsageSeries,
+  UsageSpan,
+  UsageSubjects,
+} from "./usage.ts";
