@@ -3,9 +3,10 @@ import { Command, CommanderError } from "commander";
 import type { AddCommand, Cli } from "./command/add-command.ts";
 import { EXIT, Failure } from "./command/failure.ts";
 import type { Surroundings } from "./command/surroundings.ts";
+import { addTop } from "./top/add-top.ts";
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [];
+const COMMANDS: readonly AddCommand[] = [addTop];
 
 /** Codes that say that the store was asked, and did not do it. */
 const OF_STORE: readonly string[] = [

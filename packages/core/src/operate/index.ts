@@ -8,6 +8,8 @@ export type {
 } from "../limiter/directory/directory.ts";
 export { checkOverride } from "../limiter/overrides/check-override.ts";
 export { hashSubject } from "../limiter/usage/subject-hash.ts";
+export type { CounterKey, CounterKeys } from "./counter-keys.ts";
+export { counterKeysOf } from "./counter-keys.ts";
 export type {
   Directory,
   DirectoryBreaker,

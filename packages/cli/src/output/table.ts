@@ -1,0 +1,85 @@
+import Table from "cli-table3";
+import { visible } from "./visible.ts";
+
+export interface Column {
+  /** In capitals, as a heading. */
+  readonly head: string;
+  readonly align?: "left" | "right" | undefined;
+  /** Whether its cells may go on in a second line where the terminal is narrow. Subjects and numbers never do. */
+  readonly wraps?: boolean | undefined;
+}
+
+/** A text, or one with a style around what is shown of it. */
+export type Cell = string | { readonly text: string; readonly style: (shown: string) => string };
+
+const GAP = "   ";
+
+const NO_BORDERS = {
+  ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
+  ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
+  ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "" },
+  middle: GAP,
+};
+
+/**
+ * A table in columns, without lines, for a terminal of a width. Where that is too narrow, cells that may wrap do so between words;
+ * nothing is ever cut, so a subject that is wider than the terminal stays whole. What a terminal would obey is made visible.
+ */
+export function formatTable(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  width: number = Number.POSITIVE_INFINITY,
+): string {
+  const texts = rows.map((row) =>
+    row.map((cell) => visible(typeof cell === "string" ? cell : cell.text)),
+  );
+  const table = new Table({
+    head: columns.map(({ head }) => head),
+    colAligns: columns.map(({ align = "left" }) => align),
+    colWidths: [...widthsOf(columns, texts, width)],
+    wordWrap: true,
+    chars: NO_BORDERS,
+    style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": 0 },
+  });
+  for (const [at, row] of rows.entries()) {
+    table.push(row.map((cell, i) => styled(cell, texts[at]?.[i] ?? "")));
+  }
+  return `${table.toString().replace(/ +$/gm, "")}\n`;
+}
+
+function styled(cell: Cell, text: string): string {
+  return typeof cell === "string" ? text : cell.style(text);
+}
+
+/** The widths of columns that wrap, which share what the others leave; null for one that is as wide as its cells are. */
+function widthsOf(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): readonly (number | null)[] {
+  const cells = columns.map(({ head }, i) => [head, ...rows.map((row) => row[i] ?? "")]);
+  const widths = cells.map((column) => Math.max(...column.map(widthOf)));
+  const least = cells.map((column) => Math.max(...column.flatMap(wordsOf).map(widthOf)));
+  const gaps = GAP.length * (columns.length - 1);
+  let excess = widths.reduce((all, one) => all + one, gaps) - width;
+  const wraps = columns.flatMap((column, i) => (column.wraps ? [i] : []));
+  const room = (i: number): number => (widths[i] as number) - (least[i] as number);
+  while (excess > 0) {
+    const [widest] = wraps
+      .filter((i) => room(i) > 0)
+      .sort((a, b) => (widths[b] as number) - (widths[a] as number));
+    if (widest === undefined) break;
+    widths[widest] = (widths[widest] as number) - 1;
+    excess -= 1;
+  }
+  return widths.map((one, i) => (wraps.includes(i) ? one : null));
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.split(/\s+/);
+}
+
+/** Columns that a text takes at most: some characters take two. */
+function widthOf(text: string): number {
+  return [...text].reduce((all, character) => all + (character > "\x7e" ? 2 : 1), 0);
+}
