@@ -55,7 +55,7 @@ export async function topFromCounters(
     hashed: counters.filter(({ key }) => key.subject === undefined).length,
     subjects: subjects
       .filter(({ used, blocked }) => used > 0 || blocked)
-      .sort((one, other) => share(other) - share(one))
+      .sort((one, other) => share(other) - share(one) || (one.subject < other.subject ? -1 : 1))
       .slice(0, MOST_SUBJECTS),
   };
 }
