@@ -3,6 +3,10 @@ import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { runExample, withServer } from "./run-example.ts";
 
+/*
+ * Each example is a process of its own, and most of them wait more than they work: they run at the same time.
+ */
+
 /** Sends requests one after another; resolves with how many were answered with each status. */
 async function statuses(
   count: number,
@@ -18,7 +22,7 @@ async function statuses(
   return counts;
 }
 
-test("fastify-quickstart", async () => {
+test.concurrent("fastify-quickstart", async ({ expect }) => {
   await withServer("fastify-quickstart/server.mjs", async (url) => {
     expect(await statuses(6, `${url}/`)).toEqual({ 200: 5, 429: 1 });
     expect(await statuses(3, `${url}/search`)).toEqual({ 200: 2, 429: 1 });
@@ -29,7 +33,7 @@ test("fastify-quickstart", async () => {
   });
 });
 
-test("express-quickstart", async () => {
+test.concurrent("express-quickstart", async ({ expect }) => {
   await withServer("express-quickstart/server.mjs", async (url) => {
     expect(await statuses(3, `${url}/login`, { method: "POST" })).toEqual({ 200: 2, 429: 1 });
     // The three attempts at logging in were requests, too.
@@ -38,7 +42,7 @@ test("express-quickstart", async () => {
   });
 });
 
-test("plans-by-api-key", async () => {
+test.concurrent("plans-by-api-key", async ({ expect }) => {
   await withServer("plans-by-api-key/server.mjs", async (url) => {
     const withKey = (key: string) => ({ headers: { "x-api-key": key } });
     expect(await statuses(103, url, withKey("grace-free"))).toEqual({ 200: 100, 429: 3 });
@@ -49,8 +53,8 @@ test("plans-by-api-key", async () => {
   });
 });
 
-describe("plans-from-a-database", () => {
-  test.each(["in memory", "on Redis"])("%s", async (where) => {
+describe.concurrent("plans-from-a-database", () => {
+  test.for(["in memory", "on Redis"])("%s", async (where, { expect }) => {
     const prefix = `plans-${Math.random().toString(36).slice(2)}`;
     const environment =
       where === "on Redis" ? { REDIS_URL: inject("redisSocket"), PREFIX: prefix } : {};
@@ -77,7 +81,7 @@ describe("plans-from-a-database", () => {
   });
 });
 
-test("exports", async () => {
+test.concurrent("exports", async ({ expect }) => {
   await withServer(
     "exports/server.mjs",
     async (url, printed) => {
@@ -111,7 +115,7 @@ test("exports", async () => {
   );
 });
 
-test("several-limits", async () => {
+test.concurrent("several-limits", async ({ expect }) => {
   await withServer("several-limits/server.mjs", async (url) => {
     const acme = { headers: { "x-tenant": "acme" } };
     let admitted = 0;
@@ -136,7 +140,7 @@ test("several-limits", async () => {
   });
 });
 
-test("without-http", async () => {
+test.concurrent("without-http", async ({ expect }) => {
   expect((await runExample("without-http/main.mjs")).split("\n")).toEqual([
     'ada: sent "welcome", 2 left',
     "ada: bounced, refunded: true",
@@ -150,18 +154,18 @@ test("without-http", async () => {
   ]);
 });
 
-test("several-processes", async () => {
+test.concurrent("several-processes", async ({ expect }) => {
   const output = await runExample("several-processes/main.mjs", {
     REDIS_URL: inject("redisSocket"),
   });
   expect(output).toMatch(/^each process: \d+ \d+ \d+ \d+ of 100\ntogether: 100\n$/);
 });
 
-describe.each([
+describe.concurrent.each([
   { example: "fastify-upstream", fallback: { last: { price: 3 } } },
   { example: "express-upstream", fallback: { price: 4 } },
 ])("$example", ({ example, fallback }) => {
-  test.each(["in memory", "on Redis"])("%s", async (where) => {
+  test.for(["in memory", "on Redis"])("%s", async (where, { expect }) => {
     const environment = where === "on Redis" ? { REDIS_URL: inject("redisSocket") } : {};
     const run = async (url: string, printed: readonly string[]): Promise<void> => {
       const upstream = /the upstream is (\S+)/.exec(printed.join("\n"))?.[1];
@@ -189,7 +193,7 @@ describe.each([
   });
 });
 
-test("upstream-fleet", async () => {
+test.concurrent("upstream-fleet", async ({ expect }) => {
   const output = await runExample("upstream-fleet/main.mjs", { REDIS_URL: inject("redisSocket") });
   const [, first = "", ...others] = output.split("\n").slice(0, 5);
   const made = Number(/^process 1 made (\d+) calls, .* its own among them$/.exec(first)?.[1]);
@@ -206,7 +210,7 @@ test("upstream-fleet", async () => {
   expect(withoutNumbers(output)).toBe(withoutNumbers(shown));
 });
 
-test("shaping", async () => {
+test.concurrent("shaping", async ({ expect }) => {
   const output = await runExample("shaping/main.mjs");
   const left = [...output.matchAll(/^order (\d) leaves after (\d+) ms$/gm)].map(
     ([, order, ms]) => ({

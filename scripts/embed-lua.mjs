@@ -1,4 +1,4 @@
-// Writes the version of core where its sources can read it. And turns the Lua of a package into lua.generated.ts beside it: whole scripts with all they include, and the parts of which the
+// Writes the versions of core and of the command where their sources can read them. And turns the Lua of a package into lua.generated.ts beside it: whole scripts with all they include, and the parts of which the
 // scripts of shapes are put together when they are needed. With --check, fails when a committed file is stale instead of writing it.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -105,9 +105,11 @@ write(
   PARTS[0],
   `export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = ${embedParts()};\n`,
 );
-const { version } = JSON.parse(read("packages/core/package.json"));
-write(
-  "packages/core/src",
-  `export const VERSION = ${JSON.stringify(version)};\n`,
-  "version.generated.ts",
-);
+for (const place of ["packages/core", "packages/cli"]) {
+  const { version } = JSON.parse(read(`${place}/package.json`));
+  write(
+    `${place}/src`,
+    `export const VERSION = ${JSON.stringify(version)};\n`,
+    "version.generated.ts",
+  );
+}

@@ -3,6 +3,7 @@ import type { Decision, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { watchStalls } from "../faults/stalls.ts";
 import type { Connection } from "../redis/clients.ts";
 import type { ClusterNode } from "../support/cluster-nodes.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
@@ -16,6 +17,11 @@ const window = "7d";
 
 /** More than a slow machine takes for a slot that moves, so that only what never comes is late. */
 const PATIENT = "10s";
+
+/** Longer than the default, for a machine that does other things as well. */
+const STORE_TIMEOUT_MS = 250;
+/** What a busy machine adds to a timer. */
+const NOISE_MS = 50;
 
 let cluster: RedisCluster;
 let from: ClusterNode;
@@ -133,14 +139,21 @@ describe.each(libraries)("while slots move, through %s", (library) => {
     const { client } = await connection();
     const store = redisStore(client);
     const limits = [slidingLog({ limit: 5, window })];
-    const limiter = keep(createLimiter({ name: `torn ${library}`, limits, store }));
+    const limiter = keep(
+      createLimiter({ name: `torn ${library}`, limits, store, storeTimeout: STORE_TIMEOUT_MS }),
+    );
     const [subject] = (await subjectsOf(cluster, from, 1)) as [string];
     await limiter.consume(subject);
     const migration = await cluster.beginMigration(await cluster.slotOf(subject), to);
     await migration.moveKeys((await migration.keysLeft()).slice(0, 1));
+    const stalls = watchStalls();
     const start = performance.now();
-    expect(await limiter.consume(subject)).toMatchObject({ allowed: true, source: "local" });
-    expect(performance.now() - start).toBeLessThanOrEqual(150);
+    const decision = await limiter.consume(subject);
+    const answered = performance.now();
+    stalls.stop();
+    expect(decision).toMatchObject({ allowed: true, source: "local" });
+    const tookMs = answered - start - stalls.within(start, answered);
+    expect(tookMs).toBeLessThanOrEqual(STORE_TIMEOUT_MS + NOISE_MS);
     await migration.moveAllKeys();
     await migration.finish();
     const healed = await untilUndegraded(limiter, subject, 2_000);
@@ -205,8 +218,9 @@ describe.each(libraries)("while slots move, through %s", (library) => {
   test("a slot that is torn degrades its own subjects only", async () => {
     const { client } = await connection();
     const limits = [slidingLog({ limit: 50_000, window })];
+    const store = redisStore(client);
     const limiter = keep(
-      createLimiter({ name: `apart ${library}`, limits, store: redisStore(client) }),
+      createLimiter({ name: `apart ${library}`, limits, store, storeTimeout: STORE_TIMEOUT_MS }),
     );
     const [torn, ...others] = (await subjectsOf(cluster, from, 5)) as [string, ...string[]];
     await limiter.consume(torn);

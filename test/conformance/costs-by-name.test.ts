@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
-import { historiesOf, runHistories, SCALE } from "./histories.ts";
+import { historiesOf, runHistories } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { NamedAnswer } from "./named-oracle.ts";
 import { NamedOracle } from "./named-oracle.ts";
@@ -15,10 +15,10 @@ import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { momentsOf, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
 
 /** Each policy has scripts of its own, which cost as much as dozens of steps: so there are fewer, and longer ones. */
-const HISTORIES = historiesOf(20, 500);
+const HISTORIES = historiesOf(12, 500);
 const LENGTH = 75;
 /** With the oracle. */
-const EXACT = 50 * SCALE;
+const EXACT = historiesOf(30, 500);
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
 const LANES = 64;

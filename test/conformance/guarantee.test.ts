@@ -13,7 +13,7 @@ import { randomStart } from "./random-steps.ts";
 import { aim } from "./sender.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 300;
+const HISTORIES = 160;
 /** Where the store forgets. */
 const FORGETFUL = historiesOf(150, 3_000);
 const LENGTH = 80;

@@ -10,7 +10,7 @@ import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 600;
+const HISTORIES = 300;
 const LENGTH = 25;
 
 describeWorlds((world) => {

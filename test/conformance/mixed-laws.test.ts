@@ -9,7 +9,7 @@ import type { Connection } from "../redis/clients.ts";
 import { useOwnDatabases } from "../support/own-database.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
-import { isWhole, runHistories, SCALE } from "./histories.ts";
+import { historiesOf, isWhole, runHistories } from "./histories.ts";
 import { MIXED_STEPS } from "./mixed-steps.ts";
 import type { Features, Place } from "./mixed-world.ts";
 import { MixedWorld } from "./mixed-world.ts";
@@ -78,10 +78,11 @@ function declare(
       remembered += world.remembered;
       await world.close();
     };
-    await runHistories(count * SCALE, run, lanes);
+    const histories = historiesOf(count, 20 * count);
+    await runHistories(histories, run, lanes);
     if (!isWhole) return;
     // Each of them happens often enough to be claimed of.
-    const least = (count * SCALE) / 5;
+    const least = histories / 5;
     for (const [name, times] of seen) expect(times, name).toBeGreaterThan(least);
     expect(remembered, "denials remembered").toBeGreaterThan(features.denyCache ? least : -1);
   });
@@ -111,7 +112,7 @@ function between(clients: readonly (Redis | Cluster)[], clock: Clock): Place {
 }
 
 describe("in memory", () => {
-  declare(WORLDS, 100, 1, (clock) => {
+  declare(WORLDS, 60, 1, (clock) => {
     const store = memoryStore({ clock });
     return { here: store, there: store, settled: async () => {} };
   });
@@ -119,7 +120,7 @@ describe("in memory", () => {
 
 describe("on Redis", () => {
   const clients = useOwnDatabases(2);
-  declare(SERVER_WORLDS, 40, 32, (clock) => between(clients, clock));
+  declare(SERVER_WORLDS, 24, 32, (clock) => between(clients, clock));
 });
 
 describe("on a cluster", () => {

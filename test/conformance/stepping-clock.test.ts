@@ -5,7 +5,7 @@ import { STORE_ALONE } from "../redis/store-alone.ts";
 import type { Admission } from "./admissions.ts";
 import { findExcess } from "./admissions.ts";
 import { claim, claimSame } from "./claim.ts";
-import { runHistories, SCALE } from "./histories.ts";
+import { historiesOf, runHistories } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { definitionOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
@@ -14,7 +14,7 @@ import { momentsOf, randomCharge, randomCost, randomStart, randomWait } from "./
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
 
-const HISTORIES = 1_500;
+const HISTORIES = 750;
 const SUBJECT = "patient";
 const LONGEST_MS = 9_007_199_254_740;
 
@@ -96,7 +96,7 @@ describeRedisWorld((world) => {
 });
 
 test("in memory, a clock that steps back goes on from where it was", async () => {
-  await runHistories(HISTORIES * SCALE, async (random) => {
+  await runHistories(historiesOf(HISTORIES, 20 * HISTORIES), async (random) => {
     const limits = randomPolicy(random, random.whole(1, 3));
     const steady = new MicroClock(randomStart(random));
     const stepping = new MicroClock(steady.now);

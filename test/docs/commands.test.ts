@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSettings } from "../../examples/access-log/src/settings.ts";
+import { runCli } from "../cli/run-cli.ts";
 import { blocksOf, codeIn, PAGES, page, ROOT, section, tablesOf } from "./markdown.ts";
 
 const { scripts, packageManager, devDependencies } = JSON.parse(
@@ -11,6 +12,11 @@ const { scripts, packageManager, devDependencies } = JSON.parse(
   packageManager: string;
   devDependencies: Record<string, string>;
 };
+
+/** Our packages, and the commands of the one that is a command. */
+const PACKAGES = readdirSync(join(ROOT, "packages")).map((name) => `@headgate/${name}`);
+const HEADGATE = "@headgate/cli";
+const { stdout: help } = await runCli(["--help"]);
 
 /** What pnpm runs besides the scripts of package.json: programs of the workspace. */
 const PROGRAMS = ["changeset"];
@@ -31,7 +37,9 @@ const commands = [
 
 test.each(commands)("$place: $line", ({ line }) => {
   const [program = "", ...rest] = line.split(" ");
-  if (program === "npx") {
+  if (program === "npx" && rest[0] === HEADGATE) {
+    expect(help).toMatch(new RegExp(`^ {2}${rest[1]}\\b`, "m"));
+  } else if (program === "npx") {
     const [, pnpm = "", script = ""] = rest;
     expect(packageManager.split("+")[0]).toBe(pnpm);
     expect([...Object.keys(scripts), ...PROGRAMS]).toContain(script);
@@ -40,7 +48,9 @@ test.each(commands)("$place: $line", ({ line }) => {
   } else if (program === "npm") {
     const [command, ...packages] = rest;
     expect(command).toBe("install");
-    for (const name of packages) expect(Object.keys(devDependencies)).toContain(name);
+    for (const name of packages) {
+      expect([...Object.keys(devDependencies), ...PACKAGES]).toContain(name);
+    }
   } else {
     // docs/redis.md; redis.test.ts tries its patterns.
     expect(program).toBe("redis-cli");

@@ -32,6 +32,7 @@ export const PAGES: readonly Page[] = [
   ...namesIn("docs")
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),
+  ...namesIn("docs/moving").map((name) => `docs/moving/${name}`),
   ...namesIn("packages").map((name) => `packages/${name}/README.md`),
 ].map(readPage);
 

@@ -113,17 +113,13 @@ describe("what a limiter does without its store", () => {
 describe("coming from another limiter", () => {
   /** Options whose name is refused with the name of ours. */
   test.each([
-    "windowMs",
     "max",
     "keyGenerator",
-    "handler",
     "timeWindow",
     "nameSpace",
     "points",
-    "passOnStoreError",
     "skipOnError",
     "insuranceLimiter",
-    "delayMs",
   ])("%s is in the tables, and the error names ours", (option) => {
     expect(section(page("README.md"), "Coming from another limiter")).toContain(`\`${option}\``);
     expect(() => rateLimit({ limits, [option]: 1 } as never)).toThrow("Headgate's way is");

@@ -44,7 +44,12 @@ test("the keys are those that docs/redis.md shows, and its patterns find them", 
 test("the key that the README shows is real", async () => {
   await admin.flushall();
   const limits = gcra({ limit: 5, window: "1m" });
-  const limiter = createLimiter({ name: "api", limits, store: redisStore(admin) });
+  const limiter = createLimiter({
+    name: "api",
+    limits,
+    store: redisStore(admin),
+    storeTimeout: "10s",
+  });
   await limiter.consume("203.0.113.7");
   await limiter.close();
   const [key = ""] = await admin.keys("*");

@@ -65,7 +65,8 @@ async function areServed(instances: readonly Instance[], ...clients: readonly st
   return (await statusesOf(instances, ...clients)).every((status) => status === 200);
 }
 
-const inForce = ({ inForceAt }: { inForceAt: Date }) => delay(inForceAt.getTime() - Date.now());
+/** A timer may be a millisecond early. */
+const inForce = ({ inForceAt }: { inForceAt: Date }) => delay(inForceAt.getTime() - Date.now() + 1);
 
 /** What is asked of Prometheus: how samples are put together, by which labels, of which metric, with which labels. */
 const EXPRESSION = /(sum|min) by \(([^)]+)\) \((?:rate\()?(headgate_\w+)(?:\{([^}]*)\})?/g;

@@ -88,7 +88,7 @@ export function compileSnippets(blocks: readonly Block[]): Snippets {
 }
 
 /** A snippet's script, with the tests' server and free ports in place of those it names. */
-function atHome(script: string, redisSocket: string): string {
+export function atHome(script: string, redisSocket: string): string {
   const path = JSON.stringify(redisSocket);
   return (
     script

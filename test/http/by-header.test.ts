@@ -19,7 +19,13 @@ describeFrameworks(({ serve }) => {
     const prefix = uniquePrefix();
     const store = redisStore(redis, { prefix });
     const { ask } = await serve({
-      limits: { name: "api", limits, store, key: byHeader("X-Api-Key", options) },
+      limits: {
+        name: "api",
+        limits,
+        store,
+        storeTimeout: "1m",
+        key: byHeader("X-Api-Key", options),
+      },
     });
     expect((await ask("/", { headers: { "x-api-key": value } })).status).toBe(200);
     const keys = await redis.keys(`${prefix}:*`);

@@ -99,7 +99,9 @@ describeFrameworks(({ serve }) => {
   test("decisions of Redis, and of the deny cache, are published as well", async () => {
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const heard = hearDecisions();
-    const { ask } = await serve({ limits: { name: "channel", limits: once, store } });
+    const { ask } = await serve({
+      limits: { name: "channel", limits: once, store, storeTimeout: "1m" },
+    });
     await ask();
     await ask();
     await ask();

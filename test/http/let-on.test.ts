@@ -41,7 +41,13 @@ describeFrameworks(({ serve }) => {
           place === "Redis" ? redisStore(redis, { prefix: uniquePrefix() }) : memoryStore();
         const heard = hearDecisions();
         const { ask, handled } = await serve({
-          limits: { name: "api", limits: fixedWindow({ limit: 1, window: "1h" }), store, onDenied },
+          limits: {
+            name: "api",
+            limits: fixedWindow({ limit: 1, window: "1h" }),
+            store,
+            storeTimeout: "1m",
+            onDenied,
+          },
         });
         await ask();
         for (let i = 0; i < 2; i += 1) {

@@ -25,7 +25,12 @@ describeFrameworks(({ serve }) => {
 
   test("the same name shares one budget among applications on one Redis", async () => {
     const prefix = uniquePrefix();
-    const limits = () => ({ name: "api", limits: three, store: redisStore(redis, { prefix }) });
+    const limits = () => ({
+      name: "api",
+      limits: three,
+      store: redisStore(redis, { prefix }),
+      storeTimeout: "1m" as const,
+    });
     const sites = [await serve({ limits: limits() }), await serve({ limits: limits() })];
     const left: (string | undefined)[] = [];
     for (const { ask } of sites) left.push((await ask()).headers["x-ratelimit-remaining"]);

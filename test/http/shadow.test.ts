@@ -33,7 +33,7 @@ describeFrameworks(({ serve }) => {
       const heard = hearDecisions();
       const onDenied = vi.fn();
       const { ask, handled } = await serve({
-        limits: { name: "new", limits: once, store, shadow: true, onDenied },
+        limits: { name: "new", limits: once, store, storeTimeout: "1m", shadow: true, onDenied },
         routes: {
           "/": { handle: (request) => [request.rateLimit ?? null, subjectOf(request) ?? null] },
         },

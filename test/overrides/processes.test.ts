@@ -20,7 +20,7 @@ const PROCESSES = 8;
 const AT_ONCE = 2;
 const LEASED = 50;
 const CHANGE_MS = 300;
-const LENGTH_MS = SCALE > 1 ? 60_000 : 10_000;
+const LENGTH_MS = SCALE > 1 ? 60_000 : 6_000;
 
 /** Two clocks of one machine, one of which is read in milliseconds. */
 const BETWEEN_CLOCKS = 2_000;
@@ -154,7 +154,7 @@ describe("eight processes, while an override changes every 300 ms,", () => {
     const limits = slidingLog({ limit: written, window: 250, name: "one" });
     const lease = { max: LEASED, ttl: 200 };
     const { decided, changes } = await strike({ limits, lease }, async (count) => {
-      const isOn = count % 20 < 10;
+      const isOn = count % 10 < 5;
       if (!isOn) return changeTo(written, await operator().unsetOverride({ limiter: "api" }));
       const limits = { one: { limit: 50 + count } };
       return changeTo(50 + count, await operator().setOverride({ limiter: "api", limits }));

@@ -29,8 +29,11 @@ describe.each(LIBRARIES)("@headgate/%s, packed", (_name, tarball) => {
   });
 });
 
-test("@headgate/cli, packed, brings its licence and README, the command and its sources, and no tests", () => {
-  const files = ["LICENSE", "README.md", "dist/esm/headgate.js", "src/headgate.ts"];
+test("@headgate/cli, packed, brings its licence and README, the command, its sources and its schemas, and no tests", () => {
+  const files = [
+    ...["LICENSE", "README.md", "dist/esm/headgate.js", "src/headgate.ts"],
+    ...["schema/limiters.json", "schema/breakers.json", "schema/log.json"],
+  ];
   expectFiles(inject("tarballs")["cli"] as string, files);
 });
 

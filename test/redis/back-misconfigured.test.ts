@@ -74,7 +74,12 @@ test.each(["ioredis 6", "node-redis 6"] as const)(
     const codes = (): string[] => warnings.map(({ code }) => code);
     const { server, admin } = await startServer();
     const client = await connect[library](server.socket);
-    const limiter = createLimiter({ name: "api", limits, store: redisStore(client) }) as Limiter;
+    const limiter = createLimiter({
+      name: "api",
+      limits,
+      store: redisStore(client),
+      storeTimeout: 300,
+    }) as Limiter;
     onTestFinished(() => limiter.close());
     expect(await limiter.consume("u")).toMatchObject({ source: "store" });
     await server.kill();
@@ -105,7 +110,7 @@ test("no reason holds a password, nor the command of which it was an argument", 
     onTestFinished(() => limiter.close());
     return limiter;
   };
-  const limiter = make("api", 100);
+  const limiter = make("api", 300);
   expect(await limiter.consume("u")).toMatchObject({ source: "store" });
 
   await admin.ask("CONFIG", "SET", "requirepass", "another");

@@ -171,7 +171,7 @@ describe("an answer that does not come in time", () => {
   }
 
   test("gives back the place that it brings too late", async () => {
-    const limiter = open({ name: "late", storeTimeout: 50, onUnavailable: "deny" }, client);
+    const limiter = open({ name: "late", storeTimeout: 500, onUnavailable: "deny" }, client);
     await limiter.peek("ann");
     await limiter.release(await limiter.consume("ann"));
     proxy.hold("replies");
@@ -199,7 +199,7 @@ test("while Redis is away, places are counted in this process", async () => {
   onTestFinished(() => away.stop());
   const client = new Redis(away.socket);
   onTestFinished(() => client.disconnect());
-  const limiter = open({ name: "away", storeTimeout: 50 }, client);
+  const limiter = open({ name: "away", storeTimeout: 500 }, client);
   const before = await limiter.consume("ann");
   away.freeze();
   const decisions = [];

@@ -11,7 +11,7 @@ const two = gcra({ limit: 2, window: "1h" });
 /** A limiter in shadow, and one without on the same counters. */
 async function startPair(options: Partial<LimiterOptions> = {}) {
   const store = await redis.openStore();
-  const both = { name: "api", limits: two, store, ...options };
+  const both = { name: "api", limits: two, store, storeTimeout: 500, ...options };
   const shadow = createLimiter({ ...both, shadow: true });
   const enforcing = createLimiter(both);
   onTestFinished(async () => {

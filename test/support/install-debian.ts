@@ -6,13 +6,13 @@ import { onPath } from "./redis-binary.ts";
 const APT_TIMEOUT_MS = 180_000;
 
 /**
- * Installs a package of Debian's, without its service, whose process id would be in `servicePidFile`. Does nothing where there is no
- * apt or no right to use it.
+ * Installs a package of Debian's, without its service, whose process id would be in `servicePidFile`, if it has one. Does nothing
+ * where there is no apt or no right to use it.
  */
-export function installDebian(name: string, servicePidFile: string): void {
+export function installDebian(name: string, servicePidFile?: string): void {
   if (process.getuid?.() !== 0 || onPath("apt-get") === undefined) return;
   console.error(`No ${name} was found: installing Debian's, for the tests.`);
-  const hadService = existsSync(servicePidFile);
+  const hadService = servicePidFile === undefined || existsSync(servicePidFile);
   // Old package lists may still do, and whether there is a server now is for the caller to see: no failure ends this.
   apt("update");
   apt("install", "--yes", "--no-install-recommends", name);

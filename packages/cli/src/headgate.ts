@@ -1,23 +1,40 @@
 #!/usr/bin/env node
-import { Failure } from "./command/failure.ts";
+import type { Socket } from "node:net";
+import { debuglog } from "node:util";
+import { Failure, messageOf } from "./command/failure.ts";
+import { holdsPassword } from "./connect/redis-url.ts";
 import { run } from "./run.ts";
+
+/** A mistake of our own: EX_SOFTWARE of sysexits. */
+const EXIT_MISTAKE = 70;
+
+const args = process.argv.slice(2);
+// From then on ps shows this in place of the arguments.
+if (args.some(holdsPassword)) process.title = "headgate";
 
 const interruption = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   // Package managers hand on the signal that the terminal sent already: the second must not cut the cleaning short.
   process.on(name, () => interruption.abort(new Failure("interrupted", 130)));
 }
-// Who reads no further, as `head`, has what they wanted.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit();
-  throw error;
-});
+for (const stream of [process.stdout, process.stderr]) {
+  // Who reads no further, as `head`, has what they wanted.
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit();
+    throw error;
+  });
+}
 
 const { env: environment, stdin, stdout, stderr } = process;
-process.exitCode = await run(process.argv.slice(2), {
-  environment,
-  stdin,
-  stdout,
-  stderr,
-  signal: interruption.signal,
-});
+const surroundings = { environment, stdin, stdout, stderr, signal: interruption.signal };
+try {
+  process.exitCode = await run(args, surroundings);
+} catch (error) {
+  debuglog("headgate")("%o", error);
+  stderr.write(
+    `headgate: a mistake of its own, please report it, with what NODE_DEBUG=headgate adds: ${messageOf(error)}\n`,
+  );
+  process.exitCode = EXIT_MISTAKE;
+}
+// What has more to say on standard input, or only keeps it open, must not keep the process.
+(stdin as Partial<Socket>).unref?.();

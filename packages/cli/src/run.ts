@@ -3,28 +3,57 @@ import { Command, CommanderError } from "commander";
 import type { AddCommand, Cli } from "./command/add-command.ts";
 import { EXIT, Failure } from "./command/failure.ts";
 import type { Surroundings } from "./command/surroundings.ts";
+import { explainError, isOfClient } from "./connect/explain-error.ts";
+import { addDoctor } from "./doctor/add-doctor.ts";
+import { addBreakers } from "./look/breakers.ts";
+import { addLimiters } from "./look/limiters.ts";
+import { addLog } from "./look/log.ts";
+import { visible } from "./output/visible.ts";
+import { addRecommend } from "./recommend/add-recommend.ts";
 import { addTop } from "./top/add-top.ts";
+import { VERSION } from "./version.generated.ts";
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [addTop];
+const COMMANDS: readonly AddCommand[] = [
+  addLimiters,
+  addBreakers,
+  addLog,
+  addTop,
+  addDoctor,
+  addRecommend,
+];
 
 /** Codes that say that the store was asked, and did not do it. */
 const OF_STORE: readonly string[] = [
   "HEADGATE_STORE_UNAVAILABLE",
   "HEADGATE_STORE_MISCONFIGURED",
+  "HEADGATE_SLOT_UNAVAILABLE",
+  "HEADGATE_BAD_REPLY",
   "HEADGATE_WRONG_TYPE",
   "HEADGATE_CONTROL_DAMAGED",
 ];
 
+const AFTER_HELP = `
+Exit codes:
+  0   done
+  1   denied, or something was found
+  2   the command line, a file or an answer is wrong
+  3   Redis does not answer, or refuses
+
+headgate COMMAND --help tells more, with examples.`;
+
 /** The whole program; resolves with its exit code. Rejects only for a mistake of its own. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let exitCode = 0;
-  const { stdout, stderr } = surroundings;
+  const { stdout, stderr, signal } = surroundings;
   const program = new Command("headgate")
     .description("Looks at rate limiters in Redis, acts on them, and helps to choose a limit.")
+    .version(VERSION, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this")
     .helpCommand(false)
     .showHelpAfterError(false)
     .exitOverride()
+    .addHelpText("after", AFTER_HELP)
     // What is wrong with a command line is said below, as every failure is.
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: () => {} });
   const cli: Cli = {
@@ -37,14 +66,21 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
       },
   };
   for (const add of COMMANDS) add(cli);
+  // A package manager may hand on the `--` that was meant for itself.
+  const given = args[0] === "--" ? args.slice(1) : args;
+  if (given.length === 0) {
+    stderr.write(program.helpInformation());
+    return EXIT.misuse;
+  }
   try {
-    // A package manager may hand on the `--` that was meant for itself.
-    await program.parseAsync(args[0] === "--" ? args.slice(1) : args, { from: "user" });
+    await program.parseAsync(given, { from: "user" });
     return exitCode;
   } catch (error) {
-    const failure = failureOf(error);
+    // What an interruption breaks off fails in its own way.
+    const failure = failureOf(signal.aborted ? signal.reason : error);
     if (failure === undefined) return 0;
-    stderr.write(`headgate: ${failure.message}\n`);
+    // A server's words are in some of them.
+    stderr.write(`headgate: ${visible(failure.message)}\n`);
     return failure.exitCode;
   }
 }
@@ -54,11 +90,17 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return undefined;
-    return new Failure(`${error.message.replace(/^error: /, "")}; see headgate --help`);
+    const message = error.message.replace(/^error: /, "").replace(/\s+/g, " ");
+    return new Failure(`${message}; see headgate --help`);
   }
   if (error instanceof HeadgateError) {
-    const exitCode = OF_STORE.includes(error.code) ? EXIT.store : EXIT.misuse;
-    return new Failure(`${error.message} (${error.code})`, exitCode, { cause: error });
+    const isOfStore = OF_STORE.includes(error.code);
+    const cause = isOfStore && error.cause !== undefined ? `: ${explainError(error.cause)}` : "";
+    const exitCode = isOfStore ? EXIT.store : EXIT.misuse;
+    return new Failure(`${error.message}${cause} (${error.code})`, exitCode, { cause: error });
+  }
+  if (isOfClient(error)) {
+    return new Failure(`Redis: ${explainError(error)}`, EXIT.store, { cause: error });
   }
   throw error;
 }

@@ -135,17 +135,18 @@ test("what opened before an outage stays open in it for what is left of its time
   breaker = createBreaker<string>({
     name: "by-hand",
     store: redisStore(client),
+    storeTimeout: STORE_TIMEOUT_MS,
     flushInterval: 0,
     minimumCalls: 2,
-    openFor: 600,
+    openFor: "1s",
     probes: 2,
   });
   await breaker.record("failure");
   await breaker.record("failure");
+  const since = performance.now();
   const { state, retryAfterMs } = await breaker.snapshot();
   expect(state).toBe("open");
   server.freeze();
-  const since = performance.now();
   // It is answered without the store: nothing tells yet that it is away.
   expect(await breaker.admit()).toMatchObject({ allowed: false, state: "open", degraded: false });
   const look = await breaker.snapshot();

@@ -75,7 +75,7 @@ test("what one process found out protects all of them within flushInterval and s
     // Their successes of this round must not outweigh its failures.
     const traffic = await callMeanwhile(async () => {
       await failing.fail(500);
-      await waitUntil("it is open", 2_000, async () => {
+      await waitUntil("it is open", 10_000, async () => {
         const bytes = await redis.getBuffer(key);
         return bytes !== null && readStoredPeriod(bytes).state === "open" ? true : undefined;
       });

@@ -66,7 +66,7 @@ test("what is recorded while a report is under way is reported after it, without
     proxy.counts.requestBytes > before ? true : undefined,
   );
   await breaker.record("success");
-  await waitUntil("the others know of both", 1_000, async () => {
+  await waitUntil("the others know of both", 5_000, async () => {
     const { calls } = await other.snapshot();
     return calls === 2 || undefined;
   });
@@ -112,7 +112,13 @@ test("trial calls of a process far away are leased as long as those of its neigh
 });
 
 test("places that were granted too late for who asked are given back, long before their time is over", async () => {
-  const options = { name: "late-grants", minimumCalls: 1, openFor: 200, probes: 2 } as const;
+  const options = {
+    name: "late-grants",
+    minimumCalls: 1,
+    openFor: "1s",
+    probes: 2,
+    storeTimeout: 250,
+  } as const;
   const [breaker, other] = [start(far, options), start(near, options)];
   await other.reset();
   await other.record("failure");

@@ -1,6 +1,7 @@
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { describe, expect, test, vi } from "vitest";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { eventually } from "../support/eventually.ts";
 import type { AnyReply, AnyRequest, Route, SharedOptions } from "../support/framework.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { failure, usePlaces } from "./places.ts";
@@ -109,7 +110,7 @@ describeFrameworks(({ serve }) => {
       expect(await used()).toBe(12);
     });
 
-    test("a thousand guesses at once get no more than the limit", async () => {
+    test("two hundred guesses at once get no more than the limit", async () => {
       let arrived = 0;
       const { limiter, used } = counting(5);
       const site = await serve({
@@ -123,9 +124,9 @@ describeFrameworks(({ serve }) => {
           },
         },
       });
-      const answers = await Promise.all(Array.from({ length: 1_000 }, () => site.ask()));
+      const answers = await Promise.all(Array.from({ length: 200 }, () => site.ask()));
       expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(995);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(195);
       expect(arrived).toBe(5);
       expect(await used()).toBe(5);
     });
@@ -141,7 +142,7 @@ describeFrameworks(({ serve }) => {
         routes: { "/": { handle: () => held } },
       });
       const asked = Array.from({ length: 5 }, () => site.ask());
-      await vi.waitFor(() => expect(site.handled).toHaveLength(5));
+      await eventually(() => expect(site.handled).toHaveLength(5));
       expect((await site.ask()).status).toBe(429);
       letGo();
       await Promise.all(asked);

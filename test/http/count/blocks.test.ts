@@ -6,18 +6,16 @@ import { createHttpGuard } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { byTier, perRequest } from "@headgate/express";
 import { Redis } from "ioredis";
-import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { deferred } from "../support/deferred.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { eventually } from "../support/eventually.ts";
 import type { RunningSite, SharedOptions } from "../support/framework.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 import { failure } from "./places.ts";
 
 const MINUTE_MS = 60_000;
-
-/** A thousand requests at once take their time. */
-const PATIENT = { timeout: 20_000 };
 
 const guarded = fixedWindow({ limit: 10, window: "1d", block: ["1m", "10m", "1h"], name: "tries" });
 
@@ -110,7 +108,7 @@ describeFrameworks(({ serve }) => {
       const held = deferred<number>();
       const { clock, limiter, ...site } = await start(held.promise);
       const answers = Array.from({ length: 1_000 }, () => site.ask("/slow"));
-      await vi.waitFor(() => expect(site.handled).toHaveLength(10), PATIENT);
+      await eventually(() => expect(site.handled).toHaveLength(10));
       const denied = await Promise.all(Array.from({ length: 20 }, () => site.ask("/right")));
       for (const { status, headers } of denied) {
         expect([status, headers["retry-after"]]).toEqual([429, "86400"]);
@@ -133,7 +131,7 @@ describeFrameworks(({ serve }) => {
       const held = deferred<number>();
       const { limiter, clock: _, ...site } = await start(held.promise);
       const answers = Array.from({ length: 10 }, () => site.ask("/slow"));
-      await vi.waitFor(() => expect(site.handled).toHaveLength(10), PATIENT);
+      await eventually(() => expect(site.handled).toHaveLength(10));
       const denied = await Promise.all(Array.from({ length: 40 }, () => site.ask("/slow")));
       for (const { status, headers } of denied) {
         expect([status, headers["retry-after"]]).toEqual([429, "86400"]);
@@ -152,7 +150,7 @@ describeFrameworks(({ serve }) => {
       for (const left of [6, 6, 5, 5, 4, 10]) {
         await site.ask("/right");
         await isSettled(limiter);
-        await vi.waitFor(async () => {
+        await eventually(async () => {
           const { blocked, remaining } = await limiter.peek("127.0.0.1", { cost: 0 });
           expect(blocked ? 10 : remaining).toBe(left);
         });
@@ -166,10 +164,10 @@ describeFrameworks(({ serve }) => {
       for (let i = 0; i < 10; i += 1) {
         const socket = connect(site.port, "127.0.0.1");
         socket.write("GET /slow HTTP/1.1\r\nHost: here\r\n\r\n");
-        await vi.waitFor(() => expect(site.handled).toHaveLength(i + 1), PATIENT);
+        await eventually(() => expect(site.handled).toHaveLength(i + 1));
         socket.destroy();
       }
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         expect(await limiter.peek("127.0.0.1", { cost: 0 })).toMatchObject({ blocked: true });
       });
       held.resolve(200);
@@ -301,7 +299,7 @@ describeFrameworks(({ serve }) => {
       );
       expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(190);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         for (const site of sites) {
           expect((await site.ask("/right")).headers["retry-after"]).toBe(seconds);
         }

@@ -1,10 +1,11 @@
 import type { Decision, Limiter } from "@headgate/core";
 import { CHANNELS, createLimiter, fixedWindow, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { holdStore } from "../../support/held-store.ts";
 import { deferred } from "../support/deferred.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { nextMessage } from "../support/next-message.ts";
@@ -54,11 +55,11 @@ describeFrameworks(({ serve }) => {
       },
     });
     const asked = ask();
-    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await eventually(() => expect(held).toHaveLength(1));
     await held.shift()?.carryOut();
     await asked;
     const looked = usedOf(limiter).used();
-    await vi.waitFor(() => expect(held).toHaveLength(2));
+    await eventually(() => expect(held).toHaveLength(2));
     for (const call of held.splice(0)) await call.carryOut();
     expect(await settled).toMatchObject({ counted: 7 });
     expect(await looked).toBe(7);
@@ -84,9 +85,15 @@ describeFrameworks(({ serve }) => {
       name: "leased",
       limits,
       store,
+      storeTimeout: "1m",
       lease: { max: 50, ttl: "10s" },
     });
-    const other = createLimiter({ name: "leased", limits, store: redisStore(redis, { prefix }) });
+    const other = createLimiter({
+      name: "leased",
+      limits,
+      store: redisStore(redis, { prefix }),
+      storeTimeout: "1m",
+    });
     const sources = new Set<string>();
     const { ask } = await serve({
       limits: { limiter, count: "failed" },
@@ -117,6 +124,7 @@ describeFrameworks(({ serve }) => {
       name: "api",
       limits: hourly,
       store: await losable.openStore(),
+      storeTimeout: "500ms",
     });
     const letGo = deferred();
     const site = await serve({
@@ -124,7 +132,7 @@ describeFrameworks(({ serve }) => {
       routes: { "/": {}, "/slow": { handle: () => letGo.promise } },
     });
     const asked = site.ask("/slow");
-    await vi.waitFor(() => expect(site.handled).toHaveLength(1));
+    await eventually(() => expect(site.handled).toHaveLength(1));
     const down = nextMessage(CHANNELS.storeDown);
     losable.lose();
     expect((await site.ask()).json()).toMatchObject({ source: "local" });
@@ -137,7 +145,7 @@ describeFrameworks(({ serve }) => {
     await losable.giveBack();
     await expectNothingUnhandled();
     const { used } = usedOf(limiter);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect((await limiter.peek("127.0.0.1")).source).toBe("store");
     });
     // The request that made the outage known may have reached Redis all the same.

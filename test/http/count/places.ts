@@ -24,7 +24,8 @@ export function usePlaces(): readonly Place[] {
     name,
     count(limit) {
       const limits = slidingLog({ limit, window: "1h", name: "hourly" });
-      return usedOf(createLimiter({ name: "counted", limits, store: makeStore() }));
+      const options = { name: "counted", limits, storeTimeout: "1m" } as const;
+      return usedOf(createLimiter({ ...options, store: makeStore() }));
     },
   });
   return [

@@ -1,8 +1,9 @@
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { eventually } from "../support/eventually.ts";
 import { failure, usePlaces } from "./places.ts";
 
 /** So many rounds behind each framework, in each place. */
@@ -98,10 +99,10 @@ describeFrameworks(({ serve }) => {
           if (await visit(site.port, path, leaving)) whole += 1;
         }),
       );
-      await vi.waitFor(() => expect(inFlight).toBe(0));
+      await eventually(() => expect(inFlight).toBe(0));
       // Of the others that were answered well, their clients left before they had read it: both are right.
       const atMost = counted + Math.max(0, succeeded - whole);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const now = await used();
         expect(now).toBeGreaterThanOrEqual(counted);
         expect(now).toBeLessThanOrEqual(atMost);

@@ -14,7 +14,7 @@ describeExpress(({ serve }) => {
 
   test("two of one name share the budget, and part ways when the store is away", async () => {
     const store = await redis.openStore();
-    const shared = { name: "api", limits, store, key: () => "one" };
+    const shared = { name: "api", limits, store, storeTimeout: 300, key: () => "one" };
     const { ask } = await serve((app) => {
       app.get("/search", closing(rateLimit(shared)), (req, res) => void res.json(req.rateLimit));
       app.get(

@@ -34,7 +34,12 @@ test("a log that fails fails no request, and what it was to hold is a process wa
   const expectNothingUnhandled = watchUnhandled();
   const app = Fastify({ loggerInstance: brokenLog() });
   const limits = gcra({ limit: 1_000, window: "1h" });
-  app.register(headgate, { name: "api", limits, store: await redis.openStore() });
+  app.register(headgate, {
+    name: "api",
+    limits,
+    store: await redis.openStore(),
+    storeTimeout: "300ms",
+  });
   app.get("/", async ({ rateLimit }) => ({ source: rateLimit?.source }));
   const ask = await start(app);
   expect((await ask("/")).json()).toEqual({ source: "store" });

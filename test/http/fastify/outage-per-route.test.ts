@@ -14,7 +14,14 @@ const redis = useLosableRedis();
 async function withPlugin(options: Omit<HeadgateOptions, "store"> = {}): Promise<FastifyInstance> {
   const store = await redis.openStore();
   const app = Fastify({ logger: false });
-  await app.register(headgate, { name: "api", limits: ten, store, key: () => "one", ...options });
+  await app.register(headgate, {
+    name: "api",
+    limits: ten,
+    store,
+    storeTimeout: 300,
+    key: () => "one",
+    ...options,
+  });
   app.get("/", async ({ rateLimit }) => rateLimit);
   return app;
 }

@@ -9,7 +9,13 @@ const redis = useLosableRedis();
 
 test("a plugin's limiter of its own decides as it was made", async () => {
   const store = await redis.openStore();
-  const limiter = createLimiter({ name: "api", limits, store, onUnavailable: "deny" });
+  const limiter = createLimiter({
+    name: "api",
+    limits,
+    store,
+    storeTimeout: 300,
+    onUnavailable: "deny",
+  });
   onTestFinished(() => limiter.close());
   const app = Fastify();
   app.register(headgate, { limiter });

@@ -98,6 +98,7 @@ describe("a plugin without limits", () => {
     const app = appOf({
       name: "api",
       store: redisStore(redis, { prefix }),
+      storeTimeout: "1m",
       key: byHeader("x-user"),
       missing: "reject",
       headers: { legacy: false },

@@ -52,6 +52,7 @@ function limiterFor({ limits, store }: SiteOptions) {
     name: "places",
     limits,
     store: store ?? memoryStore({ clock: clock.now }),
+    storeTimeout: "1m",
   });
   const key = () => "everybody";
   const remaining = async () => {

@@ -1,4 +1,4 @@
-import type { Store } from "@headgate/core";
+import type { Clock, Store } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -9,8 +9,8 @@ import { nextMessage } from "./next-message.ts";
 
 /** A server of a suite's own, which can be taken away from its clients and given back. */
 export interface LosableRedis {
-  /** A store on a client of its own, with nothing in it, until the test ends. */
-  openStore(): Promise<Store>;
+  /** A store on a client of its own, with nothing in it, until the test ends; on the clock of a test where one is given. */
+  openStore(clock?: Clock): Promise<Store>;
   /** From now on it answers nothing. The next call is sent all the same, and is executed when it answers again. */
   lose(): void;
   /** From now on it answers, whoever has noticed that it was away. */
@@ -28,13 +28,13 @@ export function useLosableRedis(): LosableRedis {
   afterAll(() => server.stop());
   let opened = 0;
   return {
-    async openStore() {
+    async openStore(clock) {
       const client = new Redis(server.socket);
       client.on("error", () => {});
       onTestFinished(() => client.disconnect());
       await client.ping();
       opened += 1;
-      return redisStore(client, { prefix: `losable-${opened}` });
+      return redisStore(client, { prefix: `losable-${opened}`, clock });
     },
     lose: () => server.freeze(),
     thaw: () => server.thaw(),

@@ -3,15 +3,23 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 
 import { connect } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { HeadgateOptions } from "@headgate/fastify";
-import headgate, { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/fastify";
+import headgate, {
+  createLimiter,
+  fixedWindow,
+  gcra,
+  memoryStore,
+  slidingLog,
+} from "@headgate/fastify";
 import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../fastify/start.ts";
+import { eventually } from "../support/eventually.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
-import { eventually, statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
+import { askInLine, statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
 
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
-const soon = fixedWindow({ limit: 1, window: "150ms" });
+const soon = fixedWindow({ limit: 1, window: "50ms" });
 
 describe("a route", () => {
   test("inherits wait, and may have its own, or none", async () => {
@@ -39,12 +47,14 @@ describe("a route", () => {
 
   test("that extends the plugin waits for both", async () => {
     const app = Fastify();
-    await app.register(headgate, { name: "api", limits: soon, wait: "10s" });
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    await app.register(headgate, { name: "api", limits: soon, store, wait: "10s" });
     const rateLimit = { limits: gcra({ limit: 9, window: "1h" }), extend: true };
     app.get("/", { config: { rateLimit } }, async () => "");
     const ask = await start(app);
     await ask("/");
-    const { status, headers } = await ask("/");
+    const { status, headers } = await askInLine(() => ask("/"), clock, 50);
     expect(status).toBe(200);
     expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
   });
@@ -81,11 +91,15 @@ describe("a route", () => {
 
   test("decided in a later hook waits there, with its body read", async () => {
     const app = Fastify();
-    await app.register(headgate, { limits: soon, wait: "10s", hook: "preHandler" });
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const options = { name: "api", limits: soon, store, wait: "10s" } as const;
+    await app.register(headgate, { ...options, hook: "preHandler" });
     app.post("/", async ({ body }) => body);
     const ask = await start(app);
-    await ask("/", { method: "POST" });
-    const { status, headers } = await ask("/", { method: "POST" });
+    const post = () => ask("/", { method: "POST" });
+    await post();
+    const { status, headers } = await askInLine(post, clock, 50);
     expect(status).toBe(200);
     expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
   });
@@ -157,10 +171,17 @@ describe("over HTTP/2", () => {
   }
 
   test("streams of one connection wait their turn", async () => {
-    const client = await serving({ limits: soon, wait: "10s" });
-    const answers = await Promise.all(
-      [1, 2, 3].map(() => headersOf(client.request({ ":path": "/" }))),
-    );
+    const line = watchLine();
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const client = await serving({ name: "api", limits: soon, store, wait: "10s" });
+    const asked = [1, 2, 3].map(() => headersOf(client.request({ ":path": "/" })));
+    await line.joined(2);
+    const answers: IncomingHttpHeaders[] = [];
+    for (const answer of asked) {
+      answers.push(await answer);
+      clock.advance(50);
+    }
     expect(answers.map((headers) => headers[":status"])).toEqual([200, 200, 200]);
     const waits = answers.map((headers) => waitedMs(headers["server-timing"] as string));
     expect(waits.filter((ms) => ms !== undefined)).toHaveLength(2);

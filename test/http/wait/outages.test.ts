@@ -6,10 +6,12 @@ import { startRedis } from "../../support/redis-process.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
 import type { SharedOptions } from "../support/framework.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
+import { manualClock } from "../support/manual-clock.ts";
 import { statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
 
 const losable = useLosableRedis();
-const limits = slidingLog({ limit: 1, window: "400ms" });
+const WINDOW_MS = 100;
+const limits = slidingLog({ limit: 1, window: WINDOW_MS });
 
 describeFrameworks(({ serve }) => {
   test.each([
@@ -21,13 +23,15 @@ describeFrameworks(({ serve }) => {
     "Redis frozen while requests wait, and onUnavailable %s: they are answered %j as soon as they are asked for",
     async (onUnavailable, statuses) => {
       const line = watchLine();
-      const store = await losable.openStore();
+      const clock = manualClock();
+      const store = await losable.openStore(clock.now);
       const options: SharedOptions = { name: "waiting", limits, store, onUnavailable, wait: "10m" };
       const { port, ask, errors } = await serve({ limits: options });
       await ask();
       const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
       await line.joined(2);
       losable.lose();
+      clock.advance(WINDOW_MS);
       const answers = await Promise.all(visits.map(({ answer }) => answer));
       expect(answers.map(statusOf).sort()).toEqual(statuses);
       expect(answers[0]).toMatch(/server-timing: headgate;dur=/i);
@@ -64,7 +68,8 @@ describeFrameworks(({ serve }) => {
     const client = new Redis(server.socket);
     client.on("error", () => {});
     onTestFinished(() => client.disconnect());
-    const store = redisStore(client);
+    const clock = manualClock();
+    const store = redisStore(client, { clock: clock.now });
     const options: SharedOptions = {
       name: "waiting",
       limits,
@@ -77,6 +82,7 @@ describeFrameworks(({ serve }) => {
     const visits = await Promise.all([visit(port, "/"), visit(port, "/")]);
     await line.joined(2);
     await server.stop();
+    clock.advance(WINDOW_MS);
     const answers = await Promise.all(visits.map(({ answer }) => answer));
     expect(answers.map(statusOf)).toEqual([503, 503]);
     expect(errors).toEqual([]);

@@ -5,8 +5,9 @@ import { waitUntil } from "../../support/wait-until.ts";
 import type { Handled } from "../places/sites.ts";
 import { describeSites } from "../places/sites.ts";
 import { askAt } from "../support/ask.ts";
+import { eventually } from "../support/eventually.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
-import { eventually, statusOf, visit, watchLine } from "./visitors.ts";
+import { statusOf, visit, watchLine } from "./visitors.ts";
 
 const redis = useRedis();
 const limits = concurrency({ limit: 1, ttl: "10m" });

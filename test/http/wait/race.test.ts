@@ -3,7 +3,8 @@ import { gcra, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
-import { eventually, statusOf, usePlaces, visit } from "./visitors.ts";
+import { eventually } from "../support/eventually.ts";
+import { statusOf, usePlaces, visit } from "./visitors.ts";
 
 /** So many rounds behind each framework, in each place. */
 const SEEDS = Array.from(

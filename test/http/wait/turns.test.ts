@@ -3,11 +3,12 @@ import { redisStore } from "@headgate/core/redis";
 import { byTier, perRequest } from "@headgate/express";
 import { describe, expect, test } from "vitest";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
 import { hearDecisions } from "../support/hear-decisions.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
-import { eventually, usePlaces, visit, visitorOf, waitedMs, watchLine } from "./visitors.ts";
+import { askInLine, usePlaces, visit, visitorOf, waitedMs, watchLine } from "./visitors.ts";
 
 const places = usePlaces();
 const redis = useRedis();
@@ -59,10 +60,11 @@ describeFrameworks(({ serve }) => {
     });
 
     test("one that was admitted after a wait says how long it was", async () => {
-      const limiter = make({ limits: fixedWindow({ limit: 1, window: "150ms" }) });
+      const clock = manualClock();
+      const limiter = make({ limits: fixedWindow({ limit: 1, window: "50ms" }) }, clock.now);
       const { ask } = await serve({ limits: { limiter, wait: "10s" } });
       await ask();
-      const { status, headers, json } = await ask();
+      const { status, headers, json } = await askInLine(ask, clock, 50);
       expect(status).toBe(200);
       expect(json()).toMatchObject({ allowed: true, retryAfterMs: 0 });
       expect(headers).not.toHaveProperty("retry-after");
@@ -73,7 +75,8 @@ describeFrameworks(({ serve }) => {
 
     test("nobody overtakes those who wait, also with a smaller cost", async () => {
       const line = watchLine();
-      const limiter = make({ limits: slidingLog({ limit: 4, window: "1s" }) });
+      const clock = manualClock();
+      const limiter = make({ limits: slidingLog({ limit: 4, window: "50ms" }) }, clock.now);
       const { port, ask, handled } = await serve({
         limits: { limiter, wait: "10s", cost: (request) => Number(visitorOf(request)) },
       });
@@ -82,7 +85,11 @@ describeFrameworks(({ serve }) => {
       // It is in line when it has been denied, which takes a busy server longer.
       await line.joined(1);
       const small = await visit(port, "/?1");
-      await Promise.all([large.answer, small.answer]);
+      await line.joined(2);
+      for (const { answer } of [large, small]) {
+        clock.advance(50);
+        await answer;
+      }
       expect(handled).toEqual(["/?3", "/?4", "/?1"]);
     });
 
@@ -204,14 +211,12 @@ describeFrameworks(({ serve }) => {
 
   test("two mounts of one limiter wait once, and two limiters say each how long", async () => {
     const heard = hearDecisions();
-    const first = createLimiter({
-      name: "first",
-      limits: fixedWindow({ limit: 1, window: "80ms" }),
-    });
-    const second = createLimiter({
-      name: "second",
-      limits: fixedWindow({ limit: 1, window: "240ms" }),
-    });
+    const line = watchLine();
+    const clock = manualClock();
+    const store = memoryStore({ clock: clock.now });
+    const limitedTo = (window: number) => fixedWindow({ limit: 1, window });
+    const first = createLimiter({ name: "first", limits: limitedTo(30), store });
+    const second = createLimiter({ name: "second", limits: limitedTo(60), store });
     const { ask } = await serve({
       limits: [
         { limiter: first, wait: "10s" },
@@ -220,21 +225,29 @@ describeFrameworks(({ serve }) => {
       ],
     });
     await ask();
-    const { status, headers } = await ask();
+    const asked = ask();
+    for (const joined of [1, 2]) {
+      await line.joined(joined);
+      clock.advance(30);
+    }
+    const { status, headers } = await asked;
     expect(status).toBe(200);
     expect(headers["server-timing"]).toMatch(/^headgate;dur=\d+\.\d, headgate;dur=\d+\.\d$/);
     expect(heard.map(({ limiter }) => limiter)).toEqual(["first", "second", "first", "second"]);
   });
 
   test("limits of a request, and of a tier, have their lines", async () => {
-    const often = fixedWindow({ limit: 1, window: "150ms", name: "plan" });
+    const often = fixedWindow({ limit: 1, window: "50ms", name: "plan" });
     for (const limits of [
-      perRequest(fixedWindow({ limit: 9, window: "150ms", name: "plan" }), () => often),
+      perRequest(fixedWindow({ limit: 9, window: "50ms", name: "plan" }), () => often),
       byTier({ free: often }, () => "free"),
     ]) {
-      const { ask } = await serve({ limits: { limits: limits as never, wait: "10s" } });
+      const clock = manualClock();
+      const store = memoryStore({ clock: clock.now });
+      const options = { name: "plans", limits: limits as never, store, wait: "10s" } as const;
+      const { ask } = await serve({ limits: options });
       await ask();
-      const { status, headers } = await ask();
+      const { status, headers } = await askInLine(ask, clock, 50);
       expect(status).toBe(200);
       expect(headers["x-ratelimit-limit"]).toBe("1");
       expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
@@ -270,7 +283,9 @@ describeFrameworks(({ serve }) => {
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const lease = { max: 2, ttl: "100ms" } as const;
     const limits = fixedWindow({ limit: 3, window: "300ms" });
-    const { ask } = await serve({ limits: { name: "leased", limits, store, lease, wait: "10s" } });
+    const { ask } = await serve({
+      limits: { name: "leased", limits, store, storeTimeout: "1m", lease, wait: "10s" },
+    });
     const answers = await Promise.all(Array.from({ length: 9 }, () => ask()));
     expect(answers.map(({ status }) => status)).toEqual(new Array(9).fill(200));
     expect(answers.some(({ headers }) => headers["server-timing"] !== undefined)).toBe(true);

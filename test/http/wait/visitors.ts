@@ -2,33 +2,40 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
-import type { InUse, Limiter, LimiterOptions } from "@headgate/core";
+import type { Clock, InUse, Limiter, LimiterOptions } from "@headgate/core";
 import { CHANNELS, createLimiter, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "../support/redis-client.ts";
 
 /** Where requests are counted. */
 export interface Place {
   readonly name: string;
-  make(options: Pick<LimiterOptions, "limits" | "maxQueue" | "shadow">): Limiter;
+  /** A limiter, on the clock of a test where one is given. */
+  make(options: Pick<LimiterOptions, "limits" | "maxQueue" | "shadow">, clock?: Clock): Limiter;
 }
 
 /** For the tests of a suite. */
 export function usePlaces(): readonly Place[] {
   const redis = useRedis();
   return [
-    { name: "memory", make: (options) => made({ ...options, store: memoryStore() }) },
+    {
+      name: "memory",
+      make: (options, clock) => made({ ...options, store: memoryStore({ clock }) }),
+    },
     {
       name: "Redis",
-      make: (options) => made({ ...options, store: redisStore(redis, { prefix: uniquePrefix() }) }),
+      make: (options, clock) =>
+        made({ ...options, store: redisStore(redis, { prefix: uniquePrefix(), clock }) }),
     },
   ];
 }
 
 function made(options: LimiterOptions): Limiter {
-  const limiter = createLimiter({ name: "waiting", ...options });
+  const limiter = createLimiter({ name: "waiting", storeTimeout: "1m", ...options });
   onTestFinished(() => limiter.close());
   return limiter;
 }
@@ -93,7 +100,15 @@ export function watchLine(): { count(): number; joined(count: number): Promise<v
   };
 }
 
-/** Tries until it does not throw, on a busy machine for long. */
-export function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(attempt, { timeout: 20_000, interval: 5 });
+/** Asks, and lets time pass on the clock of the limiter, which stands still otherwise, once the request is in line. */
+export async function askInLine<Answer>(
+  ask: () => Promise<Answer>,
+  clock: ManualClock,
+  milliseconds: number,
+): Promise<Answer> {
+  const line = watchLine();
+  const answer = ask();
+  await line.joined(1);
+  clock.advance(milliseconds);
+  return answer;
 }

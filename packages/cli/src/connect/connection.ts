@@ -1,10 +1,17 @@
 import type { Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import type { Command } from "commander";
-import type { Cluster } from "ioredis";
-import { Redis } from "ioredis";
-import { EXIT, Failure, messageOf } from "../command/failure.ts";
+import type { Cluster, Redis } from "ioredis";
+import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
+import { findPrimary } from "./find-primary.ts";
+import type { OpenClient, OpenServer } from "./open-client.ts";
+import { openCluster, openServer } from "./open-client.ts";
+import type { ServerMode } from "./server-mode.ts";
+import type { ConnectionOptions, Target } from "./target.ts";
+import { readTarget } from "./target.ts";
+
+export type { ConnectionOptions } from "./target.ts";
 
 /** Where counters are, while a command runs. */
 export interface Connection {
@@ -14,44 +21,106 @@ export interface Connection {
   /** On that client, with the prefix, and listed nowhere. */
   readonly store: Store;
   readonly prefix: string;
+  /** The longest wait for each answer: milliseconds, for `operate` and `readDirectory`. */
+  readonly timeoutMs: number;
   close(): Promise<void>;
-}
-
-/** What `addConnectionOptions` adds to a command. */
-export interface ConnectionOptions {
-  readonly redis?: string | undefined;
-  readonly prefix?: string | undefined;
 }
 
 /** Adds the options that say where the counters are. */
 export function addConnectionOptions(command: Command): Command {
   return command
     .option("--redis <url>", "where the counters are (default: $REDIS_URL)")
-    .option("--prefix <prefix>", "what the keys of the application begin with", "hg");
+    .option(
+      "--redis-file <file>",
+      "a file of yours with that URL in it, which nobody else can read",
+    )
+    .option("--user <name>", "who connects, where the server has users")
+    .option("--password-stdin", "read the password from standard input, or ask for it")
+    .option("--cacert <file>", "the certificate of who signed the server's, for rediss://")
+    .option("--cert <file>", "the certificate of the client, for rediss://")
+    .option("--key <file>", "its private key")
+    .option("--cluster", "the URL's hosts are of a cluster")
+    .option(
+      "--sentinel <name>",
+      "the URL's hosts are Sentinels, which know the primary by this name",
+    )
+    .option("--prefix <prefix>", "what the keys of the application begin with", "hg")
+    .option("--timeout <time>", "the longest wait for each answer", "5s");
 }
 
-/** Opens what the options say. Rejects with a `Failure`, which never holds a user or a password. */
+/**
+ * Opens what the options say; a server that turns out to be of a cluster brings the whole cluster. An interruption closes it. Rejects
+ * with a `Failure`, which never holds a user or a password.
+ */
 export async function connect(
-  { redis, prefix = "hg" }: ConnectionOptions,
-  { environment }: Surroundings,
+  options: ConnectionOptions,
+  surroundings: Surroundings,
 ): Promise<Connection> {
-  const url = (redis ?? environment["REDIS_URL"]) || "redis://127.0.0.1:6379";
-  const place = new URL(url).host;
-  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  client.on("error", () => {});
-  try {
-    await client.connect();
-  } catch (error) {
-    client.disconnect();
-    throw new Failure(`cannot reach Redis at ${place}: ${messageOf(error)}`, EXIT.store, {
-      cause: error,
-    });
+  const { prefix = "hg" } = options;
+  if (!/^[\w.-]{1,32}$/.test(prefix)) {
+    throw new Failure("--prefix must be 1 to 32 letters, digits, dots, dashes, underscores");
   }
+  const target = await readTarget(options, surroundings);
+  const { client, close } = await openTarget(target, surroundings.signal);
   return {
-    place,
+    place: target.place,
     client,
     store: redisStore(client, { prefix, directory: false }),
     prefix,
-    close: async () => client.disconnect(),
+    timeoutMs: target.timeoutMs,
+    close: async () => close(),
   };
+}
+
+async function openTarget(
+  target: Target,
+  signal: AbortSignal,
+): Promise<OpenClient<Redis | Cluster>> {
+  if (target.sentinelName !== undefined) return findPrimary(target, target.sentinelName, signal);
+  const first = await openAny(target, signal);
+  try {
+    requireMode(target, first.mode);
+    if (first.mode !== "cluster" && !target.isCluster) return first;
+    const cluster = await openCluster(target, signal);
+    first.close();
+    return cluster;
+  } catch (error) {
+    first.close();
+    throw error;
+  }
+}
+
+/** The first address that answers. */
+async function openAny(target: Target, signal: AbortSignal): Promise<OpenServer> {
+  const { path, addresses, login } = target;
+  if (path !== undefined) return openServer(target, path, login, signal);
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await openServer(target, address, login, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+/** A server that does not say its mode, as behind a proxy, is taken for what the options say. */
+function requireMode({ isCluster, place, addresses }: Target, mode: ServerMode): void {
+  if (mode === "sentinel") {
+    throw new Failure(
+      `${place} is a Sentinel: say what it calls the primary, with --sentinel NAME`,
+      EXIT.store,
+    );
+  }
+  if (mode === "standalone" && isCluster) {
+    throw new Failure(`${place} is no cluster: leave out --cluster`, EXIT.store);
+  }
+  if (mode !== "cluster" && !isCluster && addresses.length > 1) {
+    throw new Failure(
+      `${place} is no cluster, and several hosts are for one, or for --sentinel NAME: give one host`,
+      EXIT.store,
+    );
+  }
 }

@@ -1,4 +1,7 @@
 import type { Policy } from "@headgate/core";
+import type { MalformedLine } from "../log/logged-request.ts";
+
+export type { MalformedLine };
 
 /** What came of a log under one or several policies. Plain data, fit for JSON; all counts are exact unless `approximate` says otherwise. */
 export interface ReplayResult {
@@ -30,15 +33,6 @@ export interface ReplayedLog {
   /** Milliseconds since the epoch; null without requests. */
   readonly from: number | null;
   readonly to: number | null;
-}
-
-/** A line that is no request. */
-export interface MalformedLine {
-  readonly file: string;
-  /** From 1. */
-  readonly number: number;
-  readonly text: string;
-  readonly reason: string;
 }
 
 /** What a policy did to a log. */
@@ -75,16 +69,19 @@ export interface DeniedClient {
   readonly lastDenied: number;
   /** The longest that it was told to wait, in milliseconds. */
   readonly longestWait: number;
-  /** Of the first 20 clients: requests and denials, by column of the timeline. */
+  /** Of the first 20 clients: requests and denials, by column of the timeline. Missing where the log has more than 12 million requests. */
   readonly timeline?: { readonly requests: readonly number[]; readonly denied: readonly number[] };
 }
 
-/** The most requests that each client made within any window of a length. */
+/**
+ * The most requests that each client made within any window of a length. Clients are counted as limits do: an IPv6 client is its
+ * network.
+ */
 export interface ClientPeaks {
   /** Milliseconds. */
   readonly window: number;
   /** How many clients have a peak of so many requests, in ascending order of peaks. */
   readonly counts: ReadonlyArray<{ readonly peak: number; readonly clients: number }>;
-  /** Whether peaks are approximate, and by how much at most: 0 is exact, 0.01 is one in a hundred. */
+  /** Whether peaks are approximate, and by how much they are higher at most: 0 is exact, 0.01 is one in a hundred, 1 is twice as high. */
   readonly error: number;
 }

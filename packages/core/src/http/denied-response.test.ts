@@ -230,10 +230,11 @@ describe("what comes after an answer", () => {
       }, 5);
     });
     expect(text).toBe("mine");
-    await vi.waitFor(() => {
+    const both = (): void => {
       expect(late).toContainEqual(expect.objectContaining({ code: "ENOENT" }));
       expect(source.readableEnded).toBe(true);
-    });
+    };
+    await vi.waitFor(both, { timeout: 5_000 });
   });
 
   test("an error does not cut the answer short", async () => {

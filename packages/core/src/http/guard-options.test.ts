@@ -25,6 +25,7 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["message", "onDenied"],
   ["statusCode", "onDenied"],
   ["handler", "onDenied"],
+  ["retryAfter", "onDenied"],
   ["legacyHeaders", "headers: { legacy }"],
   ["standardHeaders", "headers: { standard }"],
   ["identifier", "name"],

@@ -140,6 +140,7 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   handler: "onDenied",
   message: "onDenied",
   statusCode: "onDenied",
+  retryAfter: "onDenied, which may set the header",
   errorMessage: "onDenied",
   errorResponseBuilder: "onDenied",
   onExceeded: "onDenied",

@@ -6,6 +6,7 @@ export type {
   ListedShape,
   SubjectSource,
 } from "../limiter/directory/directory.ts";
+export { formatPolicy } from "../limiter/format-policy.ts";
 export { checkOverride } from "../limiter/overrides/check-override.ts";
 export { hashSubject } from "../limiter/usage/subject-hash.ts";
 export type { CounterKey, CounterKeys } from "./counter-keys.ts";

@@ -40,6 +40,11 @@ export class IndexedHeap {
     return undefined;
   }
 
+  /** The major rank of an item. */
+  rankOf(item: number): number {
+    return this.#majorOf[item] as number;
+  }
+
   add(item: number, major: number, minor: number): void {
     this.#majorOf[item] = major;
     this.#minorOf[item] = minor;

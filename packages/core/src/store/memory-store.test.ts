@@ -128,6 +128,19 @@ describe("when more clients come than it may hold", () => {
     expect((await limiter.peek("attacker")).allowed).toBe(true);
   });
 
+  test("it tells how many were evicted that still counted", async () => {
+    let now = MINUTE;
+    const store = memoryStore({ maxKeys: 2, clock: () => now });
+    const limiter = createLimiter({ name: "evicted", limits: login, store });
+    for (const subject of ["a", "b"]) await limiter.consume(subject);
+    expect(store.evicted).toBe(0);
+    await limiter.consume("c");
+    expect(store.evicted).toBe(1);
+    now += 15 * MINUTE;
+    for (const subject of ["d", "e"]) await limiter.consume(subject);
+    expect(store.evicted).toBe(1);
+  });
+
   test("what has expired makes room before anything that still counts", async () => {
     let now = MINUTE;
     const limiter = limiterWith(login, { maxKeys: 100, clock: () => now });

@@ -15,6 +15,11 @@ export interface MemoryStoreOptions {
 /** A store of this process. */
 export interface MemoryStore extends Store {
   /**
+   * How many subjects it has given up for others although they still counted, since it was made: each of them started as new.
+   * 0 as long as its bounds suffice.
+   */
+  readonly evicted: number;
+  /**
    * Forgets everybody, in all limiters on this store: between tests. Decisions made before it give nothing back any more. Calls of
    * `wait` that were told to come later come then.
    */
@@ -47,6 +52,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     now: () => readClock(clock),
     run: async (step, call) => runNow(step, call),
     runNow,
+    get evicted() {
+      return table.evicted;
+    },
     clear: () => table.clear(),
   };
 }

@@ -12,6 +12,7 @@ const KEPT_AFTER = 1_000_000;
 /** What a table of `maxKeys` should hold, by looking at every row each time. */
 class Model {
   readonly rows = new Map<string, Rank>();
+  evicted = 0;
   readonly #maxKeys: number;
 
   constructor(maxKeys: number) {
@@ -34,7 +35,9 @@ class Model {
     const [least] = this.#sorted((a, b) => a.share - b.share || a.expires - b.expires) as [
       [string, Rank],
     ];
-    return first[1].expires <= now ? first[0] : least[0];
+    if (first[1].expires <= now) return first[0];
+    this.evicted += 1;
+    return least[0];
   }
 
   #sorted(compare: (a: Rank, b: Rank) => number): [string, Rank][] {
@@ -80,6 +83,7 @@ test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
       const kept = [..."abcdefghijklmnop"].filter((other) => table.get(other) !== undefined);
       expect(kept).toEqual([...model.rows.keys()].sort());
       expect(table.size).toBe(model.rows.size);
+      expect(table.evicted).toBe(model.evicted);
       expect(table.size).toBeLessThanOrEqual(maxKeys);
     });
   },
@@ -121,6 +125,11 @@ describe("log entries", () => {
     expect(table.get("half")).toBeUndefined();
     expect(table.get("spent")).toBeDefined();
     expect(table.get("quarter")).toBeDefined();
+    expect(table.evicted).toBe(1);
+    table.set("more", {}, { ...log(0.6), expires: 2_000 }, 1_000);
+    expect(table.get("quarter")).toBeUndefined();
+    // It had expired.
+    expect(table.evicted).toBe(1);
   });
 
   test("do not cost counters that hold none", () => {

@@ -45,6 +45,7 @@ export class MemoryTable {
   /** Those that hold log entries: only to give these up makes room for entries. */
   #logsByShare = new IndexedHeap();
   #entries = 0;
+  #evicted = 0;
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
@@ -59,6 +60,11 @@ export class MemoryTable {
     return this.#entries;
   }
 
+  /** How many values were given up that had not expired. */
+  get evicted(): number {
+    return this.#evicted;
+  }
+
   get(key: string): object | undefined {
     return this.#rows.get(key)?.value;
   }
@@ -68,7 +74,7 @@ export class MemoryTable {
     const row = this.#rows.get(key);
     if (row === undefined) {
       this.#makeRoom(now);
-      this.#boundEntries(entries);
+      this.#boundEntries(entries, now);
       this.#add(key, value, rank);
     } else {
       this.#forgetEntries(row);
@@ -76,7 +82,7 @@ export class MemoryTable {
       row.entries = entries;
       this.#byShare.update(row.id, share, expires);
       this.#byExpiry.update(row.id, expires, 0);
-      this.#boundEntries(entries);
+      this.#boundEntries(entries, now);
       this.#countEntries(row, share, expires);
     }
   }
@@ -134,12 +140,18 @@ export class MemoryTable {
       if (!this.#giveUp(this.#byExpiry.firstUpTo(now - KEPT_AFTER))) break;
     }
     if (this.#rows.size < this.#maxKeys) return;
-    this.#giveUp(this.#byExpiry.firstUpTo(now) ?? this.#byShare.first);
+    if (!this.#giveUp(this.#byExpiry.firstUpTo(now))) this.#evict(this.#byShare.first, now);
   }
 
   /** Makes room for the entries of a row that is not counted now. */
-  #boundEntries(entries: number): void {
-    while (this.#entries + entries > MAX_ENTRIES && this.#giveUp(this.#logsByShare.first));
+  #boundEntries(entries: number, now: number): void {
+    while (this.#entries + entries > MAX_ENTRIES && this.#evict(this.#logsByShare.first, now));
+  }
+
+  /** Gives up what may still count. */
+  #evict(id: number | undefined, now: number): boolean {
+    if (id !== undefined && this.#byExpiry.rankOf(id) > now) this.#evicted += 1;
+    return this.#giveUp(id);
   }
 
   /** Removes the row of a number; false when there is none. */

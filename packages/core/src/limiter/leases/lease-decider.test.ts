@@ -262,28 +262,24 @@ describe("a lease ends", () => {
   test("early, with its window, and is given back then", async () => {
     const { heat, arrives, pass } = startLeasing({
       limits: [HOUR, fixedWindow({ limit: 1_000, window: 20 })],
-      lease: { max: 100, ttl: "500ms" },
+      lease: { max: 100, ttl: "1m" },
     });
     await heat("ann");
-    const started = performance.now();
     pass(20);
     expect((await arrives()).name).toBe("refund");
-    expect(performance.now() - started).toBeLessThan(120);
   });
 
   test("before one that was taken earlier, and is given back before it", async () => {
     const { consume, heat, arrives, pass } = startLeasing({
       limits: [HOUR, fixedWindow({ limit: 1_000, window: 400 })],
-      lease: { max: 100, ttl: "1s" },
+      lease: { max: 100, ttl: "1m" },
     });
     await consume("bob");
     pass(350);
     await heat("ann");
     await heat("bob");
-    const started = performance.now();
     pass(50);
     expect((await arrives()).name).toBe("refund");
-    expect(performance.now() - started).toBeLessThan(250);
   });
 
   test("and the next window has leases at once", async () => {

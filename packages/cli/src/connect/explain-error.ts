@@ -1,0 +1,131 @@
+import { messageOf } from "../command/failure.ts";
+
+/** What an error means to somebody at a terminal, and what to do. */
+type Explanation = string | ((match: RegExpExecArray) => string);
+
+/** Of codes of Node's, which stand in `code`. */
+const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = [
+  [/^ECONNREFUSED$/, "nobody listens there: start Redis, or check host and port"],
+  [/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/, "there is no such host: check its name"],
+  [/^ENOENT$/, "there is no such socket: check the path, and `unixsocket` of the server"],
+  [/^EACCES$/, "you may not open the socket: check its owner, and `unixsocketperm` of the server"],
+  [/^(EHOSTUNREACH|ENETUNREACH)$/, "no network leads there: check the host, and the VPN"],
+  [
+    /^ETIMEDOUT$/,
+    "it does not answer: check host, port and firewall, or wait longer with --timeout",
+  ],
+  [
+    /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT.*|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/,
+    "its certificate is signed by nobody who is known here: name the authority's with --cacert FILE",
+  ],
+  [/^CERT_HAS_EXPIRED$/, "its certificate has expired: renew it, or check this machine's clock"],
+  [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet: check this machine's clock"],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    "its certificate is for another host: use the name that stands in the certificate",
+  ],
+  [
+    /^ERR_SSL_.*(WRONG_VERSION_NUMBER|PACKET_LENGTH|UNKNOWN_PROTOCOL|RECORD_OVERFLOW)/,
+    "it does not speak TLS there: use redis://, or the port for TLS",
+  ],
+  [
+    /^ERR_SSL_.*(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA)/,
+    "it wants a certificate of the client: give one that it knows with --cert FILE and --key FILE",
+  ],
+  [
+    /^(ERR_SSL|ERR_TLS|ERR_OSSL|EPROTO)/,
+    "TLS fails: check the certificates, and the versions of TLS",
+  ],
+  [/^(ECONNRESET|EPIPE)$/, "it closes the connection: if it wants TLS, use rediss://"],
+];
+
+/** Of a server's words, of which only those in front are the same everywhere, and of the client's. */
+const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] = [
+  [
+    /^NOAUTH/,
+    "it wants a password: give it with --password-stdin, in REDISCLI_AUTH, or in the URL of a --redis-file",
+  ],
+  [/^WRONGPASS/, "user and password are not right together: check both"],
+  [
+    /NOPERM.*channel/,
+    "this user may not use a channel that it needs: give it the permissions of docs/operate.md",
+  ],
+  [
+    /(?:NOPERM|ACL failure|can't run this command).*?'([\w|]+)' command/s,
+    ([, command]) =>
+      `this user may not run ${command?.toUpperCase()}: an administrator can allow it with ACL SETUSER ... +${command}`,
+  ],
+  [
+    /(NOPERM|ACL failure|can't access).*(key|pattern)/is,
+    "this user may not see keys with this prefix: check --prefix, or have it allowed with ACL SETUSER ... ~PREFIX:*",
+  ],
+  [
+    /NOPERM|can't run this command/,
+    "this user may not run all that it needs: headgate doctor says what is missing",
+  ],
+  [/LOADING/, "it is still loading its data: try again in a moment"],
+  [/MASTERDOWN/, "it is a replica that has lost its primary: connect to the primary"],
+  [/READONLY/, "it is a replica, where nothing can be written: connect to the primary"],
+  [
+    /^DENIED|protected mode/,
+    "its protected mode takes nobody from other machines: set a password there, or run this there",
+  ],
+  [/CLUSTERDOWN/, "the cluster is down: see CLUSTER INFO and CLUSTER NODES"],
+  [/max number of clients/, "it takes no more connections: raise maxclients, or close some"],
+  [/^ERR (DB index|invalid DB)/, "it has no database with this number: check the end of the URL"],
+  [/^(MOVED|ASK) /, "it belongs to a cluster: use --cluster"],
+  [/BUSY /, "it is busy with a script: wait, or end it with SCRIPT KILL"],
+  [/OOM /, "its memory is full: raise maxmemory, or free some"],
+  [/MISCONF/, "it cannot save its data, and takes no writes: see its log"],
+  [
+    /timed out|did not answer within/i,
+    "it does not answer: check host, port and firewall, or wait longer with --timeout",
+  ],
+  [/^(Protocol error|Unknown RESP type)/, "what answers there is not Redis: check host and port"],
+  [/Connection is closed/, "it closes the connection: if it wants TLS, use rediss://"],
+];
+
+/** A server that knows no TLS waits for the rest of what it takes for a command. */
+const SILENT_OVER_TLS =
+  "it does not answer over TLS: use redis:// if it speaks none there, check host, port and firewall, or wait longer with --timeout";
+
+/**
+ * One line that says what is wrong and what to do, without anything of who connects: servers quote users. An error that nobody
+ * foresaw is in its own words.
+ */
+export function explainError(error: unknown, isTls = false): string {
+  const { code = "" } = (error ?? {}) as NodeJS.ErrnoException;
+  if (isTls && code === "ETIMEDOUT") return SILENT_OVER_TLS;
+  const words = messageOf(error);
+  return (
+    explain(BY_CODE, String(code)) ??
+    explain(BY_WORDS, words) ??
+    words
+      .replace(/, with args beginning with:.*/gs, "")
+      .replace(/\buser '?[^\s']+'?/gi, "this user")
+      .replace(/\s+/g, " ")
+  );
+}
+
+function explain(
+  explanations: readonly (readonly [RegExp, Explanation])[],
+  text: string,
+): string | undefined {
+  for (const [pattern, explanation] of explanations) {
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    return typeof explanation === "string" ? explanation : explanation(match);
+  }
+  return undefined;
+}
+
+/** Whether a client of Redis says so: of a server's answer, or of the connection. */
+export function isOfClient(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return (
+    error.name === "ReplyError" ||
+    /^(Connection is closed|Command timed out|Cluster is |Failed to refresh slots)/.test(
+      error.message,
+    )
+  );
+}

@@ -1,0 +1,89 @@
+import { EXIT, Failure } from "../command/failure.ts";
+import { explainError } from "./explain-error.ts";
+import type { OpenClient, OpenServer } from "./open-client.ts";
+import { openPrimary, openServer } from "./open-client.ts";
+import type { Address, Credentials } from "./redis-url.ts";
+import type { Target } from "./target.ts";
+
+/** A Sentinel that answered, and who it let in. */
+interface Found {
+  readonly address: Address;
+  readonly login: Credentials;
+}
+
+/**
+ * Asks the first Sentinel that answers for the primary with a name, and connects to that. Asking it by ourselves first tells apart
+ * what a client for Sentinels reports as one: no Sentinel, one that knows no such name, a primary that does not answer.
+ */
+export async function findPrimary(
+  target: Target,
+  name: string,
+  signal: AbortSignal,
+): Promise<OpenClient> {
+  const { address, login } = await askSentinels(target, name, signal);
+  const others = target.addresses.filter((one) => one !== address);
+  return openPrimary(target, [address, ...others], login, signal);
+}
+
+async function askSentinels(target: Target, name: string, signal: AbortSignal): Promise<Found> {
+  let failure: unknown;
+  for (const address of target.addresses) {
+    for (const login of loginsOf(target)) {
+      try {
+        await askSentinel(await openServer(target, address, login, signal), name, address);
+        return { address, login };
+      } catch (error) {
+        signal.throwIfAborted();
+        failure = error;
+        if (!isRefused(error)) break;
+      }
+    }
+  }
+  throw failure;
+}
+
+/** Many Sentinels let everybody in. A secret is shown to those only that want one. */
+function loginsOf({ credentials, login }: Target): readonly Credentials[] {
+  const withPassword = [credentials, login].filter(({ password }) => password !== undefined);
+  const [first, second] = withPassword.map(({ username = "default", password }) => ({
+    username,
+    password,
+  }));
+  const isSame = first?.username === second?.username && first?.password === second?.password;
+  return [{}, first, isSame ? undefined : second].filter((one) => one !== undefined);
+}
+
+function isRefused(error: unknown): boolean {
+  const cause = error instanceof Failure ? error.cause : undefined;
+  return cause instanceof Error && /^(NOAUTH|WRONGPASS)/.test(cause.message);
+}
+
+async function askSentinel(
+  { client, close, mode }: OpenServer,
+  name: string,
+  { host, port }: Address,
+): Promise<void> {
+  try {
+    if (mode !== "sentinel") {
+      throw new Failure(
+        `${host}:${port} is no Sentinel: leave out --sentinel, or give the port of one`,
+        EXIT.store,
+      );
+    }
+    const primary = await client.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name);
+    if (primary !== null) return;
+    const known = (await client.call("SENTINEL", "MASTERS")) as readonly (readonly string[])[];
+    const names = known.map((fields) => fields[fields.indexOf("name") + 1]);
+    throw new Failure(
+      `the Sentinel ${host}:${port} knows no primary ${name}: use --sentinel with ${names.join(", ") || "a name that it knows"}`,
+      EXIT.store,
+    );
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure(`the Sentinel ${host}:${port}: ${explainError(error)}`, EXIT.store, {
+      cause: error,
+    });
+  } finally {
+    close();
+  }
+}

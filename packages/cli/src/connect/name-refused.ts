@@ -1,0 +1,44 @@
+import { HeadgateError } from "@headgate/core";
+import { EXIT, Failure, messageOf } from "../command/failure.ts";
+import type { Connection } from "./connection.ts";
+
+/** A script that is refused a command does not say which one. */
+const UNNAMED = /can't run this command/;
+
+/**
+ * What work on a store comes to. Where the server refuses one of its scripts a command without naming it, each command that reads is
+ * tried by itself, and the `Failure` names those that the user may not run.
+ */
+export async function nameRefused<T>(connection: Connection, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const cause = error instanceof HeadgateError ? error.cause : undefined;
+    if (!UNNAMED.test(messageOf(cause))) throw error;
+    const refused = await refusedReads(connection);
+    if (refused.length === 0) throw error;
+    throw new Failure(
+      `this user may not run ${refused.join(", ").toUpperCase()}: an administrator can allow it with ACL SETUSER ... ${refused.map((command) => `+${command}`).join(" ")}`,
+      EXIT.store,
+      { cause: error },
+    );
+  }
+}
+
+async function refusedReads({ client, prefix }: Connection): Promise<readonly string[]> {
+  const key = `${prefix}:{control}`;
+  const reads = [
+    ["get", key],
+    ["strlen", key],
+    ["getrange", key, "0", "0"],
+    ["lrange", `${key}:actions`, "0", "0"],
+    ["time"],
+  ] as const;
+  const refused = await Promise.all(
+    reads.map(async ([command, ...args]) => {
+      const words = await client.call(command, ...args).then(String, messageOf);
+      return /^NOPERM.*'\w+' command/s.test(words) ? command : undefined;
+    }),
+  );
+  return refused.filter((command) => command !== undefined);
+}

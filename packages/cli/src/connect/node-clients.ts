@@ -1,0 +1,69 @@
+import type { Cluster, Redis, RedisOptions } from "ioredis";
+
+/** Of one server. */
+export type NodeClient = Redis;
+
+/** The address of one server. */
+export interface NodeAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Of one server: it connects when told, once, and asks for nothing by itself. */
+const ONCE: RedisOptions = {
+  lazyConnect: true,
+  enableReadyCheck: false,
+  disableClientInfo: true,
+  maxRetriesPerRequest: 0,
+  retryStrategy: () => null,
+};
+
+export function isCluster(client: Redis | Cluster): client is Cluster {
+  return client.isCluster;
+}
+
+/** Opens a client of a server, with the credentials and the TLS of a client that is there. Rejects as the connection does. */
+export function openNode(client: Redis, address: NodeAddress): Promise<Redis> {
+  const plain = { sentinels: null, path: undefined, readOnly: false } as unknown as RedisOptions;
+  return open(client.duplicate({ ...ONCE, ...plain, ...address }));
+}
+
+/** Opens one more client of the same place. Rejects as the connection does. */
+export function openAgain(client: Redis): Promise<Redis> {
+  return open(client.duplicate(ONCE));
+}
+
+/** Opens a client of a Sentinel, with what a client that asks Sentinels has for them. Rejects as the connection does. */
+export function openSentinel(client: Redis, address: NodeAddress): Promise<Redis> {
+  const { sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
+  const theirs = {
+    username: sentinelUsername,
+    password: sentinelPassword,
+    tls: sentinelTLS,
+    db: 0,
+  } as RedisOptions;
+  const plain = { sentinels: null, path: undefined } as unknown as RedisOptions;
+  return open(client.duplicate({ ...ONCE, ...plain, ...theirs, ...address }));
+}
+
+/** One that takes the connection and says nothing is given up as late as one that does not take it. */
+async function open(client: Redis): Promise<Redis> {
+  const { connectTimeout = 10_000 } = client.options;
+  let why: Error | undefined;
+  client.on("error", (error: Error) => {
+    why = error;
+  });
+  const late = setTimeout(() => {
+    why = new Error(`no answer within ${connectTimeout} ms`);
+    client.disconnect();
+  }, connectTimeout);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    client.disconnect();
+    throw why ?? error;
+  } finally {
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,37 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { Failure } from "../command/failure.ts";
+
+/**
+ * Reads the URL in the first line of a file. Rejects with a `Failure` unless it is a regular file that belongs to the user, and that
+ * nobody else can read.
+ */
+export async function readRedisFile(path: string): Promise<string> {
+  // A pipe would otherwise wait for somebody who writes.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error) => {
+    throw new Failure(`cannot read --redis-file ${path}: ${reasonOf(error)}`, undefined, {
+      cause: error,
+    });
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new Failure(`--redis-file ${path} is not a regular file`);
+    const user = process.getuid?.();
+    if (user !== undefined && stats.uid !== user) {
+      throw new Failure(`--redis-file ${path} belongs to another user: give one that is yours`);
+    }
+    if (user !== undefined && (stats.mode & 0o077) !== 0) {
+      throw new Failure(`--redis-file ${path} is open to other users: run chmod 600 ${path}`);
+    }
+    const [line = ""] = (await file.readFile("utf8")).split(/\r?\n/);
+    return line.trim();
+  } finally {
+    await file.close();
+  }
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === "ENOENT") return "there is no such file";
+  if (code === "EACCES") return "you may not read it";
+  return message;
+}

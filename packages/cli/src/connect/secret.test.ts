@@ -1,0 +1,40 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { Failure } from "../command/failure.ts";
+import { readSecret } from "./secret.ts";
+
+const stderr = new PassThrough().resume();
+
+function read(stdin: PassThrough, signal = new AbortController().signal): Promise<string> {
+  return readSecret("password", { stdin, stderr, signal });
+}
+
+test("a secret is the next line, whole however it arrives; what comes after stays to be read", async () => {
+  const stdin = new PassThrough();
+  const first = read(stdin);
+  for (const byte of Buffer.from("pä ss\r\nsecond\nthe rest")) stdin.write(Buffer.of(byte));
+  expect(await first).toBe("pä ss");
+  expect(await read(stdin)).toBe("second");
+  stdin.end();
+  expect(await read(stdin)).toBe("the rest");
+});
+
+test("lines that arrive together are read one by one", async () => {
+  const stdin = new PassThrough();
+  stdin.end("one\ntwo\n");
+  expect([await read(stdin), await read(stdin)]).toEqual(["one", "two"]);
+  await expect(read(stdin)).rejects.toThrow(Failure);
+});
+
+test("an empty line is no secret", async () => {
+  const stdin = new PassThrough();
+  stdin.end("\nsecret\n");
+  await expect(read(stdin)).rejects.toThrow("standard input has no password in its first line");
+});
+
+test("an interruption ends the wait for it", async () => {
+  const controller = new AbortController();
+  const reading = read(new PassThrough(), controller.signal);
+  controller.abort(new Failure("interrupted", 130));
+  await expect(reading).rejects.toThrow("interrupted");
+});

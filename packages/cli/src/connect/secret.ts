@@ -1,0 +1,73 @@
+import type { Readable, Writable } from "node:stream";
+import { isCancel, password } from "@clack/prompts";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import { isTerminal } from "../output/style.ts";
+
+/**
+ * A secret from standard input: its next line, or, where that is a terminal, what is typed, without an echo. What comes after the
+ * line stays to be read. Rejects with a `Failure` where there is none.
+ */
+export async function readSecret(
+  what: string,
+  { stdin, stderr, signal }: Pick<Surroundings, "stdin" | "stderr" | "signal">,
+): Promise<string> {
+  const secret = isTerminal(stdin)
+    ? await ask(what, { stdin, stderr, signal })
+    : await readLine(stdin, signal);
+  if (secret === "") throw new Failure(`standard input has no ${what} in its first line`);
+  return secret;
+}
+
+async function ask(
+  what: string,
+  { stdin, stderr, signal }: Pick<Surroundings, "stdin" | "stderr" | "signal">,
+): Promise<string> {
+  const typed = await password({
+    message: `${what[0]?.toUpperCase()}${what.slice(1)}`,
+    // Not even its length is shown.
+    mask: "",
+    withGuide: false,
+    input: stdin as Readable,
+    output: stderr as Writable,
+    signal,
+  });
+  // The terminal hands over Ctrl-C as a key while it asks.
+  if (isCancel(typed)) throw new Failure("interrupted", 130);
+  return typed;
+}
+
+/** The first line without its end; all there is where it has none. */
+function readLine(stdin: NodeJS.ReadableStream, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let read = Buffer.alloc(0);
+
+    function take(chunk: Buffer | string): void {
+      read = Buffer.concat([read, Buffer.from(chunk)]);
+      const end = read.indexOf("\n");
+      if (end === -1) return;
+      stop();
+      const rest = read.subarray(end + 1);
+      if (rest.length > 0) stdin.unshift(rest);
+      resolve(read.toString("utf8", 0, end).replace(/\r$/, ""));
+    }
+    function end(): void {
+      stop();
+      resolve(read.toString());
+    }
+    function fail(error: unknown): void {
+      stop();
+      reject(error);
+    }
+    const abort = (): void => fail(signal.reason);
+    function stop(): void {
+      stdin.off("data", take).off("end", end).off("error", fail).pause();
+      signal.removeEventListener("abort", abort);
+    }
+
+    if (signal.aborted) return reject(signal.reason);
+    signal.addEventListener("abort", abort);
+    stdin.on("data", take).on("end", end).on("error", fail).resume();
+    if ((stdin as Readable).readableEnded) end();
+  });
+}

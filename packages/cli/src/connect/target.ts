@@ -1,0 +1,141 @@
+import { readFile } from "node:fs/promises";
+import type { ConnectionOptions as TlsOptions } from "node:tls";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import { readRedisFile } from "./redis-file.ts";
+import type { Credentials, RedisUrl } from "./redis-url.ts";
+import { formatPlace, parseRedisUrl } from "./redis-url.ts";
+import { readSecret } from "./secret.ts";
+
+/** What `addConnectionOptions` adds to a command. */
+export interface ConnectionOptions {
+  readonly redis?: string | undefined;
+  readonly redisFile?: string | undefined;
+  readonly user?: string | undefined;
+  readonly passwordStdin?: boolean | undefined;
+  readonly cacert?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly cluster?: boolean | undefined;
+  readonly sentinel?: string | undefined;
+  readonly prefix?: string | undefined;
+  readonly timeout?: string | undefined;
+}
+
+/** Where the counters are, and how to get there. */
+export interface Target extends RedisUrl {
+  /** Without secrets, for messages. */
+  readonly place: string;
+  /** Who connects to the server; the credentials of the URL are the Sentinels', where it names those. */
+  readonly login: Credentials;
+  readonly tls?: TlsOptions | undefined;
+  readonly isCluster: boolean;
+  /** What Sentinels call the primary. */
+  readonly sentinelName?: string | undefined;
+  /** The longest wait for each answer. */
+  readonly timeoutMs: number;
+}
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26379;
+
+/** Reads what the options and the environment say. Rejects with a `Failure`. */
+export async function readTarget(
+  options: ConnectionOptions,
+  surroundings: Surroundings,
+): Promise<Target> {
+  const timeoutMs = readTimeout(options.timeout);
+  const url = await readUrl(options, surroundings);
+  const port = options.sentinel === undefined ? REDIS_PORT : SENTINEL_PORT;
+  const addresses = url.addresses.map((one) => ({ ...one, port: one.port || port }));
+  const there: RedisUrl = { ...url, addresses };
+  requireFit(there, options);
+  return {
+    ...there,
+    place: formatPlace(there),
+    login: await readLogin(options, url, surroundings),
+    tls: url.isTls ? await readTls(options) : undefined,
+    isCluster: options.cluster === true,
+    sentinelName: options.sentinel,
+    timeoutMs,
+  };
+}
+
+async function readUrl(
+  { redis, redisFile }: ConnectionOptions,
+  { environment, stderr }: Surroundings,
+): Promise<RedisUrl> {
+  if (redisFile !== undefined) {
+    return parseRedisUrl(await readRedisFile(redisFile), `the first line of ${redisFile}`);
+  }
+  if (redis === undefined) {
+    return parseRedisUrl(environment["REDIS_URL"] || "redis://127.0.0.1", "$REDIS_URL");
+  }
+  const url = parseRedisUrl(redis, "--redis");
+  if (url.credentials.password !== undefined) {
+    stderr.write(
+      "headgate: warning: others can see the password in --redis, in ps and in the shell's history: use --redis-file, --password-stdin or $REDIS_URL\n",
+    );
+  }
+  return url;
+}
+
+function requireFit(
+  { path, isTls, database }: RedisUrl,
+  { cluster, sentinel, cacert, cert, key }: ConnectionOptions,
+): void {
+  if (!isTls && (cacert ?? cert ?? key) !== undefined) {
+    throw new Failure("--cacert, --cert and --key are for TLS: begin the URL with rediss://");
+  }
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new Failure("--cert and --key go together: give both");
+  }
+  if (cluster && sentinel !== undefined) {
+    throw new Failure("--cluster and --sentinel do not go together: give one of them");
+  }
+  if (path !== undefined && (cluster || sentinel !== undefined)) {
+    throw new Failure("--cluster and --sentinel need hosts: a socket leads to one server only");
+  }
+  if (cluster && database !== 0) {
+    throw new Failure("a cluster has only database 0: leave it out of the URL");
+  }
+}
+
+/** Standard input before the URL, and that before the environment, which may be meant for another server. */
+async function readLogin(
+  { user, passwordStdin }: ConnectionOptions,
+  { credentials }: RedisUrl,
+  surroundings: Surroundings,
+): Promise<Credentials> {
+  const password = passwordStdin
+    ? await readSecret("password", surroundings)
+    : (credentials.password ?? (surroundings.environment["REDISCLI_AUTH"] || undefined));
+  // A password without a user is that of the user "default".
+  const username = user ?? credentials.username ?? (password && "default");
+  return { username, password };
+}
+
+async function readTls({ cacert, cert, key }: ConnectionOptions): Promise<TlsOptions> {
+  return {
+    ...(cacert === undefined ? {} : { ca: await readPem("--cacert", cacert) }),
+    ...(cert === undefined ? {} : { cert: await readPem("--cert", cert) }),
+    ...(key === undefined ? {} : { key: await readPem("--key", key) }),
+  };
+}
+
+async function readPem(option: string, path: string): Promise<string> {
+  const text = await readFile(path, "utf8").catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Failure(`cannot read ${option} ${path} (${code}): check the path`);
+  });
+  if (text.includes("-----BEGIN ")) return text;
+  throw new Failure(`${option} ${path} holds no PEM: it must begin with -----BEGIN`);
+}
+
+const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
+
+function readTimeout(text = "5s"): number {
+  const [, number, unit = ""] = /^(\d{1,6})(ms|s|m)$/.exec(text) ?? [];
+  const ms = Number(number) * (MS_PER_UNIT[unit] ?? 0);
+  if (ms >= 1 && ms <= 60_000) return ms;
+  throw new Failure("--timeout must be from 1ms to 1m, like 500ms or 10s");
+}

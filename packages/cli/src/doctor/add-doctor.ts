@@ -1,0 +1,80 @@
+import type { Cli } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
+import { EXIT, Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { writeJson } from "../output/json.ts";
+import { styleFor } from "../output/style.ts";
+import { explainFailure } from "./explain-failure.ts";
+import type { Facts } from "./facts/facts.ts";
+import { gatherFacts } from "./facts/gather.ts";
+import { formatReport } from "./print-report.ts";
+import { judgeAll } from "./report.ts";
+import type { Role } from "./roles.ts";
+import { ROLES } from "./roles.ts";
+
+interface DoctorOptions extends ConnectionOptions {
+  readonly role: string;
+  readonly as?: string | undefined;
+  readonly storeTimeout: string;
+  readonly json?: boolean | undefined;
+}
+
+/** Adds `headgate doctor`. */
+export function addDoctor({ program, handle, surroundings }: Cli): void {
+  const command = program
+    .command("doctor")
+    .summary("look for what is wrong with Redis and what counts there")
+    .description(
+      "Looks at the servers, at what this user may do, and at what is kept there; says what each finding means for limits, and what mends it. Changes nothing. Ends with 1 where it finds a warning or a problem. Where Redis cannot be reached, it says how far one gets.",
+    )
+    .option("--role <role>", "whose permissions: application, reader or operator", "application")
+    .option("--as <user>", "check the permissions of this user of Redis, not of the one connected")
+    .option("--store-timeout <time>", "what the application's limiters wait for Redis", "100ms")
+    .option("--json", "print one JSON document");
+  addExamples(addConnectionOptions(command), {
+    "headgate doctor --redis-file ~/.headgate": "look for what is wrong",
+    "headgate doctor --as shop": "say what the user shop of Redis may not do, and should",
+    "headgate doctor --json | jq '.checks[] | select(.status == \"problem\")'": "only the problems",
+  });
+  command.action(handle((options: DoctorOptions) => examine(options, surroundings)));
+}
+
+async function examine(options: DoctorOptions, surroundings: Surroundings): Promise<number> {
+  const role = readRole(options.role);
+  const storeTimeout = readTime("--store-timeout", options.storeTimeout);
+  const connection = await connect(options, surroundings).catch(async (failure: unknown) => {
+    await explainFailure(failure, options, surroundings);
+    throw failure;
+  });
+  try {
+    const wanted = { role, as: options.as, storeTimeout, clock: Date.now };
+    const facts = await gatherFacts(connection, wanted);
+    if (facts.servers.length === 0) throw nobodyAnswers(connection.place, facts);
+    const report = judgeAll(connection.place, facts);
+    const { stdout, environment } = surroundings;
+    if (options.json) writeJson(stdout, report);
+    else stdout.write(formatReport(report, styleFor(stdout, environment)));
+    return report.counts.warning + report.counts.problem > 0 ? EXIT.found : 0;
+  } finally {
+    await connection.close();
+  }
+}
+
+function nobodyAnswers(place: string, { silent: [first] }: Facts): Failure {
+  return new Failure(`${place} does not answer: ${first?.why}`, EXIT.store);
+}
+
+function readRole(role: string): Role {
+  if (Object.hasOwn(ROLES, role)) return role as Role;
+  throw new Failure(`--role must be ${Object.keys(ROLES).join(", ")}, got ${role}`);
+}
+
+/** Milliseconds. */
+function readTime(option: string, text: string): number {
+  const [, number, unit] = /^(\d{1,6})(ms|s)$/.exec(text) ?? [];
+  const time = Number(number) * (unit === "s" ? 1_000 : 1);
+  if (time >= 1 && time <= 60_000) return time;
+  throw new Failure(`${option} must be a time from 1ms to 60s, such as 250ms, got ${text}`);
+}

@@ -1,0 +1,57 @@
+import type { ClockReading } from "../facts/facts.ts";
+import { Unknown } from "../facts/unknown.ts";
+import type { Check, PlacedFinding } from "../finding.ts";
+import { ifKnown } from "../finding.ts";
+
+/** So many milliseconds apart, beyond what a reading may be wrong, clocks are not in order. */
+const APART = 1_000;
+
+export const clock: Check = {
+  name: "clock",
+  judge({ servers }) {
+    const findings = servers.map(
+      ({ clock, place }): PlacedFinding => ({ ...ifKnown(clock, judge), server: place }),
+    );
+    const apart = farthest(
+      servers.flatMap(({ clock, place }) =>
+        clock instanceof Unknown ? [] : [{ ...clock, place }],
+      ),
+    );
+    return apart === undefined ? findings : [...findings, apart];
+  },
+};
+
+function judge({ ahead, within }: ClockReading) {
+  const found = `${Math.abs(ahead) < 0.5 ? "the same as" : `${format(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${format(within)}`;
+  if (Math.abs(ahead) - within <= APART) return { status: "ok" as const, found };
+  return {
+    status: "warning" as const,
+    found,
+    means:
+      "the server's clock decides: windows by the clock or the calendar end at its time, and when it is set right it steps, which may admit a budget once more",
+    mend: "find out which of the two is wrong, as chronyc tracking says, and let both follow a time server, slowly",
+  };
+}
+
+/** A finding where two servers' clocks are apart. */
+function farthest(
+  clocks: readonly (ClockReading & { readonly place: string })[],
+): PlacedFinding | undefined {
+  const inOrder = [...clocks].sort((a, b) => a.ahead - b.ahead);
+  const [first, last] = [inOrder[0], inOrder.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const apart = last.ahead - first.ahead;
+  if (apart - first.within - last.within <= APART) return undefined;
+  return {
+    status: "warning",
+    found: `${last.place} is ${format(apart)} ahead of ${first.place}`,
+    means:
+      "at a failover from one to the other the clock steps: forward by so much, or back, which may admit a budget once more",
+    mend: "let both machines follow the same time server",
+  };
+}
+
+function format(milliseconds: number): string {
+  if (milliseconds >= 1_000) return `${(milliseconds / 1_000).toFixed(1)} s`;
+  return `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`;
+}

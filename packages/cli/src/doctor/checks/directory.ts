@@ -1,0 +1,92 @@
+import type { Directory } from "@headgate/core/operate";
+import { commandOnKey } from "../command-at.ts";
+import type { ServerFacts } from "../facts/facts.ts";
+import type { Check, Finding } from "../finding.ts";
+import { ifKnown } from "../finding.ts";
+import { count } from "../format-numbers.ts";
+
+/** So many names are written out at most. */
+const NAMED = 5;
+
+export const directory: Check = {
+  name: "directory",
+  judge(facts) {
+    const { directory, servers, prefix } = facts;
+    const [server] = servers;
+    const findings: Finding[] = [];
+    const summary = ifKnown(directory, (known) => {
+      findings.push(...mixedIn(known), ...versionsIn(known), ...unreadIn(known, server));
+      return summaryOf(known, prefix);
+    });
+    return findings.length > 0 ? findings : [summary];
+  },
+};
+
+function summaryOf({ limiters, breakers, processes }: Directory, prefix: string): Finding {
+  const found = [
+    count(limiters.length, "limiter"),
+    count(breakers.length, "breaker"),
+    count(processes.length, "process", "processes"),
+  ].join(", ");
+  if (processes.length > 0) return { status: "ok", found };
+  return {
+    status: "note",
+    found: `no process is listed under the prefix ${prefix}`,
+    means:
+      "none counts here, or none for ten seconds yet, or under another prefix, or in its own memory",
+    mend: "give --prefix as the application has it",
+  };
+}
+
+/** Limiters and breakers that have several policies under one name. */
+function mixedIn({ limiters, breakers, processes }: Directory): readonly Finding[] {
+  const names = new Map<string, string[]>();
+  for (const { name, isMixed, processes: ids } of [...limiters, ...breakers]) {
+    if (isMixed) names.set(name, [...(names.get(name) ?? []), hostsOf(ids, processes)]);
+  }
+  return [...names].map(([name, hosts]) => ({
+    status: "warning",
+    found: `${name} has ${hosts.length} policies: one in ${hosts.join(", another in ")}`,
+    means:
+      "processes count by different limits; where windows or algorithms differ, each gives its whole limit",
+    mend: "finish the deploy; when it is long over, restart the processes that have the old policy",
+  }));
+}
+
+function hostsOf(ids: readonly string[], processes: Directory["processes"]): string {
+  const owners = processes.filter(({ id }) => ids.includes(id));
+  const named = owners.slice(0, NAMED).map(({ host, pid }) => `${host}:${pid}`);
+  const more = owners.length - named.length;
+  return `${named.join(" ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function versionsIn({ processes }: Directory): readonly Finding[] {
+  const versions = [...new Set(processes.map(({ version }) => version))].sort();
+  if (versions.length < 2) return [];
+  return [
+    {
+      status: "note",
+      found: `processes have different versions of Headgate: ${versions.join(", ")}`,
+      means: "they count in the same keys only where the formats are the same",
+      mend: "finish the deploy",
+    },
+  ];
+}
+
+function unreadIn({ unread }: Directory, server: ServerFacts | undefined): readonly Finding[] {
+  const written = unread.filter(({ why }) => why === "damaged" || why === "wrong-type");
+  const keys = written.slice(0, NAMED).map(({ key }) => key);
+  if (unread.length === 0) return [];
+  const list = unread.slice(0, NAMED).map(({ key, why }) => `${key} (${why})`);
+  return [
+    {
+      status: "warning",
+      found: `${count(unread.length, "record")} could not be read: ${list.join(", ")}`,
+      means: "the directory is not whole: a limiter or a process may be missing in what tools show",
+      mend: "delete what is damaged, processes write it again; what another version wrote, read with that one; what is missing comes back within an hour",
+      ...(server && keys.length > 0
+        ? { commands: keys.map((key) => commandOnKey(server, "DEL", key)) }
+        : {}),
+    },
+  ];
+}

@@ -1,0 +1,77 @@
+import { commandOnKey } from "../command-at.ts";
+import type { Facts, ServerFacts } from "../facts/facts.ts";
+import type { KeySample } from "../facts/sample-keys.ts";
+import { Unknown } from "../facts/unknown.ts";
+import type { Check, Finding } from "../finding.ts";
+import { ifKnown } from "../finding.ts";
+import { count, formatBytes } from "../format-numbers.ts";
+
+/** So many keys are written out at most. */
+const NAMED = 5;
+
+/** A life for keys that have none, in milliseconds: a day. An admitted request gives them their own again. */
+const LIFE = "86400000";
+
+/** In 95 of 100 samples the truth is within so many standard errors. */
+const STANDARD_ERRORS = 1.96;
+
+export const keys: Check = {
+  name: "keys",
+  judge: (facts) =>
+    facts.servers.flatMap((server) => {
+      if (server.keys === undefined) return [];
+      const finding = ifKnown(server.keys, (sample) => judge(sample, server, facts));
+      return [{ ...finding, server: server.place }];
+    }),
+};
+
+function judge(sample: KeySample, server: ServerFacts, facts: Facts): Finding {
+  const found = describe(sample, facts.prefix);
+  const endless = sample.asked.filter(({ key, ttl }) => ttl === -1 && !isEndless(key, facts));
+  if (endless.length > 0) {
+    const named = endless.slice(0, NAMED).map(({ key }) => key);
+    return {
+      status: "warning",
+      found: `${found}; ${endless.length} of ${sample.asked.length} looked at never expire: ${named.join(", ")}`,
+      means: "somebody took their expiry off, or wrote them: they stay when nobody needs them",
+      mend: "give them a life of a day; an admitted request gives a counter its own again",
+      commands: named.map((key) => commandOnKey(server, "PEXPIRE", key, LIFE)),
+    };
+  }
+  if (sample.matched > 0 || sample.total === 0) return { status: "ok", found };
+  return {
+    status: "note",
+    found,
+    means: "nobody counts here now, or under another prefix",
+    mend: "give --prefix as the application has it",
+  };
+}
+
+/** The control record, while an override has no end. */
+function isEndless(key: string, { control, prefix }: Facts): boolean {
+  if (key !== `${prefix}:{control}` || control instanceof Unknown || control === "damaged") {
+    return key === `${prefix}:{control}`;
+  }
+  return control.overrides.some(({ until }) => until === null);
+}
+
+/** How many keys there are, and what they take, with how much that may be wrong. */
+function describe({ total, scanned, matched, isWhole, asked }: KeySample, prefix: string): string {
+  const share = scanned === 0 ? 0 : matched / scanned;
+  const number = isWhole ? matched : Math.round(share * total);
+  const numberError = isWhole
+    ? 0
+    : STANDARD_ERRORS * Math.sqrt((share * (1 - share)) / scanned) * total;
+  const give =
+    numberError >= 1 ? `, give or take ${Math.round(numberError).toLocaleString("en-US")},` : "";
+  const head = `${count(number, "key")}${give} of ${total.toLocaleString("en-US")} begin with ${prefix}:`;
+  const bytes = asked.flatMap((one) => (one.bytes === undefined ? [] : [one.bytes]));
+  if (bytes.length === 0) return head;
+  const mean = bytes.reduce((sum, one) => sum + one, 0) / bytes.length;
+  const variance = bytes.reduce((sum, one) => sum + (one - mean) ** 2, 0) / bytes.length;
+  const isAll = isWhole && bytes.length === matched;
+  const meanError = isAll ? 0 : STANDARD_ERRORS * Math.sqrt(variance / bytes.length) * number;
+  const error = Math.hypot(meanError, numberError * mean);
+  const may = error >= 1 ? `, give or take ${formatBytes(error)}` : "";
+  return `${head}, and take ${formatBytes(mean * number)}${may}`;
+}

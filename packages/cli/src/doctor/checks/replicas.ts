@@ -1,0 +1,55 @@
+import type { ServerFacts } from "../facts/facts.ts";
+import type { Info } from "../facts/info.ts";
+import { numberIn } from "../facts/info.ts";
+import { readReplica } from "../facts/open-servers.ts";
+import type { Check, Finding } from "../finding.ts";
+import { eachServer, ifKnown } from "../finding.ts";
+import { count, formatBytes } from "../format-numbers.ts";
+
+/** A replica is silent that did not answer for so many seconds, and behind by so many bytes. */
+const SILENT = 10;
+const BEHIND = 2 ** 20;
+
+const MEND = "see the replica's log and the network between";
+
+export const replicas: Check = {
+  name: "replicas",
+  ...eachServer((server) =>
+    ifKnown(server.info, (fields) =>
+      fields["role"] === "slave" ? judgeReplica(fields) : judgePrimary(server, fields),
+    ),
+  ),
+};
+
+function judgeReplica(fields: Info): Finding {
+  const primary = `${fields["master_host"]}:${fields["master_port"]}`;
+  if (fields["master_link_status"] === "up") {
+    return { status: "ok", found: `connected with ${primary}` };
+  }
+  return {
+    status: "warning",
+    found: `not connected with its primary ${primary}`,
+    means: "it knows nothing of late: should it become the primary, limits begin anew",
+    mend: MEND,
+  };
+}
+
+function judgePrimary({ decides }: ServerFacts, fields: Info): Finding {
+  const lines = Object.keys(fields).filter((field) => /^slave\d+$/.test(field));
+  if (lines.length === 0 || !decides) return { status: "ok", found: "no replicas" };
+  const offset = numberIn(fields, "master_repl_offset") ?? 0;
+  const all = lines.map((field) => readReplica(fields[field] as string));
+  const behind = Math.max(...all.map((one) => offset - Number(one["offset"])));
+  const lag = Math.max(...all.map((one) => Number(one["lag"])));
+  const found = `${count(all.length, "replica")}, at most ${formatBytes(Math.max(0, behind))} behind, last heard ${lag} s ago`;
+  const bad = all.filter((one) => one["state"] !== "online" || Number(one["lag"]) > SILENT);
+  if (bad.length === 0 && behind <= BEHIND) return { status: "ok", found };
+  const names = bad.map(({ host, port, state }) => `${host}:${port} (${state})`).join(", ");
+  return {
+    status: "warning",
+    found: bad.length === 0 ? found : `${found}; not in order: ${names}`,
+    means:
+      "a failover loses what the replica has not got: what was counted there is admitted again",
+    mend: MEND,
+  };
+}

@@ -1,0 +1,31 @@
+/** The fields of an answer to INFO, whichever section they are in. */
+export type Info = Readonly<Record<string, string>>;
+
+/** Reads the answer to INFO or CLUSTER INFO. */
+export function parseInfo(text: string): Info {
+  const lines = text.split(/\r?\n/).filter((line) => /^[^#:][^:]*:/.test(line));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]),
+  );
+}
+
+/** A field's number; undefined where there is none. */
+export function numberIn(fields: Info, field: string): number | undefined {
+  const text = fields[field];
+  return text === undefined || text === "" || Number.isNaN(Number(text)) ? undefined : Number(text);
+}
+
+/** A number of a field that has several: of `calls` in `calls=3,usec=10`, 3. Zero where there is no such field. */
+export function partIn(fields: Info, field: string, part: string): number {
+  const parts = (fields[field] ?? "").split(",").map((text) => text.split("="));
+  return Number(parts.find(([name]) => name === part)?.[1] ?? 0);
+}
+
+/** What a server is: `valkey 8.0.1`. */
+export function serverOf(info: Info): { readonly name: string; readonly version: string } {
+  const name =
+    info["server_name"] ??
+    ["dragonfly", "keydb"].find((other) => info[`${other}_version`] !== undefined) ??
+    "redis";
+  return { name, version: info[`${name}_version`] ?? info["redis_version"] ?? "" };
+}

@@ -1,0 +1,66 @@
+import type { Asker } from "./asker.ts";
+
+/** So many rounds of SCAN at most, each of about so many keys. */
+const ROUNDS = 20;
+const COUNT = 1_000;
+
+/** Of so many keys at most the life and the memory are asked. */
+const ASKED = 200;
+
+/** Some of a server's keys. */
+export interface KeySample {
+  /** How many keys the server has, of all prefixes. */
+  readonly total: number;
+  readonly scanned: number;
+  /** How many of those begin with the prefix. */
+  readonly matched: number;
+  /** Whether all were scanned. */
+  readonly isWhole: boolean;
+  /** Of some that matched. */
+  readonly asked: readonly SampledKey[];
+}
+
+interface SampledKey {
+  readonly key: string;
+  /** Milliseconds to live; -1 for ever. */
+  readonly ttl: number;
+  /** Undefined where the server does not say. */
+  readonly bytes: number | undefined;
+}
+
+/** Looks at some keys, in a bounded number of calls. Rejects with the server's words. */
+export async function sampleKeys(server: Asker, prefix: string): Promise<KeySample> {
+  const total = Number(await server.ask("DBSIZE"));
+  const matching = new Set<string>();
+  let scanned = 0;
+  let cursor = "0";
+  let rounds = 0;
+  do {
+    const reply = await server.ask("SCAN", cursor, "COUNT", String(COUNT));
+    const [next, keys] = reply as [string, readonly string[]];
+    cursor = String(next);
+    scanned += keys.length;
+    for (const key of keys) if (key.startsWith(`${prefix}:{`)) matching.add(key);
+    rounds += 1;
+  } while (cursor !== "0" && rounds < ROUNDS);
+  const asked = await Promise.all([...matching].slice(0, ASKED).map((key) => askOf(server, key)));
+  return {
+    total,
+    scanned,
+    matched: matching.size,
+    isWhole: cursor === "0",
+    // Whatever expired meanwhile.
+    asked: asked.filter(({ ttl }) => ttl !== -2),
+  };
+}
+
+async function askOf(server: Asker, key: string): Promise<SampledKey> {
+  const [ttl, bytes] = await Promise.all([
+    server.ask("PTTL", key).then(Number),
+    server.ask("MEMORY", "USAGE", key).then(
+      (reply) => (reply === null ? undefined : Number(reply)),
+      () => undefined,
+    ),
+  ]);
+  return { key, ttl, bytes };
+}

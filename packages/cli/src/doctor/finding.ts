@@ -1,0 +1,53 @@
+import type { Facts, ServerFacts } from "./facts/facts.ts";
+import { Unknown } from "./facts/unknown.ts";
+
+/** From the best to the worst, but for what nobody knows. */
+export const STATUSES = ["ok", "unknown", "note", "warning", "problem"] as const;
+
+/** A note is nothing to mend. What could not be asked is unknown. */
+export type Status = (typeof STATUSES)[number];
+
+/** What a check has to say of a server, or of all of them together. */
+export interface Finding {
+  readonly status: Status;
+  /** With its numbers: a sentence without its full stop. */
+  readonly found: string;
+  /** What it means for limits; missing where all is well. */
+  readonly means?: string;
+  /** What mends it, in words. */
+  readonly mend?: string;
+  /** What mends it, to be pasted in a shell. */
+  readonly commands?: readonly string[];
+}
+
+/** A finding, and the server it is about; none where it is about all. */
+export interface PlacedFinding extends Finding {
+  readonly server?: string;
+}
+
+/** Judges one thing. It does no I/O and reads no clock. */
+export interface Check {
+  /** A section of docs/doctor.md has the same name. */
+  readonly name: string;
+  judge(facts: Facts): readonly PlacedFinding[];
+}
+
+/** Judges each server that answers by itself. */
+export function eachServer(
+  judge: (server: ServerFacts, facts: Facts) => Finding,
+): Pick<Check, "judge"> {
+  return {
+    judge: (facts) =>
+      facts.servers.map((server) => ({ ...judge(server, facts), server: server.place })),
+  };
+}
+
+/** Judges what is known; of what is not it says what would have to be granted. */
+export function ifKnown<T>(fact: T | Unknown, judge: (value: T) => Finding): Finding {
+  if (!(fact instanceof Unknown)) return judge(fact);
+  const { asked, grant, why } = fact;
+  const found = `${asked} was not answered: ${why}`;
+  if (grant === undefined) return { status: "unknown", found };
+  const mend = `to have it checked, grant ${grant} to the user of this command; a service that has no such command says it elsewhere`;
+  return { status: "unknown", found, mend };
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import type { Facts } from "./facts/facts.ts";
+import { Unknown } from "./facts/unknown.ts";
+import { judgeAll } from "./report.ts";
+
+const unsaid = new Unknown("INFO", "no answer within 5 s");
+
+function serverWith(place: string, policy: string): Facts["servers"][number] {
+  return {
+    place,
+    cli: ["-h", place],
+    decides: true,
+    info: { role: "master", maxmemory_policy: policy },
+    config: unsaid,
+    latencies: unsaid,
+    clock: unsaid,
+    slow: unsaid,
+    scripts: unsaid,
+    permissions: undefined,
+    keys: undefined,
+    cluster: undefined,
+  };
+}
+
+const facts: Facts = {
+  prefix: "hg",
+  way: "cluster",
+  storeTimeout: 100,
+  servers: [
+    serverWith("a", "noeviction"),
+    serverWith("b", "allkeys-lru"),
+    serverWith("c", "allkeys-lru"),
+  ],
+  silent: [],
+  sentinels: [],
+  directory: unsaid,
+  control: unsaid,
+};
+
+test("servers of which the same is said are named together, the worst first, each with its command", () => {
+  const { checks, counts } = judgeAll("redis://a", facts);
+  const eviction = checks.find(({ name }) => name === "eviction");
+  expect(eviction).toMatchObject({ status: "warning", docs: "docs/doctor.md#eviction" });
+  expect(eviction?.findings.map(({ status, servers }) => [status, servers])).toEqual([
+    ["warning", ["b", "c"]],
+    ["ok", ["a"]],
+  ]);
+  expect(eviction?.findings[0]?.commands).toEqual([
+    "redis-cli -h b CONFIG SET maxmemory-policy volatile-ttl",
+    "redis-cli -h c CONFIG SET maxmemory-policy volatile-ttl",
+  ]);
+  expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(checks.length);
+  expect(counts.warning).toBe(1);
+});

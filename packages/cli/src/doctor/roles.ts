@@ -1,0 +1,12 @@
+/** What users of Redis do with Headgate. */
+export type Role = "application" | "reader" | "operator";
+
+const READ: readonly string[] = ["evalsha", "eval", "get", "strlen", "getrange", "time"];
+const COUNT: readonly string[] = [...READ, "set", "del", "setrange", "pexpire"];
+
+/** The commands that each needs, on keys that begin with the prefix. docs/operate.md has the same as lines of ACL SETUSER. */
+export const ROLES: Readonly<Record<Role, readonly string[]>> = {
+  application: COUNT,
+  reader: [...READ, "lrange"],
+  operator: [...COUNT, "lpush", "ltrim", "lrange", "acl|whoami"],
+};

@@ -1,0 +1,36 @@
+import { Failure } from "../command/failure.ts";
+
+const NAMES = ["time", "client", "method", "path", "status"] as const;
+
+/** What the fields of a log in JSON lines are called. */
+export interface FieldNames {
+  readonly time: string;
+  readonly client: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly status?: string;
+}
+
+/** Reads `--fields`, as in `time=ts,client=request.remote_ip`. Throws a `Failure`. */
+export function parseFields(text: string): FieldNames {
+  const fields: Record<string, string> = {};
+  for (const part of text.split(",")) {
+    const at = part.indexOf("=");
+    const name = part.slice(0, Math.max(at, 0)).trim();
+    const field = part.slice(at + 1).trim();
+    if (at === -1 || field === "" || !(NAMES as readonly string[]).includes(name)) {
+      throw new Failure(
+        `--fields must name fields as in time=ts,client=remote_addr (and method, path, status), got ${JSON.stringify(part)}`,
+      );
+    }
+    if (Object.hasOwn(fields, name)) throw new Failure(`--fields names ${name} twice`);
+    fields[name] = field;
+  }
+  const missing = ["time", "client"].find((name) => !Object.hasOwn(fields, name));
+  if (missing !== undefined) {
+    throw new Failure(
+      `--fields must say which field holds the ${missing}, as in time=ts,client=remote_addr`,
+    );
+  }
+  return fields as unknown as FieldNames;
+}

@@ -1,0 +1,114 @@
+import type { LoggedRequest } from "./logged-request.ts";
+
+/** Seconds of log time within which requests are put in order. */
+const SECONDS = 120;
+
+/** So many requests wait at most for what may be earlier than they. */
+const MAX_WAITING = 1_000_000;
+
+/** A power of two that has room for all the seconds that wait. */
+const PLACES = 128;
+
+/**
+ * Puts requests in order: each waits, with those of its second, until one has come that is 120 seconds later, or a million
+ * are waiting. Equal times stay as they came. What comes later than that is `late`, and gets the time of the last one that
+ * went.
+ */
+export class InOrder {
+  /** Requests by their second, in a circle. */
+  readonly #seconds: LoggedRequest[][] = Array.from({ length: PLACES }, () => []);
+  readonly #maxWaiting: number;
+  /** No second before this one waits. */
+  #first = 0;
+  #last = -1;
+  #waiting = 0;
+  /** The time of the last request that went. */
+  #gone = 0;
+  /** The latest time so far. */
+  #latest = 0;
+  #ready: LoggedRequest[] = [];
+  #reordered = 0;
+  #late = 0;
+
+  constructor(maxWaiting: number = MAX_WAITING) {
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** Requests that were earlier than one before them, and were put in order. */
+  get reordered(): number {
+    return this.#reordered;
+  }
+
+  get late(): number {
+    return this.#late;
+  }
+
+  add(request: LoggedRequest): void {
+    const { time } = request;
+    const second = Math.floor(time / 1_000);
+    if (second > this.#last) this.#goOnTo(second);
+    if (second < this.#first) {
+      this.#addBehind(request);
+      return;
+    }
+    if (time < this.#latest) this.#reordered += 1;
+    else this.#latest = time;
+    this.#at(second).push(request);
+    this.#waiting += 1;
+    while (this.#waiting > this.#maxWaiting) this.#release();
+  }
+
+  /** What is in order by now. */
+  take(): readonly LoggedRequest[] {
+    const ready = this.#ready;
+    this.#ready = [];
+    return ready;
+  }
+
+  /** Lets everything go: no more will come. */
+  end(): void {
+    while (this.#waiting > 0) this.#release();
+  }
+
+  #goOnTo(second: number): void {
+    while (this.#waiting > 0 && this.#first < second - SECONDS) this.#release();
+    this.#first = Math.max(this.#first, second - SECONDS);
+    this.#last = second;
+  }
+
+  /** Lets the requests of the first second go. */
+  #release(): void {
+    const requests = this.#at(this.#first);
+    this.#first += 1;
+    if (requests.length === 0) return;
+    if (!isInOrder(requests)) requests.sort((a, b) => a.time - b.time);
+    for (const request of requests) this.#ready.push(request);
+    this.#gone = (requests.at(-1) as LoggedRequest).time;
+    this.#waiting -= requests.length;
+    requests.length = 0;
+  }
+
+  /** A request of a second that went may still be no earlier than the last one that did. */
+  #addBehind(request: LoggedRequest): void {
+    const { time } = request;
+    if (time >= this.#gone) {
+      if (time < this.#latest) this.#reordered += 1;
+      this.#gone = time;
+      this.#ready.push(request);
+    } else {
+      this.#late += 1;
+      this.#ready.push({ ...request, time: this.#gone });
+    }
+  }
+
+  #at(second: number): LoggedRequest[] {
+    return this.#seconds[second % PLACES] as LoggedRequest[];
+  }
+}
+
+function isInOrder(requests: readonly LoggedRequest[]): boolean {
+  for (let i = 1; i < requests.length; i += 1) {
+    if ((requests[i] as LoggedRequest).time < (requests[i - 1] as LoggedRequest).time) return false;
+  }
+  return true;
+}

@@ -1,0 +1,88 @@
+import type { FieldNames } from "./fields.ts";
+import { LOG_TIME_BYTES, parseLogTime } from "./log-time.ts";
+import type { LoggedRequest } from "./logged-request.ts";
+
+/** Numbers from here on are milliseconds, those below are seconds: in seconds it is the year 5138, in milliseconds 1973. */
+const FIRST_MILLISECONDS = 1e11;
+
+/** The first moment that a store's clock cannot show. */
+const END = Date.UTC(2200, 0, 1);
+
+const NUMBER = /^\d{1,16}(?:\.\d+)?$/;
+
+/** A date and a time, with an offset or without. */
+const ISO = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?<zone>Z|[+-]\d\d:?\d\d)?$/i;
+
+const MAX_CLIENT = 255;
+
+/** Reads a line of a log in JSON lines. A string says why it is malformed. */
+export function parseJsonLine(line: string, fields: FieldNames): LoggedRequest | string {
+  const record = readJson(line);
+  if (record === undefined) return "no JSON object";
+  const time = readTime(fieldOf(record, fields.time));
+  if (time === undefined) return `no time in the field ${fields.time}`;
+  const client = textOf(record, fields.client);
+  if (client === "" || client === "-" || client.length > MAX_CLIENT) {
+    return `no client in the field ${fields.client}`;
+  }
+  const status = Number(textOf(record, fields.status));
+  return {
+    time,
+    client,
+    method: textOf(record, fields.method),
+    path: textOf(record, fields.path),
+    status: Number.isInteger(status) && status > 0 ? status : undefined,
+  };
+}
+
+function readJson(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A field of a record, or, where it has none of that name, of the records in it: `request.remote_ip`. */
+function fieldOf(record: object, name: string): unknown {
+  if (Object.hasOwn(record, name)) return record[name as never];
+  let value: unknown = record;
+  for (const part of name.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part))
+      return undefined;
+    value = value[part as never];
+  }
+  return value;
+}
+
+function textOf(record: object, name: string | undefined): string {
+  const value = name === undefined ? undefined : fieldOf(record, name);
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" ? value : "";
+}
+
+/**
+ * A time as milliseconds since the epoch: a number of seconds or milliseconds, ISO 8601 (UTC, where it has no offset), or as the
+ * common format writes it. Undefined for what is none, or before 1970 or after 2199.
+ */
+function readTime(value: unknown): number | undefined {
+  if (typeof value !== "string" && typeof value !== "number") return undefined;
+  const time = typeof value === "string" ? readText(value.trim()) : toMilliseconds(value);
+  return time !== undefined && time >= 0 && time < END ? Math.floor(time) : undefined;
+}
+
+function readText(text: string): number | undefined {
+  if (NUMBER.test(text)) return toMilliseconds(Number(text));
+  const iso = ISO.exec(text);
+  if (iso !== null) {
+    const time = Date.parse(text.replace(",", ".") + (iso.groups?.["zone"] ? "" : "Z"));
+    return Number.isNaN(time) ? undefined : time;
+  }
+  const bytes = Buffer.from(text);
+  return bytes.length === LOG_TIME_BYTES ? parseLogTime(bytes, 0) : undefined;
+}
+
+function toMilliseconds(number: number): number {
+  return number < FIRST_MILLISECONDS ? number * 1_000 : number;
+}

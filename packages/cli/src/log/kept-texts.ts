@@ -1,0 +1,34 @@
+/** So many texts are kept at once, each in a place that its bytes choose. */
+const PLACES = 65_536;
+
+const FIRST_NOT_ASCII = 0x80;
+
+/**
+ * Makes texts of bytes. Those of late are kept, so that equal ones are mostly one text: a log names the same clients and
+ * paths again and again.
+ */
+export class KeptTexts {
+  readonly #kept: string[] = new Array(PLACES).fill("");
+
+  /** The text of some bytes, in UTF-8. */
+  of(bytes: Buffer, start: number, end: number): string {
+    let hash = 0;
+    for (let i = start; i < end; i += 1) hash = (hash * 31 + (bytes[i] as number)) | 0;
+    const place = (hash ^ (hash >>> 16)) & (PLACES - 1);
+    const kept = this.#kept[place] as string;
+    if (isWritten(kept, bytes, start, end)) return kept;
+    const text = bytes.toString("utf8", start, end);
+    this.#kept[place] = text;
+    return text;
+  }
+}
+
+/** Whether a text is what some bytes say; only ASCII is compared. */
+function isWritten(text: string, bytes: Buffer, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let i = start; i < end; i += 1) {
+    const byte = bytes[i] as number;
+    if (byte >= FIRST_NOT_ASCII || text.charCodeAt(i - start) !== byte) return false;
+  }
+  return true;
+}

@@ -1,0 +1,218 @@
+import type { KeptTexts } from "./kept-texts.ts";
+import { LOG_TIME_BYTES, parseLogTime } from "./log-time.ts";
+import type { LoggedRequest } from "./logged-request.ts";
+import { parseRequestLine } from "./request-line.ts";
+
+/** What is read of a line. */
+export interface LineOptions {
+  readonly texts: KeptTexts;
+  /** Whether methods and paths are read, too. */
+  readonly requestLines: boolean;
+}
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const DASH = 0x2d;
+const SLASH = 0x2f;
+const ZERO = 0x30;
+const NINE = 0x39;
+const OPEN = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE = 0x5d;
+
+/** Host names have at most 253 characters. */
+const MAX_CLIENT = 255;
+
+/** The longest method that is taken for one. */
+const MAX_METHOD = 32;
+
+const NO_FORMAT = "neither the common nor the combined format";
+
+/** Where the parts of a line are: each begins at its first byte, and ends behind its last. */
+interface Parts {
+  clientEnd: number;
+  timeStart: number;
+  timeEnd: number;
+  requestStart: number;
+  requestEnd: number;
+  status: number | undefined;
+}
+
+/** One for all lines: nobody keeps it. */
+const parts: Parts = {
+  clientEnd: 0,
+  timeStart: 0,
+  timeEnd: 0,
+  requestStart: 0,
+  requestEnd: 0,
+  status: undefined,
+};
+
+/**
+ * Reads a line of an access log, which is a part of some bytes: in the common format, or the combined format, which adds the
+ * referrer and the agent; more fields may follow, as many servers are set to log them. A quote that is not closed is a line
+ * cut off. A string says why it is malformed. https://httpd.apache.org/docs/2.4/logs.html#accesslog
+ */
+export function parseLogLine(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  { texts, requestLines }: LineOptions,
+): LoggedRequest | string {
+  if (!findParts(bytes, start, end)) return NO_FORMAT;
+  const { clientEnd, timeStart, timeEnd, requestStart, requestEnd, status } = parts;
+  const isTime = timeEnd - timeStart === LOG_TIME_BYTES;
+  const time = isTime ? parseLogTime(bytes, timeStart) : undefined;
+  if (time === undefined) return "no such time";
+  if (clientEnd - start > MAX_CLIENT || isDash(bytes, start, clientEnd)) return "no client";
+  const methodEnd = endOfMethod(bytes, requestStart, requestEnd);
+  // Nearly all targets are paths; the others are rare enough for a regular expression.
+  if (bytes[methodEnd + 1] !== SLASH || methodEnd + 1 >= requestEnd) {
+    const asked = parseRequestLine(bytes.toString("utf8", requestStart, requestEnd));
+    if (asked === undefined) return "no HTTP request";
+    const { method, path } = requestLines ? asked : NOTHING_ASKED;
+    return { time, client: texts.of(bytes, start, clientEnd), method, path, status };
+  }
+  return {
+    time,
+    client: texts.of(bytes, start, clientEnd),
+    method: requestLines ? texts.of(bytes, requestStart, methodEnd) : "",
+    path: requestLines
+      ? texts.of(bytes, methodEnd + 1, endOfTarget(bytes, methodEnd + 1, requestEnd))
+      : "",
+    status,
+  };
+}
+
+const NOTHING_ASKED = { method: "", path: "" };
+
+/** Finds the parts of a line; false where it has another format. */
+function findParts(bytes: Buffer, start: number, end: number): boolean {
+  const clientEnd = indexOf(bytes, SPACE, start, end);
+  const open = indexOf(bytes, OPEN, clientEnd + 1, end);
+  const identityEnd = indexOf(bytes, SPACE, clientEnd + 1, open);
+  // The user may hold spaces, and stands between two.
+  const isNamed =
+    clientEnd > start &&
+    identityEnd > clientEnd + 1 &&
+    identityEnd < open - 2 &&
+    bytes[open - 1] === SPACE;
+  if (!isNamed) return false;
+  const close = indexOf(bytes, CLOSE, open + 1, end);
+  if (close + 3 > end || bytes[close + 1] !== SPACE || bytes[close + 2] !== QUOTE) return false;
+  const requestEnd = endOfQuoted(bytes, close + 3, end);
+  const statusEnd = endOfStatus(bytes, requestEnd + 1, end);
+  const sizeEnd = endOfSize(bytes, statusEnd, end);
+  if (sizeEnd === -1 || !areFields(bytes, sizeEnd, end)) return false;
+  parts.clientEnd = clientEnd;
+  parts.timeStart = open + 1;
+  parts.timeEnd = close;
+  parts.requestStart = close + 3;
+  parts.requestEnd = requestEnd;
+  parts.status = statusOf(bytes, requestEnd + 2);
+  return true;
+}
+
+/** Where a byte is; `end` where it is not. */
+function indexOf(bytes: Buffer, byte: number, start: number, end: number): number {
+  for (let i = start; i < end; i += 1) {
+    if (bytes[i] === byte) return i;
+  }
+  return end;
+}
+
+/** Where the quote is that closes what begins at `start`; `end` where none does. */
+function endOfQuoted(bytes: Buffer, start: number, end: number): number {
+  for (let i = start; i < end; i += 1) {
+    const byte = bytes[i];
+    if (byte === QUOTE) return i;
+    if (byte === BACKSLASH) i += 1;
+  }
+  return end;
+}
+
+/** Behind ` 200` or ` -`; -1 where there is neither. */
+function endOfStatus(bytes: Buffer, at: number, end: number): number {
+  if (at >= end || bytes[at] !== SPACE) return -1;
+  if (bytes[at + 1] === DASH) return at + 2;
+  const areDigits = isDigit(bytes[at + 1]) && isDigit(bytes[at + 2]) && isDigit(bytes[at + 3]);
+  return areDigits && at + 4 <= end ? at + 4 : -1;
+}
+
+/** Behind ` 2326` or ` -`; -1 where there is neither. */
+function endOfSize(bytes: Buffer, at: number, end: number): number {
+  if (at === -1 || at + 1 >= end || bytes[at] !== SPACE) return -1;
+  if (bytes[at + 1] === DASH) return at + 2;
+  let i = at + 1;
+  while (i < end && isDigit(bytes[i])) i += 1;
+  return i > at + 1 ? i : -1;
+}
+
+/** Whether the rest is fields, in quotes or not, with a space in front of each. */
+function areFields(bytes: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at < end) {
+    if (bytes[at] !== SPACE || at + 1 >= end) return false;
+    if (bytes[at + 1] === QUOTE) {
+      at = endOfQuoted(bytes, at + 2, end) + 1;
+      if (at > end) return false;
+    } else {
+      const from = at + 1;
+      at = indexOf(bytes, SPACE, from, end);
+      if (at === from) return false;
+    }
+  }
+  return true;
+}
+
+function statusOf(bytes: Buffer, at: number): number | undefined {
+  if (bytes[at] === DASH) return undefined;
+  const [a, b, c] = [bytes[at], bytes[at + 1], bytes[at + 2]] as [number, number, number];
+  return (a - ZERO) * 100 + (b - ZERO) * 10 + (c - ZERO);
+}
+
+/** Behind the letters that a method begins with. */
+function endOfMethod(bytes: Buffer, start: number, end: number): number {
+  const most = Math.min(end, start + MAX_METHOD);
+  let at = start;
+  while (at < most && isLetter(bytes[at] as number)) at += 1;
+  return at > start && bytes[at] === SPACE ? at : end;
+}
+
+/** Where a target ends that a version may follow: ` HTTP/1.1`, ` HTTP/2`. */
+function endOfTarget(bytes: Buffer, start: number, end: number): number {
+  for (const length of VERSION_BYTES) {
+    const at = end - length;
+    if (at > start && isVersion(bytes, at, end)) return at;
+  }
+  return end;
+}
+
+const HTTP = Buffer.from(" HTTP/");
+const VERSION_BYTES = [HTTP.length + 3, HTTP.length + 1] as const;
+const POINT = 0x2e;
+
+function isVersion(bytes: Buffer, at: number, end: number): boolean {
+  for (let i = 0; i < HTTP.length; i += 1) {
+    if (bytes[at + i] !== HTTP[i]) return false;
+  }
+  const major = at + HTTP.length;
+  return (
+    isDigit(bytes[end - 1]) &&
+    isDigit(bytes[major]) &&
+    (major + 1 === end || bytes[major + 1] === POINT)
+  );
+}
+
+function isDash(bytes: Buffer, start: number, end: number): boolean {
+  return end - start === 1 && bytes[start] === DASH;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= NINE;
+}
+
+function isLetter(byte: number): boolean {
+  const upper = byte & 0xdf;
+  return upper >= 0x41 && upper <= 0x5a;
+}

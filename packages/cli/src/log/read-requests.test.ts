@@ -1,0 +1,184 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Failure } from "../command/failure.ts";
+import { parseFields } from "./fields.ts";
+import type { LoggedRequest } from "./logged-request.ts";
+import type { ReadOptions } from "./read-requests.ts";
+import { bytesOf, readRequests } from "./read-requests.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "read-requests-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function line(second: string, path: string, client = "192.0.2.1"): string {
+  return `${client} - - [03/Mar/2026:06:00:${second} +0000] "GET ${path} HTTP/1.1" 200 5`;
+}
+
+async function write(name: string, content: string | Buffer): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+const { signal } = new AbortController();
+
+async function read(files: readonly string[], options: Partial<ReadOptions> = {}) {
+  const reading = readRequests(files, { stdin: new PassThrough(), signal, ...options });
+  const requests: LoggedRequest[] = [];
+  for await (const some of reading) requests.push(...some);
+  return { requests, paths: requests.map(({ path }) => path).join(""), ...reading.counts() };
+}
+
+async function readText(text: string | Buffer, options?: Partial<ReadOptions>) {
+  return read([await write("log", text)], options);
+}
+
+test("requests come in the order of their times, equal times in the order of the file", async () => {
+  const lines = [
+    line("05", "/c"),
+    line("03", "/a"),
+    line("05", "/d"),
+    line("04", "/b"),
+    line("05", "/e"),
+  ];
+  const { paths, reordered, late } = await readText(lines.join("\n"));
+  expect([paths, reordered, late]).toEqual(["/a/b/c/d/e", 2, 0]);
+});
+
+test("a time zone is part of the time", async () => {
+  const later = line("00", "/later").replace("+0000", "-0001");
+  expect((await readText([later, line("30", "/earlier")].join("\n"))).paths).toBe("/earlier/later");
+});
+
+test("malformed lines are counted, and the first ones kept with their numbers", async () => {
+  const bad = Array.from({ length: 7 }, (_, n) => `bad ${n}`);
+  const log = await readText(`${line("00", "/a")}\r\n\r\n${bad.join("\n")}\n${line("01", "/b")}\n`);
+  expect(log).toMatchObject({ paths: "/a/b", lines: 10, malformed: 7 });
+  expect(log.examples.map(({ number, text, reason }) => `${number} ${text} ${reason}`)).toEqual(
+    [3, 4, 5, 6, 7].map((n) => `${n} bad ${n - 3} neither the common nor the combined format`),
+  );
+});
+
+test("lines longer than what is read at once are whole", async () => {
+  const agents = Array.from(
+    { length: 9 },
+    (_, n) => `${line(`0${n}`, `/${n}`)} "-" "${"x".repeat(300_000)}é"`,
+  );
+  expect(await readText(agents.join("\n"))).toMatchObject({
+    paths: "/0/1/2/3/4/5/6/7/8",
+    lines: 9,
+    malformed: 0,
+  });
+});
+
+test("bytes may come one by one", async () => {
+  const text = `${line("00", "/a")}\n${line("01", "/ü")}\n\n${line("02", "/c")}`;
+  for (const bytes of [Buffer.from(text), gzipSync(text)]) {
+    const stdin = Readable.from([...bytes].map((byte) => Buffer.of(byte)));
+    expect(await read(["-"], { stdin })).toMatchObject({ paths: "/a/ü/c", lines: 4, malformed: 0 });
+  }
+});
+
+test("gzip is unpacked, whatever the file is called, also where it was packed in parts", async () => {
+  const parts = [gzipSync(`${line("00", "/a")}\n`), gzipSync(line("01", "/b"))];
+  expect((await readText(Buffer.concat(parts))).paths).toBe("/a/b");
+});
+
+test("several files are merged, equal times in the order of the files", async () => {
+  const files = [
+    await write("new", [line("02", "/d"), line("05", "/g"), line("05", "/h")].join("\n")),
+    await write("empty", ""),
+    await write(
+      "old.gz",
+      gzipSync([line("01", "/b"), line("00", "/a"), line("05", "/i")].join("\n")),
+    ),
+  ];
+  const stdin = Readable.from([`${line("01", "/c")}\n${line("04", "/e")}\n`, line("04", "/f")]);
+  expect(await read([...files, "-"], { stdin })).toMatchObject({
+    paths: "/a/b/c/d/e/f/g/h/i",
+    lines: 9,
+    reordered: 1,
+  });
+});
+
+test("JSON lines are read by the names of their fields", async () => {
+  const lines = [
+    { ts: "2026-03-03T06:00:01.5Z", ip: "192.0.2.1", uri: "/b" },
+    { ts: "2026-03-03T06:00:01.25Z", ip: "192.0.2.2", uri: "/a" },
+    { ts: "soon" },
+  ];
+  const text = lines.map((record) => JSON.stringify(record)).join("\n");
+  const log = await readText(text, { fields: parseFields("time=ts,client=ip,path=uri") });
+  expect(log).toMatchObject({ paths: "/a/b", malformed: 1, reordered: 1 });
+  await expect(readText(text)).rejects.toThrow(/is in JSON lines: .* --fields time=/);
+});
+
+test("without request lines, methods and paths are empty, and the rest is the same", async () => {
+  const { requests } = await readText(line("00", "/a"), { requestLines: false });
+  expect(requests).toMatchObject([{ client: "192.0.2.1", method: "", path: "", status: 200 }]);
+});
+
+test("an empty file is a log without requests", async () => {
+  expect(await readText("")).toMatchObject({ requests: [], lines: 0, malformed: 0, examples: [] });
+});
+
+test("bytes are told as they are read, and known before", async () => {
+  const packed = gzipSync(line("00", "/a"));
+  const file = await write("packed", packed);
+  let bytes = 0;
+  await read([file, file], { onBytes: (count) => (bytes += count) });
+  expect(bytes).toBe(2 * packed.length);
+  expect(await bytesOf([file, file])).toBe(bytes);
+  expect(await bytesOf([file, "-"])).toBeUndefined();
+});
+
+describe("what cannot be read ends with one line", () => {
+  test.each([
+    ["a file that is not there", () => join(folder, "none"), /cannot read the log .*none: ENOENT/],
+    ["a folder", () => folder, /cannot read the log .*EISDIR/],
+    ["no log", () => write("zeros", Buffer.alloc(2_000_000)), /longer than 1 MiB/],
+    [
+      "gzip that is cut off",
+      () => write("cut", gzipSync(line("00", "/a")).subarray(0, 40)),
+      /cannot read the log .*cut: unexpected end of file/,
+    ],
+  ])("%s", async (_, make, message) => {
+    const file = await make();
+    const failure = await read([file]).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Failure);
+    expect((failure as Failure).message).toMatch(message);
+  });
+
+  test("standard input that is to be read twice", async () => {
+    await expect(read(["-", "-"])).rejects.toThrow("once only");
+  });
+});
+
+test("an interruption ends a log that never ends", async () => {
+  const interruption = new AbortController();
+  const stdin = new PassThrough();
+  stdin.write(`${line("00", "/a")}\n`);
+  const reading = read(["-"], { stdin, signal: interruption.signal });
+  const reason = new Failure("interrupted", 130);
+  setImmediate(() => interruption.abort(reason));
+  await expect(reading).rejects.toBe(reason);
+  expect(stdin.destroyed).toBe(true);
+});
+
+const SHARED = new URL("../../../../../shared/data/access.log", import.meta.url);
+
+test("a real log is put in order", async ({ skip }) => {
+  skip(!existsSync(SHARED), `there is no ${SHARED.pathname}`);
+  const { requests, malformed, late } = await readText(readFileSync(SHARED));
+  expect([requests.length, malformed, late]).toEqual([9_999, 1, 0]);
+  for (const [i, { time }] of requests.slice(1).entries()) {
+    expect(time).toBeGreaterThanOrEqual(requests[i]?.time ?? Number.NaN);
+  }
+});

@@ -1,0 +1,82 @@
+import { stat } from "node:fs/promises";
+import { Failure, messageOf } from "../command/failure.ts";
+import type { FieldNames } from "./fields.ts";
+import { nameOf } from "./log-bytes.ts";
+import { LogFile } from "./log-file.ts";
+import type { LoggedRequest, MalformedLine } from "./logged-request.ts";
+import { merge } from "./merge.ts";
+
+export interface ReadOptions {
+  /** What `-` stands for. */
+  readonly stdin: NodeJS.ReadableStream;
+  readonly signal: AbortSignal;
+  /** For logs in JSON lines: what their fields are called. Default: the common or combined format. */
+  readonly fields?: FieldNames | undefined;
+  /** Whether methods and paths are read, too, which takes time. Default true. */
+  readonly requestLines?: boolean | undefined;
+  /** Called with bytes as they are read, before they are unpacked. */
+  readonly onBytes?: ((count: number) => void) | undefined;
+}
+
+/** What was read so far. */
+export interface LogCounts {
+  /** Lines, empty ones too. */
+  readonly lines: number;
+  /** Lines that are no requests. */
+  readonly malformed: number;
+  /** The first few of each file. */
+  readonly examples: readonly MalformedLine[];
+  /** Requests that were put in order. */
+  readonly reordered: number;
+  /** Requests that came too late to be put in order: they have the time of the one before. */
+  readonly late: number;
+}
+
+/** The requests of logs, many at once, in the order of their times; equal times in the order of the files, and of their lines. */
+export interface LoggedRequests extends AsyncIterable<readonly LoggedRequest[]> {
+  counts(): LogCounts;
+}
+
+/**
+ * Reads access logs in the common or combined format, or in JSON lines, in gzip or not, and merges them; `-` is standard input.
+ * Requests are put in order within 120 seconds of log time, or a million lines. Holds no more than that in memory. To be read
+ * once. What reads it is thrown a `Failure` for what cannot be read, and the signal's reason.
+ */
+export function readRequests(files: readonly string[], options: ReadOptions): LoggedRequests {
+  const { fields, requestLines = true, onBytes = () => {}, stdin, signal } = options;
+  if (files.filter((file) => file === "-").length > 1) {
+    throw new Failure("standard input (-) can be read once only");
+  }
+  const logs = files.map(
+    (file) => new LogFile(file, { fields, requestLines, onBytes, stdin, signal }),
+  );
+  const sum = (count: (log: LogFile) => number) => logs.reduce((all, log) => all + count(log), 0);
+  return {
+    [Symbol.asyncIterator]: () => merge(logs.map((log) => log.requests())),
+    counts: () => ({
+      lines: sum(({ lines }) => lines),
+      malformed: sum(({ malformed }) => malformed),
+      examples: logs.flatMap(({ examples }) => examples),
+      reordered: sum(({ reordered }) => reordered),
+      late: sum(({ late }) => late),
+    }),
+  };
+}
+
+/** How many bytes logs have; undefined where that is not known before they are read. Throws a `Failure`. */
+export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
+  let bytes = 0;
+  for (const file of files) {
+    if (file === "-") return undefined;
+    try {
+      const found = await stat(file);
+      if (!found.isFile()) return undefined;
+      bytes += found.size;
+    } catch (error) {
+      throw new Failure(`cannot read the log ${nameOf(file)}: ${messageOf(error)}`, undefined, {
+        cause: error,
+      });
+    }
+  }
+  return bytes;
+}

@@ -1,0 +1,59 @@
+import type { LimitState } from "@headgate/core";
+import type { LogEntry, Override } from "@headgate/core/operate";
+import { formatOverride } from "../output/override-text.ts";
+import { formatTime } from "../output/time.ts";
+
+/** What the log has of a state before or after: what it holds was written by whoever may write there. */
+interface Seen {
+  readonly blocked?: unknown;
+  readonly limits?: unknown;
+}
+
+/** What an action changed, in short; empty where its entry does not say so. */
+export function formatChange({ kind, before, after }: LogEntry): string {
+  const [was, is] = [before, after].map((state) => (state ?? {}) as Seen);
+  switch (kind) {
+    case "setOverride":
+      return formatSet(after);
+    case "unsetOverride":
+      return before === undefined ? "there was none" : `was ${formatSet(before)}`;
+    case "reset":
+      return formatLeft(was?.limits);
+    default:
+      return `${formatBlocked(was?.blocked)}, now ${formatBlocked(is?.blocked)}`;
+  }
+}
+
+function formatSet(override: unknown): string {
+  const { until, limits, shadow } = (override ?? {}) as Partial<Override>;
+  const inForce = formatOverride({
+    limits: numbersOf(limits),
+    shadow: typeof shadow === "boolean" ? shadow : undefined,
+  });
+  if (typeof until !== "number" || until < 0) return inForce;
+  return `${inForce}, until ${formatTime(Math.ceil(until / 1_000))}`;
+}
+
+function numbersOf(limits: unknown): Override["limits"] {
+  const given = Object.entries(isObject(limits) ? limits : {});
+  return Object.fromEntries(given.filter(([, numbers]) => isObject(numbers)));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function formatLeft(limits: unknown): string {
+  if (!Array.isArray(limits)) return "";
+  return limits
+    .filter(isObject)
+    .map(
+      ({ name, remaining, limit }: Partial<LimitState>) =>
+        `${name} had ${remaining} of ${limit} left`,
+    )
+    .join(", ");
+}
+
+function formatBlocked(blocked: unknown): string {
+  return blocked === true ? "blocked" : "not blocked";
+}

@@ -1,0 +1,148 @@
+import type { Directory, DirectoryLimiter } from "@headgate/core/operate";
+import { readDirectory } from "@headgate/core/operate";
+import type { Cli } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { nameRefused } from "../connect/name-refused.ts";
+import { writeJson } from "../output/json.ts";
+import { formatLimit } from "../output/limit-text.ts";
+import { formatOverride } from "../output/override-text.ts";
+import type { Style } from "../output/style.ts";
+import { styleFor, widthOf } from "../output/style.ts";
+import { formatSubject } from "../output/subject.ts";
+import type { Cell } from "../output/table.ts";
+import { formatTable } from "../output/table.ts";
+import { formatFromNow, formatTime, serverNow } from "../output/time.ts";
+import { visible } from "../output/visible.ts";
+import { formatProcesses } from "./processes.ts";
+import type { KnownOverride } from "./read-overrides.ts";
+import { readOverrides } from "./read-overrides.ts";
+import { warnUnread } from "./warn-unread.ts";
+
+interface LimitersOptions extends ConnectionOptions {
+  readonly processes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** `headgate limiters`: which limiters there are, with which limits, in how many processes, and what is overridden. */
+export function addLimiters({ program, surroundings, handle }: Cli): void {
+  const command = program
+    .command("limiters")
+    .summary("list the limiters, their limits and overrides")
+    .description(
+      "Lists the limiters that processes have on this Redis and prefix, with their limits, and the overrides that are in force. A process lists itself ten seconds after it has started.",
+    )
+    .option("--processes", "list the processes as well")
+    .option("--json", "print one JSON document");
+  addExamples(addConnectionOptions(command), {
+    "headgate limiters": "of the Redis that $REDIS_URL names",
+    "headgate limiters --redis redis://10.0.0.7:6379 --prefix shop": "of another one",
+    "headgate limiters --json | jq '.limiters[] | select(.isMixed)'":
+      "where processes differ, as while a deploy rolls",
+  });
+  command.action(handle((options: LimitersOptions) => listLimiters(options, surroundings)));
+}
+
+async function listLimiters(options: LimitersOptions, surroundings: Surroundings): Promise<number> {
+  const connection = await connect(options, surroundings);
+  try {
+    const { stdout, stderr } = surroundings;
+    const { store, prefix, timeoutMs } = connection;
+    const now = await serverNow(connection);
+    const { limiters, processes, unread } = await nameRefused(
+      connection,
+      readDirectory(store, { timeout: timeoutMs }),
+    );
+    const overrides = await readOverrides(connection, now);
+    if (typeof overrides === "string") {
+      stderr.write(`headgate: warning: cannot read the overrides: ${visible(overrides)}\n`);
+    }
+    warnUnread(stderr, unread);
+    const known = typeof overrides === "string" ? null : overrides;
+    if (options.json) {
+      writeJson(stdout, { limiters, overrides: known, processes, unread });
+      return 0;
+    }
+    if (limiters.length === 0) {
+      stderr.write(
+        `headgate: no limiter is listed with the prefix ${prefix}: a process lists itself ten seconds after it has started; check --prefix and the database\n`,
+      );
+    }
+    const look = lookOf(surroundings);
+    const tables = [
+      formatLimiters(limiters, look),
+      formatOverrides(known ?? [], now, look),
+      options.processes ? formatProcesses(processes, now, look.width) : "",
+    ];
+    stdout.write(tables.filter((table) => table !== "").join("\n"));
+    return 0;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** How something is shown. */
+interface Look {
+  readonly style: Style;
+  readonly width: number;
+}
+
+function lookOf({ stdout, environment }: Surroundings): Look {
+  return { style: styleFor(stdout, environment), width: widthOf(stdout) };
+}
+
+function formatLimiters(limiters: Directory["limiters"], { style, width }: Look): string {
+  if (limiters.length === 0) return "";
+  const rows = limiters.map((limiter): readonly Cell[] => [
+    limiter.name,
+    limiter.isCut ? "(too long to be listed)" : limiter.limits.map(formatLimit).join("; "),
+    String(limiter.processes.length),
+    { text: notesOf(limiter), style: (shown) => style("yellow", shown) },
+  ]);
+  const columns = [
+    { head: "LIMITER" },
+    { head: "LIMITS", wraps: true },
+    { head: "PROCESSES", align: "right" },
+    { head: "NOTES", wraps: true },
+  ] as const;
+  return formatTable(columns, rows, width);
+}
+
+function notesOf({ isMixed, shadow, extends: other, blockOn }: DirectoryLimiter): string {
+  const notes = [
+    isMixed ? "mixed: others have another policy" : "",
+    shadow ? "in shadow" : "",
+    other === undefined ? "" : `together with ${other}`,
+    blockOn === "settle" ? "blocks by what is kept" : "",
+  ];
+  return notes.filter((note) => note !== "").join(", ");
+}
+
+function formatOverrides(
+  overrides: readonly KnownOverride[],
+  now: number,
+  { style, width }: Look,
+): string {
+  if (overrides.length === 0) return "";
+  const rows = overrides.map((override): readonly Cell[] => [
+    override.limiter,
+    formatSubject(override.subject),
+    { text: formatOverride(override), style: (shown) => style("yellow", shown) },
+    endOf(override, now),
+  ]);
+  const columns = [
+    { head: "OVERRIDE OF" },
+    { head: "SUBJECT" },
+    { head: "IN FORCE", wraps: true },
+    { head: "ENDS", wraps: true },
+  ] as const;
+  return formatTable(columns, rows, width);
+}
+
+function endOf({ until }: KnownOverride, now: number): string {
+  return until === null
+    ? "when it is taken away"
+    : `${formatTime(until)} (${formatFromNow(until, now)})`;
+}

@@ -1,0 +1,124 @@
+import type { ActionLog, LogEntry } from "@headgate/core/operate";
+import { operate } from "@headgate/core/operate";
+import type { Cli } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { nameRefused } from "../connect/name-refused.ts";
+import { writeJson } from "../output/json.ts";
+import { widthOf } from "../output/style.ts";
+import { formatSubject } from "../output/subject.ts";
+import { formatTable } from "../output/table.ts";
+import { formatTime } from "../output/time.ts";
+import { formatChange } from "./change-text.ts";
+
+interface LogOptions extends ConnectionOptions {
+  readonly limiter?: string | undefined;
+  readonly limit: string;
+  readonly json?: boolean | undefined;
+}
+
+const COLUMNS = [
+  { head: "WHEN" },
+  { head: "WHO" },
+  { head: "DID" },
+  { head: "LIMITER" },
+  { head: "SUBJECT" },
+  { head: "CHANGE", wraps: true },
+  { head: "REASON", wraps: true },
+] as const;
+
+/** `headgate log`: who did what to limiters, and when. */
+export function addLog({ program, surroundings, handle }: Cli): void {
+  const command = program
+    .command("log")
+    .summary("list what operators did")
+    .description(
+      "Lists what operators did to limiters on this Redis and prefix, the last action first. At most 1,000 actions of 90 days are kept.",
+    )
+    .option("--limiter <name>", "only what was done to this one")
+    .option("--limit <number>", "so many actions at most, 1 to 1000", "50")
+    .option("--json", "print one JSON document");
+  addExamples(addConnectionOptions(command), {
+    "headgate log --limiter orders": "what was done to one limiter",
+    "headgate log --limit 1 --json": "the last action, with what was before and after",
+  });
+  command.action(handle((options: LogOptions) => printLog(options, surroundings)));
+}
+
+async function printLog(options: LogOptions, surroundings: Surroundings): Promise<number> {
+  const limit = readLimit(options.limit);
+  const connection = await connect(options, surroundings);
+  try {
+    const { stdout, stderr } = surroundings;
+    const { store, timeoutMs } = connection;
+    const log = await nameRefused(connection, operate(store, { storeTimeout: timeoutMs }).log());
+    const entries = selectEntries(log, options.limiter).slice(0, limit);
+    if (log.unreadable > 0) {
+      stderr.write(
+        `headgate: warning: ${log.unreadable} of the log's entries make no sense to this version of the command: another one wrote them\n`,
+      );
+    }
+    if (options.json) {
+      writeJson(stdout, { entries: entries.map(toDocument), unreadable: log.unreadable });
+    } else if (entries.length === 0) {
+      stderr.write("headgate: nobody did anything that the log still has\n");
+    } else {
+      stdout.write(formatTable(COLUMNS, entries.map(rowOf), widthOf(stdout)));
+    }
+    return 0;
+  } finally {
+    await connection.close();
+  }
+}
+
+function readLimit(text: string): number {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 1_000) return limit;
+  throw new Failure("--limit must be a whole number from 1 to 1000");
+}
+
+function selectEntries({ entries }: ActionLog, limiter: string | undefined): readonly LogEntry[] {
+  return limiter === undefined ? entries : entries.filter((entry) => entry.limiter === limiter);
+}
+
+/** All its times are milliseconds, also those of overrides, which are kept as microseconds. */
+function toDocument(entry: LogEntry): object {
+  const { at, before, after } = entry;
+  return { ...entry, at: at.getTime(), before: inMs(before), after: inMs(after) };
+}
+
+function inMs(state: unknown): unknown {
+  if (typeof state !== "object" || state === null) return state;
+  const times = Object.entries(state)
+    .filter(([name, value]) => ["from", "until"].includes(name) && typeof value === "number")
+    .map(([name, value]) => [name, Math.ceil(value / 1_000)]);
+  return { ...state, ...Object.fromEntries(times) };
+}
+
+function rowOf(entry: LogEntry): readonly string[] {
+  const { at, kind, limiter, subject, reason } = entry;
+  return [
+    ...[formatTime(at.getTime()), formatWho(entry), kind, limiter],
+    ...[formatSubject(subjectOf(subject)), formatChange(entry), textOf(reason)],
+  ];
+}
+
+/** As the system or the application names them, and as the server does, where that is not everybody's name. */
+function formatWho(entry: LogEntry): string {
+  const [by, aclUser] = [textOf(entry.by), textOf(entry.aclUser)];
+  if (aclUser === "" || aclUser === "default" || aclUser === by) return by;
+  return by === "" ? aclUser : `${by} (${aclUser})`;
+}
+
+/** Whoever may write there may have written anything. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function subjectOf(value: unknown): LogEntry["subject"] {
+  if (value === undefined || typeof value !== "object" || value === null) return undefined;
+  return Object.fromEntries(Object.entries(value).map(([per, text]) => [per, String(text)]));
+}

@@ -1,0 +1,50 @@
+import type { Limit } from "@headgate/core";
+import { formatDuration } from "./time.ts";
+
+/** A limit in short: `100 per 1m (gcra)`, `login: 5 per 15m for each account, blocks for 1h (slidingLog)`. */
+export function formatLimit(limit: Limit): string {
+  const name = limit.name === undefined ? "" : `${limit.name}: `;
+  const parts = [`${numbersOf(limit)}${whose(limit)}`, ...detailsOf(limit)];
+  return `${name}${parts.join(", ")} (${limit.algorithm})`;
+}
+
+function numbersOf(limit: Limit): string {
+  switch (limit.algorithm) {
+    case "tokenBucket":
+      return `${limit.capacity} at once, ${limit.refill} more every ${formatDuration(limit.every)}`;
+    case "concurrency":
+      return `${limit.limit} at a time`;
+    case "fixedWindow":
+      return `${limit.limit} per ${formatWindow(limit.window)}`;
+    default:
+      return `${limit.limit} per ${formatDuration(limit.window)}`;
+  }
+}
+
+function formatWindow(window: Extract<Limit, { algorithm: "fixedWindow" }>["window"]): string {
+  if (window === "day" || window === "week" || window === "month" || window === "year") {
+    return `calendar ${window}`;
+  }
+  return formatDuration(window);
+}
+
+function whose({ per = "default" }: Limit): string {
+  if (per === "default") return "";
+  return per === "global" ? " for all together" : ` for each ${per}`;
+}
+
+function detailsOf(limit: Limit): readonly string[] {
+  const details: string[] = [];
+  if (limit.algorithm === "gcra" && limit.burst !== undefined) {
+    details.push(`burst ${limit.burst}`);
+  }
+  if (limit.algorithm === "fixedWindow") {
+    if (limit.align === "clock") details.push("by the clock");
+    if (limit.timeZone !== undefined) details.push(limit.timeZone);
+  }
+  if (limit.algorithm !== "concurrency" && limit.block !== undefined) {
+    const times = [limit.block].flat().map((time) => formatDuration(time));
+    details.push(`blocks for ${times.join(", ")}`);
+  }
+  return details;
+}

@@ -1,0 +1,8 @@
+/** A subject by dimension as one text: that of the default one as it is, others with their names; everybody where there is none. */
+export function formatSubject(subject: Readonly<Record<string, string>> | undefined): string {
+  if (subject === undefined) return "(everybody)";
+  const entries = Object.entries(subject);
+  const [first] = entries;
+  if (entries.length === 1 && first?.[0] === "default") return first[1];
+  return entries.map(([per, text]) => `${per}=${text}`).join(" ");
+}

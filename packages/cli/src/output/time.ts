@@ -1,0 +1,75 @@
+import type { Duration } from "@headgate/core";
+import type { Connection } from "../connect/connection.ts";
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A moment, in milliseconds since the epoch, as `2026-11-22 23:05:10 CET`: in this machine's time zone, or in one that is given. */
+export function formatTime(at: number, timeZone?: string): string {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "short",
+  });
+  const parts = format.formatToParts(at);
+  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? "";
+  return `${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`;
+}
+
+/** Milliseconds in at most two units: `2 h 5 min`, `45 s`, `250 ms`. Seconds are rounded up, larger units to the nearest. */
+export function formatSpan(ms: number): string {
+  if (ms < 1_000) return `${Math.ceil(ms)} ms`;
+  const [largest = 0] = [...UNITS.keys()].filter((i) => ms >= (UNITS[i]?.[1] ?? 0));
+  const units = UNITS.slice(largest, largest + 2);
+  const smallest = units.at(-1)?.[1] ?? 1_000;
+  const round = smallest === 1_000 ? Math.ceil : Math.round;
+  const rounded = round(ms / smallest) * smallest;
+  // 59.5 minutes are an hour.
+  if (rounded >= (UNITS[largest - 1]?.[1] ?? Number.POSITIVE_INFINITY)) return formatSpan(rounded);
+  let left = rounded;
+  const written = units.flatMap(([unit, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? [] : [`${count} ${unit}`];
+  });
+  return written.join(" ");
+}
+
+/** When something is, seen from now: `in 2 h 5 min`, `3 s ago`, `now`. */
+export function formatFromNow(at: number, now: number): string {
+  if (at === now) return "now";
+  return at > now ? `in ${formatSpan(at - now)}` : `${formatSpan(now - at)} ago`;
+}
+
+const SHORT_UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
+
+/** A duration as a policy may have it: `"1m"` as it is, 60,000 as `1m`. */
+export function formatDuration(duration: Duration): string {
+  if (typeof duration === "string") return duration;
+  const unit = SHORT_UNITS.find(([, size]) => duration % size === 0);
+  return unit === undefined ? `${duration}ms` : `${duration / unit[1]}${unit[0]}`;
+}
+
+/** The server's clock, in milliseconds since the epoch; this machine's where the user may not ask for it. */
+export async function serverNow({ client }: Connection): Promise<number> {
+  try {
+    const [seconds, microseconds] = await client.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  } catch {
+    return Date.now();
+  }
+}

@@ -1,0 +1,130 @@
+import { writeFile } from "node:fs/promises";
+import type { Cli } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
+import { Failure, messageOf } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import { parseFields } from "../log/fields.ts";
+import type { LogCounts } from "../log/read-requests.ts";
+import { bytesOf, readRequests } from "../log/read-requests.ts";
+import { writeJson } from "../output/json.ts";
+import { styleFor, widthOf } from "../output/style.ts";
+import type { ReplayResult } from "../replay/result.ts";
+import { showProgress } from "../replay/show-progress.ts";
+import { parseAlgorithm } from "./algorithms.ts";
+import { formatRecommendation } from "./format-recommendation.ts";
+import { recommend } from "./recommend.ts";
+import { Recording } from "./recording.ts";
+import { replayRecording } from "./replay-recording.ts";
+import { parseTarget } from "./target.ts";
+import { parseWindows } from "./windows.ts";
+
+interface Options {
+  readonly denyAtMost: string;
+  readonly of: string;
+  readonly window?: readonly string[];
+  readonly algorithm: string;
+  readonly fields?: string;
+  readonly html?: string;
+  readonly json?: true;
+}
+
+/** Adds `headgate recommend`. */
+export function addRecommend(cli: Cli): void {
+  const command = cli.program
+    .command("recommend")
+    .summary("propose a limit for access logs")
+    .description("Proposes a limit that meets a target, and proves it by replays of access logs.")
+    .argument("<logs...>", "in the common or combined format, or JSON lines; - is standard input")
+    .option("--deny-at-most <share>", "the target: the largest share that may be denied", "0.1%")
+    .option("--of <what>", "what the share is of: clients or requests", "clients")
+    .option(
+      "--window <duration>",
+      "a window to consider, as in 1m; several times for several (default: 1s, 10s, 1m, 10m, 1h, 1d)",
+      (text: string, before: readonly string[] = []) => [...before, text],
+    )
+    .option(
+      "--algorithm <name>",
+      "gcra, tokenBucket, fixedWindow, slidingWindow or slidingLog",
+      "gcra",
+    )
+    .option("--fields <names>", "of JSON lines: time=FIELD,client=FIELD")
+    .option("--html <file>", "write a report of the proposal, one HTML file")
+    .option("--json", "print one JSON document");
+  addExamples(command, {
+    "headgate recommend access.log": "a limit that denies at most 0.1% of clients",
+    "headgate recommend access.log* --of requests --deny-at-most 1% --window 1m --html report.html":
+      "a limit a minute that denies at most 1% of requests, with a report",
+  });
+  command.action(
+    cli.handle((logs: string[], options: Options) => runRecommend(logs, options, cli.surroundings)),
+  );
+}
+
+async function runRecommend(
+  logs: readonly string[],
+  options: Options,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { stdout, stderr, environment, signal } = surroundings;
+  const target = parseTarget(options.denyAtMost, options.of);
+  const windows = parseWindows(options.window);
+  const algorithm = parseAlgorithm(options.algorithm);
+  const { recording, counts } = await record(logs, options, surroundings);
+  if (recording.length === 0) throw nothingIn(logs, counts);
+  const progress = showProgress(stderr, windows.length);
+  const { recommendation, result } = await recommend(recording, {
+    ...{ algorithm, windows, target, signal },
+    onWindow: () => progress.step(1),
+    replay: (window, units) =>
+      replayRecording(recording, { files: logs, counts, algorithm, window, units, signal }),
+  }).finally(() => progress.stop());
+  if (options.html !== undefined) await writeReport(options.html, result);
+  if (options.json) writeJson(stdout, recommendation);
+  else {
+    const style = styleFor(stdout, environment);
+    stdout.write(formatRecommendation(recommendation, style, widthOf(stdout)));
+  }
+  return 0;
+}
+
+async function record(
+  logs: readonly string[],
+  options: Options,
+  { stdin, stderr, signal }: Surroundings,
+): Promise<{ readonly recording: Recording; readonly counts: LogCounts }> {
+  const fields = options.fields === undefined ? undefined : parseFields(options.fields);
+  const progress = showProgress(stderr, await bytesOf(logs));
+  const requests = readRequests(logs, {
+    ...{ stdin, signal, fields },
+    onBytes: progress.step,
+    requestLines: false,
+  });
+  const recording = new Recording();
+  try {
+    for await (const some of requests) recording.add(some);
+  } finally {
+    progress.stop();
+  }
+  return { recording, counts: requests.counts() };
+}
+
+function nothingIn(logs: readonly string[], { malformed, examples }: LogCounts): Failure {
+  const [first] = examples;
+  const why =
+    first === undefined
+      ? "it is empty"
+      : `of ${malformed} lines none is a request; the first one: ${first.reason}`;
+  return new Failure(`nothing can be proposed for ${logs.join(", ")}: ${why}`);
+}
+
+async function writeReport(file: string, result: ReplayResult): Promise<void> {
+  // Charts take a while to load, and most runs draw none.
+  const { renderReport } = await import("../report/render-report.ts");
+  try {
+    await writeFile(file, renderReport(result));
+  } catch (error) {
+    throw new Failure(`cannot write the report ${file}: ${messageOf(error)}`, undefined, {
+      cause: error,
+    });
+  }
+}

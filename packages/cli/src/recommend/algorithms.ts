@@ -1,0 +1,28 @@
+import type { Duration, Limit } from "@headgate/core";
+import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
+import { Failure } from "../command/failure.ts";
+
+export type Algorithm = "gcra" | "tokenBucket" | "fixedWindow" | "slidingWindow" | "slidingLog";
+
+type MakeLimit = (limit: number, window: Duration) => Limit<never>;
+
+/** What can be proposed: the same number of units, in the same window, by each algorithm. */
+const ALGORITHMS: Readonly<Record<Algorithm, MakeLimit>> = {
+  gcra: (limit, window) => gcra({ limit, window }),
+  tokenBucket: (limit, window) => tokenBucket({ capacity: limit, refill: limit, every: window }),
+  fixedWindow: (limit, window) => fixedWindow({ limit, window }),
+  slidingWindow: (limit, window) => slidingWindow({ limit, window }),
+  slidingLog: (limit, window) => slidingLog({ limit, window }),
+};
+
+/** Reads the name of an algorithm. Throws a `Failure`. */
+export function parseAlgorithm(text: string): Algorithm {
+  if (Object.hasOwn(ALGORITHMS, text)) return text as Algorithm;
+  const known = Object.keys(ALGORITHMS).join(", ");
+  throw new Failure(`--algorithm must be one of ${known}, got ${JSON.stringify(text)}`);
+}
+
+/** A limit of so many units in a window, all of them at once. Throws `HEADGATE_INVALID_LIMIT`. */
+export function makeLimit(algorithm: Algorithm, units: number, window: Duration): Limit<never> {
+  return ALGORITHMS[algorithm](units, window);
+}

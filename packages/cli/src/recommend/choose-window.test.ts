@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { chooseWindow, excessOf } from "./choose-window.ts";
+import { parseWindows } from "./windows.ts";
+
+function tightestOf(units: Readonly<Record<string, number>>, tooShort: readonly string[] = []) {
+  return parseWindows(Object.keys(units)).map((window) => ({
+    window,
+    units: units[window.written] as number,
+    isLongEnough: !tooShort.includes(String(window.written)),
+  }));
+}
+
+test("the window is chosen whose larger excess is the smallest", () => {
+  const all = tightestOf({ "1s": 10, "1m": 40, "1h": 500 });
+  expect(excessOf(all)).toEqual([
+    { excessAtOnce: 1, excessOverTime: 72 },
+    { excessAtOnce: 4, excessOverTime: 4.8 },
+    { excessAtOnce: 50, excessOverTime: 1 },
+  ]);
+  expect(chooseWindow(all)).toBe(1);
+});
+
+test("what the log is too short for is not chosen, nor a measure for others", () => {
+  const all = tightestOf({ "1s": 10, "1m": 40, "1h": 41, "1d": 41 }, ["1h", "1d"]);
+  expect(chooseWindow(all)).toBe(1);
+  expect(excessOf(all)[1]).toEqual({ excessAtOnce: 4, excessOverTime: 1 });
+});
+
+test("where the log is too short for all, all are considered", () => {
+  expect(chooseWindow(tightestOf({ "1h": 5 }, ["1h"]))).toBe(0);
+});

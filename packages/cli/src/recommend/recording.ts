@@ -1,0 +1,68 @@
+import { Failure } from "../command/failure.ts";
+import type { LoggedRequest } from "../log/logged-request.ts";
+import { ClientTable } from "../replay/client-table.ts";
+
+/** A recording of so many requests takes 1.2 GB. */
+const MAX_REQUESTS = 100_000_000;
+
+/** Requests in the order of their times, in numbers: 12 bytes each. */
+export class Recording {
+  readonly #clients: ClientTable = new ClientTable();
+  #times: Float64Array = new Float64Array(1_024);
+  #numbers: Uint32Array = new Uint32Array(1_024);
+  #length = 0;
+  #highest = -1;
+
+  get clients(): ClientTable {
+    return this.#clients;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** All numbers of clients and subjects are below this one. */
+  get numbers(): number {
+    return this.#highest + 1;
+  }
+
+  /** Keeps requests. Throws a `Failure` where there are too many. */
+  add(requests: readonly LoggedRequest[]): void {
+    const length = this.#length + requests.length;
+    if (length > MAX_REQUESTS) {
+      throw new Failure(
+        `more than ${MAX_REQUESTS.toLocaleString("en-US")} requests: look at a part of the log`,
+      );
+    }
+    if (length > this.#times.length) this.#grow(Math.max(length, this.#times.length * 2));
+    for (const { time, client } of requests) {
+      this.#times[this.#length] = time;
+      const number = this.#clients.add(client);
+      this.#highest = Math.max(this.#highest, number, this.#clients.subjectOf(number));
+      this.#numbers[this.#length] = number;
+      this.#length += 1;
+    }
+  }
+
+  /** Milliseconds since the epoch. */
+  timeOf(request: number): number {
+    return this.#times[request] as number;
+  }
+
+  clientOf(request: number): number {
+    return this.#numbers[request] as number;
+  }
+
+  /** The number of the subject that its client counts as. */
+  subjectOf(request: number): number {
+    return this.#clients.subjectOf(this.#numbers[request] as number);
+  }
+
+  #grow(length: number): void {
+    const [times, numbers] = [new Float64Array(length), new Uint32Array(length)];
+    times.set(this.#times);
+    numbers.set(this.#numbers);
+    this.#times = times;
+    this.#numbers = numbers;
+  }
+}

@@ -1,0 +1,68 @@
+import type { LoggedRequest } from "../log/logged-request.ts";
+import type { LogCounts } from "../log/read-requests.ts";
+import { runInLibrary } from "../replay/library-run.ts";
+import type { NamedPolicy } from "../replay/policies.ts";
+import { replay } from "../replay/replay.ts";
+import { inMemory } from "../replay/replay-stores.ts";
+import type { ReplayResult } from "../replay/result.ts";
+import type { Algorithm } from "./algorithms.ts";
+import { makeLimit } from "./algorithms.ts";
+import type { NamedUnits } from "./recommend.ts";
+import type { Recording } from "./recording.ts";
+import type { Window } from "./windows.ts";
+
+interface Options {
+  readonly files: readonly string[];
+  readonly counts: LogCounts;
+  readonly algorithm: Algorithm;
+  readonly window: Window;
+  readonly units: readonly NamedUnits[];
+  readonly signal: AbortSignal;
+}
+
+/** Requests that are handed on together. */
+const CHUNK = 4_096;
+
+/** Replays a recording as `headgate replay` would the log, under limits side by side. Rejects with the signal's reason. */
+export async function replayRecording(
+  recording: Recording,
+  { files, counts, algorithm, window, units: named, signal }: Options,
+): Promise<ReplayResult> {
+  const policies = named.map(
+    ({ name, units }): NamedPolicy => ({
+      name,
+      limits: [makeLimit(algorithm, units, window.written)],
+    }),
+  );
+  let now = 0;
+  const stores = inMemory(policies.length, () => now);
+  const runs = policies.map((policy, i) =>
+    runInLibrary(policy, `recommend-${i}`, stores.storeOf(i), () => stores.evicted(i)),
+  );
+  const onTime = (time: number): void => {
+    now = time;
+  };
+  const requests = {
+    [Symbol.asyncIterator]: () => requestsOf(recording),
+    counts: () => counts,
+  };
+  try {
+    return await replay(requests, { files, policies, runs, onTime, signal });
+  } finally {
+    await Promise.all(runs.map((run) => run.close()));
+    await stores.close();
+  }
+}
+
+async function* requestsOf(recording: Recording): AsyncGenerator<readonly LoggedRequest[]> {
+  for (let start = 0; start < recording.length; start += CHUNK) {
+    const length = Math.min(CHUNK, recording.length - start);
+    yield Array.from({ length }, (_, i) => ({
+      time: recording.timeOf(start + i),
+      client: recording.clients.nameOf(recording.clientOf(start + i)),
+      method: "",
+      path: "",
+      status: undefined,
+    }));
+  }
+}

@@ -1,0 +1,76 @@
+import type { Limit } from "@headgate/core";
+import { createLimiter, memoryStore } from "@headgate/core";
+import type { Part } from "./part.ts";
+
+/** What a limit does to some requests. */
+export interface Score {
+  readonly requests: number;
+  readonly denied: number;
+  readonly clients: number;
+  readonly clientsDenied: number;
+}
+
+/** What was denied so far. */
+export interface Denied {
+  readonly requests: number;
+  readonly clients: number;
+}
+
+interface Options {
+  /** Those who cannot be denied are not asked for. */
+  readonly mayBeDenied: (subject: number) => boolean;
+  /** Asked after each moment: whether the rest need not be decided. */
+  readonly isEnough: (denied: Denied) => boolean;
+  readonly signal: AbortSignal;
+}
+
+/** So many requests are decided together at most. */
+const MAX_TOGETHER = 256;
+
+/** As many subjects as a store can keep. */
+const MAX_KEYS = 2 ** 24;
+
+/** Decides the requests of a part by the library, each at its own time, and counts whom it denies. Rejects with the signal's reason. */
+export async function countDenied(
+  { recording, start, end }: Part,
+  limit: Limit<never>,
+  { mayBeDenied, isEnough, signal }: Options,
+): Promise<Denied> {
+  let now = 0;
+  const store = memoryStore({ clock: () => now, maxKeys: MAX_KEYS });
+  const limiter = createLimiter({ name: "recommend", limits: limit, store });
+  const clients = new Set<number>();
+  let denied = 0;
+  let waiting: number[] = [];
+
+  async function decide(): Promise<void> {
+    const asked = waiting;
+    waiting = [];
+    const decisions = await Promise.all(
+      asked.map((request) => limiter.consume(String(recording.subjectOf(request)))),
+    );
+    for (const [i, { allowed }] of decisions.entries()) {
+      if (allowed) continue;
+      denied += 1;
+      clients.add(recording.clientOf(asked[i] as number));
+    }
+    signal.throwIfAborted();
+  }
+
+  try {
+    for (let request = start; request < end; request += 1) {
+      if (!mayBeDenied(recording.subjectOf(request))) continue;
+      const time = recording.timeOf(request);
+      if (waiting.length > 0 && (time !== now || waiting.length === MAX_TOGETHER)) {
+        await decide();
+        if (isEnough({ requests: denied, clients: clients.size })) break;
+      }
+      now = time;
+      waiting.push(request);
+    }
+    if (waiting.length > 0) await decide();
+    return { requests: denied, clients: clients.size };
+  } finally {
+    await limiter.close();
+  }
+}

@@ -1,0 +1,90 @@
+import type { Algorithm } from "./algorithms.ts";
+import { makeLimit } from "./algorithms.ts";
+import type { Part } from "./part.ts";
+import { clientsIn } from "./part.ts";
+import type { Denied, Score } from "./score.ts";
+import { countDenied } from "./score.ts";
+import { subjectPeaks } from "./subject-peaks.ts";
+import type { Target } from "./target.ts";
+import { mostDenied } from "./target.ts";
+import type { Window } from "./windows.ts";
+
+/** What is looked for. */
+export interface Wanted {
+  readonly algorithm: Algorithm;
+  readonly window: Window;
+  readonly target: Target;
+  readonly signal: AbortSignal;
+}
+
+/** Requests under limits of one algorithm and window. */
+export interface Search {
+  /** What so many units would do. */
+  score(units: number): Promise<Score>;
+  /**
+   * The fewest units that meet the target; one unit fewer misses it. Only under weighted windows might still fewer meet it again,
+   * because what they deny does not count in the window that follows.
+   */
+  tightest(): Promise<number>;
+}
+
+/** Looks at a part that is not empty. All decisions are the library's. */
+export function searchIn(part: Part, { algorithm, window, target, signal }: Wanted): Search {
+  const requests = part.end - part.start;
+  const clients = clientsIn(part);
+  const most = mostDenied(target, target.of === "clients" ? clients : requests);
+  // Whoever makes no more requests than the limit within any two windows is denied by no algorithm.
+  const peaks = subjectPeaks(part, 2 * window.ms);
+
+  function count(units: number, isEnough: (denied: Denied) => boolean): Promise<Denied> {
+    const mayBeDenied = (subject: number): boolean => (peaks[subject] as number) > units;
+    const limit = makeLimit(algorithm, units, window.written);
+    return countDenied(part, limit, { mayBeDenied, isEnough, signal });
+  }
+
+  async function meets(units: number): Promise<boolean> {
+    const denied = await count(units, (sofar) => sofar[target.of] > most);
+    return denied[target.of] <= most;
+  }
+
+  return {
+    async score(units) {
+      const denied = await count(units, () => false);
+      return { requests, denied: denied.requests, clients, clientsDenied: denied.clients };
+    },
+    async tightest() {
+      let misses = 0;
+      let met = enoughUnits(part, peaks, target, most);
+      while (met - misses > 1) {
+        const units = Math.floor((misses + met) / 2);
+        if (await meets(units)) met = units;
+        else misses = units;
+      }
+      return met;
+    },
+  };
+}
+
+/** Units that meet the target even if all who can be denied are, and all of their requests. */
+function enoughUnits(
+  { recording, start, end }: Part,
+  peaks: Uint32Array,
+  { of }: Target,
+  most: number,
+): number {
+  const weights = new Uint32Array(recording.numbers);
+  const known = new Uint8Array(recording.numbers);
+  for (let request = start; request < end; request += 1) {
+    const client = recording.clientOf(request);
+    if (of === "clients" && known[client] === 1) continue;
+    known[client] = 1;
+    (weights[recording.subjectOf(request)] as number) += 1;
+  }
+  const busiest = [...peaks.keys()].sort((a, b) => (peaks[b] as number) - (peaks[a] as number));
+  let denied = 0;
+  for (const subject of busiest) {
+    denied += weights[subject] as number;
+    if (denied > most) return peaks[subject] as number;
+  }
+  return 1;
+}

@@ -1,0 +1,33 @@
+import type { Part } from "./part.ts";
+
+/**
+ * The most requests of each subject of a part within any window, by the subjects' numbers; 0 for those without any. A window, in
+ * milliseconds, is what is later than a moment minus its length, up to the moment.
+ */
+export function subjectPeaks({ recording, start, end }: Part, window: number): Uint32Array {
+  const inside = new Uint32Array(recording.numbers);
+  const peaks = new Uint32Array(recording.numbers);
+  let first = start;
+  for (let request = start; request < end; request += 1) {
+    const left = recording.timeOf(request) - window;
+    for (; recording.timeOf(first) <= left; first += 1) {
+      (inside[recording.subjectOf(first)] as number) -= 1;
+    }
+    const subject = recording.subjectOf(request);
+    const count = (inside[subject] as number) + 1;
+    inside[subject] = count;
+    if (count > (peaks[subject] as number)) peaks[subject] = count;
+  }
+  return peaks;
+}
+
+/** How many subjects have which peak, in ascending order. */
+export function countPeaks(
+  peaks: Uint32Array,
+): { readonly peak: number; readonly clients: number }[] {
+  const counts = new Map<number, number>();
+  for (const peak of peaks) if (peak > 0) counts.set(peak, (counts.get(peak) ?? 0) + 1);
+  return [...counts]
+    .sort(([one], [other]) => one - other)
+    .map(([peak, clients]) => ({ peak, clients }));
+}

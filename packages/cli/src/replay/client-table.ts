@@ -1,0 +1,69 @@
+import { Failure } from "../command/failure.ts";
+import { grown } from "./grown.ts";
+import { subjectOfClient } from "./subject-of-client.ts";
+
+/** More clients than a trace can tell apart. */
+const MAX_CLIENTS = 2 ** 24 - 1;
+
+/**
+ * The clients of a log, by numbers from 0, and the subjects that they count as: clients themselves mostly, whose number is then the
+ * same; an IPv6 client counts as its network.
+ */
+export class ClientTable {
+  readonly #numbers = new Map<string, number>();
+  readonly #names: string[] = [];
+  #subjects: Uint32Array = new Uint32Array(1_024);
+  #requests: Uint32Array = new Uint32Array(1_024);
+  #count = 0;
+
+  /** Different clients that asked. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Counts a request; returns the number of its client. Throws a `Failure` where there are too many. */
+  add(client: string): number {
+    const number = this.#numbers.get(client) ?? this.#addClient(client);
+    const requests = this.#requests[number] as number;
+    if (requests === 0) this.#count += 1;
+    this.#requests[number] = requests + 1;
+    return number;
+  }
+
+  nameOf(number: number): string {
+    return this.#names[number] as string;
+  }
+
+  requestsOf(number: number): number {
+    return this.#requests[number] as number;
+  }
+
+  /** The number of the subject that a client counts as. */
+  subjectOf(number: number): number {
+    return this.#subjects[number] as number;
+  }
+
+  #addClient(client: string): number {
+    const number = this.#addName(client);
+    const subject = subjectOfClient(client);
+    if (subject !== client) {
+      this.#subjects[number] = this.#numbers.get(subject) ?? this.#addName(subject);
+    }
+    return number;
+  }
+
+  #addName(name: string): number {
+    const number = this.#names.length;
+    if (number >= MAX_CLIENTS) {
+      throw new Failure(
+        `more than ${MAX_CLIENTS.toLocaleString("en-US")} clients: replay a part of the log`,
+      );
+    }
+    this.#numbers.set(name, number);
+    this.#names.push(name);
+    this.#subjects = grown(this.#subjects, number + 1);
+    this.#requests = grown(this.#requests, number + 1);
+    this.#subjects[number] = number;
+    return number;
+  }
+}

@@ -1,0 +1,108 @@
+import type { ClientTable } from "./client-table.ts";
+import { grown } from "./grown.ts";
+import type { ClientPeaks } from "./result.ts";
+import type { Block, Trace } from "./trace.ts";
+import { clientAt, timeAt } from "./trace.ts";
+
+/** A window that moves along the log, and whose requests are counted. */
+interface MovingWindow {
+  /** Milliseconds. */
+  readonly length: number;
+  /** Where its first request is: a block of all there were, and a place in it. */
+  block: number;
+  at: number;
+  /** Requests in it, and the most there ever were, by the number of the subject. */
+  inside: Uint32Array;
+  most: Uint32Array;
+  /** How long it was at its shortest, because the trace held no more. */
+  shortest: number;
+}
+
+/** The most requests of each subject within any window of some lengths: those later than a moment minus the length, up to it. */
+export class Peaks {
+  readonly #windows: readonly MovingWindow[];
+  readonly #trace: Trace;
+  readonly #clients: ClientTable;
+
+  /** `lengths` in milliseconds. */
+  constructor(lengths: readonly number[], trace: Trace, clients: ClientTable) {
+    this.#trace = trace;
+    this.#clients = clients;
+    this.#windows = lengths.map((length) => ({
+      length,
+      block: 0,
+      at: 0,
+      inside: new Uint32Array(1_024),
+      most: new Uint32Array(1_024),
+      shortest: length,
+    }));
+  }
+
+  /** Counts a request that is in the trace, and was added last. */
+  add(time: number, client: number): void {
+    const subject = this.#clients.subjectOf(client);
+    for (let i = 0; i < this.#windows.length; i += 1) {
+      const window = this.#windows[i] as MovingWindow;
+      this.#moveTo(window, time - window.length);
+      window.inside = grown(window.inside, subject + 1);
+      window.most = grown(window.most, subject + 1);
+      const inside = (window.inside[subject] as number) + 1;
+      window.inside[subject] = inside;
+      if (inside > (window.most[subject] as number)) window.most[subject] = inside;
+    }
+  }
+
+  /** Takes out what is in the trace's first block, which is about to be dropped at a moment. */
+  leaveFirstBlock(time: number): void {
+    const [block] = this.#trace.blocks;
+    if (block === undefined) return;
+    for (const window of this.#windows) {
+      if (window.block > this.#trace.dropped) continue;
+      window.shortest = Math.min(window.shortest, time - timeAt(block, block.length - 1));
+      this.#leave(window, block, block.length);
+      window.block += 1;
+      window.at = 0;
+    }
+  }
+
+  read(): readonly ClientPeaks[] {
+    return this.#windows.map(({ length, most, shortest }) => ({
+      window: length,
+      counts: histogramOf(most),
+      // As many of the shortest windows as cover one hold at most so many times its peak.
+      error: Math.ceil(length / Math.max(shortest, 1)) - 1,
+    }));
+  }
+
+  /** Takes out the requests up to a moment. */
+  #moveTo(window: MovingWindow, moment: number): void {
+    const { blocks, dropped } = this.#trace;
+    for (;;) {
+      const block = blocks[window.block - dropped];
+      if (block === undefined) return;
+      let to = window.at;
+      while (to < block.length && timeAt(block, to) <= moment) to += 1;
+      this.#leave(window, block, to);
+      if (to < block.length || window.block - dropped === blocks.length - 1) return;
+      window.block += 1;
+      window.at = 0;
+    }
+  }
+
+  #leave(window: MovingWindow, block: Block, to: number): void {
+    for (let i = window.at; i < to; i += 1) {
+      const subject = this.#clients.subjectOf(clientAt(block, i));
+      window.inside[subject] = (window.inside[subject] as number) - 1;
+    }
+    window.at = to;
+  }
+}
+
+/** How many have which peak, in ascending order; those without one are no clients. */
+function histogramOf(most: Uint32Array): ClientPeaks["counts"] {
+  const clients = new Map<number, number>();
+  for (const peak of most) if (peak > 0) clients.set(peak, (clients.get(peak) ?? 0) + 1);
+  return [...clients]
+    .sort(([one], [other]) => one - other)
+    .map(([peak, count]) => ({ peak, clients: count }));
+}

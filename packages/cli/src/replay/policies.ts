@@ -1,0 +1,114 @@
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Limit } from "@headgate/core";
+import { createLimiter, gcra, readPolicy, slidingLog } from "@headgate/core";
+import { Failure, messageOf } from "../command/failure.ts";
+import { MAX_POLICIES } from "./trace.ts";
+
+/** The dimensions that a replay knows the subject of: the client, under either name, and everybody. */
+const DIMENSIONS = ["default", "ip", "global"] as const;
+
+export type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
+
+/** A policy to be replayed. */
+export interface NamedPolicy {
+  /** Its own among all. */
+  readonly name: string;
+  readonly limits: readonly ReplayLimit[];
+}
+
+/** Enough for people who read; too little for a program that takes everything, whether at once or bit by bit. */
+export const DEFAULT_LIMITS: readonly ReplayLimit[] = [
+  gcra({ limit: 30, window: "1m" }),
+  slidingLog({ limit: 100, window: "1h" }),
+];
+
+const EXAMPLE = `'[{"algorithm":"gcra","limit":100,"window":"1m"}]'`;
+
+/** `strict={"algorithm":...}`, `strict=limits/strict.json`. */
+const NAMED = /^(?<name>[\w.][\w. -]{0,39})=(?<rest>.+)$/s;
+
+/**
+ * Reads what `--limits` says, each time it is given: a limit or a list of limits, as JSON or the path of a file that holds it, with a
+ * name in front or not. None: the default. Throws a `Failure`.
+ */
+export async function readPolicies(texts: readonly string[]): Promise<readonly NamedPolicy[]> {
+  if (texts.length > MAX_POLICIES) {
+    throw new Failure(`--limits may be given ${MAX_POLICIES} times, got ${texts.length}`);
+  }
+  const policies =
+    texts.length === 0
+      ? [{ name: namesOf(DEFAULT_LIMITS), limits: DEFAULT_LIMITS }]
+      : await Promise.all(texts.map(readNamed));
+  return policies.map(({ name, limits }, i) => {
+    const same = policies.slice(0, i).filter((other) => other.name === name).length;
+    return { name: same === 0 ? name : `${name} (${same + 1})`, limits };
+  });
+}
+
+async function readNamed(text: string): Promise<NamedPolicy> {
+  const { name, rest = text } = NAMED.exec(text)?.groups ?? {};
+  if (/^\s*[[{]/.test(rest)) {
+    const limits = parseLimits(rest, "--limits");
+    return { name: name ?? namesOf(limits), limits };
+  }
+  const limits = parseLimits(await readLimitsFile(rest), `--limits ${rest}`);
+  return { name: name ?? basename(rest, ".json"), limits };
+}
+
+async function readLimitsFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new Failure(
+      `--limits must be JSON, as in ${EXAMPLE}, or the path of a file that holds it: ${messageOf(error)}`,
+      undefined,
+      { cause: error },
+    );
+  }
+}
+
+/** Reads a limit, or a list of them, as JSON. Throws a `Failure` that begins with `option`. */
+export function parseLimits(json: string, option: string): readonly ReplayLimit[] {
+  const value = readJson(json, option);
+  try {
+    const limits = [readPolicy(value)].flat();
+    for (const limit of limits) rejectUnknown(limit);
+    return limits as readonly ReplayLimit[];
+  } catch (error) {
+    throw new Failure(`${option}: ${messageOf(error)}`, undefined, { cause: error });
+  }
+}
+
+function rejectUnknown({ algorithm, per = "default" }: Limit): void {
+  if (!(DIMENSIONS as readonly string[]).includes(per)) {
+    throw new Error(`per must be "ip" or "global", or left out, got ${JSON.stringify(per)}`);
+  }
+  if (algorithm === "concurrency") {
+    throw new Error("a log does not say how long requests took: leave concurrency out");
+  }
+}
+
+function readJson(json: string, option: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new Failure(`${option} must be JSON, as in ${EXAMPLE}: ${messageOf(error)}`, undefined, {
+      cause: error,
+    });
+  }
+}
+
+/** What its limits are called. */
+function namesOf(limits: readonly ReplayLimit[]): string {
+  return describeLimits(limits)
+    .map(({ name }) => name)
+    .join(", ");
+}
+
+/** What limits promise, at the beginning of the epoch. */
+export function describeLimits(
+  limits: readonly ReplayLimit[],
+): ReturnType<typeof createLimiter>["limits"] {
+  return createLimiter({ limits }).limits;
+}

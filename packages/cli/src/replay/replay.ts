@@ -1,0 +1,201 @@
+import type { LoggedRequest } from "../log/logged-request.ts";
+import type { LoggedRequests } from "../log/read-requests.ts";
+import { ClientTable } from "./client-table.ts";
+import { Peaks } from "./peaks.ts";
+import type { NamedPolicy } from "./policies.ts";
+import { describeLimits } from "./policies.ts";
+import type { PolicyRun } from "./policy-run.ts";
+import type { DeniedClient, PolicyResult, ReplayResult } from "./result.ts";
+import { Tally } from "./tally.ts";
+import { MAX_COLUMNS, Timelines } from "./timelines.ts";
+import { clientAt, deniedAt, Trace, timeAt } from "./trace.ts";
+
+/** So many clients are listed for each policy. */
+const MAX_CLIENTS = 1_000;
+
+/** So many of them have a timeline. */
+const WITH_TIMELINE = 20;
+
+/** So many requests are decided together at most. */
+const MAX_TOGETHER = 256;
+
+export interface ReplayOptions {
+  /** What is read, as it is called in the result. */
+  readonly files: readonly string[];
+  readonly policies: readonly NamedPolicy[];
+  /** One for each policy. */
+  readonly runs: readonly PolicyRun[];
+  /** Sets the clock of the stores. */
+  readonly onTime: (time: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Replays requests under policies, side by side, each at its own time. Throws a `Failure`, and the signal's reason. */
+export async function replay(
+  requests: LoggedRequests,
+  options: ReplayOptions,
+): Promise<ReplayResult> {
+  const replaying = new Replay(options);
+  for await (const some of requests) await replaying.add(some);
+  return replaying.result(requests);
+}
+
+class Replay {
+  readonly #options: ReplayOptions;
+  readonly #clients = new ClientTable();
+  readonly #trace = new Trace();
+  readonly #peaks: Peaks;
+  readonly #tallies: readonly Tally[];
+  /** All requests, and the denials of each policy. */
+  readonly #timelines: Timelines;
+  #requests = 0;
+  #from: number | null = null;
+  #to: number | null = null;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+    this.#tallies = options.policies.map(() => new Tally());
+    this.#timelines = new Timelines(options.policies.length + 1);
+    this.#peaks = new Peaks(windowsOf(options.policies), this.#trace, this.#clients);
+  }
+
+  async add(requests: readonly LoggedRequest[]): Promise<void> {
+    let start = 0;
+    while (start < requests.length) {
+      const { time } = requests[start] as LoggedRequest;
+      let end = start + 1;
+      while (end < requests.length && end - start < MAX_TOGETHER && requests[end]?.time === time) {
+        end += 1;
+      }
+      await this.#decide(requests.slice(start, end), time);
+      start = end;
+    }
+  }
+
+  /** Decides requests of one moment. */
+  async #decide(requests: readonly LoggedRequest[], time: number): Promise<void> {
+    const { runs, onTime, signal } = this.#options;
+    signal.throwIfAborted();
+    onTime(time);
+    const clients = requests.map(({ client }) => this.#clients.add(client));
+    const subjects = clients.map((client) => this.#clients.nameOf(this.#clients.subjectOf(client)));
+    const waits: (readonly number[])[] = [];
+    for (const run of runs) waits.push(await run.decide(requests, subjects));
+    const column = this.#timelines.columnAt(time);
+    for (let i = 0; i < clients.length; i += 1)
+      this.#count(clients[i] as number, i, waits, time, column);
+    this.#requests += clients.length;
+    this.#from ??= time;
+    this.#to = time;
+  }
+
+  #count(
+    client: number,
+    i: number,
+    waits: readonly (readonly number[])[],
+    time: number,
+    column: number,
+  ): void {
+    let denied = 0;
+    this.#timelines.count(0, column);
+    for (let p = 0; p < waits.length; p += 1) {
+      const wait = waits[p]?.[i] as number;
+      const tally = this.#tallies[p] as Tally;
+      if (wait === 0) {
+        tally.allowed += 1;
+        continue;
+      }
+      denied |= 1 << p;
+      tally.deny(client, time, wait);
+      this.#timelines.count(p + 1, column);
+    }
+    if (this.#trace.isFull(time)) {
+      this.#peaks.leaveFirstBlock(time);
+      this.#trace.drop();
+    }
+    this.#trace.add(time, client, denied);
+    this.#peaks.add(time, client);
+  }
+
+  result(requests: LoggedRequests): ReplayResult {
+    const { files } = this.#options;
+    return {
+      log: {
+        files,
+        ...requests.counts(),
+        requests: this.#requests,
+        clients: this.#clients.count,
+        from: this.#from,
+        to: this.#to,
+      },
+      columnMs: this.#timelines.columnMs,
+      timeline: this.#timelines.read(0),
+      policies: this.#tallies.map((tally, p) => this.#policyResult(tally, p)),
+      peaks: this.#peaks.read(),
+    };
+  }
+
+  #policyResult(tally: Tally, p: number): PolicyResult {
+    const { name, limits } = this.#options.policies[p] as NamedPolicy;
+    return {
+      name,
+      limits,
+      allowed: tally.allowed,
+      denied: tally.denied,
+      clientsDenied: tally.clientsDenied,
+      timeline: this.#timelines.read(p + 1),
+      clients: this.#deniedClients(tally, p),
+      waits: tally.waits.read(),
+      evicted: this.#options.runs[p]?.evicted() ?? 0,
+    };
+  }
+
+  #deniedClients(tally: Tally, p: number): DeniedClient[] {
+    const most = tally.mostDenied(MAX_CLIENTS, (client) => this.#clients.nameOf(client));
+    const timelines = this.#timelinesOf(
+      most.slice(0, WITH_TIMELINE).map(({ client }) => client),
+      p,
+    );
+    return most.map(({ client, denied, first, last, longestWait }, i) => ({
+      client: this.#clients.nameOf(client),
+      requests: this.#clients.requestsOf(client),
+      denied,
+      firstDenied: first,
+      lastDenied: last,
+      longestWait,
+      ...(timelines[i] && { timeline: timelines[i] }),
+    }));
+  }
+
+  /** Requests and denials of clients, by column; none where the trace has forgotten the beginning. */
+  #timelinesOf(clients: readonly number[], p: number): NonNullable<DeniedClient["timeline"]>[] {
+    if (!this.#trace.isWhole || clients.length === 0) return [];
+    const counts = new Map(
+      clients.map((client) => [
+        client,
+        { requests: new Uint32Array(MAX_COLUMNS), denied: new Uint32Array(MAX_COLUMNS) },
+      ]),
+    );
+    for (const block of this.#trace.blocks) {
+      for (let i = 0; i < block.length; i += 1) {
+        const found = counts.get(clientAt(block, i));
+        if (found === undefined) continue;
+        const column = this.#timelines.columnOf(timeAt(block, i));
+        (found.requests[column] as number) += 1;
+        if (deniedAt(block, i) & (1 << p)) (found.denied[column] as number) += 1;
+      }
+    }
+    return [...counts.values()].map(({ requests, denied }) => ({
+      requests: this.#timelines.cut(requests),
+      denied: this.#timelines.cut(denied),
+    }));
+  }
+}
+
+/** The windows of all limits in milliseconds, each once, the shortest first. */
+function windowsOf(policies: readonly NamedPolicy[]): readonly number[] {
+  const windows = policies.flatMap(({ limits }) =>
+    describeLimits(limits).map(({ windowMs }) => windowMs),
+  );
+  return [...new Set(windows)].sort((one, other) => one - other);
+}

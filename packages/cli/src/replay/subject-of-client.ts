@@ -1,0 +1,13 @@
+import { isIP } from "node:net";
+import { subjectOfAddress } from "@headgate/core/http";
+import { forwardedFor } from "./forwarded-for.ts";
+
+/** An address with a port behind it, as some proxies log it. */
+const WITH_PORT = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
+
+/** The subject that an adapter would count a log's client as: its address, its IPv6 network, or its host name. */
+export function subjectOfClient(client: string): string {
+  const match = WITH_PORT.exec(client);
+  const address = match?.[1] ?? match?.[2] ?? client;
+  return isIP(address) === 0 ? forwardedFor(client) : subjectOfAddress(address);
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { formatShare, formatShortCount } from "./amounts.ts";
+
+test.each([
+  [0, 10, "0 %"],
+  [0, 0, "0 %"],
+  [1, 1_000_000, "< 0.01 %"],
+  [1, 1_000, "0.10 %"],
+  [999_999, 1_000_000, "> 99.99 %"],
+  [10, 10, "100 %"],
+  [1, 3, "33.3 %"],
+])("%d of %d is %s", (part, whole, written) => {
+  expect(formatShare(part, whole)).toBe(written);
+});
+
+test.each([
+  [999, "999"],
+  [1_500, "1.5k"],
+  [2_000_000, "2M"],
+  [3_210_000_000, "3.21G"],
+])("%d on an axis is %s", (count, written) => {
+  expect(formatShortCount(count)).toBe(written);
+});

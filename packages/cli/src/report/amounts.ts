@@ -1,0 +1,37 @@
+/** `12,345`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+/** A count for an axis: `12k`. */
+export function formatShortCount(count: number): string {
+  for (const [size, unit] of [
+    [1_000_000_000, "G"],
+    [1_000_000, "M"],
+    [1_000, "k"],
+  ] as const) {
+    if (count >= size) return `${Number((count / size).toPrecision(3))}${unit}`;
+  }
+  return String(count);
+}
+
+/** A share of a whole, in percent; nothing that is there is shown as 0 %, and nothing that is missing as 100 %. */
+export function formatShare(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return "0 %";
+  if (part === whole) return "100 %";
+  const percent = (part / whole) * 100;
+  if (percent < 0.01) return "< 0.01 %";
+  if (percent > 99.99) return "> 99.99 %";
+  if (percent < 1 || percent > 99) return `${percent.toFixed(2)} %`;
+  return `${percent.toFixed(1)} %`;
+}
+
+/** Milliseconds since the epoch, in UTC: `2026-03-03 05:00:07`. */
+export function formatMoment(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** `one client`, `2 clients`. */
+export function counted(count: number, one: string): string {
+  return count === 1 ? `one ${one}` : `${formatCount(count)} ${one}s`;
+}

@@ -1,0 +1,39 @@
+import type { Chart, ChartText } from "./draw-chart.ts";
+import { drawChart } from "./draw-chart.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
+
+/** Widths in pixels: of a page on a desk, and of one in a hand. */
+const WIDE = 840;
+const NARROW = 328;
+
+/** Draws a chart twice, because words that fit a desk cannot be read on a phone; the page shows one of them. */
+export function renderFigure(
+  caption: Markup,
+  { id, title, description }: ChartText,
+  draw: (width: number) => Chart,
+): Markup {
+  return html`<figure>
+<div class="wide">${drawChart(draw(WIDE), { id: `${id}-wide`, title, description })}</div>
+<div class="narrow">${drawChart(draw(NARROW), { id: `${id}-narrow`, title, description })}</div>
+<figcaption>${caption}</figcaption>
+</figure>
+`;
+}
+
+/** What is read only by those who want to know. */
+export function renderDetails(summary: string, content: Markup): Markup {
+  return html`<details><summary>${summary}</summary>
+${content}</details>
+`;
+}
+
+/** What the colours of a chart mean. */
+export function renderLegend(
+  uses: ReadonlyArray<{ readonly use: "admitted" | "denied" | "policy"; readonly words: string }>,
+): Markup {
+  const parts = uses.map(
+    ({ use, words }) => html`<span class="swatch ${use}"></span><span>${words}</span>`,
+  );
+  return html`<span class="legend">${parts}</span>`;
+}

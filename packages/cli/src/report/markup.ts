@@ -1,0 +1,47 @@
+/** HTML whose texts are escaped. */
+export interface Markup {
+  readonly markup: string;
+}
+
+type Part = Markup | string | number | readonly Markup[];
+
+/** HTML as written, with every text put into it escaped. */
+export function html(written: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return { markup: String.raw({ raw: written }, ...parts.map(markupOf)) };
+}
+
+/** What `html` made is the only text that passes as it is. */
+function markupOf(part: Part): string {
+  if (typeof part === "string" || typeof part === "number") return escapeText(String(part));
+  return "markup" in part ? part.markup : part.map(({ markup }) => markup).join("");
+}
+
+const ESCAPED: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+  "`": "&#96;",
+};
+
+/**
+ * What no reader sees, or what moves the text around it: controls, format characters such as bidi overrides, lone surrogates, and
+ * marks that are put on the letter before them.
+ */
+const UNSEEN = /[\p{C}\p{M}\p{Zl}\p{Zp}]/gu;
+
+/** Text for elements and quoted attributes; characters that are not seen are shown as `\u{202e}`. */
+function escapeText(text: string): string {
+  return text
+    .replace(UNSEEN, (unseen) => `\\u{${(unseen.codePointAt(0) as number).toString(16)}}`)
+    .replace(/[&<>"'`]/g, (character) => ESCAPED[character] as string);
+}
+
+/** Text of a log or a file name, of at most `length` characters, in an element that keeps its direction to itself. */
+export function foreignText(text: string, length: number): Markup {
+  // A text of a megabyte is not taken apart to show its beginning.
+  const characters = [...text.slice(0, 2 * length + 2)];
+  const shown = characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;
+  return html`<bdi>${shown}</bdi>`;
+}

@@ -1,0 +1,84 @@
+import type { ReplayedLog, ReplayResult } from "../replay/result.ts";
+import { counted, formatCount, formatMoment } from "./amounts.ts";
+import type { Markup } from "./markup.ts";
+import { foreignText, html } from "./markup.ts";
+import { renderTable } from "./table.ts";
+
+const MAX_FILES = 20;
+const MAX_EXAMPLES = 10;
+
+/** What to keep in mind when reading the rest; nothing where nothing is wrong. */
+export function renderCare(result: ReplayResult): Markup {
+  const { log, policies, peaks } = result;
+  const evicted = policies.reduce((sum, one) => sum + one.evicted, 0);
+  const error = Math.max(0, ...peaks.map((one) => one.error));
+  const cares = [
+    ...(log.malformed > 0
+      ? [`Left out, because they are no requests: ${counted(log.malformed, "line")}.`]
+      : []),
+    ...(log.late > 0
+      ? [
+          `Too late to be put in order, and replayed at the time of the line before: ${counted(log.late, "line")}.`,
+        ]
+      : []),
+    ...(evicted > 0
+      ? [
+          `Forgotten for want of memory while they still counted, so that denials may be missing: ${counted(evicted, "client")}.`,
+        ]
+      : []),
+    ...(error > 0
+      ? [`Peaks of clients are approximate, within ${error * 100} %: there were too many clients.`]
+      : []),
+  ];
+  if (cares.length === 0) return html``;
+  return html`<div class="care"><p><strong>Read with care</strong></p>
+<ul>${cares.map((care) => html`<li>${care}</li>`)}</ul></div>
+`;
+}
+
+/** What was read, and what could not be. */
+export function renderRead({ log, policies }: ReplayResult): Markup {
+  const rows = [
+    ["Lines", formatCount(log.lines)],
+    ["Requests", formatCount(log.requests)],
+    ["Clients", formatCount(log.clients)],
+    ["First request (UTC)", log.from === null ? "–" : formatMoment(log.from)],
+    ["Last request (UTC)", log.to === null ? "–" : formatMoment(log.to)],
+    ["Malformed lines", formatCount(log.malformed)],
+    ["Lines put in order", formatCount(log.reordered)],
+    ["Lines too late for that", formatCount(log.late)],
+    ...policies
+      .slice(0, 100)
+      .map(({ evicted }, i) => [`Clients forgotten under policy ${i + 1}`, formatCount(evicted)]),
+  ];
+  return html`<h2>What was read</h2>
+${renderFiles(log)}${renderTable("What the log came to", [{ title: "What" }, { title: "How many" }], rows)}${renderExamples(log)}`;
+}
+
+function renderFiles({ files }: ReplayedLog): Markup {
+  const shown = files.slice(0, MAX_FILES).map(
+    (file) => html`<li>${foreignText(file, 200)}</li>
+`,
+  );
+  const rest = files.length - shown.length;
+  return html`<ul>
+${shown}${rest > 0 ? html`<li>and ${formatCount(rest)} more</li>` : html``}</ul>
+`;
+}
+
+function renderExamples({ examples }: ReplayedLog): Markup {
+  if (examples.length === 0) return html``;
+  const columns = [
+    { title: "Line" },
+    { title: "Why", kind: "words" },
+    { title: "Text", kind: "long" },
+  ] as const;
+  const rows = examples
+    .slice(0, MAX_EXAMPLES)
+    .map(({ file, number, text, reason }) => [
+      html`${foreignText(file, 60)}:${number}`,
+      foreignText(reason, 100),
+      foreignText(text, 200),
+    ]);
+  return renderTable("The first malformed lines", columns, rows);
+}

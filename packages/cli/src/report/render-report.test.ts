@@ -1,0 +1,286 @@
+import { createHash } from "node:crypto";
+import { gcra, slidingLog } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
+import { renderReport } from "./render-report.ts";
+
+const FROM = Date.UTC(2026, 2, 3, 5);
+const MEGABYTE = 1_048_576;
+
+function clientOf(client: string, changes: Partial<DeniedClient> = {}): DeniedClient {
+  return {
+    client,
+    requests: 9,
+    denied: 3,
+    firstDenied: FROM,
+    lastDenied: FROM + 60_000,
+    longestWait: 2_000,
+    timeline: { requests: [4, 5, 0], denied: [1, 2, 0] },
+    ...changes,
+  };
+}
+
+function policyOf(changes: Partial<PolicyResult> = {}): PolicyResult {
+  return {
+    name: "30 a minute",
+    limits: gcra({ limit: 30, window: "1m" }),
+    allowed: 17,
+    denied: 3,
+    clientsDenied: 1,
+    timeline: [1, 2, 0],
+    clients: [clientOf("192.0.2.1")],
+    waits: { p50: 1_000, p90: 2_000, p99: 2_000, max: 2_000 },
+    evicted: 0,
+    ...changes,
+  };
+}
+
+function resultOf(
+  changes: Partial<Omit<ReplayResult, "log">> & { log?: Partial<ReplayResult["log"]> } = {},
+): ReplayResult {
+  const log = {
+    files: ["access.log"],
+    lines: 20,
+    requests: 20,
+    clients: 2,
+    malformed: 0,
+    examples: [],
+    reordered: 0,
+    late: 0,
+    from: FROM,
+    to: FROM + 170_000,
+    ...changes.log,
+  };
+  return {
+    columnMs: 60_000,
+    timeline: [10, 5, 5],
+    policies: [policyOf()],
+    peaks: [
+      {
+        window: 60_000,
+        counts: [
+          { peak: 2, clients: 1 },
+          { peak: 40, clients: 1 },
+        ],
+        error: 0,
+      },
+    ],
+    ...changes,
+    log,
+  };
+}
+
+/** The text of a page, without its elements. */
+function wordsOf(page: string): string {
+  return page.replace(/<style>[\s\S]*?<\/style>|<[^>]*>/g, " ").replace(/\s+/g, " ");
+}
+
+test("says what each policy denies, to whom and when", () => {
+  const page = renderReport(
+    resultOf({ policies: [policyOf(), policyOf({ name: "looser", denied: 0, clientsDenied: 0 })] }),
+  );
+  const words = wordsOf(page);
+  expect(words).toContain(
+    "20 requests of 2 clients, 2026-03-03 05:00:00 to 2026-03-03 05:02:50 UTC.",
+  );
+  expect(words).toContain("denies 3 of 20 requests (15.0 %), of 1 of 2 clients (50.0 %)");
+  expect(words).toContain("looser , gcra({ limit: 30, window: &quot;1m&quot; }) , denies nobody.");
+  expect(words).toContain("most denials, 2, in the 1 min from 2026-03-03 05:01:00");
+  expect(words).toMatch(/192\.0\.2\.1 .* 9 3 33\.3 % 2026-03-03 05:00:00 2026-03-03 05:01:00 2 s/);
+  expect(words).toContain("policy 1 grants 30, which one client exceeded");
+  expect(words).toContain("gcra({ limit: 30, window: &quot;1m&quot; })");
+});
+
+test("says what is malformed, late, forgotten and approximate, and only that", () => {
+  expect(renderReport(resultOf())).not.toContain("Read with care");
+  const [peaks] = resultOf().peaks;
+  const careful = renderReport(
+    resultOf({
+      log: {
+        malformed: 2,
+        late: 1,
+        examples: [{ file: "a.log", number: 7, text: "-", reason: "no HTTP request" }],
+      },
+      policies: [policyOf({ evicted: 4 })],
+      peaks: [{ window: 1_000, counts: peaks?.counts ?? [], error: 0.01 }],
+    }),
+  );
+  const words = wordsOf(careful);
+  expect(words).toContain("Left out, because they are no requests: 2 lines.");
+  expect(words).toContain("replayed at the time of the line before: one line.");
+  expect(words).toContain("so that denials may be missing: 4 clients.");
+  expect(words).toContain("approximate, within 1 %: there were too many clients");
+  expect(words).toContain("Within 1 s (approximate, within 1 %)");
+  expect(words).toContain("a.log :7 no HTTP request");
+});
+
+test("a log without requests is a page that says so", () => {
+  const page = renderReport(
+    resultOf({
+      log: { files: ["-"], lines: 0, requests: 0, clients: 0, from: null, to: null },
+      timeline: [],
+      policies: [
+        policyOf({
+          allowed: 0,
+          denied: 0,
+          clientsDenied: 0,
+          timeline: [],
+          clients: [],
+          waits: null,
+        }),
+      ],
+      peaks: [{ window: 60_000, counts: [], error: 0 }],
+    }),
+  );
+  expect(wordsOf(page)).toContain("A replay of standard input There is no request in this log.");
+  expect(page).not.toMatch(/NaN|Infinity|undefined/);
+});
+
+test("a log of one moment is drawn as one column", () => {
+  const page = renderReport(
+    resultOf({
+      log: { requests: 3, clients: 1, from: FROM, to: FROM },
+      columnMs: 1_000,
+      timeline: [3],
+      policies: [policyOf({ allowed: 3, denied: 0, timeline: [0], clients: [], clientsDenied: 0 })],
+      peaks: [{ window: 1_000, counts: [{ peak: 3, clients: 1 }], error: 0 }],
+    }),
+  );
+  expect(page).not.toMatch(/NaN|Infinity|undefined/);
+  expect(page).toMatch(/<path d="M44 [\d.]+L8\d\d[^"]*" fill="var\(--admitted\)"/);
+});
+
+describe("what attackers write into a log", () => {
+  const HOSTILE = `<script>alert(1)</script>"'\`><img src=x onerror=alert(1)>&lt;\u202egpj.exe\u0000\u001b[31m\u2028\ud800a\u0301`;
+  const page = renderReport(
+    resultOf({
+      log: {
+        files: [HOSTILE, HOSTILE],
+        malformed: 1,
+        examples: [{ file: HOSTILE, number: 1, text: HOSTILE, reason: HOSTILE }],
+      },
+      policies: [
+        policyOf({
+          name: HOSTILE,
+          limits: [
+            gcra({ limit: 1, window: "1m", name: "a<b>" }),
+            gcra({ limit: 1, window: "2m" }),
+          ],
+          clients: [clientOf(HOSTILE)],
+        }),
+      ],
+    }),
+  );
+
+  test("is shown as text: no element and no attribute comes of it", () => {
+    expect(page).not.toMatch(/<(?:script|img|iframe|object|embed|link|a)\b/i);
+    expect(page).not.toMatch(/<[^>]*\son\w+=/i);
+    expect(page).toContain("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&#96;&gt;&lt;img");
+    expect(page).toContain("&amp;lt;");
+  });
+
+  test("turns no text around and hides nothing", () => {
+    expect(page).not.toMatch(/[^\P{C}\n]|\p{Zl}|\p{Zp}|\p{M}/u);
+    expect(page).toContain("\\u{202e}gpj.exe\\u{0}\\u{1b}[31m\\u{2028}\\u{d800}a\\u{301}");
+  });
+});
+
+test("the page loads nothing, runs nothing, and has one style, which its policy names", () => {
+  const page = renderReport(resultOf());
+  const [, policy = ""] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(page) ?? [];
+  const styles = [...page.matchAll(/<style>([\s\S]*?)<\/style>/g)].map(
+    (match) => match[1] as string,
+  );
+  expect(styles).toHaveLength(1);
+  const hash = createHash("sha256")
+    .update(styles[0] as string)
+    .digest("base64");
+  expect(policy).toBe(
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`,
+  );
+  expect([...new Set(page.match(/ (?:fill|stroke)="[^"]*"/g))].sort()).toEqual(
+    [
+      ...["admitted", "denied", "quiet", "text"].map((use) => ` fill="var(--${use})"`),
+      ' fill="none"',
+      ...["admitted", "line", "policy"].map((use) => ` stroke="var(--${use})"`),
+    ].sort(),
+  );
+  expect(page).not.toMatch(/ style=|<script|https?:|url\(|@import| src=| href=/);
+});
+
+test("each chart has a title and a description of its own, each table a caption, each heading its level", () => {
+  const page = renderReport(resultOf({ policies: [policyOf(), policyOf()] }));
+  const ids = [...page.matchAll(/ id="([^"]*)"/g)].map((match) => match[1]);
+  expect(ids).toEqual([...new Set(ids)]);
+  const charts = page.match(/<svg /g) ?? [];
+  const named = page.match(
+    /<svg role="img" aria-labelledby="(\S+)-title \1-text"[^>]*><title id="\1-title">[^<]+<\/title><desc id="\1-text">[^<]+<\/desc>/g,
+  );
+  expect(charts.length).toBe((1 + 2 + 1) * 2 + 2);
+  expect(named).toHaveLength(charts.length);
+  expect(page.match(/<table><caption>[^<]+<\/caption>/g)).toHaveLength(
+    (page.match(/<table/g) ?? []).length,
+  );
+  expect(page.match(/<h1>/g)).toHaveLength(1);
+});
+
+test("the same result is the same page", () => {
+  expect(renderReport(resultOf())).toBe(renderReport(resultOf()));
+});
+
+test("is no larger than a megabyte, whatever was in the log", () => {
+  const long = "<\u202e".repeat(200);
+  const columns = 240;
+  const jagged = Array.from({ length: columns }, (_, i) => (i % 2 === 0 ? 987_654_321 : 123_457));
+  const some = jagged.map((count) => Math.floor(count / 3));
+  const clients = Array.from({ length: 1_000 }, (_, i) =>
+    clientOf(`${i}${long}`, { timeline: { requests: jagged, denied: some } }),
+  );
+  const policies = Array.from({ length: 150 }, (_, i) =>
+    policyOf({
+      name: `${i}${long}`,
+      limits: Array.from({ length: 8 }, (__, limit) =>
+        slidingLog({ limit: 1_000 + limit, window: "1m", name: `limit-${limit}` }),
+      ),
+      allowed: 10 ** 12,
+      denied: 10 ** 11,
+      clientsDenied: 1_000_000,
+      timeline: some,
+      clients,
+      evicted: 5,
+    }),
+  );
+  const peaks = Array.from({ length: 30 }, (_, i) => ({
+    window: (i + 1) * 1_000,
+    counts: Array.from({ length: 4_000 }, (__, peak) => ({
+      peak: peak + 1,
+      clients: 4_000 - peak,
+    })),
+    error: 0.01,
+  }));
+  const page = renderReport({
+    log: {
+      files: Array.from({ length: 300 }, () => long),
+      lines: 10 ** 12,
+      requests: 10 ** 12,
+      clients: 10 ** 7,
+      malformed: 9,
+      examples: Array.from({ length: 100 }, () => ({
+        file: long,
+        number: 1,
+        text: long,
+        reason: long,
+      })),
+      reordered: 1,
+      late: 1,
+      from: 0,
+      to: columns * 86_400_000,
+    },
+    columnMs: 86_400_000,
+    timeline: jagged,
+    policies,
+    peaks,
+  });
+  expect(Buffer.byteLength(page)).toBeLessThan(MEGABYTE);
+  expect(page).toContain("142 more are not");
+});

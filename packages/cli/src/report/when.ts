@@ -1,0 +1,71 @@
+import { formatSpan } from "../output/time.ts";
+import type { PolicyResult, ReplayResult } from "../replay/result.ts";
+import { counted, formatCount, formatMoment } from "./amounts.ts";
+import { renderDetails, renderFigure, renderLegend } from "./figure.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
+import { nameOf } from "./policy-name.ts";
+import { renderTable } from "./table.ts";
+import type { Timeline } from "./timeline-chart.ts";
+import { mergeColumns, roundUp, timelineChart } from "./timeline-chart.ts";
+
+/** A narrow chart has no room for more columns. */
+const NARROW_COLUMNS = 80;
+
+/** What was admitted and denied, over time. */
+export function renderWhen(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
+  const { timeline, columnMs, log } = result;
+  if (log.from === null) return html``;
+  const from = log.from;
+  const charts = drawn.map((policy, i) =>
+    renderPolicy(policy, i, { from, columnMs, requests: timeline, denied: policy.timeline }),
+  );
+  return html`<h2>When</h2>
+<p>A column is ${formatSpan(columnMs)}; times are UTC.</p>
+<p>${renderLegend([
+    { use: "admitted", words: "admitted" },
+    { use: "denied", words: "denied" },
+  ])}</p>
+${charts}${renderDetails("All columns as a table", tableOf(result, from, drawn))}`;
+}
+
+function renderPolicy(policy: PolicyResult, i: number, timeline: Timeline): Markup {
+  const { columnMs, denied, from } = timeline;
+  const most = denied.reduce((at, count, column) => (count > (denied[at] ?? 0) ? column : at), 0);
+  const worst =
+    policy.denied === 0
+      ? "nothing is denied"
+      : `most denials, ${formatCount(denied[most] ?? 0)}, in the ${formatSpan(columnMs)} from ${formatMoment(from + most * columnMs)}`;
+  return renderFigure(
+    html`${i + 1}. ${nameOf(policy)}: ${worst}`,
+    {
+      id: `when-${i + 1}`,
+      title: `Requests over time under policy ${i + 1}`,
+      description: `${counted(policy.allowed, "request")} admitted, ${formatCount(policy.denied)} denied; ${worst}`,
+    },
+    (width) => {
+      const shown = width < 500 ? mergeColumns(timeline, NARROW_COLUMNS) : timeline;
+      return timelineChart(shown, width, roundUp(Math.max(...shown.requests)));
+    },
+  );
+}
+
+function tableOf(
+  { timeline, columnMs }: ReplayResult,
+  from: number,
+  drawn: readonly PolicyResult[],
+): Markup {
+  return renderTable(
+    "Requests and denials in each column",
+    [
+      { title: "From (UTC)" },
+      { title: "Requests" },
+      ...drawn.map((_, i) => ({ title: `Denied by ${i + 1}` })),
+    ],
+    timeline.map((requests, column) => [
+      formatMoment(from + column * columnMs),
+      formatCount(requests),
+      ...drawn.map((policy) => formatCount(policy.timeline[column] ?? 0)),
+    ]),
+  );
+}

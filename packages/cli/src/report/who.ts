@@ -1,0 +1,86 @@
+import { formatSpan } from "../output/time.ts";
+import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
+import { formatCount, formatMoment, formatShare } from "./amounts.ts";
+import { drawChart } from "./draw-chart.ts";
+import { renderLegend } from "./figure.ts";
+import type { Markup } from "./markup.ts";
+import { foreignText, html } from "./markup.ts";
+import { nameOf } from "./policy-name.ts";
+import type { Cell } from "./table.ts";
+import { renderTable } from "./table.ts";
+import { mergeColumns, sparkChart } from "./timeline-chart.ts";
+
+/** Of all policies together: so many clients are listed, and of so many the traffic is drawn. */
+const MAX_ROWS = 200;
+const MAX_DRAWN = 40;
+
+const SPARK = { width: 160, height: 28, columns: 60 };
+
+const COLUMNS = [
+  { title: "Client" },
+  { title: "Traffic", kind: "words" },
+  { title: "Requests" },
+  { title: "Denied" },
+  { title: "Share" },
+  { title: "First denied (UTC)" },
+  { title: "Last denied (UTC)" },
+  { title: "Longest wait" },
+] as const;
+
+/** Which clients each policy hits, and their traffic. */
+export function renderWho(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
+  if (result.log.requests === 0) return html``;
+  const parts = drawn.map((policy, i) => renderPolicy(policy, i, drawn.length, result));
+  return html`<h2>Who is denied</h2>
+<p>${renderLegend([
+    { use: "admitted", words: "admitted" },
+    { use: "denied", words: "denied" },
+  ])}</p>
+<p class="quiet">Each client's traffic has a scale of its own.</p>
+${parts}`;
+}
+
+function renderPolicy(policy: PolicyResult, i: number, of: number, result: ReplayResult): Markup {
+  const { clients, clientsDenied } = policy;
+  const shown = clients.slice(0, Math.floor(MAX_ROWS / of));
+  const charts = Math.floor(MAX_DRAWN / of);
+  const rows = shown.map((client, row) =>
+    rowOf(client, row < charts ? sparkOf(client, `who-${i + 1}-${row + 1}`, result) : html``),
+  );
+  const rest = clientsDenied - shown.length;
+  const left =
+    rest > 0 ? html`<p class="quiet">${formatCount(rest)} more are not shown.</p>` : html``;
+  const table =
+    rows.length === 0
+      ? html`<p>Nobody.</p>`
+      : renderTable(`Clients that policy ${i + 1} denies, those denied most first`, COLUMNS, rows);
+  return html`<h3>${i + 1}. ${nameOf(policy)}</h3>
+${table}${left}`;
+}
+
+function rowOf(client: DeniedClient, spark: Markup): Cell[] {
+  const { requests, denied, firstDenied, lastDenied, longestWait } = client;
+  return [
+    foreignText(client.client, 60),
+    spark,
+    formatCount(requests),
+    formatCount(denied),
+    formatShare(denied, requests),
+    formatMoment(firstDenied),
+    formatMoment(lastDenied),
+    formatSpan(longestWait),
+  ];
+}
+
+function sparkOf(client: DeniedClient, id: string, { log, columnMs }: ReplayResult): Markup {
+  const { timeline } = client;
+  if (timeline === undefined || log.from === null) return html``;
+  const { width, height, columns } = SPARK;
+  const shown = mergeColumns({ from: log.from, columnMs, ...timeline }, columns);
+  const most = Math.max(...shown.requests);
+  return drawChart(sparkChart(shown, width, height), {
+    id,
+    title: "Requests of this client over time",
+    description: `At most ${formatCount(most)} requests in ${formatSpan(shown.columnMs)}; ${formatCount(client.denied)} of ${formatCount(client.requests)} are denied`,
+  });
+}

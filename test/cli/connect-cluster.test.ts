@@ -1,0 +1,89 @@
+import { createLimiter, gcra } from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Cluster } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RedisCluster } from "../support/redis-cluster.ts";
+import { startCluster } from "../support/redis-cluster.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { runCli } from "./run-cli.ts";
+
+let cluster: RedisCluster;
+let close: () => Promise<void>;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  const client = new Cluster([...cluster.addresses]);
+  const store = redisStore(client);
+  const limits = gcra({ limit: 5, window: "1m" });
+  const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
+  await writeDirectory(store);
+  await operate(store).setOverride({ limiter: "api", shadow: true });
+  close = async () => {
+    await limiter.close();
+    client.disconnect();
+  };
+});
+
+afterAll(async () => {
+  await close();
+  await cluster.stop();
+});
+
+const urlOf = (...ports: readonly number[]) =>
+  `redis://${ports.map((port) => `127.0.0.1:${port}`).join(",")}`;
+
+test("any node leads to the whole cluster, with --cluster or without", async () => {
+  for (const { port } of cluster.nodes) {
+    for (const more of [[], ["--cluster"]]) {
+      const { exitCode, stdout, stderr } = await runCli([
+        ...["limiters", "--json", "--redis", urlOf(port)],
+        ...more,
+      ]);
+      expect([exitCode, stderr]).toEqual([0, ""]);
+      const { limiters, overrides } = JSON.parse(stdout);
+      expect(limiters).toMatchObject([{ name: "api" }]);
+      expect(overrides).toMatchObject([{ limiter: "api", shadow: true }]);
+    }
+  }
+});
+
+test("of several hosts the first that answers is enough, in whichever order the client asks them", async () => {
+  const [first] = cluster.nodes;
+  const url = urlOf(1, 2, 3, first?.port ?? 0);
+  const all = await Promise.all(
+    Array.from({ length: 5 }, () => runCli(["limiters", "--redis", url])),
+  );
+  for (const { exitCode, stdout, stderr } of all) {
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout.split("\n")[1]).toMatch(/^api /);
+  }
+});
+
+test("what is none says so, and a database that a cluster has not got", async () => {
+  const [first] = cluster.nodes;
+  const database = await runCli(["log", "--cluster", "--redis", `${urlOf(first?.port ?? 0)}/1`]);
+  expect([database.exitCode, database.stderr]).toEqual([2, expect.stringContaining("database 0")]);
+  const alone = await startRedis({ port: true });
+  const wrong = await runCli(["log", "--cluster", "--redis", urlOf(alone.port)]);
+  expect(wrong.stderr).toMatch(/is no cluster: leave out --cluster\n$/);
+  const several = await runCli(["log", "--redis", urlOf(alone.port, alone.port)]);
+  expect(several.stderr).toMatch(/is no cluster, and several hosts are for one/);
+  expect([wrong.exitCode, several.exitCode]).toEqual([3, 3]);
+  await alone.stop();
+});
+
+test("a user who may not ask for its nodes is told which command that takes", async () => {
+  const acl = ["SETUSER", "reader", "on", ">s3cret", "~hg:*", "-@all", "+evalsha", "+eval", "+get"];
+  for (const { admin } of cluster.nodes) await admin.ask("ACL", ...acl);
+  const url = urlOf(...cluster.nodes.map(({ port }) => port));
+  const args = ["limiters", "--redis", url, "--user", "reader"];
+  const environment = { REDISCLI_AUTH: "s3cret" };
+  const refused = await runCli(args, { environment });
+  expect(refused.stderr).toMatch(/^headgate: .*may not run CLUSTER\|SLOTS: .*\n$/);
+  expect(refused.exitCode).toBe(3);
+  for (const { admin } of cluster.nodes)
+    await admin.ask("ACL", "SETUSER", "reader", "+cluster|slots");
+  expect((await runCli(args, { environment })).stdout).toMatch(/^LIMITER/);
+});

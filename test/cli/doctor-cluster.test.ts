@@ -1,0 +1,94 @@
+import { createLimiter, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Cluster, Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RedisCluster } from "../support/redis-cluster.ts";
+import { startCluster } from "../support/redis-cluster.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { examine, faultsOf, paste } from "./examine.ts";
+
+let cluster: RedisCluster;
+let at: string;
+let port: number;
+
+beforeAll(async () => {
+  cluster = await startCluster({ requireFullCoverage: true });
+  port = cluster.nodes[0]?.port as number;
+  at = `redis://127.0.0.1:${port}`;
+});
+afterAll(() => cluster.stop());
+
+const places = () => cluster.nodes.map((node) => `127.0.0.1:${node.port}`).sort();
+
+/** Takes a decision for each of many subjects, and says how many Redis took. */
+async function decide(client: Redis | Cluster): Promise<number> {
+  const limits = gcra({ limit: 5, window: "1m" });
+  const store = redisStore(client);
+  const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
+  const subjects = Array.from({ length: 300 }, (_, i) => `subject-${i}`);
+  const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject)));
+  await limiter.close();
+  client.disconnect();
+  return decisions.filter(({ source }) => source === "store").length;
+}
+
+test("in order: each server is asked", async () => {
+  const healthy = await examine(at, "--cluster");
+  expect(faultsOf(healthy)).toEqual([]);
+  expect(healthy.exitCode).toBe(0);
+  expect(healthy.worst("version").servers).toEqual(places());
+  expect(healthy.worst("cluster").found).toMatch(
+    /^cluster_state ok, 3 shards; \S+ has no replica$/,
+  );
+});
+
+test("clients of one server, which are sent elsewhere", async () => {
+  expect(await decide(new Redis(port))).toBeLessThan(200);
+  const sent = await examine(at, "--cluster");
+  expect(sent.worst("cluster")).toMatchObject({
+    status: "warning",
+    found: expect.stringMatching(/\d+ calls sent elsewhere \(MOVED\), beside \d+ EVALSHA$/),
+    servers: [`127.0.0.1:${port}`],
+  });
+  expect(sent.worst("cluster").mend).toContain("new Cluster(...)");
+  // As is advised.
+  for (const { admin } of cluster.nodes) await admin.ask("CONFIG", "RESETSTAT");
+  expect(await decide(new Cluster([{ host: "127.0.0.1", port }]))).toBe(300);
+  expect(faultsOf(await examine(at, "--cluster"))).toEqual([]);
+});
+
+test("slots of no server, which the printed command gives away", async () => {
+  for (const { admin } of cluster.nodes) await admin.ask("CLUSTER", "DELSLOTSRANGE", 0, 4);
+  const uncovered = await examine(at, "--cluster");
+  expect(uncovered.worst("cluster")).toMatchObject({
+    status: "problem",
+    found: expect.stringContaining("5 slots of no server"),
+  });
+  // Printed for each server; one of them shall have the slots.
+  const command = uncovered.worst("cluster").commands?.find((text) => text.includes(`-p ${port} `));
+  expect(command).toContain("CLUSTER ADDSLOTSRANGE 0 4");
+  await paste([command as string]);
+  await cluster.waitUntilReady();
+  await waitUntil("the cluster is in order", 10_000, async () =>
+    faultsOf(await examine(at, "--cluster")).length === 0 ? true : undefined,
+  );
+});
+
+test("a server that is down", async () => {
+  const last = cluster.nodes[2];
+  await last?.process.kill();
+  await waitUntil("the others noticed", 10_000, async () => {
+    const info = String(await cluster.nodes[0]?.admin.ask("CLUSTER", "INFO"));
+    return info.includes("cluster_state:fail") ? true : undefined;
+  });
+  const without = await examine(at, "--cluster");
+  expect(without.worst("servers")).toMatchObject({
+    status: "problem",
+    found: expect.stringMatching(/^a primary that does not answer: .*ECONNREFUSED/),
+    servers: [`127.0.0.1:${last?.port}`],
+  });
+  expect(without.worst("cluster")).toMatchObject({
+    status: "problem",
+    found: expect.stringMatching(/^cluster_state fail, 3 shards, \d+ slots without a server/),
+  });
+});

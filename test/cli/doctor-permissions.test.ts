@@ -1,0 +1,165 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Asker } from "../../packages/cli/src/doctor/facts/asker.ts";
+import { readPermissions } from "../../packages/cli/src/doctor/facts/permissions.ts";
+import type { Role } from "../../packages/cli/src/doctor/roles.ts";
+import { ROLES } from "../../packages/cli/src/doctor/roles.ts";
+import { blocksOf, page } from "../docs/markdown.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { examine, faultsOf, paste } from "./examine.ts";
+
+const lines = blocksOf([page("docs/operate.md")], "text").map(({ text }) => text.trim());
+
+let server: RedisProcess;
+let admin: Redis;
+let at: string;
+
+beforeAll(async () => {
+  server = await startRedis({ port: true });
+  admin = new Redis(server.socket);
+  at = `redis://127.0.0.1:${server.port}`;
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  const users = (await admin.acl("USERS")) as string[];
+  for (const user of users) if (user !== "default") await admin.acl("DELUSER", user);
+});
+
+async function setUser(...rules: readonly string[]): Promise<void> {
+  await admin.call("ACL", "SETUSER", "app", "reset", "on", ">secret", ...rules);
+}
+
+/** The URL of that user. */
+function asUser(): string {
+  return at.replace("//", "//app:secret@");
+}
+
+function askerOf(client: Redis): Asker {
+  const ask: Asker["ask"] = (command, ...args) => client.call(command, ...args);
+  return { place: "", cli: [], decides: true, ask };
+}
+
+function grants(role: Role): readonly string[] {
+  return ["~hg:*", ...ROLES[role].map((command) => `+${command}`)];
+}
+
+describe("the roles are those of docs/operate.md", () => {
+  test.each(["application", "reader", "operator"] as const)("%s", (role) => {
+    const line = lines[["application", "reader", "operator"].indexOf(role)] ?? "";
+    const [, , , ...rules] = line.split(" ");
+    expect(rules.slice(0, 4)).toEqual(["on", ">secret", "~hg:*", "-@all"]);
+    const words = rules.slice(4).sort();
+    expect(words).toEqual(ROLES[role].map((command) => `+${command}`).sort());
+  });
+});
+
+describe("of another user, by a dry run", () => {
+  test.each(["application", "reader", "operator"] as const)("%s", async (role) => {
+    await setUser(...grants(role));
+    const all = await examine(at, "--as", "app", "--role", role);
+    expect(all.statuses["permissions"]).toBe("ok");
+    expect(all.worst("permissions").found).toContain(`user app has all ${ROLES[role].length}`);
+  });
+
+  test("each command that lacks is named, and granted by the command that is printed", async () => {
+    await setUser("~hg:*");
+    const nothing = await examine(at, "--as", "app", "--role", "operator");
+    const lacking = ROLES.operator.map((command) => `+${command}`).join(" ");
+    expect(nothing.worst("permissions")).toMatchObject({
+      status: "problem",
+      found: `user app lacks ${lacking} for the role operator`,
+    });
+    await paste(nothing.worst("permissions").commands);
+    const all = await examine(at, "--as", "app", "--role", "operator");
+    expect(all.statuses["permissions"]).toBe("ok");
+  });
+
+  test.each(ROLES.operator)("without %s", async (command) => {
+    await setUser(...grants("operator"), `-${command}`);
+    const known = await readPermissions(askerOf(admin), "operator", "hg", "app");
+    expect(known).toMatchObject({ user: "app", lacking: [command], lacksKeys: false, untold: [] });
+  });
+
+  test("keys of the prefix", async () => {
+    await setUser("~other:*", ...grants("application").slice(1));
+    const refused = await examine(at, "--as", "app");
+    expect(refused.worst("permissions").found).toContain("lacks ~hg:* for");
+    await paste(refused.worst("permissions").commands);
+    expect((await examine(at, "--as", "app")).statuses["permissions"]).toBe("ok");
+    const other = await examine(at, "--as", "app", "--prefix", "other");
+    expect(other.statuses["permissions"]).toBe("ok");
+  });
+
+  test("a user that there is not", async () => {
+    const nobody = await examine(at, "--as", "nobody");
+    expect(nobody.worst("permissions")).toMatchObject({
+      status: "problem",
+      found: "there is no user nobody",
+      mend: expect.stringContaining("ACL SETUSER nobody on >secret ~hg:* -@all +evalsha"),
+    });
+  });
+});
+
+describe("of who is connected, who may ask for nothing: by trying", () => {
+  test("an application has what it needs, and the rest is unknown", async () => {
+    await setUser(...grants("application"));
+    const alone = await examine(asUser());
+    expect(alone.worst("permissions")).toMatchObject({
+      status: "ok",
+      found: "the user of this command has all 10 commands of the role application, on ~hg:*",
+    });
+    expect(alone.statuses).toMatchObject({ latency: "ok", clock: "ok", "script-cache": "ok" });
+    expect(alone.statuses["eviction"]).toBe("unknown");
+    expect(alone.worst("eviction").mend).toContain("grant +info to");
+    expect(alone.worst("idle-connections").mend).toContain("grant +config|get to");
+    expect(alone.exitCode).toBe(0);
+    expect(await admin.dbsize()).toBe(0);
+  });
+
+  test.each(ROLES.application)("without %s", async (command) => {
+    await setUser(...grants("application"), `-${command}`);
+    const client = new Redis(asUser(), { enableReadyCheck: false, disableClientInfo: true });
+    const known = await readPermissions(askerOf(client), "application", "hg", undefined);
+    expect(known).toMatchObject({ user: "", lacking: [command], lacksKeys: false, untold: [] });
+    client.disconnect();
+  });
+
+  test("keys of the prefix", async () => {
+    await setUser("~other:*", ...grants("application").slice(1));
+    expect((await examine(asUser())).worst("permissions").found).toContain("lacks ~hg:* for");
+  });
+
+  test("what cannot be tried without a trace is unknown", async () => {
+    await setUser(...grants("operator").filter((rule) => rule !== "+acl|whoami"), "-acl|whoami");
+    const told = await examine(asUser(), "--role", "operator");
+    expect(told.worst("permissions").found).toContain("lacks +acl|whoami");
+    await setUser(...grants("operator"));
+    const rest = await examine(asUser(), "--role", "operator");
+    expect(rest.worst("permissions")).toMatchObject({
+      status: "unknown",
+      found: expect.stringContaining(
+        "user app has all that can be tried of the role operator; nobody says whether LPUSH",
+      ),
+    });
+    expect(await admin.dbsize()).toBe(0);
+  });
+});
+
+test("commands under another name", async () => {
+  const renamed = await startRedis({ port: true, args: ["--rename-command", "EVALSHA", ""] });
+  try {
+    const found = await examine(`redis://127.0.0.1:${renamed.port}`);
+    expect(found.worst("permissions")).toMatchObject({
+      status: "problem",
+      found: "the server does not know EVALSHA",
+    });
+    await renamed.restart([]);
+    expect(faultsOf(await examine(`redis://127.0.0.1:${renamed.port}`))).toEqual([]);
+  } finally {
+    await renamed.stop();
+  }
+});

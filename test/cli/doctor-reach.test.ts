@@ -1,0 +1,114 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { examine, faultsOf, paste } from "./examine.ts";
+import { expectDocument } from "./json-schema.ts";
+import type { Ended } from "./run-cli.ts";
+import { runCli } from "./run-cli.ts";
+
+let server: RedisProcess;
+let admin: Redis;
+let at: string;
+
+beforeAll(async () => {
+  server = await startRedis({ port: true, args: ["--busy-reply-threshold", "100"] });
+  admin = new Redis(server.socket);
+  at = `redis://127.0.0.1:${server.port}`;
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+
+/** The steps as they are printed, without the time that they took. */
+function stepsOf({ stdout }: Ended): readonly string[] {
+  return stdout
+    .replace(/[\d.]+ ms/g, "0 ms")
+    .trimEnd()
+    .split("\n");
+}
+
+describe("a server that cannot be reached: how far one gets", () => {
+  test("nobody listens", async () => {
+    const port = await freePort();
+    const ended = await runCli(["doctor", "--redis", `redis://127.0.0.1:${port}`]);
+    expect(stepsOf(ended)).toEqual([
+      "✓ ok      name        127.0.0.1 is an address",
+      `✗ failed  connection  connect ECONNREFUSED 127.0.0.1:${port}`,
+    ]);
+    expect(ended.exitCode).toBe(3);
+    expect(ended.stderr).toMatch(/^headgate: cannot .*\n$/);
+  });
+
+  test("no such name", async () => {
+    const ended = await runCli(["doctor", "--redis", "redis://no-such-host.invalid:6379"]);
+    expect(stepsOf(ended)).toEqual([expect.stringMatching(/^✗ failed {2}name {8}getaddrinfo E/)]);
+    expect(ended.exitCode).toBe(3);
+  });
+
+  test("no TLS there", async () => {
+    const url = `rediss://127.0.0.1:${server.port}`;
+    const ended = await runCli(["doctor", "--redis", url, "--timeout", "200ms"]);
+    expect(stepsOf(ended)).toEqual([
+      "✓ ok      name        127.0.0.1 is an address",
+      `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,
+      "✗ failed  tls         no answer within 2 s, as from a server without TLS",
+    ]);
+    expect(ended.exitCode).toBe(3);
+  });
+
+  test("a wrong password, which is not repeated", async () => {
+    const environment = { REDIS_URL: at.replace("//", "//app:s3cret@") };
+    const ended = await runCli(["doctor"], { environment });
+    expect(stepsOf(ended).slice(0, 2)).toEqual([
+      "✓ ok      name        127.0.0.1 is an address",
+      `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,
+    ]);
+    expect(stepsOf(ended)[2]).toMatch(/^✗ failed {2}redis {7}cannot use Redis at /);
+    expect(ended.exitCode).toBe(3);
+    expect(ended.stdout + ended.stderr).not.toMatch(/s3cret|app/);
+  });
+
+  test("a server that is frozen", async () => {
+    server.freeze();
+    const ended = await runCli(["doctor", "--redis", at, "--timeout", "200ms"]);
+    server.thaw();
+    expect(stepsOf(ended).slice(1)).toEqual([
+      `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,
+      expect.stringMatching(/^✗ failed {2}redis {7}.* it does not answer: /),
+    ]);
+    expect(ended.exitCode).toBe(3);
+  });
+
+  test("as JSON", async () => {
+    const port = await freePort();
+    const { stdout } = await runCli(["doctor", "--json", "--redis", `redis://127.0.0.1:${port}`]);
+    expect(expectDocument("doctor", stdout)).toMatchObject({
+      steps: [
+        { name: "name", isMade: true },
+        { name: "connection", isMade: false },
+      ],
+    });
+  });
+});
+
+test("a script that runs on and on, which the printed command ends", async () => {
+  const running = new Redis(server.socket);
+  const ended = running.eval("while true do end", 0).catch((error: Error) => error.message);
+  await waitUntil("the server is busy", 5_000, async () =>
+    admin.ping().then(
+      () => undefined,
+      ({ message }: Error) => message.startsWith("BUSY") || undefined,
+    ),
+  );
+  const busy = await examine(at);
+  expect(busy.exitCode).toBe(1);
+  expect(busy.statuses["busy-scripts"]).toBe("problem");
+  await paste(busy.worst("busy-scripts").commands);
+  expect(await ended).toContain("Script killed");
+  running.disconnect();
+  expect(faultsOf(await examine(at))).toEqual([]);
+});

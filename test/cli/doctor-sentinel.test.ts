@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RedisSentinel, SentinelNode } from "../support/redis-sentinel.ts";
+import { startSentinel } from "../support/redis-sentinel.ts";
+import type { Examined } from "./examine.ts";
+import { examine, faultsOf } from "./examine.ts";
+
+let set: RedisSentinel;
+
+beforeAll(async () => {
+  set = await startSentinel();
+});
+afterAll(() => set.stop());
+
+function ask(): Promise<Examined> {
+  const hosts = set.addresses.map(({ host, port }) => `${host}:${port}`).join(",");
+  return examine(`redis://${hosts}`, "--sentinel", set.name, "--timeout", "500ms");
+}
+
+const placesOf = (nodes: readonly SentinelNode[]) => nodes.map(({ port }) => `127.0.0.1:${port}`);
+
+test("in order: the primary, its replicas and each Sentinel are asked", async () => {
+  const healthy = await ask();
+  expect(faultsOf(healthy)).toEqual([]);
+  expect(healthy.exitCode).toBe(0);
+  expect([...healthy.worst("version").servers].sort()).toEqual(placesOf(set.nodes).sort());
+  expect(healthy.worst("sentinels")).toMatchObject({
+    found: expect.stringMatching(/^names 127\.0\.0\.1:\d+; OK 3 usable Sentinels/),
+    servers: placesOf(set.sentinels),
+  });
+  expect(healthy.worst("replicas").found).toMatch(/^(2 replicas, at most|connected with)/);
+});
+
+test("a Sentinel that is away, and a replica that is frozen", async () => {
+  const sentinel = set.sentinels[2] as SentinelNode;
+  const primary = await set.primary();
+  const replica = set.nodes.find((node) => node !== primary) as SentinelNode;
+  await sentinel.process.kill();
+  replica.process.freeze();
+  const without = await ask();
+  replica.process.thaw();
+  expect(without.exitCode).toBe(1);
+  expect(without.worst("sentinels")).toMatchObject({
+    status: "warning",
+    found: expect.stringContaining("ECONNREFUSED"),
+    servers: placesOf([sentinel]),
+  });
+  expect(without.worst("servers")).toMatchObject({
+    status: "warning",
+    found: expect.stringMatching(/^a replica that does not answer: /),
+    servers: placesOf([replica]),
+  });
+});

@@ -1,0 +1,295 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLimiter, gcra } from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import type { Examined } from "./examine.ts";
+import { examine, faultsOf, paste } from "./examine.ts";
+import { runCli } from "./run-cli.ts";
+
+let server: RedisProcess;
+let admin: Redis;
+let at: string;
+
+beforeAll(async () => {
+  server = await startRedis({
+    port: true,
+    // biome-ignore format: one option, one line
+    args: [
+      "--enable-debug-command", "yes",
+      "--enable-protected-configs", "yes",
+      "--repl-diskless-sync-delay", "0",
+    ],
+  });
+  admin = new Redis(server.socket);
+  at = `redis://127.0.0.1:${server.port}`;
+});
+
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+
+/** Sets options of the server, and gives them back as they were when the work is done. */
+async function withConfig(
+  options: Readonly<Record<string, string>>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const before = (await admin.config("GET", ...Object.keys(options))) as string[];
+  await admin.config("SET", ...Object.entries(options).flat());
+  try {
+    await work();
+  } finally {
+    await admin.config("SET", ...before);
+  }
+}
+
+test("a server in order has no fault, and is left as it was", async () => {
+  const before = await admin.config("GET", "*");
+  const healthy = await examine(at);
+  expect(faultsOf(healthy)).toEqual([]);
+  expect(healthy.exitCode).toBe(0);
+  expect(await admin.config("GET", "*")).toEqual(before);
+  expect(await admin.dbsize()).toBe(0);
+});
+
+describe("what is broken is found, and mended by the command that is printed", () => {
+  const broken = {
+    "maxmemory-policy": "allkeys-lru",
+    appendonly: "yes",
+    appendfsync: "always",
+    "busy-reply-threshold": "60000",
+    maxclients: "24",
+    timeout: "30",
+    "tcp-keepalive": "0",
+  };
+  let before: string[];
+  let first: Examined;
+  let second: Examined;
+
+  beforeAll(async () => {
+    before = (await admin.config("GET", ...Object.keys(broken))) as string[];
+    await admin.config("SET", ...Object.entries(broken).flat());
+    await admin.set("hg:{ann}:api:default:PBBk8jmq", "");
+    await admin.call("DEBUG", "SLEEP", "0.12");
+    const crowd = Array.from({ length: 20 }, () => new Redis(server.socket));
+    await Promise.all(crowd.map((client) => client.ping()));
+    first = await examine(at, "--store-timeout", "100ms");
+    for (const client of crowd) client.disconnect();
+    const { checks } = first.report;
+    // Two of them are of one check: the second is found when the first is mended.
+    for (const { findings } of checks) {
+      for (const { commands = [] } of findings) await paste(commands);
+    }
+    second = await examine(at);
+  });
+  afterAll(async () => {
+    await admin.config("SET", ...before);
+    await admin.flushall();
+    await admin.slowlog("RESET");
+  });
+
+  test.each([
+    ["eviction", "warning", "maxmemory-policy allkeys-lru"],
+    ["persistence", "note", "append-only file, appendfsync always"],
+    ["busy-scripts", "note", "busy-reply-threshold 60000 ms"],
+    ["connections", "warning", "of 24 connections open"],
+    ["idle-connections", "note", "timeout 30, tcp-keepalive 0"],
+    ["keys", "warning", "1 of 1 looked at never expire: hg:{ann}:api:default:PBBk8jmq"],
+  ])("%s", (name, status, words) => {
+    expect(first.statuses[name]).toBe(status);
+    expect(first.worst(name).found).toContain(words);
+    expect(first.worst(name).means).toBeDefined();
+    expect(second.worst(name).found).not.toContain(words);
+    if (name !== "idle-connections") expect(second.statuses[name]).toBe("ok");
+  });
+
+  test("a slow command, which nobody can undo", () => {
+    expect(first.statuses["slow-commands"]).toBe("warning");
+    expect(first.worst("slow-commands").found).toMatch(/the slowest DEBUG, 1\d\d ms, \d+ s ago/);
+  });
+
+  test("and the exit code says so", () => {
+    expect([first.exitCode, second.exitCode]).toEqual([1, 0]);
+  });
+});
+
+test("memory that is full", async () => {
+  await withConfig({ maxmemory: "1mb", "maxmemory-policy": "noeviction" }, async () => {
+    await expect(admin.set("more", "")).rejects.toThrow("OOM");
+    const full = await examine(at);
+    expect(full.statuses["memory"]).toBe("problem");
+    await paste(full.worst("memory").commands);
+    expect((await examine(at)).statuses["memory"]).toBe("ok");
+    await admin.set("more", "", "PX", 1);
+  });
+});
+
+test("a snapshot that failed, so that writes are refused", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-doctor-"));
+  await withConfig({ dir, save: "3600 1", "stop-writes-on-bgsave-error": "yes" }, async () => {
+    rmSync(dir, { recursive: true });
+    await admin.bgsave();
+    await waitUntil("the snapshot failed", 5_000, async () =>
+      (await admin.info("persistence")).includes("rdb_last_bgsave_status:err") ? true : undefined,
+    );
+    const failed = await examine(at);
+    expect(failed.statuses["persistence"]).toBe("problem");
+    await paste(failed.worst("persistence").commands);
+    expect((await examine(at)).statuses["persistence"]).toBe("ok");
+    await admin.set("some", "", "PX", 1);
+  });
+});
+
+test("replicas that writes wait for, and that are not there", async () => {
+  await withConfig({ "min-replicas-to-write": "1" }, async () => {
+    await expect(admin.set("some", "")).rejects.toThrow("NOREPLICAS");
+    const without = await examine(at);
+    expect(without.statuses["min-replicas"]).toBe("problem");
+    await paste(without.worst("min-replicas").commands);
+    expect((await examine(at)).statuses["min-replicas"]).toBe("ok");
+    await admin.set("some", "", "PX", 1);
+  });
+});
+
+test("scripts that are flushed again and again", async () => {
+  const flushing = setInterval(() => void admin.script("FLUSH"), 50);
+  const flushed = await examine(at).finally(() => clearInterval(flushing));
+  expect(flushed.statuses["script-cache"]).toBe("warning");
+  expect(flushed.worst("script-cache").found).toMatch(/^the server forgot a script within \d+ ms$/);
+  for (let i = 0; i < 3; i += 1) await admin.script("FLUSH");
+  const counted = await examine(at);
+  expect(counted.worst("script-cache").found).toMatch(/^SCRIPT FLUSH ran \d+ times in \d+ s$/);
+  await admin.config("RESETSTAT");
+  expect((await examine(at)).statuses["script-cache"]).toBe("ok");
+});
+
+test("answers that come later than limiters wait", async () => {
+  const proxy = await startTcpProxy({ port: server.port });
+  proxy.delayReplies(25);
+  const slow = await examine(`redis://127.0.0.1:${proxy.port}`, "--store-timeout", "20ms");
+  await proxy.close();
+  expect(slow.statuses["latency"]).toBe("problem");
+  expect(slow.worst("latency").found).toMatch(/^\d+ calls, p50 \d\d ms, p99 \d+ ms; limiters wait/);
+});
+
+test("a clock that is not this machine's", async () => {
+  // Whichever of the two is wrong: they are 90 seconds apart.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 90_000 });
+  const apart = await examine(at).finally(() => vi.useRealTimers());
+  expect(apart.statuses["clock"]).toBe("warning");
+  expect(apart.worst("clock").found).toMatch(/^(8\d|90)\.\d s behind this machine's/);
+  expect((await examine(at)).statuses["clock"]).toBe("ok");
+});
+
+test("a replica in the place of a primary", async () => {
+  const args = ["--replicaof", "127.0.0.1", String(server.port)];
+  const replica = await startRedis({ port: true, args });
+  try {
+    const there = `redis://127.0.0.1:${replica.port}`;
+    await waitUntil("the replica is connected", 10_000, async () =>
+      (await admin.info("replication")).includes("state=online") ? true : undefined,
+    );
+    const wrong = await examine(there);
+    expect(wrong.statuses["role"]).toBe("problem");
+    expect(wrong.worst("role").mend).toContain(`connect to the primary, 127.0.0.1:${server.port}`);
+    const right = await examine(at);
+    expect(faultsOf(right)).toEqual([]);
+    // The replica is asked as well.
+    expect(right.worst("servers").found).toContain(`127.0.0.1:${replica.port}`);
+    await replica.restart(["--replicaof", "127.0.0.1", "1"]);
+    const alone = await examine(there);
+    expect(alone.statuses["replicas"]).toBe("warning");
+    expect(alone.worst("replicas").found).toBe("not connected with its primary 127.0.0.1:1");
+  } finally {
+    await replica.stop();
+  }
+});
+
+describe("what is kept of limiters", () => {
+  test("two policies under one name", async () => {
+    const clients = [new Redis(server.socket), new Redis(server.socket)];
+    const stores = clients.map((client) => redisStore(client));
+    const limiters = stores.map((store, i) =>
+      createLimiter({ name: "orders", limits: gcra({ limit: 10 + i, window: "1m" }), store }),
+    );
+    for (const store of stores) await writeDirectory(store);
+    const mixed = await examine(at);
+    expect(mixed.statuses["directory"]).toBe("warning");
+    expect(mixed.worst("directory").found).toMatch(
+      /^orders has 2 policies: one in \S+:\d+, another in/,
+    );
+    await limiters[0]?.close();
+    expect((await examine(at)).statuses["directory"]).toBe("ok");
+    await limiters[1]?.close();
+    for (const client of clients) client.disconnect();
+  });
+
+  test("an override without an end", async () => {
+    const by = operate(redisStore(admin));
+    await by.setOverride({ limiter: "orders", shadow: true }, { for: "forever" });
+    const endless = await examine(at);
+    expect(endless.statuses["overrides"]).toBe("warning");
+    expect(endless.worst("overrides")).toMatchObject({
+      found: "1 override, 1 without an end: orders",
+      mend: expect.stringContaining('unsetOverride({"limiter":"orders"})'),
+    });
+    // Its record has no expiry then, and need not have one.
+    expect(endless.statuses["keys"]).toBe("ok");
+    await by.unsetOverride({ limiter: "orders" });
+    expect((await examine(at)).statuses["overrides"]).toBe("ok");
+  });
+
+  test("records that make no sense", async () => {
+    await admin.set("bad:{control}", "no sense", "EX", 60);
+    await admin.set("bad:{directory}", "no sense", "EX", 60);
+    const damaged = await examine(at, "--prefix", "bad");
+    expect(damaged.statuses).toMatchObject({ overrides: "problem", directory: "warning" });
+    expect(damaged.worst("directory").found).toBe(
+      "1 record could not be read: bad:{directory} (damaged)",
+    );
+    await paste(damaged.worst("overrides").commands);
+    await paste(damaged.worst("directory").commands);
+    const whole = await examine(at, "--prefix", "bad");
+    expect(faultsOf(whole)).toEqual([]);
+  });
+});
+
+test("for somebody who reads: a line for each check, the worst explained first, and counts", async () => {
+  await withConfig({ "maxmemory-policy": "allkeys-lru" }, async () => {
+    const { exitCode, stdout, stderr } = await runCli(["doctor", "--redis", at], { terminal: 120 });
+    expect([exitCode, stderr]).toEqual([1, ""]);
+    expect(stdout).toContain("\u001b[33m! warning\u001b[39m  eviction");
+    const plain = await runCli(["doctor", "--redis", at], {
+      terminal: 120,
+      environment: { NO_COLOR: "1" },
+    });
+    expect(plain.stdout).not.toContain("\u001b");
+    const lines = plain.stdout.split("\n");
+    expect(lines[2]).toMatch(/^✓ ok {7}servers {11}1 server asked: 127\.0\.0\.1:\d+$/);
+    expect(lines.find((line) => line.startsWith("! eviction: "))).toBeDefined();
+    const explained = lines.filter((line) => /^[!-] [\w-]+: /.test(line)).map((line) => line[0]);
+    expect(explained).toEqual(["!", "-", "-"]);
+    expect(lines).toContain("    See:   docs/doctor.md#eviction");
+    expect(lines.at(-2)).toBe("21 checks: 18 in order, 2 notes, 1 warning, 0 problems, 0 unknown.");
+  });
+});
+
+test.each([
+  [["--role", "king"], "headgate: --role must be application, reader, operator, got king\n"],
+  [
+    ["--store-timeout", "soon"],
+    "headgate: --store-timeout must be a time from 1ms to 60s, such as 250ms, got soon\n",
+  ],
+])("%j is misuse", async (args, message) => {
+  const { exitCode, stdout, stderr } = await runCli(["doctor", "--redis", at, ...args]);
+  expect([exitCode, stdout, stderr]).toEqual([2, "", message]);
+});

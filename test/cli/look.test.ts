@@ -1,0 +1,358 @@
+import { stripVTControlCharacters } from "node:util";
+import { createBreaker } from "@headgate/breaker";
+import type { Duration, Limiter } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Connection } from "../../packages/cli/src/connect/connection.ts";
+import { readOverrides } from "../../packages/cli/src/look/read-overrides.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { expectDocument } from "./json-schema.ts";
+import type { RunOptions } from "./run-cli.ts";
+import { runCli } from "./run-cli.ts";
+
+const own = useOwnRedis();
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** What a process of the fleet has: each with a client of its own, as if it ran elsewhere. */
+async function list(
+  make: (store: ReturnType<typeof redisStore>) => readonly { close(): Promise<void> }[],
+) {
+  const client = new Redis(own.server.socket);
+  const store = redisStore(client);
+  const made = make(store);
+  closing.push(() => client.disconnect(), ...made.map((one) => () => one.close()));
+  await writeDirectory(store);
+}
+
+function headgate(args: string, options: RunOptions = {}) {
+  return runCli([...args.split(" "), "--redis", own.server.socket], options);
+}
+
+const api = gcra({ limit: 100, window: "1m" });
+
+function limiter(name: string, limits: Parameters<typeof createLimiter>[0]["limits"]) {
+  return (store: ReturnType<typeof redisStore>): readonly Limiter[] => [
+    createLimiter({ name, limits, store, storeTimeout: "10s" }),
+  ];
+}
+
+describe("limiters", () => {
+  test("are listed with their limits, those that differ marked", async () => {
+    await list(limiter("api", api));
+    await list(limiter("api", gcra({ limit: 200, window: 60_000, burst: 20 })));
+    await list(
+      limiter("login", [
+        fixedWindow({ limit: 5, window: "month", timeZone: "Europe/Oslo", block: ["1m", "1h"] }),
+        tokenBucket({ capacity: 50, refill: 10, every: "1s", per: "account", name: "calls" }),
+      ]),
+    );
+    const { exitCode, stdout, stderr } = await headgate("limiters");
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const [head, ...lines] = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {3,}/));
+    expect(head).toEqual(["LIMITER", "LIMITS", "PROCESSES", "NOTES"]);
+    expect(lines.sort()).toEqual([
+      ["api", "100 per 1m (gcra)", "1", "mixed: others have another policy"],
+      ["api", "200 per 1m, burst 20 (gcra)", "1", "mixed: others have another policy"],
+      [
+        "login",
+        "5 per calendar month, Europe/Oslo, blocks for 1m, 1h (fixedWindow); calls: 50 at once, 10 more every 1s for each account (tokenBucket)",
+        "1",
+      ],
+    ]);
+  });
+
+  test("come with the overrides that are in force, and when they end", async () => {
+    await list(limiter("api", api));
+    const operator = operate(redisStore(own.client));
+    await operator.setOverride(
+      { limiter: "api", limits: { "100-per-1m": { limit: 500 } } },
+      { for: "2h" },
+    );
+    await operator.setOverride(
+      { limiter: "api", subject: { default: "ann" }, shadow: true },
+      { for: "forever" },
+    );
+    const { stdout } = await headgate("limiters");
+    const [, overrides = ""] = stdout.split("\n\n");
+    const rows = overrides
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {3,}/));
+    expect(rows[0]).toEqual(["OVERRIDE OF", "SUBJECT", "IN FORCE", "ENDS"]);
+    expect(rows).toContainEqual(["api", "ann", "in shadow", "when it is taken away"]);
+    const [, sale] = rows.filter(([, subject]) => subject !== "ann");
+    expect(sale?.slice(0, 3)).toEqual(["api", "(everybody)", "100-per-1m: limit 500"]);
+    expect(sale?.[3]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(in 2 h\)$|\(in 2 h 1 min\)$/);
+  });
+
+  test("come without overrides that have ended, by the server's clock", async () => {
+    const store = redisStore(own.client);
+    const before = Date.now();
+    await operate(store).setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    await operate(store).setOverride({ limiter: "b", shadow: true }, { for: "forever" });
+    const connection = { store, timeoutMs: 5_000 } as Connection;
+    const namesAt = async (now: number) => {
+      const overrides = await readOverrides(connection, now);
+      return typeof overrides === "string" ? overrides : overrides.map(({ limiter }) => limiter);
+    };
+    expect(await namesAt(before + 3_600_000)).toEqual(["api", "b"]);
+    expect(await namesAt(before + 3_700_000)).toEqual(["b"]);
+  });
+
+  test("are a document", async () => {
+    await list(limiter("api", [api, gcra({ limit: 9, window: "1s", per: "user" })]));
+    await operate(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
+    const { stdout } = await headgate("limiters --json");
+    const { overrides, ...document } = expectDocument("limiters", stdout) as {
+      overrides: { until: number; from: number }[];
+    };
+    expect(document).toMatchObject({
+      limiters: [{ name: "api", limits: [{ limit: 100 }, { limit: 9 }], isMixed: false }],
+      processes: [{ pid: process.pid }],
+      unread: [],
+    });
+    expect(overrides[0]?.until).toBe((overrides[0]?.from ?? 0) + 86_400_000);
+    expect(Math.abs((overrides[0]?.from ?? 0) - Date.now())).toBeLessThan(60_000);
+  });
+
+  test("bring their processes where they are asked for", async () => {
+    await list(limiter("api", api));
+    const { stdout } = await headgate("limiters --processes");
+    const [, processes = ""] = stdout.split("\n\n");
+    expect(processes).toMatch(/^HOST +PID +VERSION +STARTED +SEEN +NOT LISTED\n/);
+    expect(processes.split("\n")[1]).toContain(` ${process.pid} `);
+  });
+
+  test("are none, under another prefix", async () => {
+    await list(limiter("api", api));
+    const { exitCode, stdout, stderr } = await headgate("limiters --prefix shop");
+    expect([exitCode, stdout]).toEqual([0, ""]);
+    expect(stderr).toMatch(/^headgate: no limiter is listed with the prefix shop: .+\n$/);
+  });
+
+  test("say which records cannot be read, and why overrides cannot", async () => {
+    await list(limiter("api", api));
+    const records = (await own.scan()).map(String).filter((key) => key.includes("record/"));
+    await own.client.set(records[0] as string, '{"format":9}');
+    await own.client.set("hg:{control}", "nonsense");
+    const { exitCode, stderr } = await headgate("limiters");
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(
+      /warning: cannot read the overrides: the control record .* makes no sense/,
+    );
+    expect(stderr).toMatch(
+      /warning: cannot read hg:\{directory\}:record.*another version of Headgate/,
+    );
+    const { stdout } = await headgate("limiters --json");
+    expect(expectDocument("limiters", stdout)).toMatchObject({
+      overrides: null,
+      unread: [{ why: "other-format" }],
+    });
+  });
+
+  test("fit the terminal by wrapping limits, and are coloured on one", async () => {
+    await list(
+      limiter("a-limiter-with-quite-a-long-name", [api, fixedWindow({ limit: 5, window: "1h" })]),
+    );
+    await list(limiter("a-limiter-with-quite-a-long-name", api));
+    const narrow = await headgate("limiters", { terminal: 80 });
+    const yellow = "\u001b[33m";
+    expect(narrow.stdout).toContain(yellow);
+    expect(narrow.stdout).toContain("a-limiter-with-quite-a-long-name   ");
+    const lines = stripVTControlCharacters(narrow.stdout).split("\n");
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines.length).toBeGreaterThan(5);
+    const plain = await headgate("limiters", { terminal: 80, environment: { NO_COLOR: "1" } });
+    expect(plain.stdout).not.toContain("\u001b");
+  });
+});
+
+describe("breakers", () => {
+  test("are listed with their policies", async () => {
+    await list((store) => [
+      createBreaker({ name: "payments", store }),
+      createBreaker({
+        ...{ name: "search", store, window: { calls: 10 }, minimumSuccessRate: 0.925 },
+        ...{ slowCall: "2s", slowCallRate: 0.8, openFor: (opened) => (opened > 1 ? "1m" : "5s") },
+      }),
+    ]);
+    const { exitCode, stdout, stderr } = await headgate("breakers --processes");
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const [breakers = "", processes = ""] = stdout.split("\n\n");
+    expect(breakers.split("\n").map((line) => line.split(/ {3,}/)[1])).toEqual([
+      "POLICY",
+      "opens below 50% success of at least 20 calls in 5m, for 30s; 5 trial calls",
+      "opens below 92.5% success of at least 10 calls among the last 10, or at 80% slower than 2s, for 5s, 1m; 5 trial calls",
+    ]);
+    expect(processes).toMatch(/^HOST/);
+    const document = expectDocument("breakers", (await headgate("breakers --json")).stdout);
+    expect(document).toMatchObject({ breakers: [{ name: "payments" }, { name: "search" }] });
+  });
+});
+
+/** What is looked at of its document. */
+interface Log {
+  readonly entries: readonly { readonly at: number; readonly before?: { readonly from: number } }[];
+}
+
+describe("the targets of breakers that are named", () => {
+  const openFor = (opened: number): Duration => (opened > 1 ? "1h" : "30m");
+
+  /** A breaker of somebody's, whose target "bank" is open. */
+  async function openBank(): Promise<void> {
+    await list((store) => {
+      const breaker = createBreaker({
+        name: "payments",
+        store,
+        minimumCalls: 2,
+        openFor,
+        flushInterval: 0,
+      });
+      return [breaker];
+    });
+    const store = redisStore(own.client, { directory: false });
+    const breaker = createBreaker({
+      name: "payments",
+      store,
+      minimumCalls: 2,
+      openFor,
+      flushInterval: 0,
+    });
+    const bank = breaker.for("bank");
+    for (const outcome of ["success", "failure", "failure"] as const) await bank.record(outcome, 1);
+    await breaker.for("by-hand").forceOpen();
+    await breaker.close();
+  }
+
+  test("are shown with their states, and nothing is changed by it", async () => {
+    await openBank();
+    const keys = (await own.scan()).map(String).filter((key) => key.includes("breaker/"));
+    const dump = () => Promise.all(keys.map((key) => own.client.dumpBuffer(key)));
+    const before = await dump();
+    const { exitCode, stdout, stderr } = await headgate("breakers --target bank other by-hand");
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const [, states = ""] = stdout.split("\n\n");
+    expect(
+      states
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.split(/ {3,}/)),
+    ).toEqual([
+      ["BREAKER", "TARGET", "STATE", "CALLS", "FAILED", "SLOW", "TRIAL CALLS"],
+      ["payments", "bank", "open", "3", "2", "0", "in 30 min"],
+      ["payments", "other", "closed", "0", "0", "0"],
+      ["payments", "by-hand", "forced-open", "0", "0", "0"],
+    ]);
+    expect(await dump()).toEqual(before);
+    expect((await own.scan()).filter((key) => key.includes("breaker/"))).toHaveLength(keys.length);
+  });
+
+  test("are in the document", async () => {
+    await openBank();
+    const { stdout } = await headgate("breakers --json --target bank by-hand");
+    expect(expectDocument("breakers", stdout)).toMatchObject({
+      states: [
+        { target: "bank", state: "open", successes: 1, opened: 1 },
+        { target: "by-hand", state: "forced-open", retryAfterMs: 0 },
+      ],
+    });
+  });
+
+  test("are said not to be read where somebody else's value is in their place", async () => {
+    await openBank();
+    await own.client.del("hg:{bank}:breaker/payments");
+    await own.client.lpush("hg:{bank}:breaker/payments", "x");
+    const { exitCode, stderr } = await headgate("breakers --target bank");
+    expect([exitCode, stderr]).toEqual([3, expect.stringMatching(/^headgate: .+\n$/)]);
+  });
+});
+
+describe("the log", () => {
+  test("says who did what, when and why, the last action first", async () => {
+    const operator = operate(redisStore(own.client));
+    const orders = { name: "orders", limits: api };
+    await operator.block(orders, "203.0.113.7", "1h", { by: "ann", reason: "flood" });
+    await operator.unblock(orders, "203.0.113.7", { by: "ann" });
+    await operator.reset(orders, "203.0.113.7", { by: "bob" });
+    await operator.setOverride(
+      { limiter: "api", limits: { x: { limit: 5 } } },
+      { by: "bob", for: "forever" },
+    );
+    await operator.unsetOverride({ limiter: "api" }, { by: "bob", reason: "over" });
+    const { exitCode, stdout, stderr } = await headgate("log");
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const rows = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {3,}/).slice(1));
+    expect(rows).toEqual([
+      ["WHO", "DID", "LIMITER", "SUBJECT", "CHANGE", "REASON"],
+      ["bob", "unsetOverride", "api", "(everybody)", "was x: limit 5", "over"],
+      ["bob", "setOverride", "api", "(everybody)", "x: limit 5"],
+      ["bob", "reset", "orders", "203.0.113.7", "100-per-1m had 100 of 100 left"],
+      ["ann", "unblock", "orders", "203.0.113.7", "blocked, now not blocked"],
+      ["ann", "block", "orders", "203.0.113.7", "not blocked, now blocked", "flood"],
+    ]);
+    const [unset] = (expectDocument("log", (await headgate("log --json")).stdout) as Log).entries;
+    expect(unset?.before).toMatchObject({ until: null, from: expect.any(Number) });
+    expect(Math.abs((unset?.before?.from ?? 0) - (unset?.at ?? 0))).toBeLessThan(60_000);
+    const one = await headgate("log --limiter orders --limit 1 --json");
+    expect(expectDocument("log", one.stdout)).toMatchObject({
+      entries: [{ kind: "reset", by: "bob", after: { blocked: false } }],
+      unreadable: 0,
+    });
+  });
+
+  test("shows what a terminal would obey, whoever wrote it, and counts what makes no sense", async () => {
+    const operator = operate(redisStore(own.client));
+    const subject = "\u001b[2J\u009bK\u202egpj.exe\n7";
+    await operator.reset({ name: "orders", limits: api }, subject, { by: "a\tb" });
+    await own.client.lpush("hg:{control}:actions", "nonsense");
+    const at = String(Date.now() * 1_000);
+    const odd = {
+      kind: "reset",
+      limiter: "odd",
+      subject: 7,
+      by: {},
+      before: { limits: [null, 1] },
+    };
+    await own.client.lpush("hg:{control}:actions", `${at}${JSON.stringify(odd)}`);
+    const { stdout, stderr } = await headgate("log");
+    expect(stdout).toContain("   \\x1b[2J\\x9bK\\u{202e}gpj.exe\\n7   ");
+    expect(stdout).toContain("a\\tb");
+    expect(stdout).toContain("   odd   ");
+    expect(stdout).toMatch(/^[ -~\n]*$/);
+    expect(stderr).toMatch(/^headgate: warning: 1 of the log's entries make no sense .+\n$/);
+    const json = (await headgate("log --json --limiter orders")).stdout;
+    expect(json).toMatch(/^[ -~\n]*$/);
+    expect(expectDocument("log", json)).toMatchObject({
+      entries: [{ subject: { default: subject } }],
+    });
+  });
+
+  test("is empty, or asked for with a number that is none", async () => {
+    expect(await headgate("log")).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: "headgate: nobody did anything that the log still has\n",
+    });
+    for (const limit of ["0", "1001", "x", "1.5"]) {
+      const { exitCode, stderr } = await headgate(`log --limit ${limit}`);
+      expect([exitCode, stderr]).toEqual([
+        2,
+        "headgate: --limit must be a whole number from 1 to 1000\n",
+      ]);
+    }
+  });
+});

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { runCli } from "./run-cli.ts";
+
+const { stdout: help } = await runCli(["--help"]);
+const commands = [...(help.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z]+) .*\S$/gm)].map(
+  ([, name]) => name as string,
+);
+
+test("alone it says how to use it, which was not asked for", async () => {
+  const alone = await runCli([]);
+  expect([alone.exitCode, alone.stdout]).toEqual([2, ""]);
+  expect(help.startsWith(alone.stderr)).toBe(true);
+  expect(await runCli(["--"])).toEqual(alone);
+});
+
+test("its help lists the commands and the exit codes", () => {
+  expect(commands).toEqual(expect.arrayContaining(["limiters", "breakers", "log"]));
+  expect(help).toMatch(/Exit codes:\n {2}0 +done\n {2}1 .*\n {2}2 .*\n {2}3 .*/);
+});
+
+test.each(commands)("%s has help with examples of it", async (name) => {
+  const { exitCode, stdout, stderr } = await runCli([name, "--help"]);
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  const [, examples = ""] = stdout.split("\nExamples:\n");
+  expect(examples).toContain(`headgate ${name}`);
+});
+
+test("it says its version", async () => {
+  const { VERSION } = await import("../../packages/core/src/version.generated.ts");
+  const said = { exitCode: 0, stdout: `${VERSION}\n`, stderr: "" };
+  expect(await runCli(["--version"])).toEqual(said);
+  expect(await runCli(["-V"])).toEqual(said);
+});
+
+test.each([
+  [["limitrs"], "unknown command 'limitrs' (Did you mean limiters?)"],
+  [["limiters", "--jsn"], "unknown option '--jsn' (Did you mean --json?)"],
+  [["limiters", "--redis"], "option '--redis <url>' argument missing"],
+  [["limiters", "extra"], "too many arguments for 'limiters'. Expected 0 arguments but got 1."],
+])("%j is one line, with what it may have been meant to be", async (args, said) => {
+  expect(await runCli(args)).toEqual({
+    exitCode: 2,
+    stdout: "",
+    stderr: `headgate: ${said}; see headgate --help\n`,
+  });
+});

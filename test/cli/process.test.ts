@@ -1,0 +1,168 @@
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { Server, Socket } from "node:net";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ROOT } from "../docs/markdown.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { onPath } from "../support/redis-binary.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+
+const HEADGATE = join(ROOT, "packages/cli/dist/esm/headgate.js");
+
+const own = useOwnRedis();
+
+/** Takes connections, and never says anything. */
+let silent: Server;
+let at: string;
+
+beforeAll(async () => {
+  silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  at = `127.0.0.1:${(silent.address() as { port: number }).port}`;
+});
+afterAll(() => silent.close());
+
+function start(...args: readonly string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [HEADGATE, ...args]);
+}
+
+/** What a process prints until it ends. */
+async function endOf(child: ChildProcessWithoutNullStreams) {
+  const exit = once(child, "exit");
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [exitCode] = await exit;
+  return { exitCode, stdout, stderr };
+}
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "%s ends it with 130, and closes its connection",
+  async (signal) => {
+    const child = start("limiters", "--redis", `redis://${at}`, "--timeout", "1m");
+    const ending = endOf(child);
+    const [socket] = (await once(silent, "connection")) as [Socket];
+    child.kill(signal);
+    child.kill(signal);
+    expect(await ending).toEqual({ exitCode: 130, stdout: "", stderr: "headgate: interrupted\n" });
+    if (!socket.closed) await once(socket.resume(), "close");
+  },
+);
+
+test("nothing keeps the process when it is done, though nobody has closed its standard input", async () => {
+  const child = start("limiters", "--redis", own.server.socket, "--password-stdin");
+  const ending = endOf(child);
+  child.stdin.write("s3cret\n");
+  expect((await ending).exitCode).toBe(0);
+});
+
+test("a reader that has read enough ends it quietly", async () => {
+  const lines = Array.from({ length: 999 }, (_, i) => {
+    const entry = { kind: "reset", limiter: `limiter-${i}`, reason: "r".repeat(900) };
+    return `${String(1.7e15 + i)}${JSON.stringify(entry)}`;
+  });
+  await own.client.lpush("hg:{control}:actions", ...lines);
+  const line = `"$0" "$1" log --limit 1000 --json --redis "$2"; echo "ended $?" >&2`;
+  const { stdout, stderr } = spawnSync(
+    "sh",
+    ["-c", `{ ${line}; } | head -n 1`, process.execPath, HEADGATE, own.server.socket],
+    { encoding: "utf8" },
+  );
+  expect([stdout, stderr]).toEqual(["{\n", "ended 0\n"]);
+});
+
+test.skipIf(process.platform !== "linux")(
+  "ps shows no password, not even one that was given in an argument (skipped where there is no /proc)",
+  async () => {
+    const child = start("limiters", "--redis", `redis://:s3cret@${at}`, "--timeout", "1m");
+    const ending = endOf(child);
+    await once(silent, "connection");
+    const shown = readFileSync(`/proc/${child.pid}/cmdline`, "utf8");
+    expect(shown.replaceAll("\0", "")).toBe("headgate");
+    child.kill("SIGINT");
+    expect((await ending).stderr).not.toContain("s3cret");
+  },
+);
+
+test("a mistake of its own is one line without a stack, and has an exit code of its own", async () => {
+  const script = `JSON.stringify = () => { throw new TypeError("oh") }; await import(${JSON.stringify(HEADGATE)});`;
+  const args = ["--input-type=module", "-e", script, "headgate", "log", "--json"];
+  const child = spawn(process.execPath, [...args, "--redis", own.server.socket]);
+  const { exitCode, stderr } = await endOf(child);
+  expect(exitCode).toBe(70);
+  expect(stderr).toMatch(/^headgate: a mistake of its own, please report it, .*: oh\n$/);
+});
+
+const tmux = onPath("tmux");
+
+describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () => {
+  let terminals = 0;
+  const run = (...args: readonly string[]): string => {
+    const socket = `headgate-${process.pid}-${terminals}`;
+    const { stdout } = spawnSync("tmux", ["-L", socket, "-f", "/dev/null", ...args], {
+      encoding: "utf8",
+      // Whoever runs the tests may not want colours.
+      env: { ...process.env, NO_COLOR: "" },
+    });
+    return stdout;
+  };
+
+  afterAll(() => run("kill-server"));
+
+  /** Runs a command in a terminal of 100 columns; its exit code is shown when it has ended. */
+  function open(...args: readonly string[]): void {
+    run("kill-server");
+    terminals += 1;
+    const line = [process.execPath, HEADGATE, ...args].map((word) => `'${word}'`).join(" ");
+    run(...["new-session", "-d", "-x", "100", "-y", "30"], `${line}; echo "ended $?"; cat`);
+  }
+
+  /** What the terminal shows, once it shows some words. */
+  const shows = (words: string, ...options: readonly string[]): Promise<string> =>
+    waitUntil(`the terminal shows ${words}`, 20_000, () => {
+      const shown = run("capture-pane", "-p", ...options);
+      if (shown.includes(words)) return shown;
+      throw new Error(shown);
+    });
+
+  test("a password is asked for, and not shown", async () => {
+    const locked = await startRedis();
+    const admin = new Redis(locked.socket);
+    await admin.config("SET", "requirepass", "s3cret");
+    admin.disconnect();
+    open("limiters", "--redis", locked.socket, "--password-stdin");
+    await shows("Password");
+    run("send-keys", "-l", "s3cret");
+    run("send-keys", "Enter");
+    const shown = await shows("ended 0");
+    expect(shown).toContain("no limiter is listed");
+    expect(run("capture-pane", "-p", "-S", "-")).not.toContain("s3cret");
+    expect(shown).not.toMatch(/[*•▪]/);
+    await locked.stop();
+  });
+
+  test("Ctrl-C ends the question, and the wait for an answer", async () => {
+    open("limiters", "--redis", `redis://${at}`, "--password-stdin");
+    await shows("Password");
+    run("send-keys", "C-c");
+    expect(await shows("ended 130")).toContain("headgate: interrupted");
+    open("limiters", "--redis", `redis://${at}`, "--timeout", "1m");
+    await once(silent, "connection");
+    run("send-keys", "C-c");
+    expect(await shows("ended 130")).toContain("headgate: interrupted");
+  });
+
+  test("what needs attention is coloured, in the width of the terminal", async () => {
+    await operate(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
+    open("limiters", "--redis", own.server.socket);
+    const shown = await shows("ended 0", "-e");
+    expect(shown).toContain("\u001b[33min shadow\u001b[39m");
+  });
+});

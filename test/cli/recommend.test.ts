@@ -1,0 +1,256 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Recommendation } from "../../packages/cli/src/recommend/recommendation.ts";
+import { expectDocument } from "./json-schema.ts";
+import { runCli } from "./run-cli.ts";
+
+const SAMPLE = join(import.meta.dirname, "../../examples/access-log/sample.log");
+
+function recommend(args: readonly string[], input = "") {
+  return runCli(["recommend", ...args], { input });
+}
+
+async function recommendation(args: readonly string[], stdin?: string): Promise<Recommendation> {
+  const { exitCode, stdout, stderr } = await recommend([...args, "--json"], stdin);
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  return expectDocument("recommend", stdout) as Recommendation;
+}
+
+/** So many requests of a client, one in so many seconds. */
+function linesOf(client: string, count: number, every: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, i) => {
+    const moment = new Date(Date.UTC(2026, 2, 3) + (from + i * every) * 1_000).toISOString();
+    return `${client} - - [03/Mar/2026:${moment.slice(11, 19)} +0000] "GET / HTTP/1.1" 200 5\n`;
+  });
+}
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "headgate-recommend-"));
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+describe("the sample log", () => {
+  test.each(["clients", "requests"] as const)(
+    "gets a limit that meets the target of %s, and one unit tighter misses it",
+    async (of) => {
+      const { target, proposal, log } = await recommendation([
+        SAMPLE,
+        ...["--deny-at-most", "1%", "--of", of, "--window", "1m"],
+      ]);
+      const count = of === "clients" ? "clientsDenied" : "denied";
+      expect(target).toEqual({ of, percent: 1, most: Math.floor(log[of] / 100) });
+      const [proposed, tighter, half, twice] = proposal.replayed;
+      expect(proposed).toMatchObject({ units: proposal.units, met: true });
+      expect(proposed?.[count]).toBeLessThanOrEqual(target.most);
+      expect(tighter).toMatchObject({ units: proposal.units - 1, met: false });
+      expect(tighter?.[count]).toBeGreaterThan(target.most);
+      expect(half?.denied).toBeGreaterThan(tighter?.denied ?? 0);
+      expect(twice?.denied).toBeLessThan(proposed?.denied as number);
+    },
+  );
+
+  test("the later half is scored under what the earlier one alone gives, also where it misses", async () => {
+    const lines = readFileSync(SAMPLE, "utf8");
+    const whole = await recommendation(["-", "--window", "10m"], lines);
+    const { from } = whole.proposal.unseen ?? { from: 0 };
+    // The sample is in order, but for its time zone.
+    const earlier = lines.split("\n").filter((line) => {
+      const at = /\[03\/Mar\/2026:([\d:]+) \+0100\]/.exec(line)?.[1];
+      return at !== undefined && Date.parse(`2026-03-03T${at}+01:00`) < from;
+    });
+    const alone = await recommendation(["-", "--window", "10m"], earlier.join("\n"));
+    expect(whole.proposal.unseen?.units).toBe(alone.proposal.units);
+    expect(whole.proposal.unseen?.met).toBe(false);
+    expect(whole.proposal.unseen?.clientsDenied).toBeGreaterThan(0);
+    expect(whole.proposal.unseen?.proposed).toMatchObject({ met: true, clientsDenied: 0 });
+  });
+
+  test("is said as JSON of this shape", async () => {
+    const number = expect.any(Number);
+    const score = { requests: number, denied: number, clients: number, clientsDenied: number };
+    const replayed = { units: number, ...score, met: expect.any(Boolean) };
+    expect(await recommendation([SAMPLE, "--window", "1m", "--deny-at-most", "1%"])).toEqual({
+      log: {
+        files: [SAMPLE],
+        lines: 2_030,
+        requests: 2_026,
+        clients: 115,
+        malformed: 4,
+        examples: expect.any(Array),
+        reordered: number,
+        late: number,
+        from: Date.UTC(2026, 2, 3, 5, 0, 7),
+        to: Date.UTC(2026, 2, 3, 16, 57, 34),
+      },
+      target: { of: "clients", percent: 1, most: 1 },
+      proposal: {
+        limit: { algorithm: "gcra", limit: number, window: "1m" },
+        window: "1m",
+        units: number,
+        why: "It is the window that was asked for.",
+        replayed: Array.from({ length: 4 }, (_, i) => ({
+          ...replayed,
+          waits: i === 3 ? null : { p50: number, p90: number, p99: number, max: number },
+        })),
+        unseen: {
+          ...replayed,
+          proposed: { ...score, met: expect.any(Boolean) },
+          from: number,
+          to: number,
+        },
+        mostInADay: number,
+        busiestInADay: 297,
+      },
+      windows: [
+        {
+          window: "1m",
+          units: number,
+          isLongEnough: true,
+          excessAtOnce: 1,
+          excessOverTime: 1,
+          ...score,
+        },
+      ],
+      care: ["Lines left out, because they are no requests: 4."],
+    });
+  });
+
+  test("is said in words, ready to paste", async () => {
+    const { exitCode, stdout } = await recommend([SAMPLE, "--window", "10m"]);
+    expect(exitCode).toBe(0);
+    const { proposal, log } = await recommendation([SAMPLE, "--window", "10m"]);
+    const { units } = proposal;
+    expect(stdout).toContain(`\n  gcra({ limit: ${units}, window: "10m" })\n`);
+    expect(stdout).toContain(
+      `\n  headgate replay --limits '{"algorithm":"gcra","limit":${units},"window":"10m"}' ${SAMPLE}\n`,
+    );
+    const lines = stdout.split("\n").map((line) => line.trim().replace(/ {2,}/g, " | "));
+    expect(lines).toContain(
+      `${units} | proposed | all | 0 of 115 (0%) | 0 of ${log.requests.toLocaleString("en-US")} (0%) | met`,
+    );
+    expect(lines.join("\n")).toContain(
+      `\n${units - 1} | one unit tighter | all | 1 of 115 (0.87%) |`,
+    );
+    expect(lines.join("\n")).toMatch(
+      /found on the earlier half \| the later half, unseen \| .* \| missed\n/,
+    );
+    expect(stdout).toContain("A log is the past");
+  });
+
+  test("says for which windows it is too short, and proposes none of them", async () => {
+    const { windows, proposal, care } = await recommendation([SAMPLE]);
+    expect(windows.map(({ window }) => window)).toEqual(["1s", "10s", "1m", "10m", "1h", "1d"]);
+    expect(windows.filter(({ isLongEnough }) => !isLongEnough).map(({ window }) => window)).toEqual(
+      ["1d"],
+    );
+    expect(proposal.window).not.toBe("1d");
+    expect(care.join()).toContain("Not considered: 1d.");
+    const asked = await recommendation([SAMPLE, "--window", "1d"]);
+    expect(asked.proposal.window).toBe("1d");
+    expect(asked.care.join()).toContain("The log covers a window of 1d less than twice");
+  });
+
+  test("gets its report: the distribution of peaks in every window, and the proposal among them", async () => {
+    const file = join(dir, "report.html");
+    const { exitCode } = await recommend([SAMPLE, "--html", file]);
+    expect(exitCode).toBe(0);
+    const page = readFileSync(file, "utf8");
+    for (const name of ["proposed", "one tighter", "half", "twice"]) expect(page).toContain(name);
+    expect(page.match(/<title id="busy-\d-wide-title">/g)).toHaveLength(6);
+  });
+});
+
+describe("a made-up log", () => {
+  // 99 clients make 5 requests a minute, one makes 50.
+  const log = [
+    ...Array.from({ length: 99 }, (_, i) => linesOf(`192.0.2.${i}`, 5, 12)),
+    linesOf("203.0.113.9", 50, 1),
+  ].flat();
+
+  test.each([
+    ["--deny-at-most 1% --of clients", 5],
+    ["--deny-at-most 0.99% --of clients", 50],
+    ["--deny-at-most 0% --of requests", 50],
+  ])("under %s needs %d a minute", async (options, units) => {
+    const args = ["-", ...options.split(" "), "--window", "1m", "--algorithm", "slidingLog"];
+    const { proposal } = await recommendation(args, log.join(""));
+    expect(proposal.limit).toEqual({ algorithm: "slidingLog", limit: units, window: "1m" });
+  });
+
+  test("is proposed what the algorithm takes", async () => {
+    const limitOf = async (algorithm: string) =>
+      (await recommendation(["-", "--window", "1m", "--algorithm", algorithm], log.join("")))
+        .proposal.limit;
+    expect(await limitOf("tokenBucket")).toEqual({
+      algorithm: "tokenBucket",
+      capacity: expect.any(Number),
+      refill: expect.any(Number),
+      every: "1m",
+    });
+    expect(await limitOf("fixedWindow")).toMatchObject({ algorithm: "fixedWindow", limit: 50 });
+  });
+
+  test("may be JSON lines, and come in several files", async () => {
+    const files = ["one", "other"].map((name, i) => {
+      const file = join(dir, `${name}.jsonl`);
+      const lines = Array.from({ length: 8 }, (_, second) =>
+        JSON.stringify({ ts: 1_772_500_000 + second * 2 + i, who: "192.0.2.1" }),
+      );
+      writeFileSync(file, lines.join("\n"));
+      return file;
+    });
+    const args = [...files, "--fields", "time=ts,client=who", "--window", "10s"];
+    const { log, proposal } = await recommendation([...args, "--algorithm", "slidingLog"]);
+    expect(log).toMatchObject({ requests: 16, clients: 1, files });
+    expect(proposal.units).toBe(10);
+  });
+
+  test("of one client is for that one client", async () => {
+    const { proposal, care } = await recommendation(
+      ["-", "--window", "10s"],
+      linesOf("192.0.2.1", 30, 1).join(""),
+    );
+    expect(proposal.replayed[0]).toMatchObject({ clients: 1, denied: 0, met: true });
+    expect(proposal.replayed[1]).toMatchObject({ clientsDenied: 1, met: false });
+    expect(care.join()).toContain("0.1% of so few clients is less than one");
+  });
+
+  test("of one request can be halved by nobody, and needs no more than one unit", async () => {
+    const { exitCode, stdout } = await recommend(["-"], linesOf("192.0.2.1", 1, 1).join(""));
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("There is no tighter limit than one unit.");
+    expect(stdout).toContain("there is no other half to try it on");
+  });
+});
+
+describe("what is wrong is said in one line", () => {
+  test.each([
+    [[SAMPLE, "--deny-at-most", "0.1"], "--deny-at-most must be a share from 0% to 100%"],
+    [[SAMPLE, "--of", "users"], '--of must be clients or requests, got "users"'],
+    [
+      [SAMPLE, "--window", "1x"],
+      '--window must be a duration from 1ms to 366d, as in 10s or 1m, got "1x"',
+    ],
+    [[SAMPLE, "--algorithm", "concurrency"], "--algorithm must be one of gcra, tokenBucket,"],
+    [["nowhere.log"], "cannot read the log nowhere.log"],
+    [["-"], "nothing can be proposed for -: it is empty"],
+    [[SAMPLE, "--html", "/nowhere/report.html"], "cannot write the report /nowhere/report.html"],
+    [[], "missing required argument 'logs'"],
+  ])("%j", async (args, message) => {
+    const { exitCode, stdout, stderr } = await recommend(args);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/^headgate: [^\n]+\n$/);
+    expect(stderr).toContain(message);
+  });
+
+  test("a file without a request", async () => {
+    const file = join(dir, "noise.log");
+    writeFileSync(file, "noise\nmore noise\n");
+    const { stderr } = await recommend([file]);
+    expect(stderr).toContain("of 2 lines none is a request; the first one: neither the common");
+  });
+});

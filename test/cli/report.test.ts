@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { renderReport } from "../../packages/cli/src/report/render-report.ts";
+import { hasChromium, startChromium } from "../support/chromium.ts";
+import { hostileResult, sampleResult } from "./results.ts";
+
+const isInstalled = hasChromium();
+
+/** Widths of a desk, and of a phone. */
+const WIDTHS = [1_000, 360];
+
+const SCHEMES = ["light", "dark"] as const;
+
+describe.skipIf(!isInstalled)("in a real browser, where there is one, the report", () => {
+  let browser: Browser;
+  let dir: string;
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), "headgate-report-"));
+    writeFileSync(join(dir, "sample.html"), renderReport(await sampleResult()));
+    writeFileSync(join(dir, "hostile.html"), renderReport(hostileResult()));
+    browser = await startChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    rmSync(dir, { recursive: true });
+  });
+
+  /** Opens a report, and collects what it says to the console, and what it asks for. */
+  async function open(
+    name: string,
+    width: number,
+    colorScheme: (typeof SCHEMES)[number],
+    look: (page: Page) => Promise<void>,
+  ): Promise<void> {
+    const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
+    const heard: string[] = [];
+    const requests: string[] = [];
+    page.on("console", (message) => heard.push(message.text()));
+    page.on("pageerror", (error) => heard.push(String(error)));
+    page.on("dialog", (dialog) => heard.push(dialog.message()));
+    page.on("request", (request) => requests.push(request.url()));
+    const { href } = pathToFileURL(join(dir, `${name}.html`));
+    await page.goto(href);
+    await look(page);
+    expect(heard).toEqual([]);
+    expect(requests).toEqual([href]);
+    await page.close();
+  }
+
+  const ways = ["sample", "hostile"].flatMap((name) =>
+    WIDTHS.flatMap((width) => SCHEMES.map((scheme) => [name, width, scheme] as const)),
+  );
+
+  test.each(ways)(
+    "%s, %d pixels wide, %s, fits, and no texts of a chart overlap",
+    async (...way) => {
+      await open(...way, async (page) => {
+        const [, width] = way;
+        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+        const charts = (await page.evaluate(TEXTS)) as Box[][];
+        expect(charts.length).toBeGreaterThan(3);
+        for (const texts of charts) expect(overlapsOf(texts)).toEqual([]);
+        // What is drawn for the other width is not there.
+        expect(charts.flat().every(({ left, right }) => left >= 0 && right <= width)).toBe(true);
+      });
+    },
+  );
+
+  test.each(SCHEMES)("has its colours: %s", async (scheme) => {
+    await open("sample", 1_000, scheme, async (page) => {
+      const background = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(background).toBe(scheme === "light" ? "rgb(255, 255, 255)" : "rgb(13, 17, 23)");
+    });
+  });
+
+  test.each(WIDTHS)("can be used by everybody, %d pixels wide", async (width) => {
+    for (const scheme of SCHEMES) {
+      await open("sample", width, scheme, async (page) => {
+        await page.evaluate(
+          "for (const one of document.querySelectorAll('details')) one.open = true",
+        );
+        await page.evaluate(axe.source);
+        const { violations } = (await page.evaluate("axe.run()")) as { violations: Violation[] };
+        const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
+        expect(found).toEqual([]);
+      });
+    }
+  });
+});
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+interface Box {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** The texts of each chart that is shown. */
+const TEXTS = `[...document.querySelectorAll("svg")].filter((svg) => svg.getClientRects().length > 0).map((svg) =>
+  [...svg.querySelectorAll("text")].map((text) => {
+    const { left, right, top, bottom } = text.getBoundingClientRect();
+    return { text: text.textContent, left, right, top, bottom };
+  }))`;
+
+function overlapsOf(texts: readonly Box[]): string[] {
+  return texts.flatMap((one, i) =>
+    texts
+      .slice(i + 1)
+      .filter(
+        (other) =>
+          one.left < other.right &&
+          other.left < one.right &&
+          one.top < other.bottom &&
+          other.top < one.bottom,
+      )
+      .map((other) => `${one.text} | ${other.text}`),
+  );
+}

@@ -1,0 +1,68 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHECKS } from "../../packages/cli/src/doctor/checks.ts";
+import { examine } from "../cli/examine.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { blocksOf, page, section } from "./markdown.ts";
+
+const PAGE = page("docs/doctor.md");
+
+test("each check has its section, in the order of the checks, and says the same three things", () => {
+  const names = CHECKS.map(({ name }) => name);
+  const sections = [...PAGE.text.matchAll(/^## ([a-z-]+)$/gm)].map((match) => match[1]);
+  expect(sections).toEqual(names);
+  for (const name of names) {
+    expect(section(PAGE, name), name).toMatch(/\nLooks at: [\s\S]+\nMeans: [\s\S]+\nMends: /);
+  }
+});
+
+const isLong = process.env["HEADGATE_LONG"] === "1";
+
+describe("a user with its permissions", () => {
+  const [line = ""] = blocksOf([PAGE], "text").map(({ text }) => text.trim());
+  const words = line.split(" ");
+  const needed = words.filter((word) => word.startsWith("+"));
+  let server: RedisProcess;
+  let admin: Redis;
+  let at: string;
+
+  beforeAll(async () => {
+    server = await startRedis({ port: true });
+    admin = new Redis(server.socket);
+    const [command = "", ...acl] = words;
+    await admin.call(command, ...acl);
+    await admin.call("ACL", "SETUSER", "headgate", "on", "nopass", "~hg:*", "+@all");
+    await admin.set("hg:{ann}:api:default:PBBk8jmq", "", "EX", 600);
+    at = `redis://headgate-doctor:secret@127.0.0.1:${server.port}`;
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+
+  /** What is said, but for what differs each time. */
+  async function said(): Promise<readonly unknown[]> {
+    const { statuses, worst } = await examine(at, "--as", "headgate");
+    const own = await examine(at);
+    return [statuses, worst("keys").found.includes("and take"), own.worst("permissions").found];
+  }
+
+  test("may ask everything, and change nothing", async () => {
+    const { statuses } = await examine(at, "--as", "headgate");
+    expect(Object.values(statuses)).not.toContain("unknown");
+    const user = new Redis(at, { enableReadyCheck: false, disableClientInfo: true });
+    await expect(user.set("hg:{ann}", "")).rejects.toThrow("NOPERM");
+    await expect(user.config("SET", "timeout", "1")).rejects.toThrow("NOPERM");
+    user.disconnect();
+  });
+
+  // A few of them, unless there is time. What a cluster is asked, only a cluster is.
+  const tried = needed.filter((permission) => !permission.startsWith("+cluster"));
+  test.each(isLong ? tried : tried.slice(0, 2))("needs %s", async (permission) => {
+    const all = await said();
+    await admin.call("ACL", "SETUSER", "headgate-doctor", permission.replace("+", "-"));
+    expect(await said()).not.toEqual(all);
+    await admin.call("ACL", "SETUSER", "headgate-doctor", permission);
+  });
+});

@@ -1,0 +1,40 @@
+import { expect } from "vitest";
+
+/** A request: its path and method, and the headers that matter. */
+export interface Asked {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Sends requests, one after another. */
+export async function ask(url: string, requests: readonly Asked[]): Promise<Response[]> {
+  const answers: Response[] = [];
+  for (const { path = "/", method = "GET", headers = {} } of requests) {
+    answers.push(await fetch(url + path, { method, headers }));
+  }
+  return answers;
+}
+
+/** Asks for a path so many times. */
+export function times(count: number, asked: Asked = {}): Asked[] {
+  return Array.from({ length: count }, () => asked);
+}
+
+export function statusesOf(answers: readonly Response[]): number[] {
+  return answers.map(({ status }) => status);
+}
+
+/** Headers of whole numbers, and what both limiters may differ by where a second passes between their answers. */
+const SAME = { "x-ratelimit-limit": 0, "x-ratelimit-remaining": 0, "retry-after": 1 };
+
+/** Expects the same answers in what both limiters say alike. */
+export function expectSameHeaders(before: readonly Response[], after: readonly Response[]): void {
+  before.forEach((answer, i) => {
+    for (const [name, difference] of Object.entries(SAME)) {
+      const [theirs, ours] = [answer.headers.get(name), after[i]?.headers.get(name)];
+      expect(ours === null, name).toBe(theirs === null);
+      expect(Math.abs(Number(ours) - Number(theirs)), name).toBeLessThanOrEqual(difference);
+    }
+  });
+}

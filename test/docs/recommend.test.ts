@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { runCli } from "../cli/run-cli.ts";
+import { codeIn, page, section, tablesOf } from "./markdown.ts";
+
+const RECOMMEND = section(page("docs/choosing-a-limit.md"), "Recommend");
+
+async function print(...args: readonly string[]): Promise<string> {
+  const { exitCode, stdout } = await runCli(args);
+  expect(exitCode).toBe(0);
+  return stdout;
+}
+
+test("what is shown of recommend is what it prints", async () => {
+  const [, command = ""] = /```sh\n\S+ \S+ \S+ headgate (.*)\n```/.exec(RECOMMEND) ?? [];
+  const [, shown] = /```text\n([\s\S]*?)```/.exec(RECOMMEND) ?? [];
+  expect(shown).toBe(await print(...command.split(" ")));
+});
+
+test("the options of recommend are those it has", async () => {
+  const help = await print("recommend", "--help");
+  const offered = [...help.matchAll(/^ +(--[\w-]+(?: <\w+>)?)/gm)].map((match) => match[1]);
+  const [table] = tablesOf(RECOMMEND);
+  expect(table?.rows.map(([option = ""]) => codeIn(option)[0])).toEqual(offered);
+});

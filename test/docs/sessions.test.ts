@@ -1,0 +1,87 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { blocksOf, PAGES, ROOT } from "./markdown.ts";
+import { FIXTURES } from "./sessions/fixtures.ts";
+import { comparable, normalise } from "./sessions/normalise.ts";
+import { play, readSession } from "./sessions/play.ts";
+
+/** A session of a page, and the fixture that it names. Those of a page with the same fixture go on where the one before ended. */
+const SESSION = /^<!-- session: (\w+) -->\n+```console\n([\s\S]*?)^```$/gm;
+
+/** `WRITE_SESSIONS=1` writes what is printed into the pages. */
+const isWriting = process.env["WRITE_SESSIONS"] === "1";
+
+const pages = PAGES.map((page) => ({ ...page, sessions: [...page.text.matchAll(SESSION)] }));
+
+let server: RedisProcess;
+beforeAll(async () => {
+  server = await startRedis({ port: true });
+});
+afterAll(() => server.stop());
+
+/** Fills the server anew. */
+async function fill(fixture: string): Promise<() => Promise<void>> {
+  await server.restart();
+  const make = FIXTURES[fixture];
+  if (make === undefined) throw new Error(`test/docs/sessions/fixtures.ts has no ${fixture}`);
+  return make(server.socket);
+}
+
+test("every session of a page names what it is played on", () => {
+  for (const page of pages) {
+    expect([page.path, page.sessions.length]).toEqual([
+      page.path,
+      blocksOf([page], "console").length,
+    ]);
+  }
+  expect(pages.flatMap(({ sessions }) => sessions).length).toBeGreaterThan(0);
+});
+
+describe.each(pages.filter(({ sessions }) => sessions.length > 0))(
+  "$path",
+  ({ path, sessions }) => {
+    test.each([...new Set(sessions.map(([, fixture]) => fixture as string))])(
+      "shows what the command prints, on %s",
+      async (fixture) => {
+        const end = await fill(fixture);
+        for (const [, named, session = ""] of sessions) {
+          if (named !== fixture) continue;
+          const played = await playAll(session);
+          if (isWriting) replaceIn(path, session, normalise(played));
+          else expect(comparable(played)).toBe(comparable(session));
+        }
+        await end();
+      },
+    );
+  },
+);
+
+async function playAll(session: string): Promise<string> {
+  let played = "";
+  for (const { typed } of readSession(session)) {
+    played += `$ ${typed}\n${await play(typed, `redis://127.0.0.1:${server.port}`)}`;
+  }
+  return played;
+}
+
+function replaceIn(path: string, before: string, after: string): void {
+  const file = join(ROOT, path);
+  writeFileSync(
+    file,
+    readFileSync(file, "utf8").replace(`\`\`\`console\n${before}`, () => `\`\`\`console\n${after}`),
+  );
+}
+
+test("what a run has of its own is the same on every page, and columns stay in line", () => {
+  const table = `SEEN      PID${" ".repeat(10)}ID\n5 s ago   ${process.pid}   x\n`;
+  expect(normalise(table)).toContain(
+    `5 s ago   4711${" ".repeat(String(process.pid).length - 4 + 3)}x`,
+  );
+  expect(comparable("at 2025-01-01 00:00:00 GMT+1 (in 3 h 5 min)")).toBe(
+    comparable("at 2026-11-22 14:05:10 UTC (in 2 h)"),
+  );
+  expect(comparable("limit 5")).not.toBe(comparable("limit 6"));
+});

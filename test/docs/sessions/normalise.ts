@@ -1,0 +1,51 @@
+import { hostname, userInfo } from "node:os";
+
+/** What differs between two runs, and what a page shows in its place. */
+const RULES: readonly (readonly [what: RegExp, shown: string])[] = [
+  // Moments, and how far they are.
+  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z][\w+:-]*/g, "2026-11-22 14:05:10 UTC"],
+  [/\(in [^)]+\)/g, "(in 2 h)"],
+  [/\b\d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))? ago\b/g, "5 s ago"],
+  [/\b1\d{12}\b/g, "1795356310000"],
+  // Who and where.
+  [/\/\S*\/headgate-redis-\w+\/redis\.sock/g, "/run/redis.sock"],
+  [/\b127\.0\.0\.1:\d+/g, "127.0.0.1:6379"],
+  [/(?<=")[\w-]{16}(?=")/g, "f3Zr0cJ1q8LxTn2d"],
+  // What is measured, and of what.
+  [/\b(?:redis|valkey) \d+\.\d+\.\d+/g, "redis 7.0.15"],
+  [/-p \d{4,5}\b/g, "-p 6379"],
+  [/\b\d+ calls, p50 [\d.]+ ms, p99 [\d.]+ ms/g, "200 calls, p50 0.08 ms, p99 0.42 ms"],
+  [
+    /(?:the same as|[\d.]+ ms (?:ahead of|behind)) this machine's, give or take [\d.]+ ms/g,
+    "the same as this machine's, give or take 0.1 ms",
+  ],
+  [/\bkept for \d+ ms; \d+ in the cache/g, "kept for 256 ms; 9 in the cache"],
+  [/\b[\d.]+ MB of 100 MB used, \d %/g, "1.5 MB of 100 MB used, 2 %"],
+  [/\blua-time-limit 5000 ms/g, "busy-reply-threshold 5000 ms"],
+  [/\btake [\d.]+ KB/g, "take 2.4 KB"],
+  [/\b\d+ of 10,000 connections/g, "5 of 10,000 connections"],
+  [literally(hostname()), "web-1"],
+  [literally(String(process.pid)), "4711"],
+  [literally(userInfo().username), "ann"],
+];
+
+function literally(text: string): RegExp {
+  return new RegExp(`(?<![\\w.-])${text.replace(/\W/g, "\\$&")}(?![\\w.-])`, "g");
+}
+
+/** What was printed, as a page shows it: columns stay in line. */
+export function normalise(printed: string): string {
+  return RULES.reduce(
+    (text, [what, shown]) =>
+      text.replace(new RegExp(`${what.source}( {3,})?`, what.flags), (found, ...groups) => {
+        const gap = groups.find((group) => /^ {3,}$/.test(String(group))) ?? "";
+        return gap === "" ? shown : shown.padEnd(found.length - 3).concat("   ");
+      }),
+    printed,
+  );
+}
+
+/** The same whatever the widths of columns: what two texts are compared by. */
+export function comparable(text: string): string {
+  return normalise(text).replace(/ {3,}/g, "   ");
+}
