@@ -16,11 +16,13 @@ import { addLog } from "./look/log.ts";
 import { visible } from "./output/visible.ts";
 import { addRecommend } from "./recommend/add-recommend.ts";
 import { addReplay } from "./replay/add-replay.ts";
+import { addTop } from "./top/add-top.ts";
 import { VERSION } from "./version.generated.ts";
 
 /** The commands, in the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
   addLimiters,
+  addTop,
   addInspect,
   addExplain,
   addReset,

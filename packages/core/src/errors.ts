@@ -26,6 +26,7 @@ export const ERROR_CODES = {
   HEADGATE_STORE_UP: "The store answers again.",
   HEADGATE_WRONG_TYPE: "A key of Headgate's in Redis holds a value of another type.",
   HEADGATE_DIRECTORY_REFUSED: "The store refuses to keep the directory of limiters and breakers.",
+  HEADGATE_USAGE_REFUSED: "The store refuses to keep the usage of limiters.",
   HEADGATE_CONTROL_DAMAGED: "The control record of a prefix in Redis makes no sense.",
   HEADGATE_BAD_REPLY: "The store answered something that its script never returns.",
   HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",

@@ -17,6 +17,14 @@ export function escapeSubject(subject: string): string {
   return write(subject, /^[\w.~@/:-]*$/, /[^\w.~@/:-]/g);
 }
 
+/** The text that a part of a key stands for; undefined where it is a hash, or no part. */
+export function readPart(part: string): string | undefined {
+  const text = part.replace(/%u([\da-f]{4})|%([\da-f]{2})/g, (_, unit, byte) =>
+    String.fromCharCode(Number.parseInt(unit ?? byte, 16)),
+  );
+  return escapeSubject(text) === part && !part.startsWith("#") ? text : undefined;
+}
+
 /** 48 bits that stand for a text: enough to tell the policies of one limiter apart. */
 export function fingerprint(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 8);

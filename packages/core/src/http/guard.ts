@@ -196,7 +196,8 @@ function prepareGuard<Request extends HttpRequest>(
       forgetAsked(request, part);
       throw limits === undefined ? error : ofRequest(owner, error);
     }
-    const { counted: asks } = limiter[LIMITER];
+    const { counted: asks, usage } = limiter[LIMITER];
+    usage?.note(subjectsIn(part), decision);
     const places = asks.hasPlaces ? placesOf(decision, asks) : undefined;
     if (places !== undefined && response !== undefined)
       holdPlaces(places, response, client.hasLeft());

@@ -12,7 +12,7 @@ import type { SubjectCounter, Subjects } from "./counters.ts";
 import { areInShadow, countersOf } from "./counters.ts";
 import type { ConsumeOptions, Limiter, LimiterParts } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import { areDecisionsHeard, publishTaken } from "./published-decision.ts";
+import { areDecisionsHeard, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
 /** How a limiter is asked once, without waiting. */
@@ -36,7 +36,7 @@ export function createAsking(
   core: LimiterCore,
   underLimits: (limits: readonly Limit[]) => CountedPolicy,
 ): Asking {
-  const { counted, decider, overrides, hasLease, requireOpen } = core;
+  const { counted, decider, overrides, usage, hasLease, requireOpen } = core;
   let called: CalledLimits | undefined;
 
   function countersAsked(
@@ -110,9 +110,14 @@ export function createAsking(
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision> {
-    return areDecisionsHeard()
-      ? consumeHeard(subject, options, mode)
-      : decide(subject, options, mode);
+    if (areDecisionsHeard()) return consumeHeard(subject, options, mode);
+    const decided = decide(subject, options, mode);
+    return usage === undefined ? decided : decided.then((decision) => noteUsage(subject, decision));
+  }
+
+  function noteUsage(subjects: Subjects, decision: Decision): Decision {
+    usage?.note(subjectsIn({ groups: counted.groups, subjects }), decision);
+    return decision;
   }
 
   async function consumeHeard(
@@ -123,7 +128,7 @@ export function createAsking(
     const started = performance.now();
     const decision = await decide(subject, options, mode);
     publishTaken(core, subject, decision, performance.now() - started);
-    return decision;
+    return noteUsage(subject, decision);
   }
 
   return {

@@ -28,6 +28,7 @@ import type { FailurePolicy } from "./outage/outage.ts";
 import { createOverrides } from "./overrides/limiter-overrides.ts";
 import { readBlockOn } from "./read-block-on.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
+import { countUsage, endUsage } from "./usage/usage.ts";
 import { createWaiting } from "./waiting.ts";
 
 const OPTIONS = [
@@ -108,6 +109,7 @@ function limiterOn(
   const control = followControl(counted, decider.watch);
   const overrides = control && createOverrides(control, counted, decider);
   const hasLease = failure.lease !== undefined;
+  const usage = countUsage(counted.store, name);
   let closed = false;
   const core: LimiterCore = {
     name,
@@ -115,6 +117,7 @@ function limiterOn(
     decider,
     control,
     overrides,
+    usage,
     hasLease,
     requireOpen() {
       if (closed) throw isClosed(name);
@@ -130,11 +133,12 @@ function limiterOn(
     rejectCloseOptions(given);
     if (closed) return;
     closed = true;
-    const leaving = claim.release() && unlist(counted.store, "limiter", name);
+    const isLast = claim.release();
+    const leaving = isLast && unlist(counted.store, "limiter", name);
     control?.stop();
     const closing = decider.close();
     endWaits(isClosed(name));
-    await Promise.all([closing, leaving]);
+    await Promise.all([closing, leaving, isLast && endUsage(counted.store, name)]);
   }
 
   return {
@@ -146,6 +150,7 @@ function limiterOn(
       consumeIn,
       consumeInTurn,
       watch: decider.watch,
+      usage,
       hasLease,
       isInShadow: async () => (await overrides?.shadow()) ?? counted.shadow,
       isClosed: () => closed,

@@ -2,6 +2,7 @@ import type { LimiterControl } from "./control/control.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Decider } from "./decider.ts";
 import type { Overrides } from "./overrides/overrides.ts";
+import type { LimiterUsage } from "./usage/limiter-usage.ts";
 
 /** What the functions of one limiter share. */
 export interface LimiterCore {
@@ -12,6 +13,8 @@ export interface LimiterCore {
   readonly control: LimiterControl | undefined;
   /** What they overrode; undefined with it. */
   readonly overrides: Overrides | undefined;
+  /** What its decisions are counted in; undefined where the store keeps no usage. */
+  readonly usage: LimiterUsage | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
   /** Throws `HEADGATE_CLOSED`. */

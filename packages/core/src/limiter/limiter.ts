@@ -9,6 +9,7 @@ import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { Subjects } from "./counters.ts";
 import type { Turn, TurnOptions } from "./line/line.ts";
 import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
+import type { LimiterUsage } from "./usage/limiter-usage.ts";
 
 /** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
@@ -33,6 +34,8 @@ export interface LimiterParts {
   ): Promise<Turn | undefined>;
   /** How its store is watched; undefined where the store is this process's memory. */
   readonly watch: StoreWatch | undefined;
+  /** What its decisions are counted in, also those of `consumeIn` and `consumeInTurn` by who asks them; undefined where the store keeps no usage. */
+  readonly usage: LimiterUsage | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
   /** Whether it denies nobody, as far as that is known without a subject. */

@@ -27,7 +27,7 @@ import { takeTurn } from "./line/take-turn.ts";
 import { createWaitQueue } from "./line/wait-queue.ts";
 import { releasesOf } from "./places/keep-places.ts";
 import { runAdmitted } from "./places/run-admitted.ts";
-import { areDecisionsHeard, publishTaken } from "./published-decision.ts";
+import { areDecisionsHeard, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
 /** So many calls of HTTP wait for one subject at most, and no more than half of `maxQueue`: nobody keeps all others out. */
@@ -43,7 +43,7 @@ export function createWaiting(
   maxQueue: number,
 ): Pick<Limiter, "wait" | "run"> &
   Pick<LimiterParts, "consumeInTurn"> & { endWaits(error: HeadgateError): void } {
-  const { counted, decider, control, overrides, requireOpen } = core;
+  const { counted, decider, control, overrides, usage, requireOpen } = core;
   const queue = createWaitQueue(maxQueue, giveAllBack, counted.store.now, () =>
     noteInUse("waiting", counted.reported),
   );
@@ -111,6 +111,7 @@ export function createWaiting(
     const decision = await queue.enter(line, timed, { timeoutMs, signal, onFreed, onChange });
     // Of all attempts, the one that admitted is the caller's answer.
     if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
+    usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
     return decision;
   }
 

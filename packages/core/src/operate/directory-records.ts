@@ -11,9 +11,7 @@ import type {
 } from "../limiter/directory/directory.ts";
 import { RECORD_FORMAT } from "../limiter/directory/directory.ts";
 import { isPlainObject } from "../plain-object.ts";
-
-/** Why a record says nothing: it makes no sense, or a version of Headgate wrote it that writes them in another way. */
-export type Unreadable = "damaged" | "other-format";
+import type { Unreadable } from "./operated-source.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import type { BreakerRecord, LimiterRecord } from "../limiter/directory/directory.ts";
-import type { Unreadable } from "./directory-records.ts";
+import type { UnreadRecord } from "./operated-source.ts";
 
 /** A process that has limiters or breakers. */
 export interface DirectoryProcess {
@@ -30,13 +30,6 @@ export interface DirectoryLimiter extends LimiterRecord, Owned {}
 
 /** A breaker, and which processes have it. */
 export interface DirectoryBreaker extends BreakerRecord, Owned {}
-
-/** A record that could not be read. */
-export interface UnreadRecord {
-  readonly key: string;
-  /** `"missing"`: a process names it, and it is not there. */
-  readonly why: Unreadable | "missing" | "wrong-type";
-}
 
 /** Which limiters and breakers there are on one prefix, and in which processes. */
 export interface Directory {

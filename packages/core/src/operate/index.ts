@@ -8,15 +8,18 @@ export type {
 } from "../limiter/directory/directory.ts";
 export { formatPolicy } from "../limiter/format-policy.ts";
 export { checkOverride } from "../limiter/overrides/check-override.ts";
+export { hashSubject } from "../limiter/usage/subject-hash.ts";
+export type { CounterKey, CounterKeys } from "./counter-keys.ts";
+export { counterKeysOf } from "./counter-keys.ts";
 export type {
   Directory,
   DirectoryBreaker,
   DirectoryLimiter,
   DirectoryProcess,
-  UnreadRecord,
 } from "./directory.ts";
 export type { OperateOptions } from "./operate.ts";
 export { operate } from "./operate.ts";
+export type { UnreadRecord } from "./operated-source.ts";
 export type {
   Action,
   ActionLog,
@@ -34,3 +37,15 @@ export type {
 } from "./operator.ts";
 export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
+export type { ReadUsageOptions } from "./read-usage.ts";
+export { readUsage } from "./read-usage.ts";
+export type {
+  LimiterUsage,
+  TopList,
+  TopSubject,
+  Usage,
+  UsageCounts,
+  UsageSeries,
+  UsageSpan,
+  UsageSubjects,
+} from "./usage.ts";

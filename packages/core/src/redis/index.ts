@@ -1,3 +1,3 @@
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./client-port.ts";
-export type { RedisStoreOptions } from "./redis-store.ts";
+export type { RedisStoreOptions, UsageOptions } from "./redis-store.ts";
 export { redisStore } from "./redis-store.ts";

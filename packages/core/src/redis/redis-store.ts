@@ -1,8 +1,9 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { Clock } from "../store/clock.ts";
 import { readClock, requireClock } from "../store/clock.ts";
-import type { Step, Store } from "../store/store.ts";
+import type { Step, Store, UsageSubjects } from "../store/store.ts";
 import type { PendingCall } from "./call-batch.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
@@ -20,6 +21,16 @@ export interface RedisStoreOptions {
   readonly clock?: Clock | undefined;
   /** Whether this process writes down there which limiters and breakers it has, for operators' tools. Default true. */
   readonly directory?: boolean | undefined;
+  /**
+   * Whether limiters add up there what they decide, and which subjects asked and were denied most, for operators' tools. Subjects
+   * are written as hashes, or as they are with `"plain"`. Default false.
+   */
+  readonly usage?: boolean | UsageOptions | undefined;
+}
+
+export interface UsageOptions {
+  /** How subjects are written: as 96 bits of their SHA-256, or as they are. Default `"hashed"`. */
+  readonly subjects?: UsageSubjects | undefined;
 }
 
 /**
@@ -30,7 +41,7 @@ export interface RedisStoreOptions {
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  rejectUnknownOptions("redisStore", options, ["prefix", "clock", "directory"]);
+  rejectUnknownOptions("redisStore", options, ["prefix", "clock", "directory", "usage"]);
   const { prefix = "hg", clock, directory = true } = options;
   if (typeof prefix !== "string" || !/^[\w.-]{1,32}$/.test(prefix)) {
     throw new HeadgateError(
@@ -45,6 +56,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       `redisStore: directory must be true or false, got ${formatReceived(directory)}`,
     );
   }
+  const usage = readUsage(options.usage ?? false);
   const runner = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
@@ -77,6 +89,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     owner: client,
     prefix,
     directory,
+    usage,
     remote: {
       ...topology,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
@@ -100,6 +113,24 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       });
     },
   };
+}
+
+/** Throws `HEADGATE_INVALID_OPTION`. */
+function readUsage(usage: unknown): UsageSubjects | undefined {
+  if (typeof usage === "boolean") return usage ? "hashed" : undefined;
+  if (!isPlainObject(usage)) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `redisStore: usage must be true, false or { subjects }, got ${formatReceived(usage)}`,
+    );
+  }
+  rejectUnknownOptions("redisStore: usage", usage, ["subjects"]);
+  const { subjects = "hashed" } = usage;
+  if (subjects === "hashed" || subjects === "plain") return subjects;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `redisStore: usage.subjects must be "hashed" or "plain", got ${formatReceived(subjects)}`,
+  );
 }
 
 const { timeOrigin } = performance;

@@ -14,16 +14,7 @@ Returns as in call.lua; for each call one integer: 1 when the index had the proc
 local LINE, MOST = 28, 10000 -- bytes of a line, and how many lines there are at most
 local head = "headgate directory 1"
 
--- The lines that were seen since a second, in order.
-local function linesSince(index, oldest)
-  local lines = {}
-  for line, seen in string.gmatch(index, "(\n[^\n]+ (%d+))") do
-    if tonumber(seen) >= oldest then
-      lines[#lines + 1] = line
-    end
-  end
-  return lines
-end
+--- @include "lines-since"
 
 -- The index without the line of a process that leaves.
 local function leave(key, index, at, life)

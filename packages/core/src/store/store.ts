@@ -70,6 +70,9 @@ export interface Remote {
   lastError(): Error | undefined;
 }
 
+/** How subjects are written in usage: as they are, or as hashes. */
+export type UsageSubjects = "plain" | "hashed";
+
 /** Who waits for a reply. What nobody waits for any more, and was not sent yet, is not done at all. */
 export interface Waiter {
   readonly isOver: boolean;
@@ -88,6 +91,8 @@ export interface Store {
   readonly prefix: string;
   /** Whether the limiters and breakers on it are listed there, for operators' tools. */
   readonly directory?: boolean | undefined;
+  /** How subjects are written in the usage that limiters on it keep there; undefined where they keep none. */
+  readonly usage?: UsageSubjects | undefined;
   /** Where the counts are outside this process; undefined where they are in it, and always answer: `run` is waited for then. */
   readonly remote?: Remote | undefined;
   /**

@@ -1,10 +1,8 @@
-import type { HeadgateError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
-import { explain, warn } from "../outage/notices.ts";
 import { sharedBy } from "../shared.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
-import { isRefusal } from "./refusal.ts";
+import { onceRefused } from "./refusal.ts";
 
 /** Lists a limiter or a breaker in the directory of its store, until its name is taken off; nothing where the store keeps none. */
 export function list(store: Store, record: ListedRecord): void {
@@ -31,20 +29,14 @@ export function directoryOf(store: Store): ProcessDirectory {
   const directories = sharedBy(owner, "directories", () => new Map<string, ProcessDirectory>());
   const known = directories.get(prefix);
   if (known !== undefined) return known;
-  const made = new ProcessDirectory(prefix, onceRefused());
+  const made = new ProcessDirectory(
+    prefix,
+    onceRefused(
+      "HEADGATE_DIRECTORY_REFUSED",
+      (why) =>
+        `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and it is tried again every half a minute; redisStore(client, { directory: false }) leaves it out`,
+    ),
+  );
   directories.set(prefix, made);
   return made;
-}
-
-/** Logs the first write that a server refuses. What is lost while it is away is written again, and logged by those who wait for it. */
-function onceRefused(): (error: HeadgateError) => void {
-  let isLogged = false;
-  return (error) => {
-    if (isLogged || !isRefusal(error)) return;
-    isLogged = true;
-    warn(
-      "HEADGATE_DIRECTORY_REFUSED",
-      `this process is not in the directory that operators' tools read: ${explain(error)}; limits are decided as usual, and it is tried again every half a minute; redisStore(client, { directory: false }) leaves it out`,
-    );
-  };
 }

@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 import type { HeadgateError } from "../../errors.ts";
 import type { DirectoryCall, SharedRecord } from "../../store/directory.ts";
 import { INDEX_STATES, keepDirectory } from "../../store/directory.ts";
-import { nobody } from "../../store/nobody.ts";
 import type { Store } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
+import { spread, wakeLater } from "../wake-later.ts";
 import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 import { Entry } from "./entry.ts";
 import { refusalOf } from "./refusal.ts";
 import { thisProcess } from "./this-process.ts";
-import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS, spread } from "./times.ts";
+import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./times.ts";
 
 /** So many limiters and breakers of a process are listed; of the others their number is. */
 const MOST_LISTED = 1_000;
@@ -76,7 +76,7 @@ export class ProcessDirectory {
   }
 
   #writeAfter(ms: number): void {
-    this.#timer = nobody.runInAsyncScope(wakeAfter, undefined, ms, new WeakRef(this));
+    this.#timer = wakeLater(ms, this);
   }
 
   /** Writes, and again later. Never rejects. */
@@ -178,15 +178,6 @@ export class ProcessDirectory {
     this.#kept.clear();
     await store.run(keepDirectory, this.#call("", [])).catch(() => {});
   }
-}
-
-/** Who drops a client without closing what was made on it is not held by a timer. */
-function wakeAfter(ms: number, directory: WeakRef<ProcessDirectory>): NodeJS.Timeout {
-  return setTimeout(wake, ms, directory).unref();
-}
-
-function wake(directory: WeakRef<ProcessDirectory>): void {
-  void directory.deref()?.wake();
 }
 
 function idOf(kind: Kind, name: string): string {

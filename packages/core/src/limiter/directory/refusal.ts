@@ -1,24 +1,42 @@
+import type { HeadgateErrorCode } from "../../errors.ts";
 import { HeadgateError } from "../../errors.ts";
 import { INDEX_STATES } from "../../store/directory.ts";
+import { explain, warn } from "../outage/notices.ts";
 
 /** How servers begin that take no write, also behind a script's own words. Other errors that pass are of a server that is away. */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
-/** Whether a server refuses to keep a directory, which is for its operator to know. */
-export function isRefusal({ code, cause }: HeadgateError): boolean {
+/** Why nothing was written, in words of the log. */
+export const OTHER_FORMAT = "another version of Headgate keeps it in another format";
+export const WRONG_TYPE = "its key holds a value of another type";
+
+/**
+ * Logs the first write that a server refuses, in words that are made of the reason. What is lost while it is away is written again, and
+ * logged by those who wait for it.
+ */
+export function onceRefused(
+  code: HeadgateErrorCode,
+  wordsOf: (why: string) => string,
+): (error: HeadgateError) => void {
+  let isLogged = false;
+  return (error) => {
+    if (isLogged || !isRefusal(error)) return;
+    isLogged = true;
+    warn(code, wordsOf(explain(error)));
+  };
+}
+
+/** Whether a server refuses to keep something, which is for its operator to know. */
+function isRefusal({ code, cause }: HeadgateError): boolean {
   if (code !== "HEADGATE_STORE_UNAVAILABLE") return true;
   return cause instanceof Error && REFUSAL.test(cause.message);
 }
 
 /** Why the index has no line of this process; undefined when it has one. */
 export function refusalOf(state: number | undefined): HeadgateError | undefined {
-  if (state === INDEX_STATES.full) return refused("it is full");
-  if (state === INDEX_STATES.otherFormat)
-    return refused("another version of Headgate keeps it in another format");
-  if (state === INDEX_STATES.wrongType) return refused("its key holds a value of another type");
+  const code = "HEADGATE_DIRECTORY_REFUSED";
+  if (state === INDEX_STATES.full) return new HeadgateError(code, "it is full");
+  if (state === INDEX_STATES.otherFormat) return new HeadgateError(code, OTHER_FORMAT);
+  if (state === INDEX_STATES.wrongType) return new HeadgateError(code, WRONG_TYPE);
   return undefined;
-}
-
-function refused(why: string): HeadgateError {
-  return new HeadgateError("HEADGATE_DIRECTORY_REFUSED", why);
 }

@@ -18,8 +18,3 @@ export const SHARED_LIFE_MS = 7_200_000;
 export function directoryTimes(): DirectoryTimes {
   return sharedBy(globalThis, "directory-times", () => ({ first: 10_000, every: 30_000 }));
 }
-
-/** A time, and up to a share more, so that processes that started together do not write together. */
-export function spread(ms: number, share: number): number {
-  return ms * (1 + share * Math.random());
-}

@@ -1,0 +1,153 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Duration } from "@headgate/core";
+import { SingleBar } from "cli-progress";
+import { Option } from "commander";
+import type { AddCommand } from "../command/add-command.ts";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { Connection, ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { writeJson } from "../output/json.ts";
+import { isTerminal, styleFor, widthOf } from "../output/style.ts";
+import { formatTop } from "./format-top.ts";
+import { topFromCounters } from "./from-counters.ts";
+import { topFromUsage } from "./from-usage.ts";
+import type { ScanProgress } from "./scan-keys.ts";
+import type { By, CounterTop, UsageTop } from "./top.ts";
+
+/** Usage is sent about as often. */
+const AGAIN_MS = 5_000;
+
+/** Clears a terminal. */
+const CLEAR = "\x1b[2J\x1b[H";
+
+interface TopOptions extends ConnectionOptions {
+  readonly by: By;
+  readonly span: string;
+  readonly subject?: string | undefined;
+  readonly keys: string;
+  readonly follow?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** `headgate top LIMITER`: who asks most, and who is denied most. */
+export const addTop: AddCommand = ({ program, surroundings, handle }) => {
+  const command = program
+    .command("top")
+    .description("who asks a limiter most, or is denied most")
+    .argument("<limiter>", "its name")
+    .addOption(
+      new Option("--by <what>", "what puts them in order")
+        .choices(["used", "denied"])
+        .default("used"),
+    )
+    .option("--span <time>", "the time to look at, from 10s to 24h", "1h")
+    .option("--subject <subject>", "only this one, also where subjects are kept as hashes")
+    .option("--keys <count>", "without usage: look at so many keys at most", "100000")
+    .option("--follow", "go on, every five seconds, until Ctrl-C")
+    .option("--json", "print JSON");
+  addConnectionOptions(command).action(
+    handle(async (limiter: string, options: TopOptions) => {
+      const mostKeys = readKeys(options.keys);
+      requireFollowable(options, surroundings);
+      const connection = await connect(options, surroundings);
+      try {
+        const ask = () => topOf(connection, limiter, options, mostKeys, surroundings);
+        if (options.follow) await follow(ask, surroundings);
+        else print(await ask(), options.json === true, surroundings);
+        return 0;
+      } finally {
+        await connection.close();
+      }
+    }),
+  );
+};
+
+function readKeys(text: string): number {
+  const keys = Number(text);
+  if (Number.isSafeInteger(keys) && keys > 0) return keys;
+  throw new Failure(`--keys must be a whole number from 1, got ${JSON.stringify(text)}`);
+}
+
+function requireFollowable({ follow, json }: TopOptions, { stdout }: Surroundings): void {
+  if (!follow) return;
+  if (json) throw new Failure("--follow is for people: leave out --json, and ask again instead");
+  if (!isTerminal(stdout)) throw new Failure("--follow is for a terminal: leave it out");
+}
+
+async function topOf(
+  connection: Connection,
+  limiter: string,
+  { by, span, subject, follow }: TopOptions,
+  mostKeys: number,
+  surroundings: Surroundings,
+): Promise<UsageTop | CounterTop> {
+  const question = { limiter, by, span: span as Duration, subject };
+  const found = await topFromUsage(connection.store, question);
+  if (found !== undefined) return found;
+  const unkept =
+    "no usage is kept of this limiter: turn it on with redisStore(client, { usage: true })";
+  if (by === "denied") throw new Failure(`${unkept}; counters do not know who was denied`);
+  if (follow) throw new Failure(`${unkept}, or leave out --follow`);
+  if (subject !== undefined) throw new Failure(`${unkept}, or leave out --subject`);
+  const progress = progressOn(surroundings);
+  return topFromCounters(connection, limiter, mostKeys, progress, surroundings.signal);
+}
+
+/** A bar on a terminal, and nothing elsewhere. */
+function progressOn({ stderr }: Surroundings): ScanProgress {
+  const bar = new SingleBar({
+    stream: stderr as NodeJS.WriteStream,
+    format: "looking at keys {bar} {value}/{total}",
+    clearOnComplete: true,
+    hideCursor: false,
+    gracefulExit: false,
+  });
+  if (!isTerminal(stderr)) return { begin() {}, go() {}, end() {} };
+  return {
+    begin: (keys) => bar.start(keys, 0),
+    go: (keys) => bar.update(keys),
+    end: () => bar.stop(),
+  };
+}
+
+/** Asks again and again, until it is interrupted, which is how it ends. */
+async function follow(
+  ask: () => Promise<UsageTop | CounterTop>,
+  surroundings: Surroundings,
+): Promise<void> {
+  const { stdout, signal } = surroundings;
+  while (!signal.aborted) {
+    const top = await ask();
+    stdout.write(CLEAR);
+    print(top, false, surroundings);
+    await delay(AGAIN_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+function print(
+  top: UsageTop | CounterTop,
+  isJson: boolean,
+  { stdout, stderr, environment }: Surroundings,
+): void {
+  if (isJson) writeJson(stdout, top);
+  else stdout.write(formatTop(top, styleFor(stdout, environment), widthOf(stdout)));
+  const note = noteOn(top);
+  if (!isJson && note !== undefined) stderr.write(`${note}\n`);
+}
+
+/** What is to be known of how it was found out. */
+function noteOn(top: UsageTop | CounterTop): string | undefined {
+  if (top.source === "usage") {
+    const isHashed = top.subjects.some(({ hash }) => hash !== undefined);
+    return isHashed
+      ? 'Subjects are kept as hashes; --subject SUBJECT looks one up, and usage: { subjects: "plain" } keeps them as they are.'
+      : undefined;
+  }
+  const { keys, isWhole, hashed } = top;
+  const looked = isWhole
+    ? `Looked at all ${keys} keys.`
+    : `Looked at ${keys} keys, and not at all: --keys raises that.`;
+  const left = hashed > 0 ? ` ${hashed} long subjects are known by a hash only, and left out.` : "";
+  return `No usage is kept of this limiter, so these are its counters. ${looked}${left}`;
+}

@@ -1,0 +1,109 @@
+import type { CounterKey, DirectoryLimiter, Inspection } from "@headgate/core/operate";
+import { counterKeysOf, operate, readDirectory } from "@headgate/core/operate";
+import { Failure } from "../command/failure.ts";
+import type { Connection } from "../connect/connection.ts";
+import type { ScanProgress } from "./scan-keys.ts";
+import { scanKeys } from "./scan-keys.ts";
+import type { CounterSubject, CounterTop } from "./top.ts";
+
+/** So many subjects are asked about at a time. */
+const TOGETHER = 64;
+
+/** So many are told. */
+const MOST_SUBJECTS = 50;
+
+/** A counter's key with the policy that it is of. */
+interface Counter {
+  readonly key: CounterKey;
+  readonly limiter: DirectoryLimiter;
+}
+
+/**
+ * Finds who has used most by the counters themselves: looks at so many keys at most for those of the limiter, and asks about their
+ * subjects. Rejects with a `Failure`, and as the store does.
+ */
+export async function topFromCounters(
+  { store, client, prefix }: Connection,
+  limiter: string,
+  mostKeys: number,
+  progress: ScanProgress,
+  signal: AbortSignal,
+): Promise<CounterTop> {
+  const listed = await policiesOf(store, limiter);
+  const { pattern, read } = counterKeysOf(limiter, prefix);
+  const { keys, looked, isWhole } = await scanKeys(client, pattern, mostKeys, progress, signal);
+  const counters = keys.flatMap((text): Counter[] => {
+    const key = read(text);
+    const owner = listed.find(({ shapes }) => shapes.some((shape) => isOf(key, shape)));
+    return key === undefined || owner === undefined ? [] : [{ key, limiter: owner }];
+  });
+  const operator = operate(store);
+  const subjects: CounterSubject[] = [];
+  for (let from = 0; from < counters.length; from += TOGETHER) {
+    signal.throwIfAborted();
+    const some = counters.slice(from, from + TOGETHER);
+    const asked = await Promise.all(some.map((one) => inspect(operator, one)));
+    subjects.push(...asked.filter((one) => one !== undefined));
+  }
+  const share = ({ used, limit }: CounterSubject): number => used / limit;
+  return {
+    limiter,
+    source: "counters",
+    by: "used",
+    keys: looked,
+    isWhole,
+    hashed: counters.filter(({ key }) => key.subject === undefined).length,
+    subjects: subjects
+      .filter(({ used, blocked }) => used > 0 || blocked)
+      .sort((one, other) => share(other) - share(one) || (one.subject < other.subject ? -1 : 1))
+      .slice(0, MOST_SUBJECTS),
+  };
+}
+
+/** The policies that processes have under a name. */
+async function policiesOf(
+  store: Connection["store"],
+  name: string,
+): Promise<readonly DirectoryLimiter[]> {
+  const { limiters } = await readDirectory(store);
+  const listed = limiters.filter((one) => one.name === name && one.isCut !== true);
+  if (listed.length > 0) return listed;
+  throw new Failure(
+    `no usage is kept of the limiter ${JSON.stringify(name)}, and no process lists it: check the name and --prefix, or turn usage on with redisStore(client, { usage: true })`,
+  );
+}
+
+function isOf(
+  key: CounterKey | undefined,
+  { per, fingerprint }: DirectoryLimiter["shapes"][number],
+): boolean {
+  return key?.dimension === per && key.fingerprint === fingerprint;
+}
+
+async function inspect(
+  operator: ReturnType<typeof operate>,
+  { key, limiter }: Counter,
+): Promise<CounterSubject | undefined> {
+  const { dimension, subject } = key;
+  if (subject === undefined) return undefined;
+  const { name, limits, blockOn } = limiter;
+  const asked = { name, limits, ...(blockOn === undefined ? {} : { blockOn }) };
+  return usedMost(await operator.inspect(asked, { [dimension]: subject }), dimension, subject);
+}
+
+/** Of the limit that leaves the least. */
+function usedMost(
+  { limits, blocked }: Inspection,
+  dimension: string,
+  subject: string,
+): CounterSubject | undefined {
+  const used = limits.map(({ name, limit, remaining, overdrawn }) => ({
+    dimension,
+    subject,
+    name,
+    limit,
+    used: limit - remaining + overdrawn,
+    blocked,
+  }));
+  return used.sort((one, other) => other.used / other.limit - one.used / one.limit)[0];
+}

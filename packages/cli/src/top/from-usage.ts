@@ -1,0 +1,46 @@
+import type { Duration, Store } from "@headgate/core";
+import type { TopSubject } from "@headgate/core/operate";
+import { hashSubject, readUsage } from "@headgate/core/operate";
+import { EXIT, Failure } from "../command/failure.ts";
+import type { By, UsageTop } from "./top.ts";
+
+/** What is asked for. */
+export interface UsageQuestion {
+  readonly limiter: string;
+  readonly by: By;
+  readonly span: Duration;
+  /** The only subject that is wanted. */
+  readonly subject: string | undefined;
+}
+
+/** Reads who asks most from usage; undefined where none is kept of the limiter. Rejects with a `Failure`, and as `readUsage`. */
+export async function topFromUsage(
+  store: Store,
+  { limiter, by, span, subject }: UsageQuestion,
+): Promise<UsageTop | undefined> {
+  const { at, limiters, unread } = await readUsage(store, { limiter, span });
+  const [first] = unread;
+  if (first !== undefined) {
+    throw new Failure(
+      `${first.key} cannot be read (${first.why}): read it with the version of Headgate that wrote it, or delete the key`,
+      EXIT.store,
+    );
+  }
+  const [one] = limiters;
+  if (one === undefined) return undefined;
+  const { from, [by]: list } = one.subjects;
+  const { top, total, unlisted } = list;
+  const isWanted = (found: TopSubject): boolean =>
+    subject === undefined || found.subject === subject || found.hash === hashSubject(subject);
+  return {
+    limiter,
+    source: "usage",
+    by,
+    at,
+    from,
+    total: one.total,
+    decisions: total,
+    unlisted,
+    subjects: top.filter(isWanted),
+  };
+}

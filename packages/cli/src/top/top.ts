@@ -1,0 +1,44 @@
+import type { TopSubject, UsageCounts } from "@headgate/core/operate";
+
+/** What subjects are put in order by. */
+export type By = "used" | "denied";
+
+/** Who asks most by what processes have counted, as `--json` prints it. */
+export interface UsageTop {
+  readonly limiter: string;
+  readonly source: "usage";
+  readonly by: By;
+  /** When it was read, and since when subjects were counted: milliseconds since the epoch, by the server's clock. */
+  readonly at: number;
+  readonly from: number;
+  /** Of the span, in all. */
+  readonly total: UsageCounts;
+  /** How many decisions there were about all subjects, and at most about one that is not listed. */
+  readonly decisions: number;
+  readonly unlisted: number;
+  readonly subjects: readonly TopSubject[];
+}
+
+/** Who has used most of their limits by the counters, as `--json` prints it. */
+export interface CounterTop {
+  readonly limiter: string;
+  readonly source: "counters";
+  readonly by: "used";
+  /** How many keys of the server were looked at, and whether these are all. */
+  readonly keys: number;
+  readonly isWhole: boolean;
+  /** How many subjects are known by a hash only, and left out. */
+  readonly hashed: number;
+  readonly subjects: readonly CounterSubject[];
+}
+
+/** How much a subject has used of the limit that leaves it the least. */
+export interface CounterSubject {
+  readonly dimension: string;
+  readonly subject: string;
+  /** The limit's name, what it grants, and how much of it is used. */
+  readonly name: string;
+  readonly limit: number;
+  readonly used: number;
+  readonly blocked: boolean;
+}

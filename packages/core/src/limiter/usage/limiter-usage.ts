@@ -1,0 +1,106 @@
+import type { Decision } from "../../decision.ts";
+import type { UsageSubjects } from "../../store/store.ts";
+import type { LimiterCount, UsageRow } from "../../store/usage.ts";
+import { hashSubject } from "./subject-hash.ts";
+import { subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
+
+/** A limiter's name in keys. */
+export function limiterId(name: string): string {
+  return hashSubject(name);
+}
+
+/** What this process has counted of a limiter, and not sent yet. */
+export class LimiterUsage {
+  /** Whether the limiter is open. */
+  isOpen = true;
+  readonly #name: string;
+  readonly #id: string;
+  readonly #subjects: UsageSubjects | undefined;
+  readonly #used: TopSubjects;
+  readonly #refused: TopSubjects;
+  #rows: UsageRow[] = [];
+  #allowed = 0;
+  #denied = 0;
+  #degraded = 0;
+
+  /**
+   * Without `subjects` it is of all limiters that have none of their own, and knows no subject. `capacity` is how many subjects a
+   * list counts at least.
+   */
+  constructor(name: string, subjects: UsageSubjects | undefined, capacity: () => number) {
+    this.#name = name;
+    this.#id = subjects === undefined ? "" : limiterId(name);
+    this.#subjects = subjects;
+    this.#used = new TopSubjects(capacity);
+    this.#refused = new TopSubjects(capacity);
+  }
+
+  /** How many rows wait to be sent. */
+  get rows(): number {
+    return this.#rows.length;
+  }
+
+  /** Whether there is nothing to be sent. */
+  get isEmpty(): boolean {
+    return this.rows + this.#allowed + this.#denied === 0;
+  }
+
+  /** Counts a decision about subjects, by dimension. */
+  note(subjects: Readonly<Record<string, string>>, { wouldAllow, degraded }: Decision): void {
+    if (wouldAllow) this.#allowed += 1;
+    else this.#denied += 1;
+    if (degraded) this.#degraded += 1;
+    if (this.#subjects === undefined) return;
+    for (const dimension in subjects) {
+      const key = subjectKey(dimension, subjects[dimension] as string);
+      this.#used.add(key);
+      if (!wouldAllow) this.#refused.add(key);
+    }
+  }
+
+  /** Puts what was counted since the last time into a row, of a moment in microseconds. */
+  seal(at: number): void {
+    if (this.#allowed + this.#denied === 0) return;
+    this.#rows.push({
+      at,
+      allowed: this.#allowed,
+      denied: this.#denied,
+      degraded: this.#degraded,
+    });
+    this.#allowed = 0;
+    this.#denied = 0;
+    this.#degraded = 0;
+  }
+
+  /** Adds up the rows of each so many microseconds. */
+  thin(span: number): void {
+    const bySpan = new Map<number, UsageRow>();
+    for (const row of this.#rows) {
+      const key = Math.floor(row.at / span);
+      const before = bySpan.get(key);
+      bySpan.set(key, before === undefined ? row : joined(before, row));
+    }
+    this.#rows = [...bySpan.values()];
+  }
+
+  /** Takes so many rows at most, and who asked. */
+  take(most: number): LimiterCount {
+    const write = (key: string): string => writeSubject(key, this.#subjects === "plain");
+    return {
+      id: this.#id,
+      name: this.#name,
+      rows: this.#rows.splice(0, most),
+      used: this.#used.take(write),
+      denied: this.#refused.take(write),
+    };
+  }
+}
+
+function joined(one: UsageRow, other: UsageRow): UsageRow {
+  return {
+    at: one.at,
+    allowed: one.allowed + other.allowed,
+    denied: one.denied + other.denied,
+    degraded: one.degraded + other.degraded,
+  };
+}

@@ -1,0 +1,92 @@
+import { escapeSubject } from "../../key.ts";
+import { hashSubject } from "./subject-hash.ts";
+
+/** A longer subject is known by its hash: no client chooses how much memory it takes. */
+const LONGEST_SUBJECT = 64;
+
+/** So many subjects are sent at most. */
+const MOST_SENT = 64;
+
+/** How often a subject asked: `count` times at most, and `error` of them it may not have asked. */
+interface Counted {
+  count: number;
+  error: number;
+}
+
+/**
+ * Who asked most often, by space-saving (Metwally, Agrawal, El Abbadi 2005), cut now and then in place of at each new subject:
+ * who is new may have asked before as often as the most frequent of those that were ever cut. What was cut is never more than
+ * all that was counted, divided by one more than `capacity`.
+ */
+export class TopSubjects {
+  readonly #capacity: () => number;
+  readonly #counted = new Map<string, Counted>();
+  /** How often at most somebody asked who is not among those counted. */
+  #floor = 0;
+  #total = 0;
+
+  /** How many subjects are counted at least; twice as many at most. */
+  constructor(capacity: () => number) {
+    this.#capacity = capacity;
+  }
+
+  /** How many subjects are counted. */
+  get size(): number {
+    return this.#counted.size;
+  }
+
+  /** Counts one more request of a subject, as `subjectKey` writes it. */
+  add(key: string): void {
+    this.#total += 1;
+    const known = this.#counted.get(key);
+    if (known !== undefined) {
+      known.count += 1;
+      return;
+    }
+    this.#counted.set(key, { count: this.#floor + 1, error: this.#floor });
+    const capacity = this.#capacity();
+    if (this.#counted.size > 2 * capacity) this.#cut(capacity);
+  }
+
+  /** Takes what was counted, as usage.lua reads it: JSON; empty where nothing was. */
+  take(write: (key: string) => string): string {
+    if (this.#total === 0) return "";
+    const sorted = this.#sorted();
+    const sent = sorted.slice(0, MOST_SENT);
+    const missed = Math.max(this.#floor, sorted[MOST_SENT]?.[1].count ?? 0);
+    const flat = sent.flatMap(([key, { count, error }]) => [write(key), count, error]);
+    const text = JSON.stringify([missed, this.#total, ...flat]);
+    this.#counted.clear();
+    this.#floor = 0;
+    this.#total = 0;
+    return text;
+  }
+
+  #sorted(): [key: string, counted: Counted][] {
+    return [...this.#counted].sort(([, one], [, other]) => other.count - one.count);
+  }
+
+  #cut(capacity: number): void {
+    const sorted = this.#sorted();
+    this.#floor = sorted[capacity]?.[1].count ?? this.#floor;
+    for (const [key] of sorted.slice(capacity)) this.#counted.delete(key);
+  }
+}
+
+/** What a subject of a dimension is counted under. Dimensions have neither spaces nor number signs. */
+export function subjectKey(dimension: string, subject: string): string {
+  return subject.length > LONGEST_SUBJECT
+    ? `${dimension}#${hashSubject(subject)}`
+    : `${dimension} ${subject}`;
+}
+
+/** How a subject that has a key is written. */
+export function writeSubject(key: string, isPlain: boolean): string {
+  const [sign = ""] = /[ #]/.exec(key) ?? [];
+  const at = key.indexOf(sign);
+  const dimension = key.slice(0, at);
+  const rest = key.slice(at + 1);
+  if (sign === "#") return key;
+  const escaped = isPlain ? escapeSubject(rest) : "#";
+  return escaped.startsWith("#") ? `${dimension}#${hashSubject(rest)}` : `${dimension} ${escaped}`;
+}

@@ -1,0 +1,32 @@
+import type { Store } from "../../store/store.ts";
+import { onceRefused } from "../directory/refusal.ts";
+import { sharedBy } from "../shared.ts";
+import type { LimiterUsage } from "./limiter-usage.ts";
+import { ProcessUsage } from "./process-usage.ts";
+
+/** What a limiter counts its decisions in, until its name is taken off; undefined where its store keeps no usage. */
+export function countUsage(store: Store, name: string): LimiterUsage | undefined {
+  return store.usage && usageOf(store).add(store, name, store.usage);
+}
+
+/** Ends it for a limiter that nobody in this process has any more. Waits for the store a moment at most, and never rejects. */
+export async function endUsage(store: Store, name: string): Promise<void> {
+  if (store.usage !== undefined) await usageOf(store).remove(name);
+}
+
+/** What this process counts for the client and prefix of a store. */
+export function usageOf({ owner, prefix }: Store): ProcessUsage {
+  const usages = sharedBy(owner, "usages", () => new Map<string, ProcessUsage>());
+  const known = usages.get(prefix);
+  if (known !== undefined) return known;
+  const made = new ProcessUsage(
+    prefix,
+    onceRefused(
+      "HEADGATE_USAGE_REFUSED",
+      (why) =>
+        `what this process counts is not added to the usage that operators' tools read: ${why}; limits are decided as usual, and it is tried again every five seconds`,
+    ),
+  );
+  usages.set(prefix, made);
+  return made;
+}

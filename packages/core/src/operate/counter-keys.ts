@@ -1,0 +1,35 @@
+import { escapePart, readPart } from "../key.ts";
+
+/** What a counter's key says. */
+export interface CounterKey {
+  readonly dimension: string;
+  /** Undefined where the key has a hash in its place, as that of a long subject has. */
+  readonly subject: string | undefined;
+  /** Its last part, as the directory has it of each shape of a limiter. */
+  readonly fingerprint: string;
+}
+
+/** The keys of a limiter's counters under a prefix. */
+export interface CounterKeys {
+  /** A pattern for SCAN that matches them, and may match others. */
+  readonly pattern: string;
+  /** Undefined for a key of something else. */
+  read(key: string): CounterKey | undefined;
+}
+
+/** The keys of the counters of a limiter, by its name. */
+export function counterKeysOf(limiter: string, prefix: string): CounterKeys {
+  const begin = `${prefix}:{`;
+  const middle = `}:${escapePart(limiter)}:`;
+  return {
+    pattern: `${begin}*${middle}*`,
+    read(key) {
+      const at = key.indexOf(middle, begin.length);
+      const [, dimension, fingerprint] =
+        /^([^:]+):([\w-]{8})$/.exec(key.slice(at + middle.length)) ?? [];
+      const per = readPart(dimension ?? "");
+      if (!key.startsWith(begin) || at < 0 || !per || fingerprint === undefined) return undefined;
+      return { dimension: per, subject: readPart(key.slice(begin.length, at)), fingerprint };
+    },
+  };
+}

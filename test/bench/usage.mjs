@@ -1,0 +1,130 @@
+// What usage costs: a decision of a process, and the server when a thousand processes send what they counted. Run by itself, after a build:
+// node test/bench/usage.mjs [processes] [limiters]
+import { createHash, randomBytes } from "node:crypto";
+import { createLimiter, gcra } from "@headgate/core";
+import { readUsage } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { startRedis } from "./start-redis.mjs";
+import { median } from "./statistics.mjs";
+
+const processes = Number(process.argv[2] ?? 1_000);
+const limitersOfEach = Number(process.argv[3] ?? 10);
+
+const ROUNDS = 31;
+const CALLS = 20_000;
+const SUBJECTS = 10_000;
+
+const server = await startRedis();
+
+/** Denials from the deny cache: the shortest way of a decision on Redis, all of it in this process. */
+async function startDenied(prefix, usage) {
+  const store = redisStore(new Redis(server.port), { prefix, usage, directory: false });
+  const limits = gcra({ limit: 1, window: "10h", per: "global" });
+  const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
+  for (let i = 0; i < 3; i += 1) await limiter.consume({ global: "*" });
+  return limiter;
+}
+
+/** Some that count who asks: few who ask often, or ever others. */
+async function startAllowed(prefix, usage) {
+  const store = redisStore(new Redis(server.port), { prefix, usage, directory: false });
+  const limits = gcra({ limit: 1_000_000, window: "1000s" });
+  const lease = { max: 1_000_000, ttl: "1m" };
+  const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s", lease });
+  for (let i = 0; i < 1_000; i += 1) await limiter.consume("ann");
+  return limiter;
+}
+
+const everybody = () => ({ global: "*" });
+const ann = () => "ann";
+const cases = [
+  ["a denial in memory, without usage", await startDenied("a", false), everybody],
+  ["a denial in memory, with usage", await startDenied("b", true), everybody],
+  ["a lease's, without usage", await startAllowed("c", false), ann],
+  ["a lease's, with usage", await startAllowed("d", true), ann],
+].map(([name, limiter, subjectOf]) => ({ name, limiter, subjectOf, times: [] }));
+
+async function ask({ limiter, subjectOf }, calls) {
+  for (let i = 0; i < calls; i += 1) await limiter.consume(subjectOf(i));
+}
+
+for (let round = 0; round < ROUNDS; round += 1) {
+  for (const one of cases) {
+    await ask(one, CALLS / 4);
+    const from = performance.now();
+    await ask(one, CALLS);
+    one.times.push(((performance.now() - from) * 1e6) / CALLS);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+for (const { name, times } of cases) console.log(`${name}: ${median(times).toFixed(0)} ns`);
+await Promise.all(cases.map(({ limiter }) => limiter.close()));
+
+/** The lists of a process: Zipf traffic, of which it sees so many decisions in five seconds. */
+const DECISIONS = 500;
+const hashes = Array.from({ length: SUBJECTS }, (_, i) =>
+  createHash("sha256").update(String(i)).digest("base64url").slice(0, 16),
+);
+const sums = [];
+for (let rank = 1; rank <= SUBJECTS; rank += 1) sums.push((sums.at(-1) ?? 0) + 1 / rank);
+
+function listOf(decisions) {
+  const counts = new Map();
+  for (let i = 0; i < decisions; i += 1) {
+    const at = Math.random() * sums.at(-1);
+    const rank = sums.findIndex((sum) => sum >= at);
+    counts.set(rank, (counts.get(rank) ?? 0) + 1);
+  }
+  const sorted = [...counts].sort(([, one], [, other]) => other - one);
+  const missed = sorted[64]?.[1] ?? 0;
+  const flat = sorted
+    .slice(0, 64)
+    .flatMap(([rank, count]) => [`default#${hashes[rank]}`, count, 0]);
+  return JSON.stringify([missed, decisions, ...flat]);
+}
+
+const admin = new Redis(server.port);
+await admin.flushall();
+const ids = Array.from({ length: limitersOfEach }, () => randomBytes(12).toString("base64url"));
+const lists = Array.from({ length: 50 }, () => [listOf(DECISIONS), listOf(DECISIONS / 10)]);
+// The script is what a process sends: its text was loaded by those above.
+const { usageLua } = await import("../../packages/core/dist/esm/store/lua.generated.js");
+const SPAN = 600;
+const now = Math.floor(Date.now() / 1_000);
+let sentBytes = 0;
+let sends = 0;
+
+async function send(name, number, some) {
+  const [used, denied] = some;
+  const keys = ["hg:{usage}", `hg:{usage}:process/${name}`, "hg:{usage}:series/other"];
+  const args = ["", "0", "1", number, Date.now() * 1_000, ids.length];
+  for (const id of ids) {
+    keys.push(`hg:{usage}:series/${id}`, `hg:{usage}:top/${id}/${Math.floor(now / SPAN)}`);
+    args.push(id, id, `${Math.floor(Date.now() / 10_000)} ${DECISIONS} 50 0`, used, denied);
+  }
+  sends += 1;
+  sentBytes += args.join("").length + keys.join("").length;
+  return admin.evalsha(usageLua.sha1, keys.length, ...keys, ...args.map(String));
+}
+
+await admin.script("LOAD", usageLua.source);
+const names = Array.from({ length: processes }, () => randomBytes(12).toString("base64url"));
+for (const name of names) await send(name, 1, lists[sends % lists.length]);
+await admin.config("RESETSTAT");
+for (const name of names) await send(name, 2, lists[sends % lists.length]);
+const line = (await admin.info("commandstats"))
+  .split("\r\n")
+  .find((one) => one.startsWith("cmdstat_evalsha:"));
+const [, calls, usec] = /calls=(\d+),usec=(\d+)/.exec(line) ?? [];
+const each = Number(usec) / Number(calls);
+const share = ((each * processes) / 4.5 / 1e6) * 100;
+console.log(
+  `${processes} processes of ${limitersOfEach} limiters: ${each.toFixed(0)} µs a call, ${share.toFixed(1)} % of a core of the server, ${(sentBytes / sends / 1024).toFixed(1)} KB each`,
+);
+const from = performance.now();
+const { limiters } = await readUsage(admin);
+console.log(
+  `read in ${(performance.now() - from).toFixed(0)} ms, ${limiters[0]?.subjects.used.top.length} subjects`,
+);
+process.exit();

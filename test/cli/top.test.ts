@@ -1,0 +1,212 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Limiter } from "@headgate/core";
+import { createLimiter, fixedWindow } from "@headgate/core";
+import { hashSubject } from "@headgate/core/operate";
+import type { RedisStoreOptions } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import type { RunOptions } from "./run-cli.ts";
+import { runCli } from "./run-cli.ts";
+
+let server: RedisProcess;
+let client: Redis;
+beforeAll(async () => {
+  server = await startRedis({ port: true });
+  client = new Redis(server.socket);
+});
+afterAll(async () => {
+  client.disconnect();
+  await server.stop();
+});
+beforeEach(() => client.flushall());
+
+/** Runs `headgate top` on the server of the suite. */
+function top(args: readonly string[], options: RunOptions = {}) {
+  const environment = { REDIS_URL: `redis://127.0.0.1:${server.port}`, ...options.environment };
+  return runCli(["top", ...args], { ...options, environment });
+}
+
+/** How often each asked of a limit of 3. */
+const ASKED = { ann: 9, bob: 4, eve: 1 };
+
+/** A limiter that has decided, and has sent what it counted. */
+async function decide(options: RedisStoreOptions): Promise<Limiter> {
+  const store = redisStore(client, options);
+  const limits = fixedWindow({ limit: 3, window: "1d" });
+  const limiter = createLimiter({
+    name: "api",
+    store,
+    limits,
+    storeTimeout: "20s",
+    denyCache: false,
+  });
+  onTestFinished(() => limiter.close());
+  for (const [subject, times] of Object.entries(ASKED)) {
+    for (let i = 0; i < times; i += 1) await limiter.consume(subject);
+  }
+  if (options.directory !== false) await writeDirectory(store);
+  else await limiter.close();
+  return limiter;
+}
+
+const PLAIN = { usage: { subjects: "plain" }, directory: false } as const;
+
+describe("from usage", () => {
+  test("tells who asked most, and who was denied most", async () => {
+    await decide(PLAIN);
+    expect(await top(["api"])).toEqual({
+      exitCode: 0,
+      stdout: `api: 7 allowed, 7 denied, 0 of them decided without Redis
+
+SUBJECT   ASKED   AND AT MOST    SHARE
+ann           9                 64.3 %
+bob           4                 28.6 %
+eve           1                  7.1 %
+`,
+      stderr: "",
+    });
+    const { stdout } = await top(["api", "--by", "denied", "--span", "10m"]);
+    expect(stdout).toContain("ann            6                 85.7 %\nbob            1");
+    expect(stdout).not.toContain("eve");
+  });
+
+  test("prints one JSON document", async () => {
+    await decide(PLAIN);
+    const { stdout, stderr } = await top(["api", "--json", "--by", "denied", "--subject", "ann"]);
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual({
+      limiter: "api",
+      source: "usage",
+      by: "denied",
+      at: expect.any(Number),
+      from: expect.any(Number),
+      total: { allowed: 7, denied: 7, degraded: 0 },
+      decisions: 7,
+      unlisted: 0,
+      subjects: [{ dimension: "default", subject: "ann", count: 6, error: 0 }],
+    });
+  });
+
+  test("looks a subject up that is kept as a hash", async () => {
+    await decide({ usage: true, directory: false });
+    const all = await top(["api"]);
+    expect(all.stdout).toContain(`#${hashSubject("ann")}`);
+    expect(all.stdout).not.toContain("ann");
+    expect(all.stderr).toContain("--subject SUBJECT looks one up");
+    const one = await top(["api", "--subject", "bob"]);
+    expect(one.stdout).toContain(`#${hashSubject("bob")}       4`);
+    expect(one.stdout).not.toContain(hashSubject("ann"));
+    expect((await top(["api", "--subject", "nobody"])).stdout).toContain("Nobody is listed.");
+  });
+
+  test("shows what a terminal would obey", async () => {
+    const store = redisStore(client, PLAIN);
+    const limits = fixedWindow({ limit: 3, window: "1d" });
+    const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
+    await limiter.consume("\x1b[2Jgone");
+    await limiter.close();
+    const { stdout } = await top(["api"], { terminal: 80 });
+    expect(stdout).toContain("\\x1b[2Jgone");
+    expect(stdout).not.toContain("\x1b[2J");
+  });
+
+  test("follows until it is interrupted, on a terminal", async () => {
+    await decide(PLAIN);
+    const interruption = new AbortController();
+    const running = top(["api", "--follow"], { terminal: 80, signal: interruption.signal });
+    await delay(500);
+    interruption.abort();
+    const { exitCode, stdout } = await running;
+    expect(exitCode).toBe(0);
+    expect(stdout.startsWith("\x1b[2J\x1b[H")).toBe(true);
+    expect(stdout).toContain("ann");
+  });
+});
+
+describe("without usage", () => {
+  test("looks at the counters, and says so", async () => {
+    const limiter = await decide({});
+    await limiter.block("eve", "1h");
+    const { exitCode, stdout, stderr } = await top(["api"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(`api, by what its counters hold now
+
+SUBJECT   USED   OF     SHARE   LIMIT
+ann          3    3   100.0 %   3-per-1d
+bob          3    3   100.0 %   3-per-1d
+eve          1    3    33.3 %   3-per-1d   blocked
+`);
+    expect(stderr).toMatch(
+      /^No usage is kept of this limiter, so these are its counters. Looked at all \d+ keys.\n$/,
+    );
+  });
+
+  test("looks at so many keys at most", async () => {
+    await decide({});
+    for (let i = 0; i < 5_000; i += 1) void client.set(`other:${i}`, "");
+    await client.dbsize();
+    const { stdout } = await top(["api", "--json", "--keys", "2000"]);
+    const { keys, isWhole, subjects } = JSON.parse(stdout);
+    expect(keys).toBe(2_000);
+    expect(isWhole).toBe(false);
+    expect(subjects.length).toBeLessThanOrEqual(3);
+    const all = JSON.parse((await top(["api", "--json"])).stdout);
+    expect(all).toMatchObject({ source: "counters", by: "used", isWhole: true, hashed: 0 });
+    expect(all.subjects).toHaveLength(3);
+    expect(all.subjects[2]).toEqual({
+      dimension: "default",
+      subject: "eve",
+      name: "3-per-1d",
+      limit: 3,
+      used: 1,
+      blocked: false,
+    });
+  });
+
+  test("draws a bar on a terminal", async () => {
+    await decide({});
+    const { stderr } = await top(["api"], { terminal: 80 });
+    expect(stderr).toContain("looking at keys");
+    expect((await top(["api"])).stderr).not.toContain("looking at keys");
+  });
+
+  test("leaves out subjects of which there is a hash only, and says how many", async () => {
+    const limiter = await decide({});
+    await limiter.consume("x".repeat(100));
+    const { stderr, stdout } = await top(["api"]);
+    expect(stderr).toContain("1 long subjects are known by a hash only");
+    expect(stdout).not.toContain("xxx");
+  });
+});
+
+describe("says in one line what to do", () => {
+  test.each([
+    [["api", "--by", "denied"], "counters do not know who was denied"],
+    [["api", "--subject", "ann"], "leave out --subject"],
+    [["api", "--follow"], "--follow is for a terminal"],
+    [["api", "--follow", "--json"], "leave out --json"],
+    [["api", "--keys", "0"], "--keys must be"],
+    [["api", "--span", "1 week"], "span must be"],
+    [["api", "--by", "most"], "Allowed choices are used, denied"],
+    [["nobody"], "no process lists it"],
+  ])("%j", async (args, words) => {
+    await decide({});
+    const { exitCode, stdout, stderr } = await top(args);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+    expect(stderr).toContain(words);
+  });
+
+  test("where usage is somebody else's", async () => {
+    const key = `hg:{usage}:series/${hashSubject("api")}`;
+    await client.sadd(key, "x");
+    const { exitCode, stderr } = await top(["api"]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`${key} cannot be read (wrong-type)`);
+  });
+});

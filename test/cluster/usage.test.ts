@@ -1,0 +1,52 @@
+import { createLimiter, fixedWindow } from "@headgate/core";
+import { readUsage } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Cluster } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { topFromCounters } from "../../packages/cli/src/top/from-counters.ts";
+import type { RedisCluster } from "../support/redis-cluster.ts";
+import { startCluster } from "../support/redis-cluster.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+
+const SUBJECTS = Array.from({ length: 12 }, (_, i) => `subject ${i}`);
+
+let cluster: RedisCluster;
+let client: Cluster;
+beforeAll(async () => {
+  cluster = await startCluster();
+  client = new Cluster([...cluster.addresses]);
+});
+afterAll(async () => {
+  client?.disconnect();
+  await cluster?.stop();
+});
+
+test("usage of a cluster is in one slot, and counters are found on every primary", async () => {
+  const store = redisStore(client, { usage: { subjects: "plain" } });
+  const limits = fixedWindow({ limit: 3, window: "1d" });
+  const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
+  for (const subject of SUBJECTS) await limiter.consume(subject);
+  await writeDirectory(store);
+  let most = 0;
+  const signal = new AbortController().signal;
+  const connection = { place: "", client, store, prefix: "hg", close: async () => {} };
+  const progress = {
+    begin(keys: number) {
+      most = keys;
+    },
+    go() {},
+    end() {},
+  };
+  const found = await topFromCounters(connection as never, "api", 100_000, progress, signal);
+  expect(found.isWhole).toBe(true);
+  expect(found.keys).toBe(most);
+  expect(found.subjects.map(({ subject }) => subject).sort()).toEqual([...SUBJECTS].sort());
+  const primaries = new Set(
+    await Promise.all(SUBJECTS.map((one) => cluster.nodeOf(`hg:{${one.replace(" ", "%20")}}`))),
+  );
+  expect(primaries.size).toBeGreaterThan(1);
+  await limiter.close();
+  const [api] = (await readUsage(store)).limiters;
+  expect(api?.total).toEqual({ allowed: SUBJECTS.length, denied: 0, degraded: 0 });
+  expect(api?.subjects.used.top).toHaveLength(SUBJECTS.length);
+});

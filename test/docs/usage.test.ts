@@ -1,0 +1,94 @@
+import { createLimiter, gcra } from "@headgate/core";
+import type { Usage } from "@headgate/core/operate";
+import { readUsage } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { expect, onTestFinished, test } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
+
+const own = useOwnRedis();
+const PAGE = page("docs/usage.md");
+
+/** Decides and sends, on a client of some user. */
+async function use(client: Redis): Promise<void> {
+  const store = redisStore(client, { usage: true, directory: false });
+  const limits = gcra({ limit: 1, window: "1h" });
+  const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
+  for (let i = 0; i < 2; i += 1) await limiter.consume("ann");
+  await limiter.close();
+}
+
+/** Connects as the user of a line that makes one. */
+async function connectAs(acl = ""): Promise<Redis> {
+  const [command = "", ...args] = acl.split(" ");
+  await own.client.call(command, ...args);
+  const client = new Redis(own.server.socket, {
+    username: args[1],
+    password: "secret",
+    enableReadyCheck: false,
+    disableClientInfo: true,
+  });
+  onTestFinished(() => client.disconnect());
+  return client;
+}
+
+function aclOf(path: string, user: string): string | undefined {
+  return blocksOf([page(path)], "text")
+    .map(({ text }) => text.trim())
+    .find((text) => text.startsWith(`ACL SETUSER ${user} `));
+}
+
+function fieldsOf(at: number): string[] {
+  const table = tablesOf(section(PAGE, "Reading it"))[at];
+  return table?.rows.flatMap(([field = ""]) => codeIn(field)).sort() ?? [];
+}
+
+function withoutTime({ at: _, ...rest }: Usage): object {
+  return rest;
+}
+
+test("the tables of docs/usage.md have every field, and no other", async () => {
+  await use(own.client);
+  const usage = await readUsage(own.client);
+  expect([...Object.keys(usage), "others"].sort()).toEqual(fieldsOf(0));
+  expect(Object.keys(usage.limiters[0] ?? {}).sort()).toEqual(fieldsOf(1));
+  expect(Object.keys(usage.limiters[0]?.subjects.used ?? {}).sort()).toEqual(fieldsOf(2));
+});
+
+test("keys in Redis are those of the page", async () => {
+  await use(own.client);
+  const rows = tablesOf(section(PAGE, "In Redis"))[0]?.rows ?? [];
+  const shown = rows.map(([key = ""]) => codeIn(key)[0]?.replace("...", "") ?? "");
+  const keys = (await own.scan()).map(String).filter((key) => !key.includes("{ann}"));
+  for (const [i, key] of keys.sort().entries()) expect(key).toContain(shown[i]);
+  expect(keys).toHaveLength(shown.length);
+});
+
+test("an application needs no other permissions, and a reader sees usage and nothing else", async () => {
+  const warnings = watchWarnings();
+  await use(await connectAs(aclOf("docs/redis.md", "headgate")));
+  const expected = withoutTime(await readUsage(own.client));
+  expect(expected).toMatchObject({ limiters: [{ total: { allowed: 1, denied: 1 } }] });
+  const reader = await connectAs(aclOf("docs/usage.md", "headgate-usage"));
+  expect(withoutTime(await readUsage(reader))).toEqual(expected);
+  await expect(reader.get("hg:{ann}")).rejects.toThrow("NOPERM");
+  await expect(reader.del("hg:{usage}")).rejects.toThrow("NOPERM");
+  for (const user of ["headgate-reader", "headgate-operator"]) {
+    const client = await connectAs(aclOf("docs/operate.md", user));
+    expect(withoutTime(await readUsage(client))).toEqual(expected);
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings).toEqual([]);
+});
+
+test("a user who may not write usage is logged, and decides as usual", async () => {
+  const warnings = watchWarnings();
+  const counting = "+evalsha +eval +get +set +setrange +pexpire +time";
+  const client = await connectAs(`ACL SETUSER ann-only on >secret ~hg:{ann}* -@all ${counting}`);
+  await use(client);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings.map(({ code }) => code)).toContain("HEADGATE_USAGE_REFUSED");
+  expect((await readUsage(own.client)).limiters).toEqual([]);
+});
