@@ -2,6 +2,7 @@ import type { Duration } from "@headgate/core";
 import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, Cli } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -42,7 +43,12 @@ interface Verb {
 export const addReset: AddCommand = (cli) => {
   const command = cli.program
     .command("reset [subject]")
+    .summary("forget what a subject has used")
     .description("Forgets what a subject has used, and a block that a limit has set.");
+  addExamples(command, {
+    "headgate reset ada --limiter api --reason 'a mistake of ours'": "says why, in the log",
+    "headgate reset --ip 203.0.113.7 --all --dry-run": "says what it would do, and does nothing",
+  });
   addSubjectCommand(cli, command).action(
     handle(cli, {
       name: "reset",
@@ -54,7 +60,12 @@ export const addReset: AddCommand = (cli) => {
 export const addUnblock: AddCommand = (cli) => {
   const command = cli.program
     .command("unblock [subject]")
+    .summary("end what blocks a subject")
     .description("Ends what blocks a subject. What it has used stays used.");
+  addExamples(command, {
+    "headgate unblock ada --limiter api": "in one limiter",
+    "headgate unblock --ip 203.0.113.7 --all --yes": "in all of them, without a question",
+  });
   addSubjectCommand(cli, command).action(
     handle(cli, {
       name: "unblock",
@@ -66,9 +77,14 @@ export const addUnblock: AddCommand = (cli) => {
 export const addForget: AddCommand = (cli) => {
   const command = cli.program
     .command("forget [subject]")
+    .summary("erase a subject: counters, blocks, overrides, its name in the log")
     .description(
       "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, its name in the log.",
     );
+  addExamples(command, {
+    "headgate forget ada": "in every limiter, after a question",
+    "headgate forget ada --dry-run": "says what there is to erase",
+  });
   addSubjectCommand(cli, command).action(
     handle(cli, {
       name: "forget",
@@ -91,7 +107,12 @@ export const addBlock: AddCommand = (cli) => {
   const command = cli.program
     .command("block <subject-or-duration> [duration]")
     .usage("[options] [subject] <duration>")
+    .summary("deny a subject everything for a time")
     .description("Denies a subject everything for a time, as 10m, 1h or 7d.");
+  addExamples(command, {
+    "headgate block --ip 203.0.113.7 1h --limiter api --reason flood": "for an hour",
+    "headgate block ada 7d --all": "in every limiter, after a question",
+  });
   addSubjectCommand(cli, command).action(
     cli.handle((first: string, second: string | undefined, options: Options) => {
       const [subject, duration] = second === undefined ? [undefined, first] : [first, second];

@@ -3,6 +3,7 @@ import { createBreaker } from "@headgate/breaker";
 import type { Store } from "@headgate/core";
 import { readDirectory } from "@headgate/core/operate";
 import type { AddCommand } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
 import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -38,7 +39,14 @@ const LOOK_AGAIN_MS = 1_000;
 export const addBreaker: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("breaker <name> [target] [order]")
+    .summary("show how a target of a breaker is doing, or set it by hand")
     .description("How a target of a breaker is doing; or sets it by hand, in the whole fleet.");
+  addExamples(command, {
+    "headgate breaker payments": "how its one target is doing",
+    "headgate breaker payments eu open --reason 'they are down'":
+      "no call goes there, from any process",
+    "headgate breaker payments eu reset": "by itself again",
+  });
   addActionOptions(addConnectionOptions(command))
     .option(
       "--options <json>",

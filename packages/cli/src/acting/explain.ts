@@ -1,6 +1,7 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
 import type { ControlRecord, Inspection, Override } from "@headgate/core/operate";
 import type { AddCommand } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
 import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -51,7 +52,12 @@ interface Explained {
 export const addExplain: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("explain [subject]")
+    .summary("say in words whether a request would pass now, and why")
     .description("In words: would a request pass now, which limit binds, why, and when it passes.");
+  addExamples(command, {
+    "headgate explain --ip 203.0.113.7 --limiter api": "why a client gets 429, and until when",
+    "headgate explain ada --limiter api --cost 10": "whether a request that costs ten would pass",
+  });
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
     .option(
       "--cost <units>",

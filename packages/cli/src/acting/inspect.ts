@@ -1,6 +1,7 @@
 import type { Decision } from "@headgate/core";
 import type { ControlRecord, Inspection, Override } from "@headgate/core/operate";
 import type { AddCommand } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -36,7 +37,13 @@ interface Inspected {
 export const addInspect: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("inspect [subject]")
+    .summary("show what a subject has used of every limit, and what blocks it")
     .description("What a subject has used of every limit, what blocks it, and when it comes back.");
+  addExamples(command, {
+    "headgate inspect ada": "in every limiter that has subjects of one part",
+    "headgate inspect --ip 203.0.113.7 --limiter api": "an address, as the limiter counts it",
+    "headgate inspect --subject tenant=acme --subject user=ada": "of a limiter with two dimensions",
+  });
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
     .option("--json", "one JSON document")
     .action(

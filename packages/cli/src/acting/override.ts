@@ -3,6 +3,7 @@ import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/oper
 import { checkOverride } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -36,9 +37,15 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("set [numbers...]")
     .usage("[options] [limit.number=value...]")
+    .summary("put other numbers in force, or shadow")
     .description(
       "Puts other numbers in force for a limiter or one of its subjects, or puts it in shadow.",
     );
+  addExamples(command, {
+    "headgate set --limiter api 100-per-1m.limit=500 --for 2h": "for everybody",
+    "headgate set --subject ada --limiter api 100-per-1m.limit=500": "for one subject, for a day",
+    "headgate set --limiter api --shadow on --for 1h": "denies nobody, and goes on counting",
+  });
   addOverrideOptions(command)
     .option("--shadow <on|off>", "deny nobody, or enforce what is written in shadow")
     .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
@@ -55,7 +62,12 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
 export const addUnset: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("unset")
+    .summary("take away what was set")
     .description("Takes away what was set for a limiter, or for one of its subjects.");
+  addExamples(command, {
+    "headgate unset --limiter api": "what was set for everybody",
+    "headgate unset --limiter api --ip 203.0.113.7": "what was set for one subject",
+  });
   addOverrideOptions(command).action(handle((options: Options) => unset(options, surroundings)));
 };
 

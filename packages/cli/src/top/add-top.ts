@@ -3,6 +3,7 @@ import type { Duration } from "@headgate/core";
 import { SingleBar } from "cli-progress";
 import { Option } from "commander";
 import type { AddCommand } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
@@ -34,7 +35,8 @@ interface TopOptions extends ConnectionOptions {
 export const addTop: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("top")
-    .description("who asks a limiter most, or is denied most")
+    .summary("list who asks a limiter most, or is denied most")
+    .description("Lists who asks a limiter most, or is denied most.")
     .argument("<limiter>", "its name")
     .addOption(
       new Option("--by <what>", "what puts them in order")
@@ -46,6 +48,11 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
     .option("--keys <count>", "without usage: look at so many keys at most", "100000")
     .option("--follow", "go on, every five seconds, until Ctrl-C")
     .option("--json", "print JSON");
+  addExamples(command, {
+    "headgate top api": "who has asked most, in the last hour",
+    "headgate top api --by denied --span 10m": "who was denied most",
+    "headgate top api --follow": "again every five seconds",
+  });
   addConnectionOptions(command).action(
     handle(async (limiter: string, options: TopOptions) => {
       const mostKeys = readKeys(options.keys);
