@@ -67,7 +67,7 @@ export const addForget: AddCommand = (cli) => {
   const command = cli.program
     .command("forget [subject]")
     .description(
-      "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, its name in the log.",
+      "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, usage, its name in the log.",
     );
   addSubjectCommand(cli, command).action(
     handle(cli, {
@@ -75,12 +75,12 @@ export const addForget: AddCommand = (cli) => {
       isForAll: true,
       async act(operator, ...target) {
         const forgotten = await operator.forget(...target);
-        const { overrides, logged } = forgotten;
-        const taken = overrides.map(
+        const { overrides, logged, listed } = forgotten;
+        const notes = overrides.map(
           (override) => `override taken away: ${describeOverride(override)}`,
         );
-        const notes =
-          logged === 0 ? taken : [...taken, `taken out of ${logged} entries of the log`];
+        if (logged > 0) notes.push(`taken out of ${logged} entries of the log`);
+        if (listed > 0) notes.push(`taken out of ${listed} lists of usage`);
         return { ...done(forgotten), notes };
       },
     }),
@@ -138,7 +138,7 @@ async function actOnSubject(
   }
   return withSession(options, surroundings, async (session) => {
     const given = await readSubject(text, options, surroundings);
-    const known = await findLimiters(session.connection.store, options, surroundings);
+    const known = await findLimiters(session.connection, options, surroundings);
     const tasks = new Map<string, Task>();
     const skipped: { readonly limiter: string; readonly why: string }[] = [];
     for (const one of known) {
