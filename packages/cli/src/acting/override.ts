@@ -109,9 +109,8 @@ async function onOverrides(
   const { subject, ip, header, dryRun, yes } = options;
   const isForAll = subject.length === 0 && ip === undefined && header === undefined;
   return withSession(options, surroundings, async (session) => {
-    const { store } = session.connection;
     const isNeeded = action === "set" || !isForAll;
-    const known = isNeeded ? await findLimiters(store, options, surroundings) : [];
+    const known = isNeeded ? await findLimiters(session.connection, options, surroundings) : [];
     const subjects = isForAll ? [{}] : await subjectsIn(known, options, surroundings);
     const tasks: Task[] = [];
     for (const one of subjects) tasks.push(await makeTask(session, known, one));
