@@ -251,6 +251,28 @@ describe("misuse", () => {
   });
 });
 
+test("what fits one of several policies is set, and says whose processes ignore it", async () => {
+  const { operator } = await list(["api"]);
+  const client = own.client.duplicate();
+  onTestFinished(() => client.disconnect());
+  const second = redisStore(client);
+  const limits = gcra({ limit: 5, window: "1m" });
+  const limiter = createLimiter({ name: "api", limits, store: second });
+  onTestFinished(() => limiter.close());
+  await writeDirectory(second);
+  const set = (number: string) => own.run(["set", "--limiter", "api", "--yes", number]);
+  const { exitCode, stderr } = await set("5-per-1m.limit=50");
+  expect([exitCode, stderr]).toEqual([
+    0,
+    'headgate: where the policy is another one it is ignored (processes: 1): override: no limit is called "5-per-1m"; the limits are "3-per-1h"\n',
+  ]);
+  const { overrides } = await operator.readControl();
+  expect(overrides).toMatchObject([{ limits: { "5-per-1m": { limit: 50 } } }]);
+  const neither = await set("9-per-1m.limit=50");
+  expect([neither.exitCode, neither.stdout]).toEqual([2, ""]);
+  expect((await operator.readControl()).overrides).toEqual(overrides);
+});
+
 test("mixed policies are both looked at, and acted on once where their counters are the same", async () => {
   const { store } = await list(["api"]);
   const other = gcra({ limit: 5, window: "1m" });
