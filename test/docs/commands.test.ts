@@ -57,6 +57,15 @@ test.each(commands)("$place: $line", ({ line }) => {
   }
 });
 
+test("the page of the command lists each command of its help, in that order, with a link", () => {
+  const names = [...(help.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z]+) .*\S$/gm)];
+  const rows = tablesOf(section(page("docs/cli.md"), "The commands"))[0]?.rows ?? [];
+  expect(rows.map(([command = ""]) => codeIn(command)[0])).toEqual(
+    names.map(([, name]) => `headgate ${name}`),
+  );
+  for (const [, does] of rows) expect(does).toMatch(/\]\([^)]+\.md/);
+});
+
 test("the options of start are those it has", () => {
   let help = "";
   readSettings(["--help"], {}, (text) => {

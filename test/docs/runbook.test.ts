@@ -9,6 +9,7 @@ import { observe } from "@headgate/telemetry";
 import { Redis } from "ioredis";
 import { Registry } from "prom-client";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { runCli } from "../cli/run-cli.ts";
 import { express5Framework } from "../http/support/express-framework.ts";
 import { fastifyFramework } from "../http/support/fastify-framework.ts";
 import type { Framework, SharedOptions, Site } from "../http/support/framework.ts";
@@ -63,6 +64,16 @@ async function statusesOf(instances: readonly Instance[], ...clients: readonly s
 /** Whether all requests of these clients are served. */
 async function areServed(instances: readonly Instance[], ...clients: readonly string[]) {
   return (await statusesOf(instances, ...clients)).every((status) => status === 200);
+}
+
+/** Runs the command on this Redis. */
+const headgate = (...args: readonly string[]) => runCli([...args, "--redis", own.server.socket]);
+
+// biome-ignore lint/suspicious/noExplicitAny: schemas hold it elsewhere
+async function headgateJson(...args: readonly string[]): Promise<any> {
+  const { exitCode, stdout, stderr } = await headgate(...args, "--json");
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout);
 }
 
 /** A timer may be a millisecond early. */
@@ -144,6 +155,33 @@ test("one client floods: it is found, and blocked everywhere", async () => {
     expect((await askAs("198.51.100.1")).status).toBe(200);
   }
   expect(await blocked()).toEqual([{ "orders blocked": 2, "orders allowed": 2 }]);
+});
+
+test("one client floods: commands find it, block it, and let it in again", async () => {
+  const flooder = "203.0.113.7";
+  const instances = await startTwo();
+  for (const { store } of instances) await writeDirectory(store);
+  await Promise.all([1, 2, 3, 4].map(() => statusesOf(instances, flooder)));
+  await statusesOf(instances, "198.51.100.1");
+  const { subjects } = await headgateJson("top", "orders");
+  expect(subjects[0]).toMatchObject({ subject: flooder, used: 5 });
+
+  const who = ["--ip", flooder, "--limiter", "orders"];
+  const [blocked] = (await headgateJson("block", "1h", ...who, "--reason", "flood")).done;
+  await inForce({ inForceAt: new Date(blocked.inForceAt) });
+  for (const { askAs } of instances) {
+    expect(Number((await askAs(flooder)).headers["retry-after"])).toBeGreaterThan(3_000);
+    expect((await askAs("198.51.100.1")).status).toBe(200);
+  }
+  expect((await headgate("explain", ...who)).exitCode).toBe(1);
+
+  await headgateJson("unblock", ...who);
+  const [reset] = (await headgateJson("reset", ...who)).done;
+  await inForce({ inForceAt: new Date(reset.inForceAt) });
+  expect(await areServed(instances, flooder)).toBe(true);
+  expect((await headgate("explain", ...who)).exitCode).toBe(0);
+  const { entries } = await headgateJson("log");
+  expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(["reset", "unblock", "block"]);
 });
 
 test("everybody is limited: nobody is in shadow, until the proxy is trusted", async () => {
@@ -271,9 +309,20 @@ test("Redis is slow: requests are served meanwhile, and it decides again by itse
   await expect(hasty.block(orders, "203.0.113.8", "1h")).rejects.toMatchObject({
     code: "HEADGATE_STORE_UNAVAILABLE",
   });
+  const who = ["--ip", "203.0.113.8", "--limiter", "orders"];
+  const block = await headgate("block", "1h", ...who, "--timeout", "100ms");
+  expect([block.exitCode, block.stderr]).toEqual([3, expect.stringMatching(/^headgate: .+\n$/)]);
+  expect((await headgate("doctor", "--timeout", "100ms")).exitCode).toBe(3);
 
   own.server.thaw();
   await decidesAgain();
+  // What had made it slow.
+  await own.client.config("SET", "slowlog-log-slower-than", "10000");
+  await own.client.eval("for i = 1, 3e5 do redis.sha1hex('') end", 0);
+  const { checks } = JSON.parse((await headgate("doctor", "--json")).stdout);
+  expect(checks).toContainEqual(
+    expect.objectContaining({ name: "slow-commands", status: "warning" }),
+  );
   await waitUntil(
     "it is known to be up",
     5_000,

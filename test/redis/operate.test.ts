@@ -396,7 +396,11 @@ describe("who is forgotten", () => {
     expect(overrides.map((one) => one.subject)).toEqual([{ default: "bob" }]);
     expect(orders.map((order) => order.subject)).toEqual([{ default: "bob" }]);
     expect(await operator.inspect(api, "bob")).toMatchObject({ blocked: true });
-    expect(await operator.forget(api, "ann")).toMatchObject({ overrides: [], logged: 0 });
+    expect(await operator.forget(api, "ann")).toMatchObject({
+      overrides: [],
+      logged: 0,
+      listed: 0,
+    });
   });
 
   test("twice at one moment is dropped twice", async () => {

@@ -1,6 +1,7 @@
 import { createBreaker } from "@headgate/breaker";
 import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../../support/write-directory.ts";
 import { useHeadgate } from "./use-headgate.ts";
@@ -171,6 +172,23 @@ describe("an action", () => {
     expect(entries.map(({ kind }) => kind)).toEqual(["forget", "forget", "setOverride"]);
     expect(JSON.stringify(entries)).not.toContain("ann");
   });
+
+  test("forget erases usage, and says in how many lists it was", async () => {
+    const limits = fixedWindow({ limit: 3, window: "1h" });
+    const store = redisStore(own.client, { usage: { subjects: "plain" } });
+    const limiter = createLimiter({ name: "api", limits, store });
+    await limiter.consume("ann");
+    await writeDirectory(store);
+    await limiter.close();
+    expect(await own.client.keys("*:top/*")).toHaveLength(1);
+    const args = ["forget", "ann", "--limits", JSON.stringify(limits), "--limiter", "api"];
+    expect(await own.json(args)).toMatchObject({
+      done: [{ notes: ["taken out of 1 lists of usage"] }],
+    });
+    for (const key of await own.client.keys("*:top/*")) {
+      expect(await own.client.get(key)).not.toContain("ann");
+    }
+  });
 });
 
 describe("set and unset", () => {
@@ -233,10 +251,31 @@ describe("misuse", () => {
   });
 });
 
+test("what fits one of several policies is set, and says whose processes ignore it", async () => {
+  const { operator } = await list(["api"]);
+  const client = own.client.duplicate();
+  onTestFinished(() => client.disconnect());
+  const second = redisStore(client);
+  const limits = gcra({ limit: 5, window: "1m" });
+  const limiter = createLimiter({ name: "api", limits, store: second });
+  onTestFinished(() => limiter.close());
+  await writeDirectory(second);
+  const set = (number: string) => own.run(["set", "--limiter", "api", "--yes", number]);
+  const { exitCode, stderr } = await set("5-per-1m.limit=50");
+  expect([exitCode, stderr]).toEqual([
+    0,
+    'headgate: where the policy is another one it is ignored (processes: 1): override: no limit is called "5-per-1m"; the limits are "3-per-1h"\n',
+  ]);
+  const { overrides } = await operator.readControl();
+  expect(overrides).toMatchObject([{ limits: { "5-per-1m": { limit: 50 } } }]);
+  const neither = await set("9-per-1m.limit=50");
+  expect([neither.exitCode, neither.stdout]).toEqual([2, ""]);
+  expect((await operator.readControl()).overrides).toEqual(overrides);
+});
+
 test("mixed policies are both looked at, and acted on once where their counters are the same", async () => {
   const { store } = await list(["api"]);
   const other = gcra({ limit: 5, window: "1m" });
-  const { redisStore } = await import("@headgate/core/redis");
   const client = own.client.duplicate();
   onTestFinished(() => client.disconnect());
   const second = redisStore(client);

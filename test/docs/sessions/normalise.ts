@@ -5,6 +5,7 @@ const RULES: readonly (readonly [what: RegExp, shown: string])[] = [
   // Moments, and how far they are.
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z][\w+:-]*/g, "2026-11-22 14:05:10 UTC"],
   [/\(in [^)]+\)/g, "(in 2 h)"],
+  [/, in \d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))?(?!\w)/g, ", in 2 h"],
   [/\b\d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))? ago\b/g, "5 s ago"],
   [/\b1\d{12}\b/g, "1795356310000"],
   // Who and where.

@@ -79,7 +79,7 @@ export const addForget: AddCommand = (cli) => {
     .command("forget [subject]")
     .summary("erase a subject: counters, blocks, overrides, its name in the log")
     .description(
-      "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, its name in the log.",
+      "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, usage, its name in the log.",
     );
   addExamples(command, {
     "headgate forget ada": "in every limiter, after a question",
@@ -91,12 +91,12 @@ export const addForget: AddCommand = (cli) => {
       isForAll: true,
       async act(operator, ...target) {
         const forgotten = await operator.forget(...target);
-        const { overrides, logged } = forgotten;
-        const taken = overrides.map(
+        const { overrides, logged, listed } = forgotten;
+        const notes = overrides.map(
           (override) => `override taken away: ${describeOverride(override)}`,
         );
-        const notes =
-          logged === 0 ? taken : [...taken, `taken out of ${logged} entries of the log`];
+        if (logged > 0) notes.push(`taken out of ${logged} entries of the log`);
+        if (listed > 0) notes.push(`taken out of ${listed} lists of usage`);
         return { ...done(forgotten), notes };
       },
     }),
@@ -159,7 +159,7 @@ async function actOnSubject(
   }
   return withSession(options, surroundings, async (session) => {
     const given = await readSubject(text, options, surroundings);
-    const known = await findLimiters(session.connection.store, options, surroundings);
+    const known = await findLimiters(session.connection, options, surroundings);
     const tasks = new Map<string, Task>();
     const skipped: { readonly limiter: string; readonly why: string }[] = [];
     for (const one of known) {

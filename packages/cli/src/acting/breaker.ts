@@ -1,12 +1,12 @@
 import type { Breaker, BreakerOptions, Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
-import type { Store } from "@headgate/core";
+import type { Duration } from "@headgate/core";
 import { readDirectory } from "@headgate/core/operate";
 import type { AddCommand } from "../command/add-command.ts";
 import { addExamples } from "../command/examples.ts";
 import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
-import type { ConnectionOptions } from "../connect/connection.ts";
+import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { formatSpan } from "../output/time.ts";
@@ -84,12 +84,12 @@ async function onBreaker(
     );
   }
   return withSession(options, surroundings, async (session) => {
-    const { store } = session.connection;
+    const { store, timeoutMs } = session.connection;
     const breaker = createBreaker({
-      ...(await findOptions(store, name, options.options)),
+      ...(await findOptions(session.connection, name, options.options)),
       name,
       store,
-      storeTimeout: "5s",
+      storeTimeout: timeoutMs as Duration,
     });
     try {
       const own = breaker.for(target);
@@ -103,12 +103,12 @@ async function onBreaker(
 
 /** The options of a breaker that decide. Rejects with a `Failure`. */
 async function findOptions(
-  store: Store,
+  { store, timeoutMs }: Connection,
   name: string,
   json: string | undefined,
 ): Promise<BreakerOptions> {
   if (json !== undefined) return withFunction(readJson("--options", json) as Listed);
-  const { breakers } = await readDirectory(store);
+  const { breakers } = await readDirectory(store, { timeout: timeoutMs });
   const found = breakers.filter((one) => one.name === name);
   const [first] = found;
   if (first === undefined) {

@@ -82,11 +82,11 @@ async function explain(
   const cost = readCost(options.cost);
   return withSession(options, surroundings, async (session) => {
     const given = await readSubject(text, options, surroundings);
-    const { store } = session.connection;
-    const known = await findLimiters(store, options, surroundings);
+    const { connection } = session;
+    const known = await findLimiters(connection, options, surroundings);
     const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
     const parents = [...extended].map((name) =>
-      findLimiters(store, { limiter: name }, surroundings),
+      findLimiters(connection, { limiter: name }, surroundings),
     );
     const control = await session.operator.readControl();
     const explained: Explained[] = [];

@@ -59,7 +59,7 @@ function inspect(
 ): Promise<number> {
   return withSession(options, surroundings, async (session) => {
     const given = await readSubject(text, options, surroundings);
-    const known = await findLimiters(session.connection.store, options, surroundings);
+    const known = await findLimiters(session.connection, options, surroundings);
     const control = await session.operator.readControl();
     const inspected: Inspected[] = [];
     const skipped: { readonly limiter: string; readonly why: string }[] = [];

@@ -1,4 +1,4 @@
-import type { Policy, Store } from "@headgate/core";
+import type { Policy } from "@headgate/core";
 import { readPolicy } from "@headgate/core";
 import type {
   DirectoryLimiter,
@@ -10,6 +10,7 @@ import { readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
+import type { Connection } from "../connect/connection.ts";
 import { readJson } from "./read-json.ts";
 
 /** What `addLimiterOptions` adds to a command. */
@@ -47,14 +48,14 @@ export function addLimiterOptions(command: Command): Command {
  * there once for each. Rejects with a `Failure`, and as `readDirectory`.
  */
 export async function findLimiters(
-  store: Store,
+  { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   options: LimiterOptions,
   { stderr }: Pick<Surroundings, "stderr">,
 ): Promise<readonly KnownLimiter[]> {
   const { limiter: name, limits, blockOn } = options;
   if (limits !== undefined) return [givenLimiter(name, limits, blockOn)];
   if (blockOn !== undefined) throw new Failure("--block-on is for a policy that --limits gives");
-  const { limiters, unread } = await readDirectory(store);
+  const { limiters, unread } = await readDirectory(store, { timeout: timeoutMs });
   for (const record of unread) stderr.write(`headgate: ${formatUnread(record)}\n`);
   if (name === undefined) return gather(limiters.filter((one) => isWhole(one, stderr)));
   const found = limiters.filter((one) => one.name === name);

@@ -1,4 +1,5 @@
-import type { Duration } from "@headgate/core";
+import type { Duration, Policy } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
 import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
 import { checkOverride } from "@headgate/core/operate";
 import type { Command } from "commander";
@@ -9,6 +10,7 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { formatSubject } from "../output/subject.ts";
+import { visible } from "../output/visible.ts";
 import type { ActionOptions } from "./action-options.ts";
 import { addActionOptions } from "./action-options.ts";
 import { confirm } from "./confirm.ts";
@@ -90,7 +92,7 @@ async function set(
   const duration = readFor(options);
   return onOverrides("set", options, surroundings, async (session, known, subject) => {
     const override: NewOverride = { limiter, ...subject, ...change };
-    for (const one of known) checkOverride(one.limiter.limits, override);
+    requireFit(known, override, surroundings);
     const { reason } = options;
     return taskOf(session, override, () =>
       session.operator.setOverride(override, { for: duration, reason }),
@@ -107,6 +109,38 @@ async function unset(options: Options, surroundings: Surroundings): Promise<numb
   });
 }
 
+/**
+ * Warns of processes that will ignore an override, because it does not fit their policy, as while a deploy rolls. Throws
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` where it fits no policy.
+ */
+function requireFit(
+  known: readonly KnownLimiter[],
+  override: NewOverride,
+  { stderr }: Surroundings,
+): void {
+  const misfits = known.flatMap(({ limiter, processes = 0 }) => {
+    const error = misfitOf(limiter.limits, override);
+    return error === undefined ? [] : [{ error, processes }];
+  });
+  const [first] = misfits;
+  if (first !== undefined && misfits.length === known.length) throw first.error;
+  for (const { error, processes } of misfits) {
+    stderr.write(
+      `headgate: where the policy is another one it is ignored (processes: ${processes}): ${visible(error.message)}\n`,
+    );
+  }
+}
+
+function misfitOf(limits: Policy, override: NewOverride): HeadgateError | undefined {
+  try {
+    checkOverride(limits, override);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HeadgateError) return error;
+    throw error;
+  }
+}
+
 /** Acts on the override of a limiter, or on those of the subjects that are meant. */
 async function onOverrides(
   action: string,
@@ -121,9 +155,8 @@ async function onOverrides(
   const { subject, ip, header, dryRun, yes } = options;
   const isForAll = subject.length === 0 && ip === undefined && header === undefined;
   return withSession(options, surroundings, async (session) => {
-    const { store } = session.connection;
     const isNeeded = action === "set" || !isForAll;
-    const known = isNeeded ? await findLimiters(store, options, surroundings) : [];
+    const known = isNeeded ? await findLimiters(session.connection, options, surroundings) : [];
     const subjects = isForAll ? [{}] : await subjectsIn(known, options, surroundings);
     const tasks: Task[] = [];
     for (const one of subjects) tasks.push(await makeTask(session, known, one));

@@ -24,7 +24,8 @@ export async function withSession<T>(
     const began = performance.now();
     const clock = await serverNow(connection);
     const now = (): number => clock + performance.now() - began;
-    return await work({ connection, operator: operate(connection.store), now });
+    const operator = operate(connection.store, { storeTimeout: connection.timeoutMs });
+    return await work({ connection, operator, now });
   } finally {
     await connection.close();
   }

@@ -15,6 +15,7 @@ import { parseDuration } from "../time.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
 import { withNothing, withOrder, withOverrides, withoutSubject } from "./control-changes.ts";
 import { ControlStore } from "./control-store.ts";
+import { forgetInUsage } from "./forget-in-usage.ts";
 import { ForgottenSubject } from "./forgotten-subject.ts";
 import type { EntryText } from "./log-entry.ts";
 import type { OperatedStore } from "./operated-counters.ts";
@@ -106,7 +107,8 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       return { draft: withoutSubject(record, forgotten, now), entry };
     });
     const logged = await control.forgetInLog(forgotten);
-    return { before, after, inForceAt: inForceAfter(at), overrides, logged };
+    const listed = await forgetInUsage(place, limiter, subject);
+    return { before, after, inForceAt: inForceAfter(at), overrides, logged, listed };
   }
 
   /** Puts an override, or none, in the place of the one that is there. */

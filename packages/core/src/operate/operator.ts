@@ -129,6 +129,8 @@ export interface Forgotten extends Action<Inspection> {
   readonly overrides: readonly Override[];
   /** In how many entries of the log its name was. */
   readonly logged: number;
+  /** In how many lists of usage, each of ten minutes, it was. */
+  readonly listed: number;
 }
 
 /** What was done to a breaker. */

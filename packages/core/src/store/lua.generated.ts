@@ -345,6 +345,117 @@ end
 return texts`,
 };
 
+export const unlistLua: LuaSource = {
+  sha1: "de35ed2d99923c34ad4e30e0e60205aea9caa814",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local generation = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
+if ARGV[1] == "" then
+local time = redis.call("TIME")
+now = time[1] * 1000000 + time[2]
+else
+now = ARGV[1] + 0
+end
+local reply, length = { now }, 1
+local function add(integer)
+length = length + 1
+reply[length] = integer
+end
+local function addWrongType(count)
+add(-1)
+for _ = 2, count do
+add(0)
+end
+end
+local function takeCalls(take)
+while argumentAt < #ARGV do
+local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
+for _ = 1, calls do
+argumentAt = from
+take()
+end
+end
+return reply
+end
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
+return reply, false
+end
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key, ...), false
+end
+local function expiryAfter(microseconds)
+local milliseconds = math.ceil(microseconds / 1000) + 1
+if ARGV[1] ~= "" then
+milliseconds = math.max(milliseconds, 86400000)
+end
+return string.format("%d", milliseconds)
+end
+local function readLists(text)
+local used, denied = string.match(text, "^[^\\n]+\\n([^\\n]+)\\n([^\\n]+)$")
+local isRead, lists = pcall(cjson.decode, "[" .. (used or "") .. "," .. (denied or "") .. "]")
+if isRead and type(lists[1]) == "table" and type(lists[2]) == "table" then
+return lists
+end
+end
+local start = "headgate usage 1\\n"
+local function isNamedIn(text, erased)
+for item in pairs(erased) do
+if string.find(text, cjson.encode(item), 1, true) then
+return true
+end
+end
+return false
+end
+local function listWithout(list, erased)
+local kept = { list[1], list[2], list[3] }
+for at = 4, #list, 3 do
+if not erased[list[at]] then
+kept[#kept + 1], kept[#kept + 2], kept[#kept + 3] = list[at], list[at + 1], list[at + 2]
+end
+end
+return cjson.encode(kept)
+end
+local function eraseFrom(tops, erased, rest)
+local text = runTyped("GET", tops)
+if not text then
+return false
+end
+local lists = string.sub(text, 1, #start) == start and readLists(text)
+if not lists then
+redis.call("DEL", tops)
+return true
+elseif not isNamedIn(text, erased) then
+return false
+end
+local rewritten = start .. listWithout(lists[1], erased) .. "\\n" .. listWithout(lists[2], erased)
+redis.call("SET", tops, rewritten, "PX", expiryAfter(rest))
+return true
+end
+local function takeArguments()
+local taken, count = {}, tonumber(ARGV[argumentAt + 1])
+for i = 1, count do
+taken[i] = ARGV[argumentAt + 1 + i]
+end
+argumentAt = argumentAt + 1 + count
+return taken
+end
+return takeCalls(function()
+local rests, erased, count = takeArguments(), {}, 0
+for _, item in ipairs(takeArguments()) do
+erased[item] = true
+end
+for i, rest in ipairs(rests) do
+count = count + (eraseFrom(KEYS[keyAt + i], erased, rest) and 1 or 0)
+end
+keyAt = keyAt + #rests
+add(count)
+end)`,
+};
+
 export const usageLua: LuaSource = {
   sha1: "d3345aaaca4b621ff1352b226d7e239fa52f7b41",
   source: `local KEYS, ARGV = KEYS, ARGV

@@ -146,15 +146,7 @@ local function addList(list, given, most)
   return cut(list, math.floor(many * most * 3 / 4 / bytes))
 end
 
--- The two lists of a text; nil where it makes no sense.
-local function readLists(text)
-  local used, denied = string.match(text, "^[^\n]+\n([^\n]+)\n([^\n]+)$")
-  local isRead, lists = pcall(cjson.decode, "[" .. (used or "") .. "," .. (denied or "") .. "]")
-  if isRead and type(lists[1]) == "table" and type(lists[2]) == "table" then
-    return lists
-  end
-end
-
+--- @include "usage-lists"
 local function addTops(tops, used, denied, most)
   local state = used .. denied == "" and 3 or stateOf(tops)
   local lists = state == 0 and { { 0, 0, 0 }, { 0, 0, 0 } } or state == 1 and readLists(redis.call("GET", tops))

@@ -45,6 +45,9 @@ export const LONG_SPAN = 600_000_000;
 export const SHORT_PLACES = 360;
 export const LONG_PLACES = 144;
 
+/** For so many microseconds what was counted is kept after the last change: as long as usage.lua has it. */
+export const KEPT = 90_000_000_000;
+
 /** The name of the series of all limiters that have none of their own. */
 export const OTHERS = "other";
 

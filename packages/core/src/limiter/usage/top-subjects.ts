@@ -90,3 +90,9 @@ export function writeSubject(key: string, isPlain: boolean): string {
   const escaped = isPlain ? escapeSubject(rest) : "#";
   return escaped.startsWith("#") ? `${dimension}#${hashSubject(rest)}` : `${dimension} ${escaped}`;
 }
+
+/** How a subject may be in lists, whatever is written of subjects there: as it is, and as its hash. */
+export function itemsOf(dimension: string, subject: string): readonly string[] {
+  const plain = writeSubject(subjectKey(dimension, subject), true);
+  return [...new Set([plain, `${dimension}#${hashSubject(subject)}`])];
+}

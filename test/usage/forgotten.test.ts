@@ -1,0 +1,137 @@
+import { createLimiter, gcra } from "@headgate/core";
+import type { OperatedLimiter } from "@headgate/core/operate";
+import { hashSubject, operate, readUsage } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, test } from "vitest";
+import { limiterId } from "../../packages/core/src/limiter/usage/limiter-usage.ts";
+import { topsKey } from "../../packages/core/src/store/usage.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+
+const own = useOwnRedis();
+
+/** At the beginning of ten minutes. */
+const NOW = 1_800_000_000_000;
+const TEN_MINUTES = 600_000;
+/** Of which a list keeps the name only in escapes, which stand in JSON as other escapes. */
+const ODD = 'GET /a"b\\c ü\n\u{1f600}';
+
+const api = { name: "api", limits: gcra({ limit: 2, window: "1h" }) };
+const pairs = {
+  name: "pairs",
+  limits: [
+    gcra({ limit: 2, window: "1h", per: "ip" }),
+    gcra({ limit: 9, window: "1h", per: "account" }),
+  ],
+};
+
+/** Asks a limiter some times at a moment, by a process that ends then. */
+async function ask(
+  limiter: OperatedLimiter,
+  subjects: readonly (string | Record<string, string>)[],
+  { now = NOW, usage = "plain" }: { now?: number; usage?: "plain" | "hashed" } = {},
+): Promise<void> {
+  const store = redisStore(own.client, { clock: () => now, usage: { subjects: usage } });
+  const made = createLimiter({ ...limiter, store, storeTimeout: "1m", denyCache: false });
+  for (const subject of subjects) await made.consume(subject as string);
+  await made.close();
+}
+
+const operatorAt = (now: number) => operate(redisStore(own.client, { clock: () => now }));
+
+async function usageOf(limiter: string, now = NOW) {
+  const store = redisStore(own.client, { clock: () => now });
+  const { limiters, unread } = await readUsage(store, { limiter, span: "24h" });
+  expect(unread).toEqual([]);
+  const [found] = limiters;
+  if (found === undefined) throw new Error(`no usage of ${limiter}`);
+  return found;
+}
+
+/** What is in all lists. */
+async function listsText(): Promise<string> {
+  const keys = await own.client.keys("*:top/*");
+  return (await Promise.all(keys.map((key) => own.client.get(key)))).join();
+}
+
+const topKey = (number: number) => topsKey("hg", limiterId("api"), NOW / TEN_MINUTES + number);
+
+describe.each(["plain", "hashed"] as const)("a forgotten subject, %s", (usage) => {
+  test.each([["ann"], [ODD], ["x".repeat(200)]])(
+    "%j is in no list, and whoever else was asked about stays",
+    async (subject) => {
+      await ask(api, [subject, subject, subject, "bob", "bob", "bob", "eve"], { usage });
+      const before = await usageOf("api");
+      expect(before.subjects.used.top).toHaveLength(3);
+      const { listed } = await operatorAt(NOW).forget(api, subject);
+      expect(listed).toBe(1);
+      const { total, tenSeconds, subjects } = await usageOf("api");
+      const isOther = (one: { hash?: string; subject?: string }) =>
+        one.hash !== hashSubject(subject) && one.subject !== subject;
+      expect({ total, tenSeconds }).toEqual({ total: before.total, tenSeconds: before.tenSeconds });
+      for (const by of ["used", "denied"] as const) {
+        const others = before.subjects[by].top.filter(isOther as (one: object) => boolean);
+        expect(others.length).toBe(before.subjects[by].top.length - 1);
+        expect(subjects[by]).toEqual({ ...before.subjects[by], top: others });
+      }
+      expect(await listsText()).not.toContain(hashSubject(subject));
+      expect((await operatorAt(NOW).forget(api, subject)).listed).toBe(0);
+    },
+  );
+});
+
+test("is forgotten by each dimension that is named, and by no other", async () => {
+  const both = { ip: "203.0.113.7", account: "ann" };
+  await ask(pairs, [both, { ...both, ip: "ann" }, { ...both, account: "203.0.113.7" }]);
+  await operatorAt(NOW).forget(pairs, { ip: "203.0.113.7" });
+  const first = (await usageOf("pairs")).subjects.used.top;
+  expect(first.map(({ dimension, subject }) => `${dimension} ${subject}`).sort()).toEqual([
+    "account 203.0.113.7",
+    "account ann",
+    "ip ann",
+  ]);
+  await operatorAt(NOW).forget(pairs, { ip: "ann", account: "ann" });
+  const { top } = (await usageOf("pairs")).subjects.used;
+  expect(top).toMatchObject([{ dimension: "account", subject: "203.0.113.7" }]);
+});
+
+test("is forgotten in every ten minutes of the day, and the lists end when they would have", async () => {
+  const times = [0, TEN_MINUTES, 10 * TEN_MINUTES, 143 * TEN_MINUTES];
+  for (const ms of times) await ask(api, ["ann", "bob"], { now: NOW + ms });
+  await own.client.persist(topKey(143));
+  const day = NOW + 143 * TEN_MINUTES;
+  const counted = (await usageOf("api", day)).subjects.used;
+  expect(counted.top).toMatchObject([{ count: 4 }, { count: 4 }]);
+  // Whoever else asked at the same time is in lists of their own.
+  await ask({ ...api, name: "other" }, ["ann"], { now: day });
+  expect((await operatorAt(day).forget(api, "ann")).listed).toBe(4);
+  expect((await usageOf("api", day)).subjects.used).toEqual({
+    ...counted,
+    top: [{ dimension: "default", subject: "bob", count: 4, error: 0 }],
+  });
+  const rest = await own.client.pttl(topKey(143));
+  // 25 hours from the end of its ten minutes on.
+  expect(rest).toBeGreaterThan(90_000_000);
+  expect(rest).toBeLessThanOrEqual(90_600_001);
+  expect((await usageOf("other", day)).subjects.used.top).toHaveLength(1);
+});
+
+test("is forgotten where a list cannot be read, with that list; what is no list stays", async () => {
+  await ask(api, ["ann"]);
+  await own.client.set(topKey(-1), "headgate usage 1\n[1,");
+  await own.client.set(topKey(-2), "headgate usage 2\nwhatever");
+  await own.client.lpush(topKey(-3), "ann");
+  const { listed } = await operatorAt(NOW).forget(api, "ann");
+  expect(listed).toBe(3);
+  const left = [0, -1, -2, -3].map((number) => own.client.exists(topKey(number)));
+  expect(await Promise.all(left)).toEqual([1, 0, 0, 1]);
+});
+
+test("counts anew when it asks again", async () => {
+  await ask(api, ["ann", "ann"]);
+  await operatorAt(NOW).forget(api, "ann");
+  await ask(api, ["ann"]);
+  expect((await usageOf("api")).subjects.used).toMatchObject({
+    top: [{ subject: "ann", count: 1, error: 0 }],
+    total: 3,
+  });
+});
