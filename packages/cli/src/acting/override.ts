@@ -39,7 +39,7 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
     .usage("[options] [limit.number=value...]")
     .summary("put other numbers in force, or shadow")
     .description(
-      "Puts other numbers in force for a limiter or one of its subjects, or puts it in shadow.",
+      "Puts other numbers in force for a limiter or one of its subjects, or puts it in shadow. A number is the limit, burst, capacity or refill of a limit. What is set takes the place of what was set before.",
     );
   addExamples(command, {
     "headgate set --limiter api 100-per-1m.limit=500 --for 2h": "for everybody",
@@ -50,10 +50,6 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
     .option("--shadow <on|off>", "deny nobody, or enforce what is written in shadow")
     .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
     .option("--forever", "until it is taken away")
-    .addHelpText(
-      "after",
-      "\nA number is limit, burst, capacity or refill: 100-per-1m.limit=500. It takes the place of what was set before.",
-    )
     .action(
       handle((numbers: string[], options: SetOptions) => set(numbers, options, surroundings)),
     );
@@ -119,7 +115,7 @@ async function onOverrides(
   ) => Promise<Task>,
 ): Promise<number> {
   const { subject, ip, header, dryRun, yes } = options;
-  const isForAll = subject.length === 0 && ip === undefined && header === undefined;
+  const isForAll = subject === undefined && ip === undefined && header === undefined;
   return withSession(options, surroundings, async (session) => {
     const { store } = session.connection;
     const isNeeded = action === "set" || !isForAll;

@@ -47,7 +47,7 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
     .option("--subject <subject>", "only this one, also where subjects are kept as hashes")
     .option("--keys <count>", "without usage: look at so many keys at most", "100000")
     .option("--follow", "go on, every five seconds, until Ctrl-C")
-    .option("--json", "print JSON");
+    .option("--json", "print one JSON document");
   addExamples(command, {
     "headgate top api": "who has asked most, in the last hour",
     "headgate top api --by denied --span 10m": "who was denied most",
