@@ -4,6 +4,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";
+import { expectDocument } from "../json-schema.ts";
 import type { Ended, RunOptions } from "../run-cli.ts";
 import { runCli } from "../run-cli.ts";
 
@@ -14,7 +15,7 @@ export interface OwnHeadgate {
   /** A store that is listed only where a test writes the directory. */
   store(): Store;
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
-  /** Runs with `--json`, and reads what is printed. */
+  /** Runs with `--json`, and reads what is printed, which its schema describes. */
   json(args: readonly string[], options?: RunOptions): Promise<unknown>;
   /** All keys, each with its value as the server keeps it. */
   dump(): Promise<ReadonlyMap<string, string>>;
@@ -48,7 +49,7 @@ export function useHeadgate(): OwnHeadgate {
     async json(args, options) {
       const { exitCode, stdout, stderr } = await run([...args, "--json"], options);
       if (exitCode > 1) throw new Error(stderr);
-      return JSON.parse(stdout) as unknown;
+      return expectDocument(args[0] as string, stdout);
     },
     async dump() {
       const keys = (await client.keys("*")).sort();

@@ -7,6 +7,7 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
+import { withTimesInMs } from "../output/override-times.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan } from "../output/time.ts";
 import type { SubjectOptions } from "./given-subject.ts";
@@ -99,10 +100,15 @@ async function explain(
         explained.push(await ask(session, one, subject, cost, control));
       }
     }
-    if (options.json === true) writeJson(surroundings.stdout, { explained });
+    if (options.json === true)
+      writeJson(surroundings.stdout, { explained: explained.map(toDocument) });
     else for (const one of explained) print(one, limiter, session, surroundings);
     return explained.every(({ decision }) => decision.allowed) ? 0 : EXIT.found;
   });
+}
+
+function toDocument(one: Explained): object {
+  return { ...one, overrides: one.overrides.map(withTimesInMs) };
 }
 
 function readCost(text: string): Cost {

@@ -7,6 +7,7 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
+import { withTimesInMs } from "../output/override-times.ts";
 import { formatSubject } from "../output/subject.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
@@ -70,10 +71,15 @@ function inspect(
       if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, why: needed });
     }
     if (inspected.length === 0) throw nothingFits(skipped);
-    if (options.json === true) writeJson(surroundings.stdout, { limiters: inspected, skipped });
+    if (options.json === true)
+      writeJson(surroundings.stdout, { limiters: inspected.map(toDocument), skipped });
     else for (const one of inspected) print(one, session, surroundings);
     return 0;
   });
+}
+
+function toDocument(one: Inspected): object {
+  return { ...one, overrides: one.overrides.map(withTimesInMs) };
 }
 
 async function look(

@@ -2,6 +2,7 @@ import { HeadgateError } from "@headgate/core";
 import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import { writeJson } from "../output/json.ts";
+import { withTimesInMs } from "../output/override-times.ts";
 import { formatTime } from "../output/time.ts";
 import { printSection } from "./print-section.ts";
 
@@ -75,7 +76,7 @@ async function workOn(
   if (dryRun) {
     const before = await task.look();
     if (!json) printSection(surroundings, `${name}: would ${action}`, task.format(before));
-    return { limiter, name, before };
+    return { limiter, name, before: withTimesInMs(before) };
   }
   const { before, after, inForceAt, notes = [] } = await task.act();
   if (!json) {
@@ -86,7 +87,8 @@ async function workOn(
       `in force everywhere by ${formatTime(Math.ceil(inForceAt.getTime() / 1_000) * 1_000)}`,
     ]);
   }
-  return { limiter, name, before, after, inForceAt, notes };
+  const states = { before: withTimesInMs(before), after: withTimesInMs(after) };
+  return { limiter, name, ...states, inForceAt: inForceAt.getTime(), notes };
 }
 
 function namesOf(tasks: readonly Task[]): string {

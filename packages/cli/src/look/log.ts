@@ -8,6 +8,7 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, connect } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
 import { writeJson } from "../output/json.ts";
+import { withTimesInMs } from "../output/override-times.ts";
 import { widthOf } from "../output/style.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatTable } from "../output/table.ts";
@@ -87,15 +88,7 @@ function selectEntries({ entries }: ActionLog, limiter: string | undefined): rea
 /** All its times are milliseconds, also those of overrides, which are kept as microseconds. */
 function toDocument(entry: LogEntry): object {
   const { at, before, after } = entry;
-  return { ...entry, at: at.getTime(), before: inMs(before), after: inMs(after) };
-}
-
-function inMs(state: unknown): unknown {
-  if (typeof state !== "object" || state === null) return state;
-  const times = Object.entries(state)
-    .filter(([name, value]) => ["from", "until"].includes(name) && typeof value === "number")
-    .map(([name, value]) => [name, Math.ceil(value / 1_000)]);
-  return { ...state, ...Object.fromEntries(times) };
+  return { ...entry, at: at.getTime(), before: withTimesInMs(before), after: withTimesInMs(after) };
 }
 
 function rowOf(entry: LogEntry): readonly string[] {
