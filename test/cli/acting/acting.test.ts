@@ -205,7 +205,7 @@ describe("set and unset", () => {
     [["--shadow", "maybe"], "--shadow must be on or off"],
     [[], "say what to set"],
     [["--shadow", "on", "--for", "1h", "--forever"], "not both"],
-    [["--shadow", "on", "--for", "soon"], "HEADGATE_INVALID_OPTION"],
+    [["--shadow", "on", "--for", "400d"], "--for must be a time from 1ms to 366d"],
     [["--shadow", "on", "--subject", "tenant=acme"], "not by tenant"],
   ])("%j is refused", async (args, says) => {
     await list(["api"]);
@@ -219,7 +219,8 @@ describe("misuse", () => {
   test.each<[readonly string[], string]>([
     [["reset", "ann"], "say where: --limiter NAME, or --all"],
     [["reset", "ann", "--limiter", "api", "--all"], "not both"],
-    [["block", "ann", "--limiter", "api"], "block ends with a duration"],
+    [["block", "ann", "--limiter", "api"], "the duration of block must be a time from 1ms to 366d"],
+    [["block", "ann", "0s", "--limiter", "api"], 'or 7d, got "0s"'],
     [["explain", "ann"], "give --limiter NAME"],
     [["explain", "ann", "--limiter", "api", "--cost", "much"], "--cost must be JSON"],
     [["set", "--shadow", "on"], "give --limiter NAME"],

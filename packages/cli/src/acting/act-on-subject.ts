@@ -2,6 +2,7 @@ import type { Duration } from "@headgate/core";
 import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, Cli } from "../command/add-command.ts";
+import { readDuration } from "../command/duration.ts";
 import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -117,11 +118,7 @@ export const addBlock: AddCommand = (cli) => {
   addSubjectCommand(command).action(
     cli.handle((first: string, second: string | undefined, options: Options) => {
       const [subject, duration] = second === undefined ? [undefined, first] : [first, second];
-      if (!/^\d{1,15}(ms|s|m|h|d)$/.test(duration)) {
-        throw new Failure(
-          `block ends with a duration, as 10m, 1h or 7d, got ${JSON.stringify(duration)}`,
-        );
-      }
+      readDuration("the duration of block", duration, "1ms", "366d");
       const verb: Verb = {
         name: `block for ${duration}`,
         act: async (operator, limiter, blocked, logged) =>

@@ -3,6 +3,7 @@ import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/oper
 import { checkOverride } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand } from "../command/add-command.ts";
+import { readDuration } from "../command/duration.ts";
 import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -197,7 +198,9 @@ function readShadow(shadow: string | undefined): boolean | undefined {
 }
 
 function readFor({ for: duration, forever }: SetOptions): Duration | "forever" | undefined {
-  if (forever !== true) return duration as Duration | undefined;
-  if (duration === undefined) return "forever";
-  throw new Failure("give --for DURATION or --forever, not both");
+  if (forever === true && duration !== undefined) {
+    throw new Failure("give --for DURATION or --forever, not both");
+  }
+  if (duration !== undefined) readDuration("--for", duration, "1ms", "366d");
+  return forever === true ? "forever" : (duration as Duration | undefined);
 }
