@@ -66,7 +66,7 @@ describe("explain", () => {
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("in shadow: without that it would be denied");
-    expect(stdout).toContain("for ann, for good");
+    expect(stdout).toContain("for ann, until it is taken away");
   });
 
   test("knows places, and the windows of a calendar", async () => {
@@ -83,6 +83,7 @@ describe("explain", () => {
     const { exitCode, stdout } = await own.run(args);
     expect(exitCode).toBe(1);
     expect(stdout).toContain("1 of 1 places are taken");
+    expect(stdout).toMatch(/9-per-month: 1 of 9 used, .* at \d{4}-\d\d-\d\d \d\d:00:00 /);
     expect(stdout).toContain("a place is free when its work is over; ask again in ");
     expect(stdout).toMatch(/the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, here /);
   });
@@ -192,7 +193,7 @@ describe("set and unset", () => {
     });
     const unset = await own.run(["unset", "--limiter", "api", "--yes"]);
     expect(unset.stdout).toMatch(
-      /before: in shadow; for \(everybody\), for good\n {2}now: no override/,
+      /before: in shadow; for \(everybody\), until it is taken away\n {2}now: no override/,
     );
     expect((await operator.readControl()).overrides).toHaveLength(1);
   });
@@ -244,6 +245,11 @@ test("mixed policies are both looked at, and acted on once where their counters 
   const limiter = createLimiter({ name: "api", limits: other, store: second });
   onTestFinished(() => limiter.close());
   await writeDirectory(second);
+  const refused = await own.run(["set", "3-per-1h.limit=9", "--limiter", "api", "--yes"]);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining("must fit each of the policies that processes have under this name"),
+  ]);
   const { stdout } = await own.run(["inspect", "ann", "--limiter", "api"]);
   expect(stdout.match(/one of several policies under this name/g)).toHaveLength(2);
   expect(await own.json(["reset", "ann", "--limiter", "api"])).toMatchObject({

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import type { AddCommand } from "../command/add-command.ts";
 import { readDuration } from "../command/duration.ts";
 import { addExamples } from "../command/examples.ts";
-import { Failure } from "../command/failure.ts";
+import { Failure, messageOf } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
@@ -87,12 +87,26 @@ async function set(
   const duration = readFor(options);
   return onOverrides("set", options, surroundings, async (session, known, subject) => {
     const override: NewOverride = { limiter, ...subject, ...change };
-    for (const one of known) checkOverride(one.limiter.limits, override);
+    for (const one of known) requireFit(one, override);
     const { reason } = options;
     return taskOf(session, override, () =>
       session.operator.setOverride(override, { for: duration, reason }),
     );
   });
+}
+
+/** Throws a `Failure`, and as `checkOverride`. */
+function requireFit({ limiter, isMixed }: KnownLimiter, override: NewOverride): void {
+  try {
+    checkOverride(limiter.limits, override);
+  } catch (cause) {
+    if (!isMixed) throw cause;
+    throw new Failure(
+      `${messageOf(cause)}; it must fit each of the policies that processes have under this name: name the one that is meant with --limits, and the others go on without it`,
+      undefined,
+      { cause },
+    );
+  }
 }
 
 async function unset(options: Options, surroundings: Surroundings): Promise<number> {
