@@ -150,8 +150,8 @@ test("options that do not go together are said so", async () => {
     [["--redis-file", "x"], "--redis"],
     [["--cacert", "x"], "begin the URL with rediss://"],
     [["--cluster", "--sentinel", "x"], "do not go together"],
-    [["--timeout", "5"], "--timeout must be from 1ms to 1m"],
-    [["--timeout", "2m"], "--timeout must be from 1ms to 1m"],
+    [["--timeout", "5"], "--timeout must be a time from 1ms to 1m"],
+    [["--timeout", "2m"], "--timeout must be a time from 1ms to 1m"],
     [["--prefix", "a b"], "--prefix must be"],
   ];
   for (const [args, said] of words) expectFailure(await runCli([...both, ...args]), 2, said);

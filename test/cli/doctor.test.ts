@@ -287,7 +287,7 @@ test.each([
   [["--role", "king"], "headgate: --role must be application, reader, operator, got king\n"],
   [
     ["--store-timeout", "soon"],
-    "headgate: --store-timeout must be a time from 1ms to 60s, such as 250ms, got soon\n",
+    'headgate: --store-timeout must be a time from 1ms to 1m, as 250ms, 10s, 1m, 1h or 7d, got "soon"\n',
   ],
 ])("%j is misuse", async (args, message) => {
   const { exitCode, stdout, stderr } = await runCli(["doctor", "--redis", at, ...args]);

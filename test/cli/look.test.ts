@@ -298,8 +298,8 @@ describe("the log", () => {
       .map((line) => line.split(/ {3,}/).slice(1));
     expect(rows).toEqual([
       ["WHO", "DID", "LIMITER", "SUBJECT", "CHANGE", "REASON"],
-      ["bob", "unsetOverride", "api", "(everybody)", "was x: limit 5", "over"],
-      ["bob", "setOverride", "api", "(everybody)", "x: limit 5"],
+      ["bob", "unset", "api", "(everybody)", "was x: limit 5", "over"],
+      ["bob", "set", "api", "(everybody)", "x: limit 5"],
       ["bob", "reset", "orders", "203.0.113.7", "100-per-1m had 100 of 100 left"],
       ["ann", "unblock", "orders", "203.0.113.7", "blocked, now not blocked"],
       ["ann", "block", "orders", "203.0.113.7", "not blocked, now blocked", "flood"],
@@ -312,6 +312,18 @@ describe("the log", () => {
       entries: [{ kind: "reset", by: "bob", after: { blocked: false } }],
       unreadable: 0,
     });
+  });
+
+  test("says which state a breaker was put into, and nothing of what was forgotten since", async () => {
+    const operator = operate(redisStore(own.client));
+    const [before, after] = [{ state: "closed" }, { state: "forced-open" }];
+    await operator.logBreaker({ breaker: "payments", target: "bank", before, after });
+    const orders = { name: "orders", limits: api };
+    await operator.block(orders, "203.0.113.7", "1h");
+    await operator.forget(orders, "203.0.113.7");
+    const { stdout } = await headgate("log");
+    expect(stdout).toMatch(/breaker +payments +target=bank +closed, now forced-open\n/);
+    expect(stdout).toMatch(/ block +orders +~forgotten~\S+\n/);
   });
 
   test("shows what a terminal would obey, whoever wrote it, and counts what makes no sense", async () => {
@@ -345,7 +357,7 @@ describe("the log", () => {
     expect(await headgate("log")).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: "headgate: nobody did anything that the log still has\n",
+      stderr: "headgate: no action is in the log\n",
     });
     for (const limit of ["0", "1001", "x", "1.5"]) {
       const { exitCode, stderr } = await headgate(`log --limit ${limit}`);

@@ -25,6 +25,11 @@ test.each(commands)("%s has help with examples of it", async (name) => {
   expect(examples).toContain(`headgate ${name}`);
 });
 
+test("its help shows commands as they are typed, and no default that is none", async () => {
+  expect(help).toMatch(/^ {2}block \[options\] \[subject\] <duration> /m);
+  expect((await runCli(["inspect", "--help"])).stdout).not.toContain("default: []");
+});
+
 test("it says its version", async () => {
   const { VERSION } = await import("../../packages/core/src/version.generated.ts");
   const said = { exitCode: 0, stdout: `${VERSION}\n`, stderr: "" };
@@ -33,14 +38,23 @@ test("it says its version", async () => {
 });
 
 test.each([
-  [["limitrs"], "unknown command 'limitrs' (Did you mean limiters?)"],
-  [["limiters", "--jsn"], "unknown option '--jsn' (Did you mean --json?)"],
-  [["limiters", "--redis"], "option '--redis <url>' argument missing"],
-  [["limiters", "extra"], "too many arguments for 'limiters'. Expected 0 arguments but got 1."],
+  [["limitrs"], "unknown command 'limitrs' (Did you mean limiters?); see headgate --help"],
+  [
+    ["limiters", "--jsn"],
+    "unknown option '--jsn' (Did you mean --json?); see headgate limiters --help",
+  ],
+  [
+    ["limiters", "--redis"],
+    "option '--redis <url>' argument missing; see headgate limiters --help",
+  ],
+  [
+    ["inspect", "ann", "bob"],
+    "too many arguments for 'inspect'. Expected 1 argument but got 2; see headgate inspect --help",
+  ],
 ])("%j is one line, with what it may have been meant to be", async (args, said) => {
   expect(await runCli(args)).toEqual({
     exitCode: 2,
     stdout: "",
-    stderr: `headgate: ${said}; see headgate --help\n`,
+    stderr: `headgate: ${said}\n`,
   });
 });

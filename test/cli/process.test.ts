@@ -56,6 +56,15 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
+test("whoever sets DEBUG sees no password in what the client sends", async () => {
+  const env = { ...process.env, DEBUG: "*", REDISCLI_AUTH: "hush-hush" };
+  const args = ["limiters", "--redis", `redis://${at}`, "--timeout", "500ms"];
+  const { exitCode, stderr } = await endOf(spawn(process.execPath, [HEADGATE, ...args], { env }));
+  expect(exitCode).toBe(3);
+  expect(stderr).toMatch(/^headgate: .+\n$/);
+  expect(stderr).not.toContain("hush-hush");
+});
+
 test("nothing keeps the process when it is done, though nobody has closed its standard input", async () => {
   const child = start("limiters", "--redis", own.server.socket, "--password-stdin");
   const ending = endOf(child);
@@ -92,7 +101,13 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test("a mistake of its own is one line without a stack, and has an exit code of its own", async () => {
-  const script = `JSON.stringify = () => { throw new TypeError("oh") }; await import(${JSON.stringify(HEADGATE)});`;
+  const script = `
+    const { stringify } = JSON;
+    JSON.stringify = (value, ...how) => {
+      if (how.length > 0) throw new TypeError("oh");
+      return stringify(value);
+    };
+    await import(${JSON.stringify(HEADGATE)});`;
   const args = ["--input-type=module", "-e", script, "headgate", "log", "--json"];
   const child = spawn(process.execPath, [...args, "--redis", own.server.socket]);
   const { exitCode, stderr } = await endOf(child);

@@ -97,6 +97,7 @@ eve           1                  7.1 %
     expect(all.stdout).toContain(`#${hashSubject("ann")}`);
     expect(all.stdout).not.toContain("ann");
     expect(all.stderr).toContain("--subject SUBJECT looks one up");
+    expect(all.stderr).not.toContain("Subjects are kept");
     const one = await top(["api", "--subject", "bob"]);
     expect(one.stdout).toContain(`#${hashSubject("bob")}       4`);
     expect(one.stdout).not.toContain(hashSubject("ann"));
@@ -190,7 +191,8 @@ describe("says in one line what to do", () => {
     [["api", "--follow"], "--follow is for a terminal"],
     [["api", "--follow", "--json"], "leave out --json"],
     [["api", "--keys", "0"], "--keys must be"],
-    [["api", "--span", "1 week"], "span must be"],
+    [["api", "--span", "1 week"], "headgate: --span must be a time from 10s to 24h"],
+    [["api", "--span", "25h"], "--span must be a time from 10s to 24h"],
     [["api", "--by", "most"], "Allowed choices are used, denied"],
     [["nobody"], "no process lists it"],
   ])("%j", async (args, words) => {

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import "./connect/without-debug.ts";
+
 import type { Socket } from "node:net";
 import { debuglog } from "node:util";
 import { Failure, messageOf } from "./command/failure.ts";

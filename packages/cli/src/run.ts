@@ -70,6 +70,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     .showHelpAfterError(false)
     .exitOverride()
     .addHelpText("after", AFTER_HELP)
+    .configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` })
     // What is wrong with a command line is said below, as every failure is.
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: () => {} });
   const cli: Cli = {
@@ -93,7 +94,8 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     return exitCode;
   } catch (error) {
     // What an interruption breaks off fails in its own way.
-    const failure = failureOf(signal.aborted ? signal.reason : error);
+    const helps = helpOf(program, given);
+    const failure = failureOf(signal.aborted ? signal.reason : error, helps);
     if (failure === undefined) return 0;
     // A server's words are in some of them.
     stderr.write(`headgate: ${visible(failure.message)}\n`);
@@ -101,13 +103,22 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   }
 }
 
+/** What to type for the help of the command that was meant. */
+function helpOf({ commands }: Command, [name]: readonly string[]): string {
+  const isKnown = commands.some((command) => command.name() === name);
+  return isKnown ? `headgate ${name} --help` : "headgate --help";
+}
+
 /** Undefined where help or the version was asked for. Throws what is no failure of the user's. */
-function failureOf(error: unknown): Failure | undefined {
+function failureOf(error: unknown, helps: string): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return undefined;
-    const message = error.message.replace(/^error: /, "").replace(/\s+/g, " ");
-    return new Failure(`${message}; see headgate --help`);
+    const message = error.message
+      .replace(/^error: /, "")
+      .replace(/\s+/g, " ")
+      .replace(/\.$/, "");
+    return new Failure(`${message}; see ${helps}`);
   }
   if (error instanceof HeadgateError) {
     const isOfStore = OF_STORE.includes(error.code);

@@ -67,7 +67,7 @@ describe("explain", () => {
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("in shadow: without that it would be denied");
-    expect(stdout).toContain("for ann, for good");
+    expect(stdout).toContain("for ann, until it is taken away");
   });
 
   test("knows places, and the windows of a calendar", async () => {
@@ -84,6 +84,7 @@ describe("explain", () => {
     const { exitCode, stdout } = await own.run(args);
     expect(exitCode).toBe(1);
     expect(stdout).toContain("1 of 1 places are taken");
+    expect(stdout).toMatch(/9-per-month: 1 of 9 used, .* at \d{4}-\d\d-\d\d \d\d:00:00 /);
     expect(stdout).toContain("a place is free when its work is over; ask again in ");
     expect(stdout).toMatch(/the month ends at \d{4}-\d\d-01 00:00:00 .* in Europe\/Berlin, here /);
   });
@@ -210,7 +211,7 @@ describe("set and unset", () => {
     });
     const unset = await own.run(["unset", "--limiter", "api", "--yes"]);
     expect(unset.stdout).toMatch(
-      /before: in shadow; for \(everybody\), for good\n {2}now: no override/,
+      /before: in shadow; for \(everybody\), until it is taken away\n {2}now: no override/,
     );
     expect((await operator.readControl()).overrides).toHaveLength(1);
   });
@@ -223,7 +224,7 @@ describe("set and unset", () => {
     [["--shadow", "maybe"], "--shadow must be on or off"],
     [[], "say what to set"],
     [["--shadow", "on", "--for", "1h", "--forever"], "not both"],
-    [["--shadow", "on", "--for", "soon"], "HEADGATE_INVALID_OPTION"],
+    [["--shadow", "on", "--for", "400d"], "--for must be a time from 1ms to 366d"],
     [["--shadow", "on", "--subject", "tenant=acme"], "not by tenant"],
   ])("%j is refused", async (args, says) => {
     await list(["api"]);
@@ -237,7 +238,8 @@ describe("misuse", () => {
   test.each<[readonly string[], string]>([
     [["reset", "ann"], "say where: --limiter NAME, or --all"],
     [["reset", "ann", "--limiter", "api", "--all"], "not both"],
-    [["block", "ann", "--limiter", "api"], "block ends with a duration"],
+    [["block", "ann", "--limiter", "api"], "the duration of block must be a time from 1ms to 366d"],
+    [["block", "ann", "0s", "--limiter", "api"], 'or 7d, got "0s"'],
     [["explain", "ann"], "give --limiter NAME"],
     [["explain", "ann", "--limiter", "api", "--cost", "much"], "--cost must be JSON"],
     [["set", "--shadow", "on"], "give --limiter NAME"],

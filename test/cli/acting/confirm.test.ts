@@ -26,11 +26,18 @@ test.each([
     if (String(shown).includes("Go on?")) setImmediate(() => stdin.write(key));
   });
   stdout.resume();
-  const args = ["block", "ann", "1h", "--all", "--redis", `redis://127.0.0.1:${own.server.port}`];
+  const args = [
+    "block",
+    "a\u202en\u009bn",
+    "1h",
+    "--all",
+    "--redis",
+    `redis://127.0.0.1:${own.server.port}`,
+  ];
   const { signal } = new AbortController();
   const exitCode = await run(args, { environment: {}, stdin, stdout, stderr, signal });
   stderr.end();
   expect(exitCode).toBe(code);
-  expect(await asked).toContain("This will block for 1h: api, ann; web, ann. Go on?");
-  expect((await own.client.keys("hg:{ann}*")).length).toBe(blocked);
+  expect(await asked).toContain("This will block for 1h: api, a\\u{202e}n\\x9bn; web, ");
+  expect((await own.client.keys("hg:{*}:[aw]*:*")).length).toBe(blocked);
 });

@@ -2,6 +2,7 @@ import type { Duration } from "@headgate/core";
 import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, Cli } from "../command/add-command.ts";
+import { readDuration } from "../command/duration.ts";
 import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -43,13 +44,14 @@ interface Verb {
 export const addReset: AddCommand = (cli) => {
   const command = cli.program
     .command("reset [subject]")
-    .summary("forget what a subject has used")
+    .summary("give a subject its whole limits again")
     .description("Forgets what a subject has used, and a block that a limit has set.");
   addExamples(command, {
-    "headgate reset ada --limiter api --reason 'a mistake of ours'": "says why, in the log",
-    "headgate reset --ip 203.0.113.7 --all --dry-run": "says what it would do, and does nothing",
+    "headgate reset ada --limiter api --reason 'a mistake of ours'":
+      "in one limiter, with the reason for the log",
+    "headgate reset --ip 203.0.113.7 --all --dry-run": "look at what it would do, and do nothing",
   });
-  addSubjectCommand(cli, command).action(
+  addSubjectCommand(command).action(
     handle(cli, {
       name: "reset",
       act: async (operator, ...target) => done(await operator.reset(...target)),
@@ -66,7 +68,7 @@ export const addUnblock: AddCommand = (cli) => {
     "headgate unblock ada --limiter api": "in one limiter",
     "headgate unblock --ip 203.0.113.7 --all --yes": "in all of them, without a question",
   });
-  addSubjectCommand(cli, command).action(
+  addSubjectCommand(command).action(
     handle(cli, {
       name: "unblock",
       act: async (operator, ...target) => done(await operator.unblock(...target)),
@@ -83,9 +85,9 @@ export const addForget: AddCommand = (cli) => {
     );
   addExamples(command, {
     "headgate forget ada": "in every limiter, after a question",
-    "headgate forget ada --dry-run": "says what there is to erase",
+    "headgate forget ada --dry-run": "look at what there is to erase",
   });
-  addSubjectCommand(cli, command).action(
+  addSubjectCommand(command).action(
     handle(cli, {
       name: "forget",
       isForAll: true,
@@ -113,14 +115,10 @@ export const addBlock: AddCommand = (cli) => {
     "headgate block --ip 203.0.113.7 1h --limiter api --reason flood": "for an hour",
     "headgate block ada 7d --all": "in every limiter, after a question",
   });
-  addSubjectCommand(cli, command).action(
+  addSubjectCommand(command).action(
     cli.handle((first: string, second: string | undefined, options: Options) => {
       const [subject, duration] = second === undefined ? [undefined, first] : [first, second];
-      if (!/^\d{1,15}(ms|s|m|h|d)$/.test(duration)) {
-        throw new Failure(
-          `block ends with a duration, as 10m, 1h or 7d, got ${JSON.stringify(duration)}`,
-        );
-      }
+      readDuration("the duration of block", duration, "1ms", "366d");
       const verb: Verb = {
         name: `block for ${duration}`,
         act: async (operator, limiter, blocked, logged) =>
@@ -131,7 +129,7 @@ export const addBlock: AddCommand = (cli) => {
   );
 };
 
-function addSubjectCommand(_: Cli, command: Command): Command {
+function addSubjectCommand(command: Command): Command {
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)));
   return addActionOptions(command.option("--all", "in every limiter of the directory"));
 }

@@ -14,5 +14,5 @@ export function addActionOptions(command: Command): Command {
     .option("--reason <text>", "why, for the log of actions")
     .option("--dry-run", "look at what would be acted on, and change nothing")
     .option("--yes", "do not ask")
-    .option("--json", "one JSON document");
+    .option("--json", "print one JSON document");
 }

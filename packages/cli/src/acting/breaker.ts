@@ -40,7 +40,9 @@ export const addBreaker: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("breaker <name> [target] [order]")
     .summary("show how a target of a breaker is doing, or set it by hand")
-    .description("How a target of a breaker is doing; or sets it by hand, in the whole fleet.");
+    .description(
+      "Shows how a target of a breaker is doing; or, with an order, sets it by hand in the whole fleet.",
+    );
   addExamples(command, {
     "headgate breaker payments": "how its one target is doing",
     "headgate breaker payments eu open --reason 'they are down'":

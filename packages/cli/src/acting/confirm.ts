@@ -2,6 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import { confirm as ask, isCancel } from "@clack/prompts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
+import { isTerminal } from "../output/style.ts";
+import { visible } from "../output/visible.ts";
 
 /** Asks before more than one subject or limiter is acted on. Rejects with a `Failure` unless the answer is yes. */
 export async function confirm(
@@ -10,11 +12,11 @@ export async function confirm(
   { stdin, stderr, signal }: Surroundings,
 ): Promise<void> {
   if (isSure === true) return;
-  if (!(stdin as { readonly isTTY?: boolean }).isTTY) {
+  if (!isTerminal(stdin)) {
     throw new Failure(`this would ${what}: say --yes, or look at it with --dry-run`);
   }
   const answer = await ask({
-    message: `This will ${what}. Go on?`,
+    message: `This will ${visible(what)}. Go on?`,
     initialValue: false,
     withGuide: false,
     input: stdin as Readable,

@@ -54,7 +54,9 @@ export const addExplain: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("explain [subject]")
     .summary("say in words whether a request would pass now, and why")
-    .description("In words: would a request pass now, which limit binds, why, and when it passes.");
+    .description(
+      "Says in words whether a request would pass now, which limit binds, why, and when it passes. Ends with 1 where it would be denied.",
+    );
   addExamples(command, {
     "headgate explain --ip 203.0.113.7 --limiter api": "why a client gets 429, and until when",
     "headgate explain ada --limiter api --cost 10": "whether a request that costs ten would pass",
@@ -65,8 +67,7 @@ export const addExplain: AddCommand = ({ program, surroundings, handle }) => {
       "what the request costs: a number, or JSON by the names of limits",
       "1",
     )
-    .option("--json", "one JSON document")
-    .addHelpText("after", "\nExits with 1 where it would be denied.")
+    .option("--json", "print one JSON document")
     .action(
       handle((text: string | undefined, options: Options) => explain(text, options, surroundings)),
     );

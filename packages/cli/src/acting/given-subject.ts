@@ -7,7 +7,7 @@ import { readText } from "./read-json.ts";
 
 /** What `addSubjectOptions` adds to a command. */
 export interface SubjectOptions {
-  readonly subject: readonly string[];
+  readonly subject?: readonly string[] | undefined;
   readonly ip?: string | undefined;
   readonly header?: string | undefined;
   readonly headerFile?: string | undefined;
@@ -32,8 +32,7 @@ export function addSubjectOptions(command: Command): Command {
     .option(
       "--subject <dimension=value>",
       "the subject of a dimension; repeat it for several",
-      (value: string, before: string[]) => [...before, value],
-      [] as string[],
+      (value: string, before: readonly string[] = []) => [...before, value],
     )
     .option("--ip <address>", "the client of this address, as the limiter counts addresses")
     .option(
@@ -56,7 +55,7 @@ export async function readSubject(
   const { ip, header, headerFile, hashSecretFile } = options;
   const named = new Map<string, string>();
   let plain = text;
-  for (const given of options.subject) {
+  for (const given of options.subject ?? []) {
     const at = given.indexOf("=");
     if (at > 0 && at < given.length - 1) named.set(given.slice(0, at), given.slice(at + 1));
     else if (at === -1 && plain === undefined && given !== "") plain = given;

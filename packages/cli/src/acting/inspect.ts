@@ -39,14 +39,16 @@ export const addInspect: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("inspect [subject]")
     .summary("show what a subject has used of every limit, and what blocks it")
-    .description("What a subject has used of every limit, what blocks it, and when it comes back.");
+    .description(
+      "Shows what a subject has used of every limit, what blocks it, and when it comes back.",
+    );
   addExamples(command, {
     "headgate inspect ada": "in every limiter that has subjects of one part",
     "headgate inspect --ip 203.0.113.7 --limiter api": "an address, as the limiter counts it",
     "headgate inspect --subject tenant=acme --subject user=ada": "of a limiter with two dimensions",
   });
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
-    .option("--json", "one JSON document")
+    .option("--json", "print one JSON document")
     .action(
       handle((text: string | undefined, options: Options) => inspect(text, options, surroundings)),
     );

@@ -4,6 +4,7 @@ import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/oper
 import { checkOverride } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand } from "../command/add-command.ts";
+import { readDuration } from "../command/duration.ts";
 import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -41,7 +42,7 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
     .usage("[options] [limit.number=value...]")
     .summary("put other numbers in force, or shadow")
     .description(
-      "Puts other numbers in force for a limiter or one of its subjects, or puts it in shadow.",
+      "Puts other numbers in force for a limiter or one of its subjects, or puts it in shadow. A number is the limit, burst, capacity or refill of a limit. What is set takes the place of what was set before.",
     );
   addExamples(command, {
     "headgate set --limiter api 100-per-1m.limit=500 --for 2h": "for everybody",
@@ -52,10 +53,6 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
     .option("--shadow <on|off>", "deny nobody, or enforce what is written in shadow")
     .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
     .option("--forever", "until it is taken away")
-    .addHelpText(
-      "after",
-      "\nA number is limit, burst, capacity or refill: 100-per-1m.limit=500. It takes the place of what was set before.",
-    )
     .action(
       handle((numbers: string[], options: SetOptions) => set(numbers, options, surroundings)),
     );
@@ -153,7 +150,7 @@ async function onOverrides(
   ) => Promise<Task>,
 ): Promise<number> {
   const { subject, ip, header, dryRun, yes } = options;
-  const isForAll = subject.length === 0 && ip === undefined && header === undefined;
+  const isForAll = subject === undefined && ip === undefined && header === undefined;
   return withSession(options, surroundings, async (session) => {
     const isNeeded = action === "set" || !isForAll;
     const known = isNeeded ? await findLimiters(session.connection, options, surroundings) : [];
@@ -234,7 +231,9 @@ function readShadow(shadow: string | undefined): boolean | undefined {
 }
 
 function readFor({ for: duration, forever }: SetOptions): Duration | "forever" | undefined {
-  if (forever !== true) return duration as Duration | undefined;
-  if (duration === undefined) return "forever";
-  throw new Failure("give --for DURATION or --forever, not both");
+  if (forever === true && duration !== undefined) {
+    throw new Failure("give --for DURATION or --forever, not both");
+  }
+  if (duration !== undefined) readDuration("--for", duration, "1ms", "366d");
+  return forever === true ? "forever" : (duration as Duration | undefined);
 }

@@ -5,9 +5,14 @@ import { formatSubject } from "../output/subject.ts";
 import { formatSpan, formatTime } from "../output/time.ts";
 import type { Subject } from "./make-subjects.ts";
 
+/** What the clock may be off by. */
+const LAG_MS = 100;
+
 /** When something ends that lasts so many milliseconds more: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
 export function formatEnd(ms: number, now: number): string {
-  return `${formatTime(Math.ceil((now + ms) / 1_000) * 1_000)}, in ${formatSpan(ms)}`;
+  // The clock was read a moment ago: what ends with a whole second must not seem to end one later.
+  const end = Math.ceil((now + ms - LAG_MS) / 1_000) * 1_000;
+  return `${formatTime(end)}, in ${formatSpan(ms)}`;
 }
 
 /** What is used of a limit. */
@@ -47,7 +52,8 @@ export function formatBlock(
 /** An override, for whom it is, and how long. */
 export function describeOverride(override: Override): string {
   const { subject, until } = override;
-  const end = until === null ? "for good" : `until ${formatTime(Math.ceil(until / 1_000))}`;
+  const end =
+    until === null ? "until it is taken away" : `until ${formatTime(Math.ceil(until / 1_000))}`;
   return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
+import { readDuration } from "../command/duration.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import { readRedisFile } from "./redis-file.ts";
@@ -44,7 +45,7 @@ export async function readTarget(
   options: ConnectionOptions,
   surroundings: Surroundings,
 ): Promise<Target> {
-  const timeoutMs = readTimeout(options.timeout);
+  const timeoutMs = readDuration("--timeout", options.timeout ?? "5s", "1ms", "1m");
   const url = await readUrl(options, surroundings);
   const port = options.sentinel === undefined ? REDIS_PORT : SENTINEL_PORT;
   const addresses = url.addresses.map((one) => ({ ...one, port: one.port || port }));
@@ -129,13 +130,4 @@ async function readPem(option: string, path: string): Promise<string> {
   });
   if (text.includes("-----BEGIN ")) return text;
   throw new Failure(`${option} ${path} holds no PEM: it must begin with -----BEGIN`);
-}
-
-const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
-
-function readTimeout(text = "5s"): number {
-  const [, number, unit = ""] = /^(\d{1,6})(ms|s|m)$/.exec(text) ?? [];
-  const ms = Number(number) * (MS_PER_UNIT[unit] ?? 0);
-  if (ms >= 1 && ms <= 60_000) return ms;
-  throw new Failure("--timeout must be from 1ms to 1m, like 500ms or 10s");
 }

@@ -1,4 +1,5 @@
 import type { Cli } from "../command/add-command.ts";
+import { readDuration } from "../command/duration.ts";
 import { addExamples } from "../command/examples.ts";
 import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -43,7 +44,7 @@ export function addDoctor({ program, handle, surroundings }: Cli): void {
 
 async function examine(options: DoctorOptions, surroundings: Surroundings): Promise<number> {
   const role = readRole(options.role);
-  const storeTimeout = readTime("--store-timeout", options.storeTimeout);
+  const storeTimeout = readDuration("--store-timeout", options.storeTimeout, "1ms", "1m");
   const connection = await connect(options, surroundings).catch(async (failure: unknown) => {
     await explainFailure(failure, options, surroundings);
     throw failure;
@@ -69,12 +70,4 @@ function nobodyAnswers(place: string, { silent: [first] }: Facts): Failure {
 function readRole(role: string): Role {
   if (Object.hasOwn(ROLES, role)) return role as Role;
   throw new Failure(`--role must be ${Object.keys(ROLES).join(", ")}, got ${role}`);
-}
-
-/** Milliseconds. */
-function readTime(option: string, text: string): number {
-  const [, number, unit] = /^(\d{1,6})(ms|s)$/.exec(text) ?? [];
-  const time = Number(number) * (unit === "s" ? 1_000 : 1);
-  if (time >= 1 && time <= 60_000) return time;
-  throw new Failure(`${option} must be a time from 1ms to 60s, such as 250ms, got ${text}`);
 }

@@ -7,6 +7,8 @@ import { formatTime } from "../output/time.ts";
 interface Seen {
   readonly blocked?: unknown;
   readonly limits?: unknown;
+  /** Of a breaker. */
+  readonly state?: unknown;
 }
 
 /** What an action changed, in short; empty where its entry does not say so. */
@@ -19,8 +21,10 @@ export function formatChange({ kind, before, after }: LogEntry): string {
       return before === undefined ? "there was none" : `was ${formatSet(before)}`;
     case "reset":
       return formatLeft(was?.limits);
+    case "breaker":
+      return formatStep(was?.state, is?.state);
     default:
-      return `${formatBlocked(was?.blocked)}, now ${formatBlocked(is?.blocked)}`;
+      return formatStep(formatBlocked(was?.blocked), formatBlocked(is?.blocked));
   }
 }
 
@@ -54,6 +58,12 @@ function formatLeft(limits: unknown): string {
     .join(", ");
 }
 
-function formatBlocked(blocked: unknown): string {
-  return blocked === true ? "blocked" : "not blocked";
+/** Undefined where nobody says so, as of a subject that was forgotten since. */
+function formatBlocked(blocked: unknown): string | undefined {
+  if (typeof blocked !== "boolean") return undefined;
+  return blocked ? "blocked" : "not blocked";
+}
+
+function formatStep(was: unknown, is: unknown): string {
+  return typeof was === "string" && typeof is === "string" ? `${was}, now ${is}` : "";
 }

@@ -31,6 +31,12 @@ const COLUMNS = [
   { head: "REASON", wraps: true },
 ] as const;
 
+/** What kinds are called by whoever types them, where that is another word. */
+const COMMANDS: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
+  setOverride: "set",
+  unsetOverride: "unset",
+};
+
 /** `headgate log`: who did what to limiters, and when. */
 export function addLog({ program, surroundings, handle }: Cli): void {
   const command = program
@@ -65,7 +71,7 @@ async function printLog(options: LogOptions, surroundings: Surroundings): Promis
     if (options.json) {
       writeJson(stdout, { entries: entries.map(toDocument), unreadable: log.unreadable });
     } else if (entries.length === 0) {
-      stderr.write("headgate: nobody did anything that the log still has\n");
+      stderr.write("headgate: no action is in the log\n");
     } else {
       stdout.write(formatTable(COLUMNS, entries.map(rowOf), widthOf(stdout)));
     }
@@ -94,7 +100,7 @@ function toDocument(entry: LogEntry): object {
 function rowOf(entry: LogEntry): readonly string[] {
   const { at, kind, limiter, subject, reason } = entry;
   return [
-    ...[formatTime(at.getTime()), formatWho(entry), kind, limiter],
+    ...[formatTime(at.getTime()), formatWho(entry), COMMANDS[kind] ?? kind, limiter],
     ...[formatSubject(subjectOf(subject)), formatChange(entry), textOf(reason)],
   ];
 }

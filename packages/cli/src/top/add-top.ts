@@ -3,6 +3,7 @@ import type { Duration } from "@headgate/core";
 import { SingleBar } from "cli-progress";
 import { Option } from "commander";
 import type { AddCommand } from "../command/add-command.ts";
+import { readDuration } from "../command/duration.ts";
 import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -47,7 +48,7 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
     .option("--subject <subject>", "only this one, also where subjects are kept as hashes")
     .option("--keys <count>", "without usage: look at so many keys at most", "100000")
     .option("--follow", "go on, every five seconds, until Ctrl-C")
-    .option("--json", "print JSON");
+    .option("--json", "print one JSON document");
   addExamples(command, {
     "headgate top api": "who has asked most, in the last hour",
     "headgate top api --by denied --span 10m": "who was denied most",
@@ -56,6 +57,7 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
   addConnectionOptions(command).action(
     handle(async (limiter: string, options: TopOptions) => {
       const mostKeys = readKeys(options.keys);
+      readDuration("--span", options.span, "10s", "24h");
       requireFollowable(options, surroundings);
       const connection = await connect(options, surroundings);
       try {
@@ -90,7 +92,7 @@ async function topOf(
   surroundings: Surroundings,
 ): Promise<UsageTop | CounterTop> {
   const question = { limiter, by, span: span as Duration, subject };
-  const found = await topFromUsage(connection.store, question);
+  const found = await topFromUsage(connection, question);
   if (found !== undefined) return found;
   const unkept =
     "no usage is kept of this limiter: turn it on with redisStore(client, { usage: true })";
@@ -143,13 +145,13 @@ function print(
   if (!isJson && note !== undefined) stderr.write(`${note}\n`);
 }
 
+const HASHES =
+  'Each #... is the hash of a subject: of a long one, or of any unless usage: { subjects: "plain" } keeps them as they are. --subject SUBJECT looks one up.';
+
 /** What is to be known of how it was found out. */
 function noteOn(top: UsageTop | CounterTop): string | undefined {
   if (top.source === "usage") {
-    const isHashed = top.subjects.some(({ hash }) => hash !== undefined);
-    return isHashed
-      ? 'Subjects are kept as hashes; --subject SUBJECT looks one up, and usage: { subjects: "plain" } keeps them as they are.'
-      : undefined;
+    return top.subjects.some(({ hash }) => hash !== undefined) ? HASHES : undefined;
   }
   const { keys, isWhole, hashed } = top;
   const looked = isWhole

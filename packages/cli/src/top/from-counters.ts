@@ -23,13 +23,14 @@ interface Counter {
  * subjects. Rejects with a `Failure`, and as the store does.
  */
 export async function topFromCounters(
-  { store, client, prefix }: Connection,
+  connection: Connection,
   limiter: string,
   mostKeys: number,
   progress: ScanProgress,
   signal: AbortSignal,
 ): Promise<CounterTop> {
-  const listed = await policiesOf(store, limiter);
+  const { store, client, prefix, timeoutMs } = connection;
+  const listed = await policiesOf(connection, limiter);
   const { pattern, read } = counterKeysOf(limiter, prefix);
   const { keys, looked, isWhole } = await scanKeys(client, pattern, mostKeys, progress, signal);
   const counters = keys.flatMap((text): Counter[] => {
@@ -37,7 +38,7 @@ export async function topFromCounters(
     const owner = listed.find(({ shapes }) => shapes.some((shape) => isOf(key, shape)));
     return key === undefined || owner === undefined ? [] : [{ key, limiter: owner }];
   });
-  const operator = operate(store);
+  const operator = operate(store, { storeTimeout: timeoutMs });
   const subjects: CounterSubject[] = [];
   for (let from = 0; from < counters.length; from += TOGETHER) {
     signal.throwIfAborted();
@@ -62,10 +63,10 @@ export async function topFromCounters(
 
 /** The policies that processes have under a name. */
 async function policiesOf(
-  store: Connection["store"],
+  { store, timeoutMs }: Connection,
   name: string,
 ): Promise<readonly DirectoryLimiter[]> {
-  const { limiters } = await readDirectory(store);
+  const { limiters } = await readDirectory(store, { timeout: timeoutMs });
   const listed = limiters.filter((one) => one.name === name && one.isCut !== true);
   if (listed.length > 0) return listed;
   throw new Failure(

@@ -1,7 +1,8 @@
-import type { Duration, Store } from "@headgate/core";
+import type { Duration } from "@headgate/core";
 import type { TopSubject } from "@headgate/core/operate";
 import { hashSubject, readUsage } from "@headgate/core/operate";
 import { EXIT, Failure } from "../command/failure.ts";
+import type { Connection } from "../connect/connection.ts";
 import type { By, UsageTop } from "./top.ts";
 
 /** What is asked for. */
@@ -15,10 +16,10 @@ export interface UsageQuestion {
 
 /** Reads who asks most from usage; undefined where none is kept of the limiter. Rejects with a `Failure`, and as `readUsage`. */
 export async function topFromUsage(
-  store: Store,
+  { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   { limiter, by, span, subject }: UsageQuestion,
 ): Promise<UsageTop | undefined> {
-  const { at, limiters, unread } = await readUsage(store, { limiter, span });
+  const { at, limiters, unread } = await readUsage(store, { timeout: timeoutMs, limiter, span });
   const [first] = unread;
   if (first !== undefined) {
     throw new Failure(

@@ -1,0 +1,30 @@
+import type { Duration } from "@headgate/core";
+import { Failure } from "./failure.ts";
+
+const MS_PER_UNIT: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Reads a time, as `250ms`, `10s`, `1m`, `1h` or `7d`, of an option that takes it from `least` to `most`: milliseconds. Throws a `Failure`. */
+export function readDuration(
+  option: string,
+  text: string,
+  least: Duration & string,
+  most: Duration & string,
+): number {
+  const ms = millisecondsOf(text);
+  if (ms >= millisecondsOf(least) && ms <= millisecondsOf(most)) return ms;
+  throw new Failure(
+    `${option} must be a time from ${least} to ${most}, as 250ms, 10s, 1m, 1h or 7d, got ${JSON.stringify(text)}`,
+  );
+}
+
+/** NaN where a text is no time. */
+function millisecondsOf(text: string): number {
+  const [, number, unit = ""] = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text) ?? [];
+  return Number(number) * (MS_PER_UNIT[unit] ?? Number.NaN);
+}
