@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { createLimiter, gcra } from "@headgate/core";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
@@ -13,7 +16,8 @@ let cluster: RedisCluster;
 let close: () => Promise<void>;
 
 beforeAll(async () => {
-  cluster = await startCluster();
+  // Servers that a busy machine does not let run for a second are not down.
+  cluster = await startCluster({ nodeTimeoutMs: 5_000 });
   const client = new Cluster([...cluster.addresses]);
   const store = redisStore(client);
   const limits = gcra({ limit: 5, window: "1m" });
@@ -49,7 +53,7 @@ test("any node leads to the whole cluster, with --cluster or without", async () 
   }
 });
 
-test("of several hosts the first that answers is enough, in whichever order the client asks them", async () => {
+test("of several hosts the first that answers is enough", async () => {
   const [first] = cluster.nodes;
   const url = urlOf(1, 2, 3, first?.port ?? 0);
   const all = await Promise.all(
@@ -59,6 +63,22 @@ test("of several hosts the first that answers is enough, in whichever order the 
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect(stdout.split("\n")[1]).toMatch(/^api /);
   }
+});
+
+test("hosts behind the first that answers are not asked", async () => {
+  const [first] = cluster.nodes;
+  let connections = 0;
+  const silent = createServer(() => {
+    connections += 1;
+  }).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  for (let i = 0; i < 5; i += 1) {
+    const { exitCode } = await runCli(["limiters", "--redis", urlOf(first?.port ?? 0, port)]);
+    expect(exitCode).toBe(0);
+  }
+  expect(connections).toBe(0);
+  silent.close();
 });
 
 test("what is none says so, and a database that a cluster has not got", async () => {

@@ -235,16 +235,25 @@ describe("what is kept of limiters", () => {
 
   test("an override without an end", async () => {
     const by = operate(redisStore(admin));
-    await by.setOverride({ limiter: "orders", shadow: true }, { for: "forever" });
+    const place = { limiter: "the orders", subject: { user: "it's ann" } };
+    await by.setOverride({ ...place, shadow: true }, { for: "forever" });
     const endless = await examine(at);
     expect(endless.statuses["overrides"]).toBe("warning");
+    const command = `headgate unset --limiter 'the orders' --subject 'user=it'\\''s ann'`;
     expect(endless.worst("overrides")).toMatchObject({
-      found: "1 override, 1 without an end: orders",
-      mend: expect.stringContaining('unsetOverride({"limiter":"orders"})'),
+      found: "1 override, 1 without an end: the orders for it's ann",
+      mend: expect.stringContaining(command),
     });
     // Its record has no expiry then, and need not have one.
     expect(endless.statuses["keys"]).toBe("ok");
-    await by.unsetOverride({ limiter: "orders" });
+    // As a shell reads it.
+    const given = ["--limiter", "the orders", "--subject", "user=it's ann", "--yes", "--redis", at];
+    const limits = [
+      "--limits",
+      JSON.stringify({ ...gcra({ limit: 5, window: "1m", per: "user" }) }),
+    ];
+    const { exitCode, stderr } = await runCli(["unset", ...given, ...limits]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
     expect((await examine(at)).statuses["overrides"]).toBe("ok");
   });
 

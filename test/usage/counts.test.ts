@@ -60,6 +60,8 @@ describe.each(["hashed", "plain"] as const)("an access log, with %s subjects", (
       turns += 1;
       await usageOf(store).send();
     }
+    // The last subjects are sent then.
+    await limiter.close();
     const { at, limiters, unread } = await readUsage(store);
     expect(at).toBe(now);
     expect(unread).toEqual([]);

@@ -182,6 +182,27 @@ describe("limiters", () => {
   });
 });
 
+describe("a list", () => {
+  const listOf = (hash: string, times: number) => `[0,${times},"default#${hash}",${times},0]`;
+  const one = listOf("0123456789abcdef", 3);
+
+  test("stays as it is when nothing is added to it, and the other one grows", async () => {
+    await add([counted("api", NOW, { used: one, denied: one })]);
+    await add([counted("api", NOW, { used: one })]);
+    await add([counted("api", NOW)]);
+    const { used, denied } = (await readAt(NOW)).limiters[0]?.subjects ?? {};
+    expect(used).toMatchObject({ total: 6, top: [{ count: 6, error: 0 }] });
+    expect(denied).toMatchObject({ total: 3, top: [{ count: 3, error: 0 }] });
+  });
+
+  test("comes without numbers, too", async () => {
+    expect(await add([counted("api", NOW, { rows: [], used: one })])).toEqual([1, 1]);
+    const [api] = (await readAt(NOW)).limiters;
+    expect(api?.total).toEqual({ allowed: 0, denied: 0, degraded: 0 });
+    expect(api?.subjects.used.top).toMatchObject([{ count: 3 }]);
+  });
+});
+
 describe("what is somebody else's", () => {
   const used = '[0,1,"default#0123456789abcdef",1,0]';
 
@@ -279,7 +300,7 @@ function crowded(name: string, turn: number, now: number): LimiterCount {
     );
   }
   usage.seal(now * 1_000);
-  return usage.take(1);
+  return usage.takeAll(1, 0);
 }
 
 async function bytesOf(pattern: string): Promise<number> {

@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 const [, , place, decisions, id] = process.argv;
 if (process.env.SOON === "1") {
   globalThis[Symbol.for("@headgate/core/1.usage-times")] = new WeakMap([
-    [globalThis, { every: 50 }],
+    [globalThis, { every: 50, subjectsEvery: 50 }],
   ]);
 }
 const client = new Redis(place);

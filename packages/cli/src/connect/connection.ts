@@ -81,7 +81,7 @@ async function openTarget(
   try {
     requireMode(target, first.mode);
     if (first.mode !== "cluster" && !target.isCluster) return first;
-    const cluster = await openCluster(target, signal);
+    const cluster = await openCluster(target, first, signal);
     first.close();
     return cluster;
   } catch (error) {

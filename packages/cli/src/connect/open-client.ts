@@ -20,6 +20,7 @@ type Strategy = () => number | null;
 
 /** A client of one server, and what that says it is. */
 export interface OpenServer extends OpenClient {
+  readonly at: Address | string;
   readonly mode: ServerMode;
 }
 
@@ -59,7 +60,7 @@ export async function openServer(
       mode = await readMode(redis);
     },
   });
-  return { client, close, mode };
+  return { client, close, at, mode };
 }
 
 /** The primary that Sentinels name. Rejects with a `Failure`. */
@@ -93,16 +94,24 @@ export function openPrimary(
   });
 }
 
-/** All servers of a cluster. Rejects with a `Failure`. */
-export function openCluster(target: Target, signal: AbortSignal): Promise<OpenClient<Cluster>> {
+/**
+ * All servers of a cluster. Only one that has answered is asked which they are: among several the client would choose by chance, and
+ * wait for those that are down. Rejects with a `Failure`.
+ */
+export function openCluster(
+  target: Target,
+  { at }: OpenServer,
+  signal: AbortSignal,
+): Promise<OpenClient<Cluster>> {
   const { timeoutMs, addresses, login, place } = target;
+  const asked = typeof at === "string" ? addresses : [at];
   return open({
     place,
     isTls: target.isTls,
     signal,
     errors: "node error",
     make: (retry) =>
-      new ClusterClient([...addresses], {
+      new ClusterClient([...asked], {
         lazyConnect: true,
         enableReadyCheck: false,
         slotsRefreshTimeout: timeoutMs,

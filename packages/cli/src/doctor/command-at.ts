@@ -13,6 +13,6 @@ export function commandOnKey(server: ServerFacts, ...words: readonly string[]): 
 }
 
 /** A word of a command line that a shell hands on as it is. */
-function quote(word: string): string {
+export function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

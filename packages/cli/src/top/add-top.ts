@@ -17,7 +17,7 @@ import { topFromUsage } from "./from-usage.ts";
 import type { ScanProgress } from "./scan-keys.ts";
 import type { By, CounterTop, UsageTop } from "./top.ts";
 
-/** Usage is sent about as often. */
+/** Numbers are sent about as often; subjects more seldom. */
 const AGAIN_MS = 5_000;
 
 /** Clears a terminal. */
@@ -47,7 +47,10 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
     .option("--span <time>", "the time to look at, from 10s to 24h", "1h")
     .option("--subject <subject>", "only this one, also where subjects are kept as hashes")
     .option("--keys <count>", "without usage: look at so many keys at most", "100000")
-    .option("--follow", "go on, every five seconds, until Ctrl-C")
+    .option(
+      "--follow",
+      "go on, every five seconds, until Ctrl-C; subjects come half a minute later than totals",
+    )
     .option("--json", "print one JSON document");
   addExamples(command, {
     "headgate top api": "who has asked most, in the last hour",

@@ -457,7 +457,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "d3345aaaca4b621ff1352b226d7e239fa52f7b41",
+  sha1: "48f7f6efc8ad85b2babd7bfee61a78b2785481e7",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -514,6 +514,7 @@ end
 end
 return lines
 end
+local NOBODY = "[0,0,0]"
 local head = "headgate usage 1"
 local start = head .. "\\n"
 local function stateOf(key)
@@ -579,11 +580,12 @@ counts[#counts + 1] = list[at]
 end
 table.sort(counts)
 local least, floor = counts[#counts - most + 1] or 9999999999, 0
-local kept = { list[1], 0, list[3] }
+local kept, size = { list[1], 0, list[3] }, 4 - 1
 for at = 4, #list, 3 do
 local count = list[at + 1]
-if count > least or count == least and #kept < 4 + 3 * most - 1 then
-kept[#kept + 1], kept[#kept + 2], kept[#kept + 3] = list[at], count, list[at + 2]
+if count > least or count == least and size < 4 + 3 * most - 1 then
+kept[size + 1], kept[size + 2], kept[size + 3] = list[at], count, list[at + 2]
+size = size + 3
 else
 floor = math.max(floor, count)
 end
@@ -592,9 +594,6 @@ kept[2] = floor
 return kept
 end
 local function addList(list, given, most)
-if given == "" then
-return list
-end
 given = cjson.decode(given)
 local places, floor, bytes = {}, list[2], 0
 for at = 4, #list, 3 do
@@ -616,20 +615,26 @@ end
 local many = (#list - 4 + 1) / 3
 return cut(list, math.floor(many * most * 3 / 4 / bytes))
 end
-local function readLists(text)
-local used, denied = string.match(text, "^[^\\n]+\\n([^\\n]+)\\n([^\\n]+)$")
-local isRead, lists = pcall(cjson.decode, "[" .. (used or "") .. "," .. (denied or "") .. "]")
-if isRead and type(lists[1]) == "table" and type(lists[2]) == "table" then
-return lists
+local function addText(text, given, most)
+if given == "" then
+return text
+end
+local isRead, list = pcall(cjson.decode, text)
+if isRead and type(list) == "table" and #list >= 4 - 1 then
+return cjson.encode(addList(list, given, most))
 end
 end
 local function addTops(tops, used, denied, most)
 local state = used .. denied == "" and 3 or stateOf(tops)
-local lists = state == 0 and { { 0, 0, 0 }, { 0, 0, 0 } } or state == 1 and readLists(redis.call("GET", tops))
-if lists then
-local asked, refused = addList(lists[1], used, most), addList(lists[2], denied, most)
-local text = start .. cjson.encode(asked) .. "\\n" .. cjson.encode(refused)
-redis.call("SET", tops, text, "PX", expiryAfter(90000000 * 1000))
+local text = state == 0 and NOBODY .. "\\n" .. NOBODY or state == 1 and string.sub(redis.call("GET", tops), #start + 1)
+local at = text and string.find(text, "\\n", 1, true)
+if not at then
+return
+end
+local asked = addText(string.sub(text, 1, at - 1), used, most)
+local refused = asked and addText(string.sub(text, at + 1), denied, most)
+if refused then
+redis.call("SET", tops, start .. asked .. "\\n" .. refused, "PX", expiryAfter(90000000 * 1000))
 end
 end
 local function addLimiter(index, others, series, tops, name, label, rows, used, denied)

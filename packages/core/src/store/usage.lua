@@ -28,6 +28,7 @@ local FIRST, BESIDE = 4, 12 -- where subjects begin in a list, and how many byte
 local LIST, LISTS = 3000, 125000 -- bytes of a list, and of the lists of a kind and ten minutes of all limiters
 local KEPT, PROCESS = 90000000, 3600000 -- how long what was counted is kept, and the number of a process, in milliseconds
 local AWAY = 5000000 -- by how many microseconds the clock of a process may be away
+local NOBODY = "[0,0,0]" -- a list to begin with
 local head = "headgate usage 1"
 local start = head .. "\n" -- of all keys but the record of a process
 
@@ -105,11 +106,12 @@ local function cut(list, most)
   end
   table.sort(counts)
   local least, floor = counts[#counts - most + 1] or LARGEST, 0
-  local kept = { list[1], 0, list[3] }
+  local kept, size = { list[1], 0, list[3] }, FIRST - 1
   for at = FIRST, #list, 3 do
     local count = list[at + 1]
-    if count > least or count == least and #kept < FIRST + 3 * most - 1 then
-      kept[#kept + 1], kept[#kept + 2], kept[#kept + 3] = list[at], count, list[at + 2]
+    if count > least or count == least and size < FIRST + 3 * most - 1 then
+      kept[size + 1], kept[size + 2], kept[size + 3] = list[at], count, list[at + 2]
+      size = size + 3
     else
       floor = math.max(floor, count)
     end
@@ -120,9 +122,6 @@ end
 
 -- A list with what is added to it: space-saving, of which docs/usage.md says why it holds.
 local function addList(list, given, most)
-  if given == "" then
-    return list
-  end
   given = cjson.decode(given)
   local places, floor, bytes = {}, list[2], 0
   for at = FIRST, #list, 3 do
@@ -146,14 +145,29 @@ local function addList(list, given, most)
   return cut(list, math.floor(many * most * 3 / 4 / bytes))
 end
 
---- @include "usage-lists"
+-- A list of a text with what is added to it, as text; nil where it makes no sense. Nothing added, it is not even read.
+local function addText(text, given, most)
+  if given == "" then
+    return text
+  end
+  local isRead, list = pcall(cjson.decode, text)
+  if isRead and type(list) == "table" and #list >= FIRST - 1 then
+    return cjson.encode(addList(list, given, most))
+  end
+end
+
 local function addTops(tops, used, denied, most)
   local state = used .. denied == "" and 3 or stateOf(tops)
-  local lists = state == 0 and { { 0, 0, 0 }, { 0, 0, 0 } } or state == 1 and readLists(redis.call("GET", tops))
-  if lists then
-    local asked, refused = addList(lists[1], used, most), addList(lists[2], denied, most)
-    local text = start .. cjson.encode(asked) .. "\n" .. cjson.encode(refused)
-    redis.call("SET", tops, text, "PX", expiryAfter(KEPT * 1000))
+  local text = state == 0 and NOBODY .. "\n" .. NOBODY or state == 1 and string.sub(redis.call("GET", tops), #start + 1)
+  -- Not by a pattern, which takes as long as all of the rest.
+  local at = text and string.find(text, "\n", 1, true)
+  if not at then
+    return
+  end
+  local asked = addText(string.sub(text, 1, at - 1), used, most)
+  local refused = asked and addText(string.sub(text, at + 1), denied, most)
+  if refused then
+    redis.call("SET", tops, start .. asked .. "\n" .. refused, "PX", expiryAfter(KEPT * 1000))
   end
 end
 

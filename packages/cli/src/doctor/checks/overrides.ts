@@ -1,5 +1,5 @@
 import type { Override } from "@headgate/core/operate";
-import { commandOnKey } from "../command-at.ts";
+import { commandOnKey, quote } from "../command-at.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
@@ -9,7 +9,7 @@ export const overrides: Check = {
   name: "overrides",
   judge: (facts) => [
     ifKnown(facts.control, (record) =>
-      record === "damaged" ? judgeDamaged(facts) : judge(record.overrides),
+      record === "damaged" ? judgeDamaged(facts) : judge(record.overrides, facts.prefix),
     ),
   ],
 };
@@ -25,13 +25,12 @@ function judgeDamaged({ servers: [server], prefix }: Facts): Finding {
   };
 }
 
-function judge(all: readonly Override[]): Finding {
+function judge(all: readonly Override[], prefix: string): Finding {
   const endless = all.filter(({ until }) => until === null);
   const shadows = endless.filter(({ shadow }) => shadow === true);
   const found = all.length === 0 ? "none" : count(all.length, "override");
   const [first] = endless;
   if (first === undefined) return { status: "ok", found };
-  const call = `unsetOverride(${JSON.stringify({ limiter: first.limiter, subject: first.subject })})`;
   return {
     status: "warning",
     found: `${found}, ${endless.length} without an end: ${first.limiter}${first.subject === undefined ? "" : ` for ${Object.values(first.subject).join(", ")}`}${endless.length > 1 ? ", ..." : ""}`,
@@ -39,6 +38,17 @@ function judge(all: readonly Override[]): Finding {
       shadows.length > 0
         ? "a limiter in shadow denies nobody, until somebody remembers"
         : "other numbers than the deployed ones hold, until somebody remembers",
-    mend: `deploy what is meant, and take it away: ${call} of operate(store)`,
+    mend: `deploy what is meant, and take it away: ${unsetCommand(first, prefix)}, with the options by which you connect`,
   };
+}
+
+/** The prefix that is usual need not be said. */
+function unsetCommand({ limiter, subject = {} }: Override, prefix: string): string {
+  const ofSubject = Object.entries(subject).flatMap(([per, text]) => [
+    "--subject",
+    `${per}=${text}`,
+  ]);
+  const ofPrefix = prefix === "hg" ? [] : ["--prefix", prefix];
+  const words = ["headgate", "unset", "--limiter", limiter, ...ofSubject, ...ofPrefix];
+  return words.map(quote).join(" ");
 }

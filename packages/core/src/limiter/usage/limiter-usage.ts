@@ -1,7 +1,9 @@
 import type { Decision } from "../../decision.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 import type { LimiterCount, UsageRow } from "../../store/usage.ts";
+import { spread } from "../wake-later.ts";
 import { hashSubject } from "./subject-hash.ts";
+import { usageTimes } from "./times.ts";
 import { subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
 
 /** A limiter's name in keys. */
@@ -22,6 +24,8 @@ export class LimiterUsage {
   #allowed = 0;
   #denied = 0;
   #degraded = 0;
+  /** When its subjects are to be sent, in microseconds. */
+  #due = Number.NEGATIVE_INFINITY;
 
   /**
    * Without `subjects` it is of all limiters that have none of their own, and knows no subject. `capacity` is how many subjects a
@@ -42,7 +46,19 @@ export class LimiterUsage {
 
   /** Whether there is nothing to be sent. */
   get isEmpty(): boolean {
-    return this.rows + this.#allowed + this.#denied === 0;
+    return this.rows + this.#allowed + this.#denied + this.#used.size === 0;
+  }
+
+  /**
+   * Whether its subjects are to be sent, at a time in microseconds. Limiters that started together, that could not send for long, or
+   * whose clock was set, take turns.
+   */
+  isDue(now: number): boolean {
+    if (this.#used.size === 0) return false;
+    if (!this.isOpen) return true;
+    const every = usageTimes().subjectsEvery * 1_000;
+    if (Math.abs(now - this.#due) > 2 * every) this.#due = now + every * Math.random();
+    return now >= this.#due;
   }
 
   /** Counts a decision about subjects, by dimension. */
@@ -83,13 +99,18 @@ export class LimiterUsage {
     this.#rows = [...bySpan.values()];
   }
 
-  /** Takes so many rows at most, and who asked. */
-  take(most: number): LimiterCount {
+  /** Takes so many rows at most. */
+  takeRows(most: number): LimiterCount {
+    const rows = this.#rows.splice(0, most);
+    return { id: this.#id, name: this.#name, rows, used: "", denied: "" };
+  }
+
+  /** Takes so many rows at most, and who asked, at a time in microseconds. */
+  takeAll(most: number, now: number): LimiterCount {
+    this.#due = now + spread(usageTimes().subjectsEvery, 0.25) * 1_000;
     const write = (key: string): string => writeSubject(key, this.#subjects === "plain");
     return {
-      id: this.#id,
-      name: this.#name,
-      rows: this.#rows.splice(0, most),
+      ...this.takeRows(most),
       used: this.#used.take(write),
       denied: this.#refused.take(write),
     };

@@ -8,8 +8,9 @@ import { addUsage, USAGE_STATES } from "../../store/usage.ts";
 import { createLimiter } from "../create-limiter.ts";
 import type { Limiter } from "../limiter.ts";
 
-/** The latest that a process sends. */
+/** The latest that a process sends numbers, and that it sends the subjects of a limiter. */
 const LATEST = 5_000;
+const LATEST_SUBJECTS = 1.25 * 25_000 + LATEST;
 const START = 1_800_000_000_000;
 
 beforeEach(() => void vi.useFakeTimers({ now: START }));
@@ -75,6 +76,17 @@ function rowsIn(calls: readonly UsageCall[]): UsageRow[] {
   return [...byNumber.values()].flatMap(({ limiters }) => limiters.flatMap((one) => one.rows));
 }
 
+/** About how many decisions the lists of a limiter are. */
+function listedIn(calls: readonly UsageCall[], name: string): number {
+  const lists = calls.flatMap(({ limiters }) => limiters.filter((one) => one.name === name));
+  return lists.reduce((sum, { used }) => sum + (used === "" ? 0 : JSON.parse(used)[1]), 0);
+}
+
+/** Of how many limiters a call has subjects. */
+function listsIn({ limiters }: UsageCall): number {
+  return limiters.filter(({ used }) => used !== "").length;
+}
+
 function decisionsIn(calls: readonly UsageCall[]): number {
   return rowsIn(calls).reduce((sum, { allowed, denied }) => sum + allowed + denied, 0);
 }
@@ -96,16 +108,65 @@ describe("a process", () => {
         ],
       },
     ]);
-    const [one] = calls[0]?.limiters ?? [];
-    expect(one?.used).toMatch(/^\[0,3,"default#[\w-]{16}",3,0\]$/);
-    expect(one?.denied).toMatch(/^\[0,1,"default#[\w-]{16}",1,0\]$/);
+    await vi.advanceTimersByTimeAsync(LATEST_SUBJECTS);
+    for (const name of ["one", "other"]) {
+      const [list] = calls.flatMap((call) =>
+        call.limiters.filter((one) => one.name === name && one.used !== ""),
+      );
+      expect(list?.used).toMatch(/^\[0,3,"default#[\w-]{16}",3,0\]$/);
+      expect(list?.denied).toMatch(/^\[0,1,"default#[\w-]{16}",1,0\]$/);
+    }
+    const before = calls.length;
     await consume(limiters[1] as Limiter, 1);
     await vi.advanceTimersByTimeAsync(LATEST);
-    expect(calls[1]).toMatchObject({ number: 2, limiters: [{ name: "other" }] });
-    // Nothing was counted.
-    await vi.advanceTimersByTimeAsync(10 * LATEST);
-    expect(calls).toHaveLength(2);
+    expect(calls[before]).toMatchObject({
+      number: before + 1,
+      limiters: [{ name: "other", rows: [{ allowed: 0, denied: 1 }] }],
+    });
+    // Nothing is counted any more.
+    await vi.advanceTimersByTimeAsync(LATEST_SUBJECTS);
+    const after = calls.length;
+    await vi.advanceTimersByTimeAsync(2 * LATEST_SUBJECTS);
+    expect(calls).toHaveLength(after);
+    expect(decisionsIn(calls)).toBe(7);
     await Promise.all(limiters.map((limiter) => limiter.close()));
+  });
+
+  test("sends the subjects of a limiter about every 30 seconds, in turns with those of others, and the rest at close", async () => {
+    const { store, calls } = addingStore();
+    const names = Array.from({ length: 60 }, (_, i) => `limiter ${i}`);
+    const limiters = names.map((name) => make(store, name));
+    const turns = 200;
+    for (let turn = 0; turn < turns; turn += 1) {
+      for (const limiter of limiters) await limiter.consume("u");
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    for (const name of names) {
+      const times = calls
+        .filter(({ limiters }) => limiters.some((one) => one.name === name && one.used !== ""))
+        .map(({ clock }) => clock / 1_000);
+      expect(times.length).toBeGreaterThanOrEqual(5);
+      for (const [i, time] of times.entries()) {
+        const wait = time - (times[i - 1] ?? START);
+        expect(wait).toBeLessThanOrEqual(LATEST_SUBJECTS);
+        if (i > 0) expect(wait).toBeGreaterThanOrEqual(25_000);
+      }
+    }
+    // A sixth in each call.
+    expect(Math.max(...calls.map(listsIn))).toBeLessThan(names.length / 2);
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+    for (const name of names) expect(listedIn(calls, name)).toBe(turns);
+    expect(decisionsIn(calls)).toBe(turns * names.length);
+  });
+
+  test("sends the subjects of a limiter that is closed before others with the next numbers", async () => {
+    const { store, calls } = addingStore();
+    const [one, other] = [make(store, "one"), make(store, "other")];
+    await consume(one, 3);
+    await one.close();
+    await vi.advanceTimersByTimeAsync(LATEST);
+    expect(listedIn(calls, "one")).toBe(3);
+    await other.close();
   });
 
   test("is not kept alive by it, and has one timer for a client and prefix", () => {
@@ -261,6 +322,33 @@ describe("a store that is away", () => {
       expect(together).toBeLessThanOrEqual(1_024);
     }
     await Promise.all(limiters.map((limiter) => limiter.close()));
+  });
+
+  test("for minutes gets subjects in turns when it is back, and so it does when a clock is set", async () => {
+    const it = addingStore();
+    const limiters = Array.from({ length: 60 }, (_, i) => make(it.store, `limiter ${i}`));
+    const goOn = async (turns: number): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) {
+        for (const limiter of limiters) await limiter.consume("u");
+        await vi.advanceTimersByTimeAsync(LATEST);
+      }
+    };
+    await goOn(20);
+    it.error = unavailable("Connection is closed.");
+    await goOn(40);
+    it.error = undefined;
+    await goOn(20);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await goOn(20);
+    expect(Math.max(...it.calls.map(listsIn))).toBeLessThan(limiters.length / 2);
+    const last = it.calls.slice(-10);
+    for (let i = 0; i < limiters.length; i += 1) {
+      expect(listedIn(last, `limiter ${i}`)).toBeGreaterThan(0);
+    }
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+    expect(
+      listedIn([...new Map(it.calls.map((call) => [call.number, call])).values()], "limiter 7"),
+    ).toBe(100);
   });
 
   test("for an hour is not sent a call that it may have done, and forgotten", async () => {

@@ -97,7 +97,7 @@ export class ProcessUsage {
     this.#sleep();
   }
 
-  /** Sends what was counted until now. What is under way is waited for, and not begun again. Never rejects. */
+  /** Sends what was counted until now, but subjects when it is their time. What is under way is waited for, and not begun again. Never rejects. */
   send(): Promise<void> {
     this.#seal();
     this.#sending ??= this.#sendAll().finally(() => {
@@ -160,11 +160,13 @@ export class ProcessUsage {
   /** The next call; undefined where nothing is left to be sent. */
   #next(): Pending | undefined {
     const limiters: LimiterCount[] = [];
+    const now = this.#store?.now() ?? 0;
     let rows = ROWS_TOGETHER;
     for (const [name, usage] of [...this.#limiters, ["", this.#others] as const]) {
       if (rows === 0 || limiters.length === TOGETHER) break;
-      if (usage.rows > 0) {
-        const count = usage.take(rows);
+      const isDue = usage.isDue(now);
+      if (isDue || usage.rows > 0) {
+        const count = isDue ? usage.takeAll(rows, now) : usage.takeRows(rows);
         limiters.push(count);
         rows -= count.rows.length;
       }
@@ -172,7 +174,7 @@ export class ProcessUsage {
     }
     if (limiters.length === 0) return undefined;
     this.#number += 1;
-    return { number: this.#number, began: this.#store?.now() ?? 0, limiters };
+    return { number: this.#number, began: now, limiters };
   }
 
   /** Rejects as the store does, and where nothing is kept. */

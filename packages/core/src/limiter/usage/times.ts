@@ -1,12 +1,14 @@
 import { sharedBy } from "../shared.ts";
 
-/** When a process sends what it has counted, in milliseconds. */
+/** When a process sends what it has counted, in milliseconds, to each of which up to a quarter is added. */
 interface UsageTimes {
-  /** Up to a quarter is added. */
+  /** How often it sends numbers. */
   every: number;
+  /** How old the subjects of a limiter are when they go with them. */
+  subjectsEvery: number;
 }
 
 /** One for all copies of this package, so that a test can set other times. */
 export function usageTimes(): UsageTimes {
-  return sharedBy(globalThis, "usage-times", () => ({ every: 4_000 }));
+  return sharedBy(globalThis, "usage-times", () => ({ every: 4_000, subjectsEvery: 25_000 }));
 }
