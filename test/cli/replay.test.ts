@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
@@ -149,6 +149,36 @@ test("the sample's denials, and its malformed lines", async () => {
   expect(stdout).toContain("│ 123 (6.1 %) │      3 (2.6 %) │");
   expect(stdout).toMatch(/203\.0\.113\.250 +│ +280 │ +118 │/);
   expect(stderr.match(/^headgate: .*sample\.log: line \d+ is malformed, .*$/gm)).toHaveLength(4);
+});
+
+describe("--html", () => {
+  test("writes the report of what was replayed, and says where", async () => {
+    const file = join(folder, "report.html");
+    const limits = ["--limits", `few=${slidingLog(20, "1m")}`, "--limits", slidingLog(90, "1h")];
+    const { code, stderr } = await start([SAMPLE, ...limits, "--html", file]);
+    expect(code).toBe(0);
+    expect(stderr).toContain(`headgate: wrote the report ${file}\n`);
+    const page = readFileSync(file, "utf8");
+    for (const text of ["few", "90-per-1h", "sample.log", "203.0.113.250"]) {
+      expect(page).toContain(text);
+    }
+  });
+
+  test("is refused before anything is read where it cannot be written", async () => {
+    const unread = new PassThrough().end("noise\n");
+    for (const file of [join(folder, "none", "report.html"), folder]) {
+      const { code, stdout, stderr } = await start(["-", "--html", file], unread);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^headgate: cannot write the report [^\n]+\n$/);
+      expect(unread.readableDidRead).toBe(false);
+    }
+  });
+
+  test("leaves a file alone until the replay is over", async () => {
+    const file = write("before.html", "before");
+    expect((await start([join(folder, "no.log"), "--html", file])).code).toBe(2);
+    expect(readFileSync(file, "utf8")).toBe("before");
+  });
 });
 
 test("a client is its address, its IPv6 network or its host name", async () => {

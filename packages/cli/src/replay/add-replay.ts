@@ -4,6 +4,7 @@ import type { Surroundings } from "../command/surroundings.ts";
 import { parseFields } from "../log/fields.ts";
 import { printable } from "../log/printable.ts";
 import { bytesOf, readRequests } from "../log/read-requests.ts";
+import { requireWritable, writeReport } from "../report/write-report.ts";
 import { runInLibrary } from "./library-run.ts";
 import type { NamedPolicy } from "./policies.ts";
 import { readPolicies } from "./policies.ts";
@@ -17,6 +18,7 @@ import { showProgress } from "./show-progress.ts";
 interface Options {
   readonly limits: readonly string[];
   readonly fields?: string;
+  readonly html?: string;
   readonly json?: true;
 }
 
@@ -33,6 +35,7 @@ export function addReplay(cli: Cli): void {
       [],
     )
     .option("--fields <names>", "of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD]")
+    .option("--html <file>", "write a report, one HTML file")
     .option("--json", "one JSON document")
     .action(
       cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.surroundings)),
@@ -49,9 +52,11 @@ async function runReplay(
     stderr.write(`headgate: ${message}\n`);
   };
   const policies = await readPolicies(options.limits);
+  if (options.html !== undefined) await requireWritable(options.html);
   const result = await replayLogs(logs, policies, options, surroundings);
   warnOfLog(result.log, warn);
   for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
+  if (options.html !== undefined) await writeReport(options.html, result, stderr);
   stdout.write(options.json ? `${JSON.stringify(result)}\n` : formatResult(result));
   return 0;
 }
