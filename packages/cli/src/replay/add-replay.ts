@@ -2,8 +2,10 @@ import { setFlagsFromString } from "node:v8";
 import type { Cli } from "../command/add-command.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import { parseFields } from "../log/fields.ts";
-import { printable } from "../log/printable.ts";
 import { bytesOf, readRequests } from "../log/read-requests.ts";
+import { writeJson } from "../output/json.ts";
+import { styleFor, widthOf } from "../output/style.ts";
+import { visible } from "../output/visible.ts";
 import { requireWritable, writeReport } from "../report/write-report.ts";
 import { runInLibrary } from "./library-run.ts";
 import type { NamedPolicy } from "./policies.ts";
@@ -22,6 +24,9 @@ interface Options {
   readonly json?: true;
 }
 
+/** So many characters are shown of a malformed line. */
+const SHOWN_OF_LINE = 100;
+
 /** Adds `headgate replay`. */
 export function addReplay(cli: Cli): void {
   cli.program
@@ -36,7 +41,7 @@ export function addReplay(cli: Cli): void {
     )
     .option("--fields <names>", "of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD]")
     .option("--html <file>", "write a report, one HTML file")
-    .option("--json", "one JSON document")
+    .option("--json", "print one JSON document")
     .action(
       cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.surroundings)),
     );
@@ -47,7 +52,7 @@ async function runReplay(
   options: Options,
   surroundings: Surroundings,
 ): Promise<number> {
-  const { stdout, stderr } = surroundings;
+  const { stdout, stderr, environment } = surroundings;
   const warn = (message: string): void => {
     stderr.write(`headgate: ${message}\n`);
   };
@@ -57,7 +62,8 @@ async function runReplay(
   warnOfLog(result.log, warn);
   for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
   if (options.html !== undefined) await writeReport(options.html, result, stderr);
-  stdout.write(options.json ? `${JSON.stringify(result)}\n` : formatResult(result));
+  if (options.json) writeJson(stdout, result);
+  else stdout.write(formatResult(result, styleFor(stdout, environment), widthOf(stdout)));
   return 0;
 }
 
@@ -93,7 +99,8 @@ async function replayLogs(
 
 function warnOfLog({ malformed, examples }: ReplayedLog, warn: (message: string) => void): void {
   for (const { file, number, text, reason } of examples) {
-    warn(`${file}: line ${number} is malformed, ${reason}: ${printable(text, 100)}`);
+    const begins = text.length > SHOWN_OF_LINE ? `${text.slice(0, SHOWN_OF_LINE)}...` : text;
+    warn(`${visible(file)}: line ${number} is malformed, ${reason}: ${visible(begins)}`);
   }
   const others = malformed - examples.length;
   if (others > 0) warn(`and ${others} more malformed lines`);
