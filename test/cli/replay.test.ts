@@ -1,12 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
+import { visible } from "../../packages/cli/src/output/visible.ts";
 import type { ReplayResult } from "../../packages/cli/src/replay/result.ts";
 import { run } from "../../packages/cli/src/run.ts";
+import { expectDocument } from "./json-schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "replay-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -45,7 +47,7 @@ async function start(args: readonly string[], stdin: Readable = new PassThrough(
 async function replay(args: readonly string[], stdin?: Readable): Promise<ReplayResult> {
   const { code, stdout } = await start([...args, "--json"], stdin);
   expect(code).toBe(0);
-  return JSON.parse(stdout);
+  return expectDocument("replay", stdout) as ReplayResult;
 }
 
 /** Requests of a few busy clients and many others, up to 60 s out of order, from a seed. */
@@ -146,9 +148,55 @@ describe("a generated log, out of order", () => {
 test("the sample's denials, and its malformed lines", async () => {
   const { code, stdout, stderr } = await start([SAMPLE]);
   expect(code).toBe(0);
-  expect(stdout).toContain("│ 123 (6.1 %) │      3 (2.6 %) │");
-  expect(stdout).toMatch(/203\.0\.113\.250 +│ +280 │ +118 │/);
+  expect(stdout).toContain("   3 of 115 (2.6%)   123 of 2,026 (6.1%)   ");
+  expect(stdout).toMatch(/^203\.0\.113\.250 +280 +118 +2026-03-03 /m);
   expect(stderr.match(/^headgate: .*sample\.log: line \d+ is malformed, .*$/gm)).toHaveLength(4);
+});
+
+test("what a log or a path holds cannot steer the terminal", async () => {
+  const hostile = line({ client: "\u009b2J\u202eevil", time: START });
+  const log = write(
+    "\u001b[2J.log",
+    [hostile, hostile, `\u001b]0;noise${"x".repeat(500)}`].join("\n"),
+  );
+  const { code, stdout, stderr } = await start([log, "--limits", slidingLog(1, "1m")]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("\\x1b[2J.log");
+  expect(stderr).toContain("format: \\x1b]0;noise");
+  for (const one of `${stdout}${stderr}`.split("\n")) {
+    expect(one).toBe(visible(one));
+    expect(one.length).toBeLessThan(300);
+  }
+});
+
+describe("--html", () => {
+  test("writes the report of what was replayed, and says where", async () => {
+    const file = join(folder, "report.html");
+    const limits = ["--limits", `few=${slidingLog(20, "1m")}`, "--limits", slidingLog(90, "1h")];
+    const { code, stderr } = await start([SAMPLE, ...limits, "--html", file]);
+    expect(code).toBe(0);
+    expect(stderr).toContain(`headgate: wrote the report ${file}\n`);
+    const page = readFileSync(file, "utf8");
+    for (const text of ["few", "90-per-1h", "sample.log", "203.0.113.250"]) {
+      expect(page).toContain(text);
+    }
+  });
+
+  test("is refused before anything is read where it cannot be written", async () => {
+    const unread = new PassThrough().end("noise\n");
+    for (const file of [join(folder, "none", "report.html"), folder]) {
+      const { code, stdout, stderr } = await start(["-", "--html", file], unread);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toMatch(/^headgate: cannot write the report [^\n]+\n$/);
+      expect(unread.readableDidRead).toBe(false);
+    }
+  });
+
+  test("leaves a file alone until the replay is over", async () => {
+    const file = write("before.html", "before");
+    expect((await start([join(folder, "no.log"), "--html", file])).code).toBe(2);
+    expect(readFileSync(file, "utf8")).toBe("before");
+  });
 });
 
 test("a client is its address, its IPv6 network or its host name", async () => {

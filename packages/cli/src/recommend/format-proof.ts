@@ -1,8 +1,8 @@
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
+import { momentOf, numberOf, shareOf } from "../output/written.ts";
 import type { Recommendation } from "./recommendation.ts";
 import type { Score } from "./score.ts";
-import { momentOf, numberOf, shareOf } from "./written.ts";
 
 const COLUMNS: readonly Column[] = [
   { head: "LIMIT", align: "right" },

@@ -4,9 +4,9 @@ import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { formatSpan } from "../output/time.ts";
 import { visible } from "../output/visible.ts";
+import { countOf, momentOf, numberOf, shareOf, wrapped } from "../output/written.ts";
 import { formatProof } from "./format-proof.ts";
 import type { Recommendation } from "./recommendation.ts";
-import { countOf, momentOf, numberOf, shareOf, wrapped } from "./written.ts";
 
 const WINDOWS: readonly Column[] = [
   { head: "WINDOW" },

@@ -2,8 +2,11 @@ import { setFlagsFromString } from "node:v8";
 import type { Cli } from "../command/add-command.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import { parseFields } from "../log/fields.ts";
-import { printable } from "../log/printable.ts";
 import { bytesOf, readRequests } from "../log/read-requests.ts";
+import { writeJson } from "../output/json.ts";
+import { styleFor, widthOf } from "../output/style.ts";
+import { visible } from "../output/visible.ts";
+import { requireWritable, writeReport } from "../report/write-report.ts";
 import { runInLibrary } from "./library-run.ts";
 import type { NamedPolicy } from "./policies.ts";
 import { readPolicies } from "./policies.ts";
@@ -17,8 +20,12 @@ import { showProgress } from "./show-progress.ts";
 interface Options {
   readonly limits: readonly string[];
   readonly fields?: string;
+  readonly html?: string;
   readonly json?: true;
 }
+
+/** So many characters are shown of a malformed line. */
+const SHOWN_OF_LINE = 100;
 
 /** Adds `headgate replay`. */
 export function addReplay(cli: Cli): void {
@@ -33,7 +40,8 @@ export function addReplay(cli: Cli): void {
       [],
     )
     .option("--fields <names>", "of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD]")
-    .option("--json", "one JSON document")
+    .option("--html <file>", "write a report, one HTML file")
+    .option("--json", "print one JSON document")
     .action(
       cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.surroundings)),
     );
@@ -44,15 +52,18 @@ async function runReplay(
   options: Options,
   surroundings: Surroundings,
 ): Promise<number> {
-  const { stdout, stderr } = surroundings;
+  const { stdout, stderr, environment } = surroundings;
   const warn = (message: string): void => {
     stderr.write(`headgate: ${message}\n`);
   };
   const policies = await readPolicies(options.limits);
+  if (options.html !== undefined) await requireWritable(options.html);
   const result = await replayLogs(logs, policies, options, surroundings);
   warnOfLog(result.log, warn);
   for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
-  stdout.write(options.json ? `${JSON.stringify(result)}\n` : formatResult(result));
+  if (options.html !== undefined) await writeReport(options.html, result, stderr);
+  if (options.json) writeJson(stdout, result);
+  else stdout.write(formatResult(result, styleFor(stdout, environment), widthOf(stdout)));
   return 0;
 }
 
@@ -88,7 +99,8 @@ async function replayLogs(
 
 function warnOfLog({ malformed, examples }: ReplayedLog, warn: (message: string) => void): void {
   for (const { file, number, text, reason } of examples) {
-    warn(`${file}: line ${number} is malformed, ${reason}: ${printable(text, 100)}`);
+    const begins = text.length > SHOWN_OF_LINE ? `${text.slice(0, SHOWN_OF_LINE)}...` : text;
+    warn(`${visible(file)}: line ${number} is malformed, ${reason}: ${visible(begins)}`);
   }
   const others = malformed - examples.length;
   if (others > 0) warn(`and ${others} more malformed lines`);

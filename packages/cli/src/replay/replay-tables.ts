@@ -1,107 +1,134 @@
-import Table from "cli-table3";
-import { printable } from "../log/printable.ts";
+import type { Style } from "../output/style.ts";
+import type { Column } from "../output/table.ts";
+import { formatTable } from "../output/table.ts";
+import { formatSpan } from "../output/time.ts";
+import { visible } from "../output/visible.ts";
+import { countOf, momentOf, numberOf, shareOf } from "../output/written.ts";
 import type { ClientPeaks, DeniedClient, PolicyResult, ReplayResult } from "./result.ts";
 
 const SHOWN_CLIENTS = 10;
-
-const PLAIN = { head: [], border: [], compact: true };
 
 const BARS = [..." ▁▂▃▄▅▆▇█"];
 
 /** So many signs a row of bars has at most. */
 const MAX_BARS = 60;
 
-/** A result for people. */
-export function formatResult(result: ReplayResult): string {
-  const tables = [formatLog(result), formatPolicies(result)];
-  for (const policy of result.policies) {
-    if (policy.denied > 0) tables.push(formatClients(policy));
+const POLICIES: readonly Column[] = [
+  { head: "POLICY", wraps: true },
+  { head: "CLIENTS DENIED", align: "right" },
+  { head: "REQUESTS DENIED", align: "right" },
+  { head: "WAIT, MEDIAN", align: "right" },
+  { head: "99 %", align: "right" },
+  { head: "LONGEST", align: "right" },
+];
+
+const CLIENTS: readonly Column[] = [
+  { head: "CLIENT" },
+  { head: "REQUESTS", align: "right" },
+  { head: "DENIED", align: "right" },
+  { head: "FIRST, UTC" },
+  { head: "LAST, UTC" },
+  { head: "LONGEST WAIT", align: "right" },
+];
+
+const SHARES = [0.5, 0.9, 0.99, 0.999, 1];
+
+const PEAKS: readonly Column[] = [
+  { head: "WITHIN", wraps: true },
+  ...["HALF", "90 %", "99 %", "99.9 %", "ALL"].map((head): Column => ({ head, align: "right" })),
+];
+
+/** A result in words and tables. */
+export function formatResult(result: ReplayResult, style: Style, width: number): string {
+  const { policies, log, peaks } = result;
+  const parts = [formatLog(result), formatPolicies(result, width), formatTimelines(result)];
+  for (const policy of policies) {
+    if (policy.denied === 0) continue;
+    parts.push(`${style("bold", `Most often denied by ${visible(policy.name)}`)}\n`);
+    parts.push(formatClients(policy, width));
   }
-  if (result.log.requests > 0) tables.push(formatPeaks(result.peaks));
-  return `${tables.join("\n\n")}\n`;
+  if (log.requests > 0) {
+    parts.push(`${style("bold", "Requests of clients at their busiest")}\n`);
+    parts.push(formatPeaks(peaks, width));
+  }
+  return parts.filter((part) => part !== "").join("\n");
 }
 
-function formatLog({ log, timeline }: ReplayResult): string {
-  const table = new Table({ style: PLAIN });
-  const { lines, requests, clients, malformed, reordered, late, from, to } = log;
-  table.push(
-    { Log: log.files.map((file) => printable(file, 60)).join("\n") },
-    { "Log's time": from === null ? "-" : `${momentOf(from)} to ${momentOf(to as number)}` },
-    { Requests: `${count(requests)} of ${count(clients)} clients, in ${count(lines)} lines` },
-    { "Over time": bars(timeline) || "-" },
-    { "Malformed lines": count(malformed) },
-    { "Put in order": count(reordered) },
-  );
-  if (late > 0)
-    table.push({ "Too late for it": `${count(late)}, replayed at the time of the line before` });
-  return table.toString();
+function formatLog({ log }: ReplayResult): string {
+  const { files, lines, requests, clients, malformed, reordered, late, from, to } = log;
+  const names = files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
+  const notes = [
+    ...(malformed > 0 ? [`${numberOf(malformed)} malformed`] : []),
+    ...(reordered > 0 ? [`${numberOf(reordered)} put in order`] : []),
+    ...(late > 0
+      ? [`${numberOf(late)} too late for that, replayed at the time of the one before`]
+      : []),
+  ];
+  return [
+    `${countOf(requests, "request")} of ${countOf(clients, "client")} in ${visible(names)},`,
+    `${momentOf(from)} to ${momentOf(to)}, in UTC.`,
+    `${[countOf(lines, "line"), ...notes].join(", ")}.\n`,
+  ].join("\n");
 }
 
-function formatPolicies({ policies, log }: ReplayResult): string {
-  const table = new Table({
-    head: ["Policy", "denied", "clients denied", "wait p50", "p99", "longest", "denied over time"],
-    colAligns: ["left", "right", "right", "right", "right", "right", "left"],
-    style: PLAIN,
-  });
-  for (const { name, denied, clientsDenied, waits, timeline } of policies) {
-    table.push([
-      printable(name, 50),
-      withShare(denied, log.requests),
-      withShare(clientsDenied, log.clients),
-      ...[waits?.p50, waits?.p99, waits?.max].map(durationOf),
-      denied === 0 ? "" : bars(timeline),
-    ]);
-  }
+function formatPolicies({ policies, log }: ReplayResult, width: number): string {
+  const rows = policies.map(({ name, denied, clientsDenied, waits }) => [
+    name,
+    shareOf(clientsDenied, log.clients),
+    shareOf(denied, log.requests),
+    ...[waits?.p50, waits?.p99, waits?.max].map(spanOf),
+  ]);
   const evicted = policies.filter((policy) => policy.evicted > 0).map(saysEvicted);
-  return [table.toString(), ...evicted].join("\n");
+  return [formatTable(POLICIES, rows, width), ...evicted.map((line) => `${line}\n`)].join("");
+}
+
+/** Requests over time, and the denials of each policy, one column above the other. */
+function formatTimelines({ timeline, policies, columnMs }: ReplayResult): string {
+  if (timeline.length === 0) return "";
+  const joined = joinedIn(timeline);
+  const denying = policies.filter(({ denied }) => denied > 0);
+  const rows = [
+    [bars(timeline, joined), "requests"],
+    ...denying.map(({ name, timeline: denied }) => [bars(denied, joined), `denied by ${name}`]),
+  ];
+  const each = `EACH SIGN: ${formatSpan(columnMs * joined)}`;
+  return formatTable([{ head: each }, { head: "" }], rows);
 }
 
 /** What there was no memory for is never silent. */
 export function saysEvicted({ name, evicted }: PolicyResult): string {
-  return `${printable(name, 50)}: ${count(evicted)} times memory had no room, and a client started as new: there may be more denials`;
+  return `${visible(name)}: ${numberOf(evicted)} times memory had no room, and a client started as new: there may be more denials`;
 }
 
-function formatClients({ name, clients, clientsDenied }: PolicyResult): string {
-  const table = new Table({
-    head: [
-      `Most often denied by ${printable(name, 50)}`,
-      ...["requests", "denied", "first", "last", "longest wait"],
-    ],
-    colAligns: ["left", "right", "right", "right", "right", "right"],
-    style: PLAIN,
-  });
-  for (const client of clients.slice(0, SHOWN_CLIENTS)) table.push(clientRow(client));
+function formatClients({ clients, clientsDenied }: PolicyResult, width: number): string {
+  const table = formatTable(CLIENTS, clients.slice(0, SHOWN_CLIENTS).map(clientRow), width);
   const others = clientsDenied - SHOWN_CLIENTS;
-  return others > 0 ? `${table.toString()}\n${andMore(others)}` : table.toString();
+  return others > 0
+    ? `${table}and ${countOf(others, "more client")}; --json has up to 1,000\n`
+    : table;
 }
 
 function clientRow(client: DeniedClient): string[] {
   return [
-    printable(client.client, 45),
-    count(client.requests),
-    count(client.denied),
+    client.client,
+    numberOf(client.requests),
+    numberOf(client.denied),
     momentOf(client.firstDenied),
     momentOf(client.lastDenied),
-    durationOf(client.longestWait),
+    formatSpan(client.longestWait),
   ];
 }
 
-function andMore(others: number): string {
-  return `and ${count(others)} more ${others === 1 ? "client" : "clients"}; --json has up to 1,000`;
+function formatPeaks(peaks: readonly ClientPeaks[], width: number): string {
+  const rows = peaks.map(({ window, counts, error }) => {
+    const about = error === 0 ? "" : ` (up to ${numberOf(error + 1)} times as many)`;
+    return [`${formatSpan(window)}${about}`, ...SHARES.map((share) => atMost(counts, share))];
+  });
+  return formatTable(PEAKS, rows, width);
 }
 
-function formatPeaks(peaks: readonly ClientPeaks[]): string {
-  const shares = [0.5, 0.9, 0.99, 0.999, 1];
-  const table = new Table({
-    head: ["Clients at their busiest, within", "half", "90 %", "99 %", "99.9 %", "all"],
-    colAligns: ["left", ...shares.map(() => "right" as const)],
-    style: PLAIN,
-  });
-  for (const { window, counts, error } of peaks) {
-    const about = error === 0 ? "" : ` (up to ${count(error + 1)} times as many)`;
-    table.push([`${durationOf(window)}${about}`, ...shares.map((share) => atMost(counts, share))]);
-  }
-  return table.toString();
+function spanOf(ms: number | undefined): string {
+  return ms === undefined ? "" : formatSpan(ms);
 }
 
 /** The peak that a share of clients does not exceed. */
@@ -109,14 +136,18 @@ function atMost(counts: ClientPeaks["counts"], share: number): string {
   let left = Math.ceil(share * counts.reduce((sum, { clients }) => sum + clients, 0));
   for (const { peak, clients } of counts) {
     left -= clients;
-    if (left <= 0) return `≤ ${count(peak)}`;
+    if (left <= 0) return `≤ ${numberOf(peak)}`;
   }
   return "-";
 }
 
-/** A timeline as bars, several columns in one where there are too many. */
-function bars(timeline: readonly number[]): string {
-  const joined = Math.ceil(timeline.length / MAX_BARS);
+/** How many columns one sign stands for. */
+function joinedIn({ length }: readonly number[]): number {
+  return Math.ceil(length / MAX_BARS);
+}
+
+/** A timeline as bars, so many columns in one. */
+function bars(timeline: readonly number[], joined: number): string {
   const sums: number[] = [];
   timeline.forEach((value, column) => {
     const into = Math.floor(column / joined);
@@ -124,38 +155,4 @@ function bars(timeline: readonly number[]): string {
   });
   const most = Math.max(...sums);
   return sums.map((sum) => BARS[Math.ceil((sum / most) * (BARS.length - 1)) || 0]).join("");
-}
-
-function momentOf(time: number): string {
-  return new Date(time).toISOString().replace(/\.000Z$/, "Z");
-}
-
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1_000],
-  ["ms", 1],
-] as const;
-
-/** The two largest units of a time in milliseconds: `1h 30m`. */
-function durationOf(ms: number | undefined): string {
-  if (ms === undefined) return "-";
-  const first = UNITS.findIndex(([, unit]) => ms >= unit);
-  if (first === -1) return "0";
-  let left = ms;
-  const parts = UNITS.slice(first, first + 2).map(([name, unit]) => {
-    const whole = Math.floor(left / unit);
-    left -= whole * unit;
-    return whole === 0 ? "" : `${whole}${name}`;
-  });
-  return parts.filter(Boolean).join(" ");
-}
-
-function withShare(part: number, whole: number): string {
-  return whole === 0 ? count(part) : `${count(part)} (${((part / whole) * 100).toFixed(1)} %)`;
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }

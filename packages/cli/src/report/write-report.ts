@@ -1,0 +1,40 @@
+import { access, constants, open, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Failure, messageOf } from "../command/failure.ts";
+import { visible } from "../output/visible.ts";
+import type { ReplayResult } from "../replay/result.ts";
+
+/** Throws a `Failure` for a file that a report cannot be written to: a replay may take minutes, and comes before. Writes nothing. */
+export async function requireWritable(file: string): Promise<void> {
+  try {
+    const handle = await open(file, "r+").catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+      await access(dirname(file), constants.W_OK);
+    });
+    await handle?.close();
+  } catch (error) {
+    throw cannotWrite(file, error);
+  }
+}
+
+/** Writes a report, and says so on `stderr`. Throws a `Failure`. */
+export async function writeReport(
+  file: string,
+  result: ReplayResult,
+  stderr: NodeJS.WritableStream,
+): Promise<void> {
+  // Charts take a while to load, and most runs draw none.
+  const { renderReport } = await import("./render-report.ts");
+  try {
+    await writeFile(file, renderReport(result));
+  } catch (error) {
+    throw cannotWrite(file, error);
+  }
+  stderr.write(`headgate: wrote the report ${visible(file)}\n`);
+}
+
+function cannotWrite(file: string, error: unknown): Failure {
+  return new Failure(`cannot write the report ${file}: ${messageOf(error)}`, undefined, {
+    cause: error,
+  });
+}
