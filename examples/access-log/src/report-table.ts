@@ -1,5 +1,5 @@
+import { printable } from "@headgate/cli/replay";
 import Table from "cli-table3";
-import { printable } from "./printable.ts";
 import type { Report } from "./report.ts";
 
 const SHOWN_CLIENTS = 10;

@@ -1,15 +1,14 @@
-import { writeFile } from "node:fs/promises";
 import type { Cli } from "../command/add-command.ts";
 import { addExamples } from "../command/examples.ts";
-import { Failure, messageOf } from "../command/failure.ts";
+import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import { parseFields } from "../log/fields.ts";
 import type { LogCounts } from "../log/read-requests.ts";
 import { bytesOf, readRequests } from "../log/read-requests.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
-import type { ReplayResult } from "../replay/result.ts";
 import { showProgress } from "../replay/show-progress.ts";
+import { writeReport } from "../report/write-report.ts";
 import { parseAlgorithm } from "./algorithms.ts";
 import { formatRecommendation } from "./format-recommendation.ts";
 import { recommend } from "./recommend.ts";
@@ -115,16 +114,4 @@ function nothingIn(logs: readonly string[], { malformed, examples }: LogCounts):
       ? "it is empty"
       : `of ${malformed} lines none is a request; the first one: ${first.reason}`;
   return new Failure(`nothing can be proposed for ${logs.join(", ")}: ${why}`);
-}
-
-async function writeReport(file: string, result: ReplayResult): Promise<void> {
-  // Charts take a while to load, and most runs draw none.
-  const { renderReport } = await import("../report/render-report.ts");
-  try {
-    await writeFile(file, renderReport(result));
-  } catch (error) {
-    throw new Failure(`cannot write the report ${file}: ${messageOf(error)}`, undefined, {
-      cause: error,
-    });
-  }
 }

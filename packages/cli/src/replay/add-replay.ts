@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import type { Cli } from "../command/add-command.ts";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -6,15 +5,11 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { parseFields } from "../log/fields.ts";
 import { printable } from "../log/printable.ts";
-import { bytesOf, readRequests } from "../log/read-requests.ts";
 import { parseFramework } from "./http/frameworks.ts";
-import type { NamedPolicy } from "./policies.ts";
 import { readPolicies } from "./policies.ts";
-import { replay } from "./replay.ts";
+import { replayLogs } from "./replay-logs.ts";
 import { formatResult, saysEvicted } from "./replay-tables.ts";
-import type { ReplayedLog, ReplayResult } from "./result.ts";
-import { showProgress } from "./show-progress.ts";
-import { startRuns } from "./start-runs.ts";
+import type { ReplayedLog } from "./result.ts";
 
 interface Options extends ConnectionOptions {
   readonly limits: readonly string[];
@@ -57,45 +52,16 @@ async function runReplay(
     stderr.write(`headgate: ${message}\n`);
   };
   const policies = await readPolicies(options.limits);
-  const result = await replayLogs(logs, policies, options, { ...surroundings, warn });
+  const result = await replayLogs(logs, policies, {
+    fields: options.fields === undefined ? undefined : parseFields(options.fields),
+    http: options.http === undefined ? undefined : parseFramework(options.http, "--http"),
+    redis: redisOf(options),
+    ...{ warn, surroundings },
+  });
   warnOfLog(result.log, warn);
   for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
   stdout.write(options.json ? `${JSON.stringify(result)}\n` : formatResult(result));
   return 0;
-}
-
-async function replayLogs(
-  logs: readonly string[],
-  policies: readonly NamedPolicy[],
-  options: Options,
-  { warn, ...surroundings }: Surroundings & { readonly warn: (message: string) => void },
-): Promise<ReplayResult> {
-  const { stdin, stderr, signal } = surroundings;
-  // Most of what is read is garbage soon: by itself the heap would grow to several times what is alive.
-  setFlagsFromString("--heap-growing-percent=100");
-  const fields = options.fields === undefined ? undefined : parseFields(options.fields);
-  const total = await bytesOf(logs);
-  const http = options.http === undefined ? undefined : parseFramework(options.http, "--http");
-  let now = 0;
-  const redis = redisOf(options);
-  const { runs, close } = await startRuns(policies, {
-    ...{ http, redis, clock: () => now, warn, surroundings },
-  });
-  const progress = showProgress(stderr, total);
-  const requests = readRequests(logs, {
-    ...{ stdin, signal, fields, onBytes: progress.step },
-    // A real server is asked for what was asked for.
-    requestLines: http !== undefined,
-  });
-  const onTime = (time: number): void => {
-    now = time;
-  };
-  try {
-    return await replay(requests, { files: logs, policies, runs, onTime, signal });
-  } finally {
-    progress.stop();
-    await close();
-  }
 }
 
 /** `$REDIS_URL` alone, which may be there for other commands, does not have a replay count in Redis. */

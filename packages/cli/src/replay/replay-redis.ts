@@ -37,7 +37,8 @@ export async function openReplayRedis(
   }
   const { client, place, timeoutMs, ...connection } = await connectToStay(options, surroundings);
   // A replay cannot go on after a gap, so it does not wait for Redis to come back.
-  client.once("close", () => client.disconnect());
+  if (isCluster(client)) client.options.clusterRetryStrategy = () => null;
+  else client.options.retryStrategy = () => null;
   const prefix = `${connection.prefix}-replay-${randomBytes(4).toString("hex")}`;
   return {
     // A replay limits nobody: it is not for operators to see.
