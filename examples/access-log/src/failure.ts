@@ -8,8 +8,3 @@ export class Failure extends Error {
     this.exitCode = exitCode;
   }
 }
-
-/** An error's message, whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
-}

@@ -1,24 +1,17 @@
-/** How long each of a known number of calls took, in milliseconds. */
+/** How long each of some calls took, in milliseconds. */
 export class Latencies {
-  readonly #times: Float64Array;
-  #count = 0;
+  readonly #times: number[] = [];
   #sorted = true;
 
-  constructor(capacity: number) {
-    this.#times = new Float64Array(capacity);
-  }
-
   add(ms: number): void {
-    this.#times[this.#count] = ms;
-    this.#count += 1;
+    this.#times.push(ms);
     this.#sorted = false;
   }
 
   /** The smallest time that a share of all calls (0 < share <= 1) did not exceed; null without calls. */
   percentile(share: number): number | null {
-    const times = this.#times.subarray(0, this.#count);
-    if (!this.#sorted) times.sort();
+    if (!this.#sorted) this.#times.sort((one, other) => one - other);
     this.#sorted = true;
-    return times[Math.ceil(share * this.#count) - 1] ?? null;
+    return this.#times[Math.ceil(share * this.#times.length) - 1] ?? null;
   }
 }

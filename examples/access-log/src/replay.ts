@@ -1,45 +1,42 @@
-import type { AccessLog } from "./access-log.ts";
-import type { Serve } from "./application.ts";
-import { openStore } from "./replay-store.ts";
-import type { Sent } from "./send-log.ts";
-import { sendLog } from "./send-log.ts";
-import { serveExpress } from "./serve-express.ts";
-import { serveFastify } from "./serve-fastify.ts";
-import type { Framework, Settings } from "./settings.ts";
+import type { ConnectionOptions, ReplayResult } from "@headgate/cli/replay";
+import { namePolicy, replayLogs } from "@headgate/cli/replay";
+import { Latencies } from "./latencies.ts";
+import type { Settings } from "./settings.ts";
+import type { Surroundings } from "./surroundings.ts";
 
-const SERVERS: Record<Framework, Serve> = { fastify: serveFastify, express: serveExpress };
-
-export interface ReplayOptions {
-  /** Called before each request. */
-  readonly onRequest: () => void;
-  readonly warn: (message: string) => void;
-  readonly signal: AbortSignal;
+/** What came of a log, and how long its requests took. */
+export interface Replayed {
+  readonly result: ReplayResult;
+  readonly latencies: Latencies;
+  /** Milliseconds from the first request to the last answer. */
+  readonly elapsedMs: number;
 }
 
 /** Sends a log to an application behind the limiter, whose store has the time of the request under way. */
 export async function replay(
-  log: AccessLog,
-  { limits, framework, redisUrl }: Settings,
-  { onRequest, warn, signal }: ReplayOptions,
-): Promise<Sent> {
-  let now = 0;
-  // A subject for each client in each of the two dimensions by client, and everybody.
-  const subjects = log.clients * 2 + 1;
-  const place = await openStore({ redisUrl, clock: () => now, subjects, warn });
-  try {
-    const application = await SERVERS[framework]({ limits, store: place.store });
-    try {
-      return await sendLog(application.url, log.entries, {
-        onRequest({ time }) {
-          now = time;
-          onRequest();
-        },
-        signal,
-      });
-    } finally {
-      await application.close();
-    }
-  } finally {
-    await place.close();
-  }
+  { log, limits, framework, redisUrl }: Settings,
+  surroundings: Surroundings,
+): Promise<Replayed> {
+  const latencies = new Latencies();
+  let first: number | undefined;
+  let last = 0;
+  const result = await replayLogs([log], [namePolicy(limits)], {
+    http: framework,
+    redis: redisUrl === undefined ? undefined : redisOf(redisUrl, surroundings),
+    onAnswer(ms) {
+      last = performance.now();
+      first ??= last - ms;
+      latencies.add(ms);
+    },
+    warn: (message) => {
+      surroundings.stderr.write(`start: ${message}\n`);
+    },
+    surroundings: { ...surroundings, stdin: process.stdin },
+  });
+  return { result, latencies, elapsedMs: last - (first ?? last) };
+}
+
+/** What is in the environment was in no argument, where others could see it. */
+function redisOf(url: string, { environment }: Surroundings): ConnectionOptions {
+  return url === environment["REDIS_URL"] ? {} : { redis: url };
 }

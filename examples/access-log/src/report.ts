@@ -1,8 +1,15 @@
-import type { AccessLog } from "./access-log.ts";
-import type { ReplayLimit } from "./limits.ts";
-import type { Sent } from "./send-log.ts";
-import type { Framework, Settings } from "./settings.ts";
-import type { ClientTally } from "./tally.ts";
+import type { Framework, ReplayLimit } from "@headgate/cli/replay";
+import type { Replayed } from "./replay.ts";
+import type { Settings } from "./settings.ts";
+
+/** What became of one client's requests. */
+interface ClientTally {
+  /** As the log names it. */
+  readonly client: string;
+  readonly requests: number;
+  readonly admitted: number;
+  readonly denied: number;
+}
 
 /** What `--json` prints. Counts depend on the log and the limits only; what follows `clients` is of this run. */
 export interface Report {
@@ -33,23 +40,22 @@ export interface Report {
   readonly p99Ms: number | null;
 }
 
-const MAX_CLIENTS = 1_000;
-
-export function makeReport(settings: Settings, log: AccessLog, sent: Sent): Report {
-  const { tally, latencies, elapsedMs } = sent;
-  const requests = tally.admitted + tally.denied;
-  const clients = tally.deniedClients();
+export function makeReport(settings: Settings, { result, latencies, elapsedMs }: Replayed): Report {
+  const { requests, clients: clientsTotal, malformed, from, to } = result.log;
+  const [policy] = result.policies;
   return {
     requests,
-    admitted: tally.admitted,
-    denied: tally.denied,
-    malformed: log.malformed,
-    clients: clients.slice(0, MAX_CLIENTS),
-    clientsTotal: log.clients,
-    clientsDenied: clients.length,
+    admitted: policy?.allowed ?? 0,
+    denied: policy?.denied ?? 0,
+    malformed,
+    clients: (policy?.clients ?? []).map(({ client, requests, denied }) => ({
+      ...{ client, requests, admitted: requests - denied, denied },
+    })),
+    clientsTotal,
+    clientsDenied: policy?.clientsDenied ?? 0,
     log: settings.log,
-    from: momentOf(log.entries[0]),
-    to: momentOf(log.entries.at(-1)),
+    from: momentOf(from),
+    to: momentOf(to),
     limits: settings.limits,
     framework: settings.framework,
     store: settings.redisUrl === undefined ? "memory" : "redis",
@@ -60,8 +66,8 @@ export function makeReport(settings: Settings, log: AccessLog, sent: Sent): Repo
   };
 }
 
-function momentOf(entry: { readonly time: number } | undefined): string | null {
-  return entry === undefined ? null : new Date(entry.time).toISOString();
+function momentOf(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
 }
 
 /** To thousandths. */

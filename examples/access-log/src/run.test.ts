@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -155,11 +155,44 @@ test("malformed lines are reported with their numbers, and counted", async () =>
 
 test("the table is for people", async () => {
   const log = writeLog("few.log", ["192.0.2.1", 0], ["192.0.2.1", 1], ["192.0.2.2", 2]);
-  const { code, stdout, stderr } = await start(["--log", log, "--limits", ONE_A_MINUTE]);
+  const { code, stdout, stderr } = await start([
+    ...["--log", log, "--limits", ONE_A_MINUTE, "--html", join(folder, "report.html")],
+  ]);
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toMatch(/Requests +│ 3 /);
   expect(stdout).toMatch(/Denied +│ 1 \(33\.3 %\), to 1 of 2 clients/);
   expect(stdout).toMatch(/192\.0\.2\.1 +│ +2 │ +1 │ +1 /);
+});
+
+test("the report for a browser is written, and where is said", async () => {
+  const log = writeLog("few.log", ["192.0.2.1", 0], ["192.0.2.1", 1], ["192.0.2.2", 2]);
+  const html = join(folder, "report.html");
+  const where = `The report, for a browser: ${html}\n`;
+  const args = ["--log", log, "--limits", ONE_A_MINUTE, "--html", html];
+  const { stdout } = await start(args);
+  expect(stdout.endsWith(`\n\n${where}`)).toBe(true);
+  expect(readFileSync(html, "utf8")).toContain(
+    "denies 1 of 3 requests (33.3 %), of 1 of 2 clients",
+  );
+  rmSync(html);
+  const json = await start([...args, "--json"]);
+  expect(json.stderr).toBe(where);
+  expect(JSON.parse(json.stdout)).toMatchObject({ requests: 3, denied: 1 });
+  expect(existsSync(html)).toBe(true);
+});
+
+test("a report that cannot be written is said, after the table", async () => {
+  const log = writeLog("one.log", ["192.0.2.1", 0]);
+  const { code, stdout, stderr } = await start(["--log", log, "--html", folder]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/Requests +│ 1 /);
+  expect(stderr).toMatch(/^start: cannot write the report .*EISDIR.*\n$/);
+});
+
+test("lines that came too late to be put in order are said", async () => {
+  const log = writeLog("late.log", ["192.0.2.1", 5], ["192.0.2.1", 500], ["192.0.2.1", 1]);
+  const { code, stderr } = await start(["--log", log, "--json"]);
+  expect([code, stderr]).toEqual([0, "lines that came too late to be put in order: 1\n"]);
 });
 
 test("what the user can put right is one line on stderr", async () => {
@@ -170,10 +203,13 @@ test("what the user can put right is one line on stderr", async () => {
     ["--framework", "koa"],
     ["--redis", "redis://user:opensesame@127.0.0.1:1"],
     ["--redis", join(folder, "no.sock")],
+    ["--redis", "localhost:6379"],
+    ["--redis", "http://me:opensesame@a.example"],
   ]) {
     const { code, stdout, stderr } = await start(args);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^start: [^\n]+\n$/);
+    // A password in an argument is warned of.
+    expect(stderr).toMatch(/^(?:headgate: warning: [^\n]+\n)?start: [^\n]+\n$/);
     expect(stderr).not.toContain("opensesame");
   }
 });
@@ -210,7 +246,7 @@ describe("on a Redis of its own", () => {
 
   test("an interrupted run leaves nothing behind", async () => {
     const interruption = new AbortController();
-    const running = start(["--redis", url, "--log", long], interruption.signal);
+    const running = start(["--redis", url, "--log", long, "--json"], interruption.signal);
     while ((await keysLeft()) === 0) await new Promise(setImmediate);
     interruption.abort(new Failure("interrupted", 130));
     expect(await running).toEqual({ code: 130, stdout: "", stderr: "start: interrupted\n" });
@@ -226,13 +262,19 @@ describe("on a Redis of its own", () => {
 
   test("a wrong password is reported, not shown; the right one is used, not shown", async () => {
     await client.config("SET", "requirepass", "opensesame");
-    const wrong = await start(["--redis", url.replace("//", "//:abracadabra@")]);
+    const wrong = await start(["--redis", url.replace("//", "//:abracadabra@"), "--json"]);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
     expect(wrong.stderr).toMatch(
-      /^start: cannot reach Redis at redis:\/\/127\.0\.0\.1:\d+: WRONGPASS .*\n$/,
+      /^headgate: warning: .*\nstart: cannot use Redis at 127\.0\.0\.1:\d+: .*password.*\n$/,
     );
     expect(wrong.stderr).not.toContain("abracadabra");
-    const right = await start(["--redis", url.replace("//", "//:opensesame@"), "--log", short]);
+    const right = await start([
+      "--redis",
+      url.replace("//", "//:opensesame@"),
+      "--log",
+      short,
+      "--json",
+    ]);
     expect([right.code, right.stdout + right.stderr]).toEqual([
       0,
       expect.not.stringContaining("opensesame"),
@@ -241,13 +283,13 @@ describe("on a Redis of its own", () => {
 
   test("a Redis that ends during the run ends it, with what was left behind", async () => {
     await client.config("SET", "requirepass", "");
-    const running = start(["--redis", url, "--log", long]);
+    const running = start(["--redis", url, "--log", long, "--json"]);
     while ((await keysLeft()) === 0) await new Promise(setImmediate);
     await server.stop();
     const { code, stdout, stderr } = await running;
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(
-      /^start: the keys hg-start-\w+:\* could not be deleted .*\nstart: the application answered 503 .*\n$/,
+      /^start: the keys hg-replay-\w+:\* could not be deleted .*\nstart: Redis stopped answering, .*\n$/,
     );
   });
 });

@@ -1,21 +1,12 @@
-import type { AccessLog } from "./access-log.ts";
-import { readAccessLog } from "./access-log.ts";
+import type { ReplayedLog } from "@headgate/cli/replay";
+import { Failure as ReplayFailure, writeReport } from "@headgate/cli/replay";
 import { Failure } from "./failure.ts";
 import { printable } from "./printable.ts";
-import { showProgress } from "./progress.ts";
 import { replay } from "./replay.ts";
 import { makeReport } from "./report.ts";
 import { formatReport } from "./report-table.ts";
 import { readSettings } from "./settings.ts";
-
-/** Where a run is started from, and where it speaks. */
-export interface Surroundings {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly stdout: NodeJS.WritableStream;
-  readonly stderr: NodeJS.WritableStream;
-  /** Ends the run early, leaving nothing behind; a reason that is a `Failure` is reported. */
-  readonly signal: AbortSignal;
-}
+import type { Surroundings } from "./surroundings.ts";
 
 /** The whole program; resolves with its exit code. Rejects only for a mistake of its own. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -23,36 +14,44 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     await runOrThrow(args, surroundings);
     return 0;
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
+    const isOfReplay = error instanceof ReplayFailure;
+    if (!isOfReplay && !(error instanceof Failure)) throw error;
     surroundings.stderr.write(`start: ${error.message}\n`);
-    return error.exitCode;
+    // The command has more codes.
+    return isOfReplay ? 1 : error.exitCode;
   }
 }
 
-async function runOrThrow(
-  args: readonly string[],
-  { environment, stdout, stderr, signal }: Surroundings,
-): Promise<void> {
+async function runOrThrow(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const { environment, stdout, stderr } = surroundings;
   const settings = readSettings(args, environment, (text) => stdout.write(text));
   if (settings === undefined) return;
-  const log = await readAccessLog(settings.log);
-  const progress = showProgress(stderr, log.entries.length);
-  const sent = await replay(log, settings, {
-    onRequest: progress.step,
-    warn: (message) => {
-      stderr.write(`start: ${message}\n`);
-    },
-    signal,
-  }).finally(progress.stop);
-  reportMalformed(log, stderr);
-  const report = makeReport(settings, log, sent);
+  const replayed = await replay(settings, surroundings);
+  const { result } = replayed;
+  reportRead(result.log, result.policies[0]?.evicted ?? 0, stderr);
+  const report = makeReport(settings, replayed);
   stdout.write(settings.json ? `${JSON.stringify(report)}\n` : formatReport(report));
+  if (settings.html === undefined) return;
+  await writeReport(settings.html, result);
+  const where = `The report, for a browser: ${settings.html}\n`;
+  if (settings.json) stderr.write(where);
+  else stdout.write(`\n${where}`);
 }
 
-function reportMalformed({ malformed, examples }: AccessLog, stderr: NodeJS.WritableStream): void {
+/** Says why counts may differ from what one expects. */
+function reportRead(
+  { malformed, examples, late }: ReplayedLog,
+  evicted: number,
+  stderr: NodeJS.WritableStream,
+): void {
   for (const { number, text, reason } of examples) {
     stderr.write(`line ${number} is malformed, ${reason}: ${printable(text, 100)}\n`);
   }
   const others = malformed - examples.length;
   if (others > 0) stderr.write(`and ${others} more malformed lines\n`);
+  if (late > 0) stderr.write(`lines that came too late to be put in order: ${late}\n`);
+  if (evicted > 0)
+    stderr.write(
+      `subjects that memory had no room for, so that denials may be missing: ${evicted}\n`,
+    );
 }

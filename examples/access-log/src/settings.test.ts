@@ -1,19 +1,19 @@
+import { DEFAULT_LIMITS } from "@headgate/cli/replay";
 import { expect, test } from "vitest";
-import { DEFAULT_LIMITS } from "./limits.ts";
-import { describeRedis } from "./replay-redis.ts";
+import { Failure } from "./failure.ts";
 import { readSettings, SAMPLE_LOG } from "./settings.ts";
 
 function read(args: readonly string[], environment: Record<string, string> = {}) {
   return readSettings(args, environment, () => {});
 }
 
-/** The exit code and the line that a command line ends with. */
+/** What a command line is refused with: in itself with exit code 2, for what an option says as the replay says it. */
 function complaint(args: readonly string[], environment: Record<string, string> = {}): string {
   try {
     read(args, environment);
   } catch (error) {
-    const { exitCode, message } = error as { exitCode: number; message: string };
-    return `${exitCode} ${message}`;
+    const { message } = error as Error;
+    return error instanceof Failure ? `${error.exitCode} ${message}` : message;
   }
   return "none";
 }
@@ -25,6 +25,7 @@ test("without arguments: the sample log, two limits, Fastify, in memory", () => 
     framework: "fastify",
     redisUrl: undefined,
     json: false,
+    html: "headgate-report.html",
   });
   expect(DEFAULT_LIMITS).toHaveLength(2);
 });
@@ -51,23 +52,22 @@ test("limits are JSON: one, or a list", () => {
 });
 
 test.each([
-  ["1 --limits must be JSON", ["--limits", "{"]],
-  ["1 --limits: limits must hold at least one limit", ["--limits", "[]"]],
-  ["1 --limits: a limit must be a plain object", ["--limits", "7"]],
+  ["--limits must be JSON", ["--limits", "{"]],
+  ["--limits: limits must hold at least one limit", ["--limits", "[]"]],
+  ["--limits: a limit must be a plain object", ["--limits", "7"]],
   [
-    "1 --limits: gcra: limit must be a whole number",
+    "--limits: gcra: limit must be a whole number",
     ["--limits", '{"algorithm":"gcra","limit":0,"window":"1m"}'],
   ],
   [
-    '1 --limits: gcra: unknown option "max"',
+    '--limits: gcra: unknown option "max"',
     ["--limits", '{"algorithm":"gcra","limit":1,"window":1,"max":1}'],
   ],
   [
-    "1 --limits: per must be",
+    "--limits: per must be",
     ["--limits", '{"algorithm":"gcra","limit":1,"window":"1m","per":"tenant"}'],
   ],
-  ['1 --framework must be fastify or express, got "koa"', ["--framework", "koa"]],
-  ["1 --redis (or REDIS_URL) must be a URL", ["--redis", "localhost:6379"]],
+  ['--framework must be fastify or express, got "koa"', ["--framework", "koa"]],
   ["2 unknown option '--frame'", ["--frame", "koa"]],
   ["2 option '--log <file>' argument missing", ["--log"]],
   ["2 too many arguments", ["access.log"]],
@@ -77,14 +77,10 @@ test.each([
   expect(printed).not.toContain("\n");
 });
 
-test("no complaint shows the password of a Redis URL", () => {
-  const secret = "opensesame";
-  expect(complaint(["--redis", `http://me:${secret}@a.example`])).not.toContain(secret);
-  expect(complaint([], { REDIS_URL: `redis//me:${secret}@a.example` })).not.toContain(secret);
-  expect(complaint([`redis://me:${secret}@a.example`])).not.toContain(secret);
-  expect(describeRedis(`rediss://me:${secret}@a.example:7000/2?password=${secret}`)).toBe(
-    "rediss://a.example:7000/2",
-  );
+test("a report for a browser is written where --html says, with --json only then", () => {
+  expect(read(["--html", "a.html"])?.html).toBe("a.html");
+  expect(read(["--json", "--html", "a.html"])?.html).toBe("a.html");
+  expect(read(["--json"])?.html).toBeUndefined();
 });
 
 test("help is printed on request, and nothing is run", () => {

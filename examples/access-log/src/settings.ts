@@ -1,13 +1,8 @@
 import { fileURLToPath } from "node:url";
+import type { Framework, ReplayLimit } from "@headgate/cli/replay";
+import { DEFAULT_LIMITS, FRAMEWORKS, parseFramework, parseLimits } from "@headgate/cli/replay";
 import { Command, Option } from "commander";
 import { Failure } from "./failure.ts";
-import type { ReplayLimit } from "./limits.ts";
-import { DEFAULT_LIMITS, parseLimits } from "./limits.ts";
-import { describeRedis } from "./replay-redis.ts";
-
-const FRAMEWORKS = ["fastify", "express"] as const;
-
-export type Framework = (typeof FRAMEWORKS)[number];
 
 /** What a run was asked to do. */
 export interface Settings {
@@ -18,10 +13,15 @@ export interface Settings {
   /** Undefined: count in this process. */
   readonly redisUrl: string | undefined;
   readonly json: boolean;
+  /** Where the report for a browser is written; undefined: nowhere. */
+  readonly html: string | undefined;
 }
 
 /** The log made for this program by `scripts/make-sample-log.mjs`. */
 export const SAMPLE_LOG: string = fileURLToPath(new URL("../sample.log", import.meta.url));
+
+/** In the working directory. */
+const HTML = "headgate-report.html";
 
 interface Options {
   readonly log: string;
@@ -29,11 +29,12 @@ interface Options {
   readonly framework: string;
   readonly redis?: string;
   readonly json?: true;
+  readonly html?: string;
 }
 
 /**
- * Reads the command line and `REDIS_URL`. Undefined when help was asked for, and given to `print`. Throws a `Failure`,
- * with exit code 2 for a command line that is wrong in itself.
+ * Reads the command line and `REDIS_URL`. Undefined when help was asked for, and given to `print`. Throws a `Failure`
+ * of the replay for what an option says, and one of its own, with exit code 2, for a command line that is wrong in itself.
  */
 export function readSettings(
   args: readonly string[],
@@ -42,20 +43,14 @@ export function readSettings(
 ): Settings | undefined {
   const options = parseOptions(args, print);
   if (options === undefined) return undefined;
-  const framework = FRAMEWORKS.find((name) => name === options.framework);
-  if (framework === undefined) {
-    throw new Failure(
-      `--framework must be ${FRAMEWORKS.join(" or ")}, got ${JSON.stringify(options.framework)}`,
-    );
-  }
-  const redisUrl = (options.redis ?? environment["REDIS_URL"]) || undefined;
-  if (redisUrl !== undefined) describeRedis(redisUrl);
+  const isJson = options.json === true;
   return {
     log: options.log,
-    limits: options.limits === undefined ? DEFAULT_LIMITS : parseLimits(options.limits),
-    framework,
-    redisUrl,
-    json: options.json === true,
+    limits: options.limits === undefined ? DEFAULT_LIMITS : parseLimits(options.limits, "--limits"),
+    framework: parseFramework(options.framework, "--framework"),
+    redisUrl: (options.redis ?? environment["REDIS_URL"]) || undefined,
+    json: isJson,
+    html: options.html ?? (isJson ? undefined : HTML),
   };
 }
 
@@ -78,6 +73,10 @@ function parseOptions(args: readonly string[], print: (text: string) => void): O
     .option("--framework <name>", FRAMEWORKS.join(" or "), "fastify")
     .option("--redis <url>", "count in Redis (default: $REDIS_URL, else in memory)")
     .option("--json", "one JSON object on the last line of stdout")
+    .option(
+      "--html <file>",
+      `where the report for a browser is written (default: ${HTML}; with --json, nowhere)`,
+    )
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({

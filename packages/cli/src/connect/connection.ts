@@ -26,10 +26,13 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Adds the options that say where the counters are. */
-export function addConnectionOptions(command: Command): Command {
+/** Adds the options that say where the counters are. `whatFor`: what the help says of `--redis`. */
+export function addConnectionOptions(
+  command: Command,
+  whatFor = "where the counters are (default: $REDIS_URL)",
+): Command {
   return command
-    .option("--redis <url>", "where the counters are (default: $REDIS_URL)")
+    .option("--redis <url>", whatFor)
     .option(
       "--redis-file <file>",
       "a file of yours with that URL in it, which nobody else can read",

@@ -8,7 +8,7 @@ import { bytesOf, readRequests } from "../log/read-requests.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { showProgress } from "../replay/show-progress.ts";
-import { requireWritable, writeReport } from "../report/write-report.ts";
+import { requireWritable, saysWritten, writeReport } from "../report/write-report.ts";
 import { parseAlgorithm } from "./algorithms.ts";
 import { formatRecommendation } from "./format-recommendation.ts";
 import { recommend } from "./recommend.ts";
@@ -78,7 +78,10 @@ async function runRecommend(
     replay: (window, units) =>
       replayRecording(recording, { files: logs, counts, algorithm, window, units, signal }),
   }).finally(() => progress.stop());
-  if (options.html !== undefined) await writeReport(options.html, result, stderr);
+  if (options.html !== undefined) {
+    await writeReport(options.html, result);
+    stderr.write(saysWritten(options.html));
+  }
   if (options.json) writeJson(stdout, recommendation);
   else {
     const style = styleFor(stdout, environment);

@@ -1,26 +1,25 @@
-import { setFlagsFromString } from "node:v8";
 import type { Cli } from "../command/add-command.ts";
+import { addExamples } from "../command/examples.ts";
+import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
 import { parseFields } from "../log/fields.ts";
-import { bytesOf, readRequests } from "../log/read-requests.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { visible } from "../output/visible.ts";
-import { requireWritable, writeReport } from "../report/write-report.ts";
-import { runInLibrary } from "./library-run.ts";
-import type { NamedPolicy } from "./policies.ts";
+import { requireWritable, saysWritten, writeReport } from "../report/write-report.ts";
+import { parseFramework } from "./http/frameworks.ts";
 import { readPolicies } from "./policies.ts";
-import type { PolicyRun } from "./policy-run.ts";
-import { replay } from "./replay.ts";
-import { inMemory } from "./replay-stores.ts";
+import { replayLogs } from "./replay-logs.ts";
 import { formatResult, saysEvicted } from "./replay-tables.ts";
-import type { ReplayedLog, ReplayResult } from "./result.ts";
-import { showProgress } from "./show-progress.ts";
+import type { ReplayedLog } from "./result.ts";
 
-interface Options {
+interface Options extends ConnectionOptions {
   readonly limits: readonly string[];
   readonly fields?: string;
   readonly html?: string;
+  readonly http?: string;
   readonly json?: true;
 }
 
@@ -29,8 +28,9 @@ const SHOWN_OF_LINE = 100;
 
 /** Adds `headgate replay`. */
 export function addReplay(cli: Cli): void {
-  cli.program
+  const command = cli.program
     .command("replay")
+    .summary("show whom limits would have denied, by access logs")
     .description("Shows whom limits would have denied, by replaying access logs in their own time.")
     .argument("<logs...>", "in the common or combined format, or JSON lines; - is standard input")
     .option(
@@ -40,11 +40,22 @@ export function addReplay(cli: Cli): void {
       [],
     )
     .option("--fields <names>", "of JSON lines: time=FIELD,client=FIELD[,method=FIELD,path=FIELD]")
+    .option(
+      "--http <framework>",
+      "decide behind a real HTTP server, of fastify or express, which takes longer",
+    )
     .option("--html <file>", "write a report, one HTML file")
-    .option("--json", "print one JSON document")
-    .action(
-      cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.surroundings)),
-    );
+    .option("--json", "print one JSON document");
+  addConnectionOptions(command, "count there, and delete it again (default: in this process)");
+  addExamples(command, {
+    "headgate replay access.log": "under a limit of 30 per minute, and 100 in any hour",
+    "headgate replay access.log --limits old=old.json --limits new=new.json --html report.html":
+      "two policies side by side, in a report",
+    "zcat access.log.*.gz | headgate replay -": "what another program writes",
+  });
+  command.action(
+    cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.surroundings)),
+  );
 }
 
 async function runReplay(
@@ -58,43 +69,32 @@ async function runReplay(
   };
   const policies = await readPolicies(options.limits);
   if (options.html !== undefined) await requireWritable(options.html);
-  const result = await replayLogs(logs, policies, options, surroundings);
+  const result = await replayLogs(logs, policies, {
+    fields: options.fields === undefined ? undefined : parseFields(options.fields),
+    http: options.http === undefined ? undefined : parseFramework(options.http, "--http"),
+    redis: redisOf(options),
+    ...{ warn, surroundings },
+  });
   warnOfLog(result.log, warn);
   for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
-  if (options.html !== undefined) await writeReport(options.html, result, stderr);
+  if (options.html !== undefined) {
+    await writeReport(options.html, result);
+    stderr.write(saysWritten(options.html));
+  }
   if (options.json) writeJson(stdout, result);
   else stdout.write(formatResult(result, styleFor(stdout, environment), widthOf(stdout)));
   return 0;
 }
 
-async function replayLogs(
-  logs: readonly string[],
-  policies: readonly NamedPolicy[],
-  options: Options,
-  { stdin, stderr, signal }: Surroundings,
-): Promise<ReplayResult> {
-  // Most of what is read is garbage soon: by itself the heap would grow to several times what is alive.
-  setFlagsFromString("--heap-growing-percent=100");
-  const fields = options.fields === undefined ? undefined : parseFields(options.fields);
-  const total = await bytesOf(logs);
-  let now = 0;
-  const progress = showProgress(stderr, total);
-  const onBytes = progress.step;
-  const requests = readRequests(logs, { stdin, signal, fields, onBytes, requestLines: false });
-  const stores = inMemory(policies.length, () => now);
-  const runs: PolicyRun[] = [];
-  try {
-    for (const [i, store] of stores.entries()) {
-      runs.push(runInLibrary(policies[i] as NamedPolicy, store));
-    }
-    const onTime = (time: number): void => {
-      now = time;
-    };
-    return await replay(requests, { files: logs, policies, runs, onTime, signal });
-  } finally {
-    progress.stop();
-    await Promise.all(runs.map((run) => run.close()));
-  }
+/** `$REDIS_URL` alone, which may be there for other commands, does not have a replay count in Redis. */
+function redisOf(options: Options): ConnectionOptions | undefined {
+  if (options.redis !== undefined || options.redisFile !== undefined) return options;
+  const { user, passwordStdin, cacert, cert, key, cluster, sentinel } = options;
+  const needing = user ?? passwordStdin ?? cacert ?? cert ?? key ?? cluster ?? sentinel;
+  if (needing === undefined) return undefined;
+  throw new Failure(
+    "a replay counts in Redis with --redis or --redis-file: give one of them beside the other options of the connection",
+  );
 }
 
 function warnOfLog({ malformed, examples }: ReplayedLog, warn: (message: string) => void): void {

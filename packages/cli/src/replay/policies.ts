@@ -8,7 +8,7 @@ import { MAX_POLICIES } from "./trace.ts";
 /** The dimensions that a replay knows the subject of: the client, under either name, and everybody. */
 const DIMENSIONS = ["default", "ip", "global"] as const;
 
-type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
+export type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
 
 /** A policy to be replayed. */
 export interface NamedPolicy {
@@ -18,7 +18,7 @@ export interface NamedPolicy {
 }
 
 /** Enough for people who read; too little for a program that takes everything, whether at once or bit by bit. */
-const DEFAULT_LIMITS: readonly ReplayLimit[] = [
+export const DEFAULT_LIMITS: readonly ReplayLimit[] = [
   gcra({ limit: 30, window: "1m" }),
   slidingLog({ limit: 100, window: "1h" }),
 ];
@@ -37,9 +37,7 @@ export async function readPolicies(texts: readonly string[]): Promise<readonly N
     throw new Failure(`--limits may be given ${MAX_POLICIES} times, got ${texts.length}`);
   }
   const policies =
-    texts.length === 0
-      ? [{ name: namesOf(DEFAULT_LIMITS), limits: DEFAULT_LIMITS }]
-      : await Promise.all(texts.map(readNamed));
+    texts.length === 0 ? [namePolicy(DEFAULT_LIMITS)] : await Promise.all(texts.map(readNamed));
   return policies.map(({ name, limits }, i) => {
     const same = policies.slice(0, i).filter((other) => other.name === name).length;
     return { name: same === 0 ? name : `${name} (${same + 1})`, limits };
@@ -69,7 +67,7 @@ async function readLimitsFile(path: string): Promise<string> {
 }
 
 /** Reads a limit, or a list of them, as JSON. Throws a `Failure` that begins with `option`. */
-function parseLimits(json: string, option: string): readonly ReplayLimit[] {
+export function parseLimits(json: string, option: string): readonly ReplayLimit[] {
   const value = readJson(json, option);
   try {
     const limits = [readPolicy(value)].flat();
@@ -97,6 +95,11 @@ function readJson(json: string, option: string): unknown {
       cause: error,
     });
   }
+}
+
+/** Limits under what they are called. */
+export function namePolicy(limits: readonly ReplayLimit[]): NamedPolicy {
+  return { name: namesOf(limits), limits };
 }
 
 /** What its limits are called. */

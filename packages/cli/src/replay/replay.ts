@@ -80,7 +80,7 @@ class Replay {
     const clients = requests.map(({ client }) => this.#clients.add(client));
     const subjects = clients.map((client) => this.#clients.nameOf(this.#clients.subjectOf(client)));
     const waits: (readonly number[])[] = [];
-    for (const run of runs) waits.push(await run.decide(subjects));
+    for (const run of runs) waits.push(await run.decide(subjects, requests));
     const column = this.#timelines.columnAt(time);
     for (let i = 0; i < clients.length; i += 1)
       this.#count(clients[i] as number, i, waits, time, column);

@@ -17,12 +17,8 @@ export async function requireWritable(file: string): Promise<void> {
   }
 }
 
-/** Writes a report, and says so on `stderr`. Throws a `Failure`. */
-export async function writeReport(
-  file: string,
-  result: ReplayResult,
-  stderr: NodeJS.WritableStream,
-): Promise<void> {
+/** Writes the report of a replay, one HTML file. Rejects with a `Failure`. */
+export async function writeReport(file: string, result: ReplayResult): Promise<void> {
   // Charts take a while to load, and most runs draw none.
   const { renderReport } = await import("./render-report.ts");
   try {
@@ -30,7 +26,10 @@ export async function writeReport(
   } catch (error) {
     throw cannotWrite(file, error);
   }
-  stderr.write(`headgate: wrote the report ${visible(file)}\n`);
+}
+
+export function saysWritten(file: string): string {
+  return `headgate: wrote the report ${visible(file)}\n`;
 }
 
 function cannotWrite(file: string, error: unknown): Failure {

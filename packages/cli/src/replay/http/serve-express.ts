@@ -5,14 +5,13 @@ import { rateLimit } from "@headgate/express";
 import type { ErrorRequestHandler } from "express";
 import express from "express";
 import type { Application, ApplicationOptions } from "./application.ts";
-import { WITHOUT_STORE } from "./application.ts";
 
-export async function serveExpress({ limits, store }: ApplicationOptions): Promise<Application> {
+export async function serveExpress(options: ApplicationOptions): Promise<Application> {
   const app = express();
   // The proxy in front, here the replay, is on loopback: it may say for whom it asks.
   app.set("trust proxy", "loopback");
 
-  const limiter = rateLimit({ name: "access-log", limits, store, ...WITHOUT_STORE });
+  const limiter = rateLimit({ ...options, onUnavailable: "deny" });
   app.use(limiter);
 
   app.use((_request, response) => {

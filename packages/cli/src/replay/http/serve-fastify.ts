@@ -2,13 +2,12 @@ import { METHODS } from "node:http";
 import headgate from "@headgate/fastify";
 import Fastify from "fastify";
 import type { Application, ApplicationOptions } from "./application.ts";
-import { WITHOUT_STORE } from "./application.ts";
 
-export async function serveFastify({ limits, store }: ApplicationOptions): Promise<Application> {
+export async function serveFastify(options: ApplicationOptions): Promise<Application> {
   // The proxy in front, here the replay, is on loopback: it may say for whom it asks.
   const app = Fastify({ trustProxy: "loopback", routerOptions: { maxParamLength: 100_000 } });
 
-  await app.register(headgate, { name: "access-log", limits, store, ...WITHOUT_STORE });
+  await app.register(headgate, { ...options, onUnavailable: "deny" });
 
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);

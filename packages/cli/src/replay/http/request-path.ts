@@ -7,7 +7,7 @@ const MAX_PATH = 4_000;
  */
 export function sendablePath(target: string): string {
   const origin = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i.exec(target)?.[0] ?? "";
-  const path = escapeRefused(unescapeLogged(target.slice(origin.length)));
+  const path = escapeRefused(unescapeLogged(target.toWellFormed().slice(origin.length)));
   if (!path.startsWith("/") || path.length > MAX_PATH) return "/";
   return isDecodable(path) ? path : path.replaceAll("%", "%25");
 }

@@ -1,5 +1,5 @@
 import type { Store } from "@headgate/core";
-import type { ReplayLimit } from "./limits.ts";
+import type { NamedPolicy } from "../policies.ts";
 
 /** An application behind the limiter, listening on loopback. It answers 200 to everything that is admitted. */
 export interface Application {
@@ -8,12 +8,13 @@ export interface Application {
 }
 
 export interface ApplicationOptions {
-  readonly limits: readonly ReplayLimit[];
+  /** Of its limiter. */
+  readonly name: string;
+  readonly limits: NamedPolicy["limits"];
   readonly store: Store;
+  /** Milliseconds. */
+  readonly storeTimeout: number;
 }
 
 /** Starts an application; each framework has one of these. */
 export type Serve = (options: ApplicationOptions) => Promise<Application>;
-
-/** A replay counts exactly or not at all: it waits longer than an application would, and ends when Redis does. */
-export const WITHOUT_STORE = { storeTimeout: "5s", onUnavailable: "deny" } as const;

@@ -1,9 +1,0 @@
-import { isIP } from "node:net";
-
-/**
- * The `X-Forwarded-For` with which a proxy says for whom it asks. A host name stands in it as it is, like an address;
- * whatever else a log may hold in its place must not look like a list.
- */
-export function forwardedFor(client: string): string {
-  return isIP(client) === 0 ? client.replace(/[^\w.:[\]-]+/g, encodeURIComponent) : client;
-}

@@ -1,0 +1,30 @@
+import { Failure } from "../../command/failure.ts";
+import type { Serve } from "./application.ts";
+
+/** What an application can be made with. */
+export const FRAMEWORKS = ["fastify", "express"] as const;
+
+export type Framework = (typeof FRAMEWORKS)[number];
+
+/** Which framework a text names. Throws a `Failure` that begins with `option`. */
+export function parseFramework(text: string, option: string): Framework {
+  const framework = FRAMEWORKS.find((name) => name === text);
+  if (framework !== undefined) return framework;
+  throw new Failure(`${option} must be ${FRAMEWORKS.join(" or ")}, got ${JSON.stringify(text)}`);
+}
+
+/** Loads a framework and its adapter, which the command does not bring. Throws a `Failure` where they are not installed. */
+export async function loadServe(framework: Framework): Promise<Serve> {
+  try {
+    return framework === "fastify"
+      ? (await import("./serve-fastify.ts")).serveFastify
+      : (await import("./serve-express.ts")).serveExpress;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Failure(
+      `a replay behind ${framework} needs two more packages beside @headgate/cli: npm install ${framework} @headgate/${framework}`,
+      undefined,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,82 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { PublishedDecision } from "@headgate/core";
+import { CHANNELS } from "@headgate/core";
+import type { Client } from "undici";
+import { Failure } from "../../command/failure.ts";
+import type { LoggedRequest } from "../../log/logged-request.ts";
+import type { NamedPolicy } from "../policies.ts";
+import type { PolicyRun } from "../policy-run.ts";
+import { unavailable } from "../unavailable.ts";
+import type { ApplicationOptions } from "./application.ts";
+import type { Framework } from "./frameworks.ts";
+import { loadServe } from "./frameworks.ts";
+import { sendableRequest } from "./sendable-request.ts";
+
+export interface HttpOptions extends Omit<ApplicationOptions, "limits"> {
+  readonly evicted: () => number;
+  /** Called with the milliseconds from a request to its answer. */
+  readonly onAnswer?: ((ms: number) => void) | undefined;
+}
+
+/**
+ * Runs a policy in an application behind an adapter, to which each request is sent over one connection when the one before is
+ * answered, so that the order of the log is the order of the decisions. Rejects with a `Failure`.
+ */
+export async function runOverHttp(
+  framework: Framework,
+  { limits }: NamedPolicy,
+  { name, store, storeTimeout, evicted, onAnswer = () => {} }: HttpOptions,
+): Promise<PolicyRun> {
+  const serve = await loadServe(framework);
+  const { Client } = await import("undici");
+  const application = await serve({ name, limits, store, storeTimeout });
+  const client = new Client(application.url);
+  const waits = hearWaits(name);
+  return {
+    async decide(_subjects, requests) {
+      const decided: number[] = [];
+      for (const request of requests) {
+        const asked = performance.now();
+        const isAdmitted = await send(client, request);
+        onAnswer(performance.now() - asked);
+        decided.push(isAdmitted ? 0 : waits.last());
+      }
+      return decided;
+    },
+    evicted,
+    async close() {
+      waits.close();
+      await client.close();
+      await application.close();
+    },
+  };
+}
+
+/** Hears how long who is denied has to wait: `Retry-After` says it in whole seconds only. */
+function hearWaits(name: string): { last(): number; close(): void } {
+  let waitMs = 0;
+  const hear = (message: unknown): void => {
+    const { limiter, decision } = message as PublishedDecision;
+    if (limiter === name && !decision.allowed) waitMs = decision.retryAfterMs;
+  };
+  subscribe(CHANNELS.decision, hear);
+  return { last: () => waitMs, close: () => unsubscribe(CHANNELS.decision, hear) };
+}
+
+/** Whether an application admitted a request. Rejects with a `Failure` for any other answer than 200 and 429. */
+async function send(client: Client, request: LoggedRequest): Promise<boolean> {
+  const { method, path, headers } = sendableRequest(request);
+  const { statusCode, body } = await client.request({
+    method: method as "GET",
+    path,
+    headers,
+    // The connection stays open after HEAD as well.
+    reset: false,
+  });
+  const text = await body.text();
+  if (statusCode === 200 || statusCode === 429) return statusCode === 200;
+  if (statusCode === 503) throw unavailable();
+  throw new Failure(
+    `the application answered ${statusCode} to ${method} ${path}: ${text.slice(0, 300)}`,
+  );
+}

@@ -1,0 +1,20 @@
+export { Failure } from "../command/failure.ts";
+export type { Surroundings } from "../command/surroundings.ts";
+export type { ConnectionOptions } from "../connect/connection.ts";
+export type { FieldNames } from "../log/fields.ts";
+export { writeReport } from "../report/write-report.ts";
+export type { Framework } from "./http/frameworks.ts";
+export { FRAMEWORKS, parseFramework } from "./http/frameworks.ts";
+export type { NamedPolicy, ReplayLimit } from "./policies.ts";
+export { DEFAULT_LIMITS, namePolicy, parseLimits } from "./policies.ts";
+export type { ReplayLogsOptions } from "./replay-logs.ts";
+export { replayLogs } from "./replay-logs.ts";
+export type {
+  ClientPeaks,
+  DeniedClient,
+  MalformedLine,
+  PolicyResult,
+  ReplayedLog,
+  ReplayResult,
+  Waits,
+} from "./result.ts";

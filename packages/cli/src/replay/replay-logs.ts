@@ -1,0 +1,46 @@
+import { setFlagsFromString } from "node:v8";
+import type { FieldNames } from "../log/fields.ts";
+import { bytesOf, readRequests } from "../log/read-requests.ts";
+import type { NamedPolicy } from "./policies.ts";
+import { replay } from "./replay.ts";
+import type { ReplayResult } from "./result.ts";
+import { showProgress } from "./show-progress.ts";
+import type { StartOptions } from "./start-runs.ts";
+import { startRuns } from "./start-runs.ts";
+
+export interface ReplayLogsOptions extends Omit<StartOptions, "clock"> {
+  /** For logs in JSON lines: what their fields are called. Default: the common or combined format. */
+  readonly fields?: FieldNames | undefined;
+}
+
+/**
+ * Replays logs under policies, side by side, each request at its own time; `-` is standard input. Shows on stderr how far it is, where
+ * that is a terminal. Rejects with a `Failure`, and with the signal's reason.
+ */
+export async function replayLogs(
+  logs: readonly string[],
+  policies: readonly NamedPolicy[],
+  { fields, ...options }: ReplayLogsOptions,
+): Promise<ReplayResult> {
+  // Most of what is read is garbage soon: by itself the heap would grow to several times what is alive.
+  setFlagsFromString("--heap-growing-percent=100");
+  const { stdin, stderr, signal } = options.surroundings;
+  const total = await bytesOf(logs);
+  let now = 0;
+  const { runs, close } = await startRuns(policies, { ...options, clock: () => now });
+  const progress = showProgress(stderr, total);
+  const requests = readRequests(logs, {
+    ...{ stdin, signal, fields, onBytes: progress.step },
+    // A real server is asked for what was asked for.
+    requestLines: options.http !== undefined,
+  });
+  const onTime = (time: number): void => {
+    now = time;
+  };
+  try {
+    return await replay(requests, { files: logs, policies, runs, onTime, signal });
+  } finally {
+    progress.stop();
+    await close();
+  }
+}

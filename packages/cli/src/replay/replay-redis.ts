@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import type { Store } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Failure, messageOf } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { Connection, ConnectionOptions } from "../connect/connection.ts";
+import { connect } from "../connect/connection.ts";
+import type { NodeClient } from "../connect/node-clients.ts";
+import { isCluster } from "../connect/node-clients.ts";
+
+/** Where a replay counts in Redis, on the log's clock. */
+export interface ReplayRedis {
+  readonly store: Store;
+  /** The longest wait for each answer: milliseconds. */
+  readonly timeoutMs: number;
+  /** Leaves nothing behind, or warns of what it had to leave. */
+  close(): Promise<void>;
+}
+
+export interface ReplayRedisOptions {
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly warn: (message: string) => void;
+  readonly surroundings: Surroundings;
+}
+
+/** With what is put behind it, a prefix is as long as a store takes. */
+const MAX_PREFIX = 16;
+
+/** Opens Redis, there a prefix that no other replay has; `close` deletes its keys. Rejects with a `Failure`. */
+export async function openReplayRedis(
+  options: ConnectionOptions,
+  { clock, warn, surroundings }: ReplayRedisOptions,
+): Promise<ReplayRedis> {
+  if ((options.prefix ?? "").length > MAX_PREFIX) {
+    throw new Failure(`a replay takes a --prefix of at most ${MAX_PREFIX} characters`);
+  }
+  const { client, place, timeoutMs, ...connection } = await connectToStay(options, surroundings);
+  // A replay cannot go on after a gap, so it does not wait for Redis to come back.
+  if (isCluster(client)) client.options.clusterRetryStrategy = () => null;
+  else client.options.retryStrategy = () => null;
+  const prefix = `${connection.prefix}-replay-${randomBytes(4).toString("hex")}`;
+  return {
+    // A replay limits nobody: it is not for operators to see.
+    store: redisStore(client, { prefix, clock, directory: false }),
+    timeoutMs,
+    async close() {
+      try {
+        await deleteKeys(client, `${prefix}:*`);
+      } catch (error) {
+        warn(
+          `the keys ${prefix}:* could not be deleted from Redis at ${place} and will expire by themselves: ${messageOf(error)}`,
+        );
+      } finally {
+        await connection.close();
+      }
+    },
+  };
+}
+
+/** Once it is open, an interruption does not close it: keys are to be deleted first. */
+async function connectToStay(
+  options: ConnectionOptions,
+  surroundings: Surroundings,
+): Promise<Connection> {
+  const opening = new AbortController();
+  const abort = (): void => opening.abort(surroundings.signal.reason);
+  surroundings.signal.throwIfAborted();
+  surroundings.signal.addEventListener("abort", abort);
+  try {
+    return await connect(options, { ...surroundings, signal: opening.signal });
+  } finally {
+    surroundings.signal.removeEventListener("abort", abort);
+  }
+}
+
+async function deleteKeys(client: Connection["client"], pattern: string): Promise<void> {
+  const nodes: readonly NodeClient[] = isCluster(client) ? client.nodes("master") : [client];
+  for (const node of nodes) {
+    let cursor = "0";
+    do {
+      const [next, keys] = await node.scan(cursor, "MATCH", pattern, "COUNT", 1_000);
+      // One by one: in a cluster, a command takes the keys of one slot.
+      await Promise.all(keys.map((key) => node.unlink(key)));
+      cursor = next;
+    } while (cursor !== "0");
+  }
+}

@@ -1,0 +1,85 @@
+import type { MemoryStore } from "@headgate/core";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import type { Framework } from "./http/frameworks.ts";
+import { runOverHttp } from "./http/http-run.ts";
+import { runInLibrary } from "./library-run.ts";
+import type { NamedPolicy } from "./policies.ts";
+import type { PolicyRun } from "./policy-run.ts";
+import { runInRedis } from "./redis-run.ts";
+import type { ReplayRedis } from "./replay-redis.ts";
+import { openReplayRedis } from "./replay-redis.ts";
+import { inMemory } from "./replay-stores.ts";
+
+export interface StartOptions {
+  /** Decides behind the framework's adapter, over HTTP. Default: in the library itself. */
+  readonly http?: Framework | undefined;
+  /** Counts in Redis. Default: in this process. */
+  readonly redis?: ConnectionOptions | undefined;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  /** Over HTTP, called with the milliseconds from a request to its answer. */
+  readonly onAnswer?: ((ms: number) => void) | undefined;
+  readonly warn: (message: string) => void;
+  readonly surroundings: Surroundings;
+}
+
+/** Policies at work side by side. */
+export interface StartedRuns {
+  /** One for each policy. */
+  readonly runs: readonly PolicyRun[];
+  /** Leaves nothing behind, or warns of what it had to leave. */
+  close(): Promise<void>;
+}
+
+/** Over a store in this process nobody waits so long: milliseconds. */
+const STORE_TIMEOUT_MS = 5_000;
+
+/** Puts policies to work. Rejects with a `Failure`. */
+export async function startRuns(
+  policies: readonly NamedPolicy[],
+  options: StartOptions,
+): Promise<StartedRuns> {
+  const redis = options.redis && (await openReplayRedis(options.redis, options));
+  const start = redis ? inRedis(redis, options) : inProcess(policies.length, options);
+  const runs: PolicyRun[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(runs.map((run) => run.close()));
+    await redis?.close();
+  };
+  try {
+    for (const [i, policy] of policies.entries()) runs.push(await start(policy, i));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { runs, close };
+}
+
+/** How one of the policies is put to work. */
+type Start = (policy: NamedPolicy, i: number) => PolicyRun | Promise<PolicyRun>;
+
+function inProcess(policies: number, { http, clock, onAnswer }: StartOptions): Start {
+  const stores = inMemory(policies, clock);
+  return (policy, i) => {
+    const store = stores[i] as MemoryStore;
+    if (http === undefined) return runInLibrary(policy, store);
+    const evicted = (): number => store.evicted;
+    const storeTimeout = STORE_TIMEOUT_MS;
+    return runOverHttp(http, policy, { name: nameOf(i), store, storeTimeout, evicted, onAnswer });
+  };
+}
+
+function inRedis({ store, timeoutMs }: ReplayRedis, { http, onAnswer }: StartOptions): Start {
+  return (policy, i) => {
+    const counting = { name: nameOf(i), store, storeTimeout: timeoutMs };
+    return http === undefined
+      ? runInRedis(policy, counting)
+      : runOverHttp(http, policy, { ...counting, evicted: () => 0, onAnswer });
+  };
+}
+
+/** What the limiter of a policy is called: policies of one store must not count together. */
+function nameOf(i: number): string {
+  return `replay-${i + 1}`;
+}
