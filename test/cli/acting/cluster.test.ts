@@ -3,9 +3,9 @@ import { operate, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { usageOf } from "../../../packages/core/src/limiter/usage/usage.ts";
 import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
+import { sendUsage } from "../../support/send-usage.ts";
 import { writeDirectory } from "../../support/write-directory.ts";
 import type { Ended } from "../run-cli.ts";
 import { runCli } from "../run-cli.ts";
@@ -44,7 +44,7 @@ beforeAll(async () => {
     }
   }
   await writeDirectory(store);
-  await usageOf(store).send();
+  await sendUsage(store);
   close = async () => {
     for (const limiter of limiters) await limiter.close();
     client.disconnect();

@@ -5,7 +5,7 @@ import type { Operator } from "@headgate/core/operate";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
-import { usageOf } from "../../../packages/core/src/limiter/usage/usage.ts";
+import { sendUsage } from "../../support/send-usage.ts";
 import { writeDirectory } from "../../support/write-directory.ts";
 
 /** Fills an empty Redis, on a path, with what a session finds there. Resolves with what ends it. */
@@ -135,7 +135,7 @@ function ask(
     for (const [subject, times] of Object.entries(counts)) {
       for (let i = 0; i < times; i += 1) await made.consume(subject);
     }
-    await usageOf(store).send();
+    await sendUsage(store);
     return [made];
   });
 }
