@@ -8,6 +8,7 @@ import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
+import { readListedOptions } from "../look/listed-options.ts";
 import { writeJson } from "../output/json.ts";
 import { formatSpan } from "../output/time.ts";
 import type { ActionOptions } from "./action-options.ts";
@@ -109,7 +110,8 @@ async function findOptions(
   name: string,
   json: string | undefined,
 ): Promise<BreakerOptions> {
-  if (json !== undefined) return withFunction(readJson("--options", json) as Listed);
+  if (json !== undefined)
+    return readListedOptions(readJson("--options", json) as Readonly<Record<string, unknown>>);
   const { breakers } = await readDirectory(store, { timeout: timeoutMs });
   const found = breakers.filter((one) => one.name === name);
   const [first] = found;
@@ -130,16 +132,7 @@ async function findOptions(
       `processes have ${JSON.stringify(name)} with several windows: say which with --options`,
     );
   }
-  return withFunction(first.options as Listed);
-}
-
-type Listed = Omit<BreakerOptions, "openFor"> & { readonly openFor?: unknown };
-
-/** Of a function `openFor` the directory has the times that it gives. */
-function withFunction(listed: Listed): BreakerOptions {
-  const { openFor } = listed;
-  if (!Array.isArray(openFor)) return listed as BreakerOptions;
-  return { ...listed, openFor: (opened) => openFor[Math.min(opened, openFor.length) - 1] };
+  return readListedOptions(first.options);
 }
 
 async function show(

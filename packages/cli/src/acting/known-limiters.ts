@@ -1,16 +1,12 @@
 import type { Policy } from "@headgate/core";
 import { readPolicy } from "@headgate/core";
-import type {
-  DirectoryLimiter,
-  HttpUse,
-  OperatedLimiter,
-  UnreadRecord,
-} from "@headgate/core/operate";
+import type { DirectoryLimiter, HttpUse, OperatedLimiter } from "@headgate/core/operate";
 import { readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
 import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import type { Connection } from "../connect/connection.ts";
+import { warnUnread } from "../look/warn-unread.ts";
 import { readJson } from "./read-json.ts";
 
 /** What `addLimiterOptions` adds to a command. */
@@ -56,7 +52,7 @@ export async function findLimiters(
   if (limits !== undefined) return [givenLimiter(name, limits, blockOn)];
   if (blockOn !== undefined) throw new Failure("--block-on is for a policy that --limits gives");
   const { limiters, unread } = await readDirectory(store, { timeout: timeoutMs });
-  for (const record of unread) stderr.write(`headgate: ${formatUnread(record)}\n`);
+  warnUnread(stderr, unread);
   if (name === undefined) return gather(limiters.filter((one) => isWhole(one, stderr)));
   const found = limiters.filter((one) => one.name === name);
   if (found.length === 0) throw unknownLimiter(name, limiters);
@@ -118,8 +114,4 @@ function unknownLimiter(name: string, limiters: readonly DirectoryLimiter[]): Fa
   return new Failure(
     `no limiter ${JSON.stringify(name)} in the directory, ${there}; of one that is not listed, as in the first 15 seconds of a process, give the policy with --limits`,
   );
-}
-
-function formatUnread({ key, why }: UnreadRecord): string {
-  return `the directory is not whole: ${key} cannot be read (${why}); headgate doctor says more`;
 }

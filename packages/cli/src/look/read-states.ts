@@ -1,9 +1,10 @@
-import type { BreakerOptions, Snapshot } from "@headgate/breaker";
+import type { Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { DirectoryBreaker } from "@headgate/core/operate";
 import type { Connection } from "../connect/connection.ts";
+import { readListedOptions } from "./listed-options.ts";
 
 /** How a target of a breaker is doing. */
 export interface TargetState extends Omit<Snapshot, "degraded"> {
@@ -36,7 +37,7 @@ async function readTargets(
   targets: readonly string[],
 ): Promise<readonly TargetState[]> {
   const own = { name, store, storeTimeout: timeoutMs as Duration };
-  const breaker = createBreaker({ ...optionsOf(options), ...own });
+  const breaker = createBreaker({ ...readListedOptions(options), ...own });
   try {
     const snapshots = await Promise.all(targets.map((target) => breaker.for(target).snapshot()));
     return snapshots.map(({ degraded, ...snapshot }, i) => {
@@ -46,16 +47,6 @@ async function readTargets(
   } finally {
     await breaker.close();
   }
-}
-
-/** The options as they were, but that a function `openFor` is listed as the times that it gives. */
-function optionsOf({ openFor, ...rest }: Readonly<Record<string, unknown>>): BreakerOptions {
-  if (!Array.isArray(openFor))
-    return openFor === undefined ? rest : ({ ...rest, openFor } as BreakerOptions);
-  return {
-    ...rest,
-    openFor: (opened) => openFor[Math.min(opened, openFor.length) - 1] as Duration,
-  };
 }
 
 /** A breaker decides by itself then, which says nothing of the fleet. */

@@ -1,3 +1,5 @@
+import type { Store } from "../store/store.ts";
+
 type Shared = { [registry: symbol]: WeakMap<object, unknown> | undefined };
 
 /**
@@ -12,5 +14,15 @@ export function sharedBy<T>(owner: object, what: string, make: () => T): T {
   if (known !== undefined) return known;
   const made = make();
   shared[registry].set(owner, made);
+  return made;
+}
+
+/** The same of a client and prefix. */
+export function sharedByPrefix<T>({ owner, prefix }: Store, what: string, make: () => T): T {
+  const all = sharedBy(owner, what, () => new Map<string, T>());
+  const known = all.get(prefix);
+  if (known !== undefined) return known;
+  const made = make();
+  all.set(prefix, made);
   return made;
 }

@@ -346,7 +346,7 @@ return texts`,
 };
 
 export const unlistLua: LuaSource = {
-  sha1: "de35ed2d99923c34ad4e30e0e60205aea9caa814",
+  sha1: "07065fe53b28c46c1699b74a6f6794b30ecfa3f6",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -394,6 +394,7 @@ milliseconds = math.max(milliseconds, 86400000)
 end
 return string.format("%d", milliseconds)
 end
+local start = "headgate usage 1\\n"
 local function readLists(text)
 local used, denied = string.match(text, "^[^\\n]+\\n([^\\n]+)\\n([^\\n]+)$")
 local isRead, lists = pcall(cjson.decode, "[" .. (used or "") .. "," .. (denied or "") .. "]")
@@ -401,7 +402,6 @@ if isRead and type(lists[1]) == "table" and type(lists[2]) == "table" then
 return lists
 end
 end
-local start = "headgate usage 1\\n"
 local function isNamedIn(text, erased)
 for item in pairs(erased) do
 if string.find(text, cjson.encode(item), 1, true) then

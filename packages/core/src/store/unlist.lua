@@ -7,9 +7,17 @@ ARGV  as in call.lua; the arguments of each call: how many tops there are, in ho
 Returns as in call.lua; for each call from how many tops a subject was erased
 ]]
 --- @include "call"
---- @include "usage-lists"
 local FIRST = 4 -- where subjects begin in a list
 local start = "headgate usage 1\n"
+
+-- The two lists of a text; nil where it makes no sense.
+local function readLists(text)
+  local used, denied = string.match(text, "^[^\n]+\n([^\n]+)\n([^\n]+)$")
+  local isRead, lists = pcall(cjson.decode, "[" .. (used or "") .. "," .. (denied or "") .. "]")
+  if isRead and type(lists[1]) == "table" and type(lists[2]) == "table" then
+    return lists
+  end
+end
 
 -- Whether a text names one of some subjects. Lists are written by the same encoder.
 local function isNamedIn(text, erased)

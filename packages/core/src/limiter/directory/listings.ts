@@ -1,5 +1,5 @@
 import type { Store } from "../../store/store.ts";
-import { sharedBy } from "../shared.ts";
+import { sharedByPrefix } from "../shared.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
 import { onceRefused } from "./refusal.ts";
@@ -25,18 +25,12 @@ export async function unlist(
 
 /** What this process lists for the client and prefix of a store. */
 export function directoryOf(store: Store): ProcessDirectory {
-  const { owner, prefix } = store;
-  const directories = sharedBy(owner, "directories", () => new Map<string, ProcessDirectory>());
-  const known = directories.get(prefix);
-  if (known !== undefined) return known;
-  const made = new ProcessDirectory(
-    prefix,
-    onceRefused(
+  return sharedByPrefix(store, "directories", () => {
+    const onRefused = onceRefused(
       "HEADGATE_DIRECTORY_REFUSED",
       (why) =>
         `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and it is tried again every half a minute; redisStore(client, { directory: false }) leaves it out`,
-    ),
-  );
-  directories.set(prefix, made);
-  return made;
+    );
+    return new ProcessDirectory(store.prefix, onRefused);
+  });
 }

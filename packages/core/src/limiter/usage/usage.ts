@@ -1,6 +1,6 @@
 import type { Store } from "../../store/store.ts";
 import { onceRefused } from "../directory/refusal.ts";
-import { sharedBy } from "../shared.ts";
+import { sharedByPrefix } from "../shared.ts";
 import type { LimiterUsage } from "./limiter-usage.ts";
 import { ProcessUsage } from "./process-usage.ts";
 
@@ -15,18 +15,13 @@ export async function endUsage(store: Store, name: string): Promise<void> {
 }
 
 /** What this process counts for the client and prefix of a store. */
-export function usageOf({ owner, prefix }: Store): ProcessUsage {
-  const usages = sharedBy(owner, "usages", () => new Map<string, ProcessUsage>());
-  const known = usages.get(prefix);
-  if (known !== undefined) return known;
-  const made = new ProcessUsage(
-    prefix,
-    onceRefused(
+export function usageOf(store: Store): ProcessUsage {
+  return sharedByPrefix(store, "usages", () => {
+    const onRefused = onceRefused(
       "HEADGATE_USAGE_REFUSED",
       (why) =>
         `what this process counts is not added to the usage that operators' tools read: ${why}; limits are decided as usual, and it is tried again every five seconds`,
-    ),
-  );
-  usages.set(prefix, made);
-  return made;
+    );
+    return new ProcessUsage(store.prefix, onRefused);
+  });
 }
