@@ -4,29 +4,17 @@ import { createLimiter, fixedWindow } from "@headgate/core";
 import { hashSubject } from "@headgate/core/operate";
 import type { RedisStoreOptions } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import type { RedisProcess } from "../support/redis-process.ts";
-import { startRedis } from "../support/redis-process.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../support/write-directory.ts";
+import { useHeadgate } from "./acting/use-headgate.ts";
 import type { RunOptions } from "./run-cli.ts";
 import { runCli } from "./run-cli.ts";
 
-let server: RedisProcess;
-let client: Redis;
-beforeAll(async () => {
-  server = await startRedis({ port: true });
-  client = new Redis(server.socket);
-});
-afterAll(async () => {
-  client.disconnect();
-  await server.stop();
-});
-beforeEach(() => client.flushall());
+const own = useHeadgate();
 
 /** Runs `headgate top` on the server of the suite. */
 function top(args: readonly string[], options: RunOptions = {}) {
-  const environment = { REDIS_URL: `redis://127.0.0.1:${server.port}`, ...options.environment };
+  const environment = { REDIS_URL: `redis://127.0.0.1:${own.server.port}`, ...options.environment };
   return runCli(["top", ...args], { ...options, environment });
 }
 
@@ -35,7 +23,7 @@ const ASKED = { ann: 9, bob: 4, eve: 1 };
 
 /** A limiter that has decided, and has sent what it counted. */
 async function decide(options: RedisStoreOptions): Promise<Limiter> {
-  const store = redisStore(client, options);
+  const store = redisStore(own.client, options);
   const limits = fixedWindow({ limit: 3, window: "1d" });
   const limiter = createLimiter({
     name: "api",
@@ -105,7 +93,7 @@ eve           1                  7.1 %
   });
 
   test("shows what a terminal would obey", async () => {
-    const store = redisStore(client, PLAIN);
+    const store = redisStore(own.client, PLAIN);
     const limits = fixedWindow({ limit: 3, window: "1d" });
     const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
     await limiter.consume("\x1b[2Jgone");
@@ -148,8 +136,8 @@ eve          1    3    33.3 %   3-per-1d   blocked
 
   test("looks at so many keys at most", async () => {
     await decide({});
-    for (let i = 0; i < 5_000; i += 1) void client.set(`other:${i}`, "");
-    await client.dbsize();
+    for (let i = 0; i < 5_000; i += 1) void own.client.set(`other:${i}`, "");
+    await own.client.dbsize();
     const { stdout } = await top(["api", "--json", "--keys", "2000"]);
     const { keys, isWhole, subjects } = JSON.parse(stdout);
     expect(keys).toBe(2_000);
@@ -206,7 +194,7 @@ describe("says in one line what to do", () => {
 
   test("where usage is somebody else's", async () => {
     const key = `hg:{usage}:series/${hashSubject("api")}`;
-    await client.sadd(key, "x");
+    await own.client.sadd(key, "x");
     const { exitCode, stderr } = await top(["api"]);
     expect(exitCode).toBe(3);
     expect(stderr).toContain(`${key} cannot be read (wrong-type)`);
