@@ -1,5 +1,5 @@
 // Draws docs/images/performance.svg and performance-http.svg from docs/images/performance.json, the last run of the
-// benchmarks that was kept, and writes its tables into docs/performance.md. With --check, fails when a committed file is not
+// benchmarks that was kept, and writes its tables into docs/understand/performance.md. With --check, fails when a committed file is not
 // what the committed run says, instead of writing it.
 //
 //   npx -y pnpm@10.34.9 bench --save
@@ -11,7 +11,7 @@ import { decisionPanels, httpPanels } from "./performance/panels.mjs";
 
 const docs = join(import.meta.dirname, "../docs");
 const run = JSON.parse(readFileSync(join(docs, "images/performance.json"), "utf8"));
-const page = join(docs, "performance.md");
+const page = join(docs, "understand/performance.md");
 
 const files = {
   [join(docs, "images/performance.svg")]: drawBars(

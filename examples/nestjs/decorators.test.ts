@@ -32,7 +32,7 @@ const dir = mkdtempSync(join(tmpdir(), "headgate-nestjs-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 
 test("the decorators on the page about adapters compile, and limit", async () => {
-  const { blocks } = page("docs/adapters.md");
+  const { blocks } = page("docs/how-to/adapters.md");
   const snippet = blocks.find(({ language }) => language === "typescript");
   symlinkSync(join(import.meta.dirname, "node_modules"), join(dir, "node_modules"));
   copyFileSync(join(import.meta.dirname, "rate-limit.mjs"), join(dir, "rate-limit.mjs"));

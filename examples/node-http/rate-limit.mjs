@@ -1,4 +1,4 @@
-// Headgate for plain node:http. docs/adapters.md explains it line by line.
+// Headgate for plain node:http. docs/how-to/adapters.md explains it line by line.
 
 import { clientOf, createHttpGuard, sendRejection, setHeaders } from "@headgate/core/http";
 

@@ -9,7 +9,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { examine, faultsOf, paste } from "./examine.ts";
 
-const lines = blocksOf([page("docs/operate.md")], "text").map(({ text }) => text.trim());
+const lines = blocksOf([page("docs/how-to/operate.md")], "text").map(({ text }) => text.trim());
 
 let server: RedisProcess;
 let admin: Redis;
@@ -47,7 +47,7 @@ function grants(role: Role): readonly string[] {
   return ["~hg:*", ...ROLES[role].map((command) => `+${command}`)];
 }
 
-describe("the roles are those of docs/operate.md", () => {
+describe("the roles are those of docs/how-to/operate.md", () => {
   test.each(["application", "reader", "operator"] as const)("%s", (role) => {
     const line = lines[["application", "reader", "operator"].indexOf(role)] ?? "";
     const [, , , ...rules] = line.split(" ");

@@ -50,7 +50,7 @@ function turn(): Promise<void> {
 describe("the documented users", () => {
   test("an application's is listed with the permissions that it has for counting", async () => {
     const warnings = watchWarnings();
-    const permissions = documented("docs/redis.md", "headgate");
+    const permissions = documented("docs/reference/redis.md", "headgate");
     expect(permissions).toContain("~hg:*");
     const { limiter, store } = start(await connectAs("headgate", ...permissions));
     await writeDirectory(store);
@@ -66,7 +66,7 @@ describe("the documented users", () => {
     const { limiter, store } = start(own.client);
     await limiter.consume("u");
     await writeDirectory(store);
-    const permissions = documented("docs/directory.md", "headgate-reader");
+    const permissions = documented("docs/reference/directory.md", "headgate-reader");
     expect(permissions).toContain("~hg:{directory}*");
     const client = await connectAs("headgate-reader", ...permissions);
     expect(await readDirectory(client)).toEqual(await readDirectory(own.client));

@@ -5,7 +5,7 @@ import * as http from "@headgate/core/http";
 import { describe, expect, test } from "vitest";
 import { codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
 
-const it = page("docs/adapters.md");
+const it = page("docs/how-to/adapters.md");
 
 /** What an entry exports, types and values, in its parts. */
 const [exported = [], ours = []] = readFileSync(

@@ -7,7 +7,7 @@ import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section, tablesOf } from "./markdown.ts";
 
 const IN_REDIS = section(page("packages/breaker/README.md"), "In Redis");
-const [, acl] = blocksOf([page("docs/redis.md")], "text");
+const [, acl] = blocksOf([page("docs/reference/redis.md")], "text");
 
 let server: RedisProcess;
 let admin: Redis;
@@ -41,7 +41,7 @@ test("the keys are those that the page shows, and no state until it opens", asyn
   await breaker.close();
 });
 
-test("a user with the permissions of docs/redis.md can do everything", async () => {
+test("a user with the permissions of docs/reference/redis.md can do everything", async () => {
   const [command = "", ...args] = acl?.text.trim().split(" ") ?? [];
   await admin.call(command, ...args);
   const user = new Redis({

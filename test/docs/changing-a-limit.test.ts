@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { page, section, tablesOf } from "./markdown.ts";
 
 const window = "1m";
-const [waits] = tablesOf(section(page("docs/guarantees.md"), "Changing a limit"));
+const [waits] = tablesOf(section(page("docs/understand/guarantees.md"), "Changing a limit"));
 
 const ROWS: Readonly<Record<string, ReadonlyArray<(limit: number) => Limit>>> = {
   "`gcra`, `tokenBucket`": [
@@ -25,7 +25,7 @@ const ROWS: Readonly<Record<string, ReadonlyArray<(limit: number) => Limit>>> = 
   "`slidingLog`": [(limit) => slidingLog({ limit, window })],
 };
 
-describe("after a limit was lowered, docs/guarantees.md says how long a client is denied", () => {
+describe("after a limit was lowered, docs/understand/guarantees.md says how long a client is denied", () => {
   test("with each algorithm", () => {
     expect(waits?.rows.map(([what]) => what)).toEqual(Object.keys(ROWS));
   });

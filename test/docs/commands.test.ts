@@ -52,14 +52,14 @@ test.each(commands)("$place: $line", ({ line }) => {
       expect([...Object.keys(devDependencies), ...PACKAGES]).toContain(name);
     }
   } else {
-    // docs/redis.md; redis.test.ts tries its patterns.
+    // docs/reference/redis.md; redis.test.ts tries its patterns.
     expect(program).toBe("redis-cli");
   }
 });
 
 test("the page of the command lists each command of its help, in that order, with a link", () => {
   const names = [...(help.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z]+) .*\S$/gm)];
-  const rows = tablesOf(section(page("docs/cli.md"), "The commands"))[0]?.rows ?? [];
+  const rows = tablesOf(section(page("docs/reference/cli.md"), "The commands"))[0]?.rows ?? [];
   expect(rows.map(([command = ""]) => codeIn(command)[0])).toEqual(
     names.map(([, name]) => `headgate ${name}`),
   );

@@ -11,7 +11,7 @@ import { codeIn, page, section, tablesOf } from "./markdown.ts";
 const own = useOwnRedis();
 
 const [all, limiterFields, useFields, keyRows, processFields, unreadFields] = tablesOf(
-  section(page("docs/directory.md"), "Reading it"),
+  section(page("docs/reference/directory.md"), "Reading it"),
 );
 
 type Rows = typeof all;
@@ -47,7 +47,7 @@ beforeAll(async () => {
   await Promise.all([limit, route, site, breaker].map((one) => one.close()));
 });
 
-test("the tables of docs/directory.md have every field, and no other", () => {
+test("the tables of docs/reference/directory.md have every field, and no other", () => {
   expect(namesIn(found)).toEqual(fieldsOf(all));
   const route = found.limiters.find(({ name }) => name === "route");
   expect([...namesIn(route), "blockOn", "isCut"].sort()).toEqual(fieldsOf(limiterFields));
@@ -58,7 +58,7 @@ test("the tables of docs/directory.md have every field, and no other", () => {
 });
 
 test("a breaker has the fields that the page names", () => {
-  const text = section(page("docs/directory.md"), "Reading it");
+  const text = section(page("docs/reference/directory.md"), "Reading it");
   const [, sentence = ""] = /\nA breaker has ([\s\S]*?)\n\n/.exec(text) ?? [];
   expect([...namesIn(found.breakers[0]), "isCut", "openFor"].sort()).toEqual(
     codeIn(sentence).sort(),
@@ -84,7 +84,7 @@ test("keys say what the page says they say", () => {
 });
 
 test("keys in Redis are those of the page", async () => {
-  const rows = tablesOf(section(page("docs/directory.md"), "In Redis"))[0]?.rows ?? [];
+  const rows = tablesOf(section(page("docs/reference/directory.md"), "In Redis"))[0]?.rows ?? [];
   const shown = rows.map(([key = ""]) => codeIn(key)[0]?.replace("...", "") ?? "");
   const store = redisStore(own.client);
   const limiter = createLimiter({ name: "x", store, limits: gcra({ limit: 5, window: "1m" }) });

@@ -6,7 +6,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section } from "./markdown.ts";
 
-const PAGE = page("docs/doctor.md");
+const PAGE = page("docs/how-to/doctor.md");
 
 test("each check has its section, in the order of the checks, and says the same three things", () => {
   const names = CHECKS.map(({ name }) => name);

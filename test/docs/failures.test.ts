@@ -7,11 +7,11 @@ import { describe, expect, test } from "vitest";
 import { likeIoredis } from "../support/like-ioredis.ts";
 import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
-const PAGE = page("docs/when-redis-fails.md");
+const PAGE = page("docs/understand/when-redis-fails.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
 describe("the tables of channels list all there are, and no others", () => {
-  test("docs/when-redis-fails.md", () => {
+  test("docs/understand/when-redis-fails.md", () => {
     const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
     const documented = rows.map(([name = "", key = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
     expect(Object.fromEntries(documented)).toEqual(CHANNELS);
@@ -59,7 +59,7 @@ describe("what is unavailable and what is misconfigured", () => {
 });
 
 test("the table of faults names every code that is logged while a store fails", () => {
-  const chapters = page("docs/errors.md").text.split(/^## /m).slice(1);
+  const chapters = page("docs/reference/errors.md").text.split(/^## /m).slice(1);
   const documented = chapters.filter((chapter) =>
     /line\s+in\s+the\s+log|error\s+in\s+Fastify's\s+log/.test(chapter),
   );

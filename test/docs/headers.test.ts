@@ -112,13 +112,13 @@ describe("the answers that the README shows are real", () => {
     if (body !== undefined) expect(body.trimEnd()).toBe(answer.body);
   });
 
-  test("the problem document of docs/http.md", () => {
-    const [problem] = blocksOf([page("docs/http.md")], "json");
+  test("the problem document of docs/reference/http.md", () => {
+    const [problem] = blocksOf([page("docs/reference/http.md")], "json");
     expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.denied.body));
   });
 
   test("and that of a 503, with its headers", () => {
-    const [, problem] = blocksOf([page("docs/http.md")], "json");
+    const [, problem] = blocksOf([page("docs/reference/http.md")], "json");
     expect(answers.away.status).toBe("503 Service Unavailable");
     expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.away.body));
     expect(answers.away.headers.get("Retry-After")).toBe("1");
@@ -127,10 +127,10 @@ describe("the answers that the README shows are real", () => {
 });
 
 describe("the tables of headers", () => {
-  const ofHttp = tablesOf(section(page("docs/http.md"), "Headers"))[0];
+  const ofHttp = tablesOf(section(page("docs/reference/http.md"), "Headers"))[0];
   const ofReadme = tablesOf(section(page("README.md"), "What clients are told"))[0];
 
-  test("docs/http.md lists every header that is sent, and no other", () => {
+  test("docs/reference/http.md lists every header that is sent, and no other", () => {
     const sent = new Set([
       ...added(answers.first),
       ...added(answers.denied),

@@ -29,15 +29,19 @@ export const PAGES: readonly Page[] = [
   "README.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
-  ...namesIn("docs")
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
-  ...namesIn("docs/moving").map((name) => `docs/moving/${name}`),
+  "docs/index.md",
+  ...["start", "how-to", "moving", "reference", "understand"].flatMap(pagesIn),
   ...namesIn("packages").map((name) => `packages/${name}/README.md`),
 ].map(readPage);
 
 function namesIn(dir: string): string[] {
   return readdirSync(join(ROOT, dir)).sort();
+}
+
+function pagesIn(part: string): string[] {
+  return namesIn(`docs/${part}`)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${part}/${name}`);
 }
 
 export function page(path: string): Page {
@@ -48,11 +52,13 @@ export function page(path: string): Page {
 
 function readPage(path: string): Page {
   const text = readFileSync(join(ROOT, path), "utf8");
-  const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
-    language: match[1] as string,
-    text: match[2] as string,
-    place: `${path}:${text.slice(0, match.index).split("\n").length + 1}`,
-  }));
+  const blocks = [...text.matchAll(/^```(\w*)(?: \[[^\]\n]+\])?\n([\s\S]*?)^```$/gm)].map(
+    (match) => ({
+      language: match[1] as string,
+      text: match[2] as string,
+      place: `${path}:${text.slice(0, match.index).split("\n").length + 1}`,
+    }),
+  );
   return { path, text, blocks };
 }
 

@@ -9,7 +9,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section } from "./markdown.ts";
 
-const PAGE = page("docs/operate.md");
+const PAGE = page("docs/how-to/operate.md");
 const [application, reader, operator] = blocksOf([PAGE], "text").map(({ text }) => text.trim());
 
 const limits: Limit[] = [
@@ -66,8 +66,8 @@ const actions: Record<string, (operator: Operator) => Promise<unknown>> = {
 };
 
 describe("an application", () => {
-  test("has the permissions of docs/redis.md", () => {
-    expect(section(page("docs/redis.md"), "Permissions")).toContain(application);
+  test("has the permissions of docs/reference/redis.md", () => {
+    expect(section(page("docs/reference/redis.md"), "Permissions")).toContain(application);
   });
 
   test("hears of what operators do", async () => {

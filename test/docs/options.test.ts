@@ -70,7 +70,7 @@ describe("the tables of options list all there are, and no others", () => {
 });
 
 describe("what a limiter does without its store", () => {
-  const path = "docs/when-redis-fails.md";
+  const path = "docs/understand/when-redis-fails.md";
 
   test("has a row for each option", () => {
     expect(documented(path, "The options", 0)).toEqual(FAILURE_OPTIONS);

@@ -17,7 +17,7 @@ interface LogLine {
   readonly err?: { readonly code: string };
 }
 
-const PAGE = page("docs/when-redis-fails.md");
+const PAGE = page("docs/understand/when-redis-fails.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
 /** What an outage logged: in a log, as warnings, and on the channels. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { linksOf, page, ROOT } from "./markdown.ts";
 
-const PAGE = page("docs/performance.md");
+const PAGE = page("docs/understand/performance.md");
 
 test("the page and its pictures say what the run says that is kept with them", () => {
   const check = (): unknown =>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runCli } from "../cli/run-cli.ts";
 import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
-const RECOMMEND = section(page("docs/choosing-a-limit.md"), "Recommend");
+const RECOMMEND = section(page("docs/how-to/choosing-a-limit.md"), "Recommend");
 
 async function print(...args: readonly string[]): Promise<string> {
   const { exitCode, stdout } = await runCli(args);

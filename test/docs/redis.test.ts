@@ -7,8 +7,8 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section, tablesOf } from "./markdown.ts";
 
-const [keys, acl] = blocksOf([page("docs/redis.md")], "text");
-const scans = blocksOf([page("docs/redis.md")], "sh").map(
+const [keys, acl] = blocksOf([page("docs/reference/redis.md")], "text");
+const scans = blocksOf([page("docs/reference/redis.md")], "sh").map(
   ({ text }) => /--pattern '([^']+)'/.exec(text)?.[1] ?? "",
 );
 
@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test("the keys are those that docs/redis.md shows, and its patterns find them", async () => {
+test("the keys are those that docs/reference/redis.md shows, and its patterns find them", async () => {
   const store = redisStore(admin);
   // As its first snippet has it.
   const limits = [gcra({ limit: 100, window: "1m" }), slidingLog({ limit: 1_000, window: "1d" })];
@@ -56,7 +56,7 @@ test("the key that the README shows is real", async () => {
   expect(section(page("README.md"), "Redis")).toContain(`\`${key}\``);
 });
 
-test("a user with the permissions of docs/redis.md can do everything, and no more", async () => {
+test("a user with the permissions of docs/reference/redis.md can do everything, and no more", async () => {
   const [command = "", ...args] = acl?.text.trim().split(" ") ?? [];
   await admin.call(command, ...args);
   const user = new Redis({
@@ -91,7 +91,7 @@ test("the README gives the same permissions", () => {
 });
 
 describe("sizes", () => {
-  const rows = tablesOf(section(page("docs/redis.md"), "Sizes"))[0]?.rows ?? [];
+  const rows = tablesOf(section(page("docs/reference/redis.md"), "Sizes"))[0]?.rows ?? [];
   const documented = (row: number) => Number(rows[row]?.[1]?.replaceAll(",", ""));
   const few = { subjects: 4_096, requests: 1 };
 
@@ -134,7 +134,7 @@ describe("sizes", () => {
       requests: 1_000,
       limits: slidingLog({ limit: 1_000, window: "1h" }),
     },
-  ])("what docs/redis.md says of $what is measured", async (measured, { skip }) => {
+  ])("what docs/reference/redis.md says of $what is measured", async (measured, { skip }) => {
     const { row, limits, requests } = measured;
     skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     await admin.flushall();

@@ -19,7 +19,7 @@ import { waitUntil } from "../support/wait-until.ts";
 import { writeDirectory } from "../support/write-directory.ts";
 import { blocksOf, codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
 
-const PAGE = page("docs/runbook.md");
+const PAGE = page("docs/how-to/runbook.md");
 const DIR = join(ROOT, "packages/telemetry/prometheus");
 
 const own = useOwnRedis();
@@ -397,7 +397,8 @@ test("every alert and panel that the page names is there, and each alert leads t
   const panels = [...PAGE.text.matchAll(/panel "([^"]+)"/g)];
   expect(panels.length).toBeGreaterThan(0);
   for (const [, title] of panels) expect(dashboard).toContain(`"title": "${title}"`);
-  const alerts = tablesOf(section(page("docs/telemetry.md"), "The alerts"))[0]?.rows ?? [];
+  const alerts =
+    tablesOf(section(page("docs/reference/telemetry.md"), "The alerts"))[0]?.rows ?? [];
   for (const heading of PAGE.text.matchAll(/^## (.+)$/gm)) {
     const [, title = ""] = heading;
     const { path, text } = incidentOf(title);
@@ -405,7 +406,7 @@ test("every alert and panel that the page names is there, and each alert leads t
     for (const name of codeIn(prose).filter((code) => /^Headgate[A-Z]/.test(code))) {
       expect(rules).toContain(`- alert: ${name}\n`);
       const row = alerts.find(([alert = ""]) => codeIn(alert)[0] === name);
-      const links = linksOf({ ...page("docs/telemetry.md"), text: row?.join(" ") ?? "" });
+      const links = linksOf({ ...page("docs/reference/telemetry.md"), text: row?.join(" ") ?? "" });
       const anchor = title.toLowerCase().replaceAll(" ", "-");
       expect(links, name).toContainEqual({ target: path, anchor });
     }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { INSTRUMENTS } from "../../packages/telemetry/src/instruments.ts";
 import { codeIn, page, ROOT, section, tablesOf } from "./markdown.ts";
 
-const PAGE = page("docs/telemetry.md");
+const PAGE = page("docs/reference/telemetry.md");
 const DIR = join(ROOT, "packages/telemetry/prometheus");
 
 function rowsOf(heading: string): readonly (readonly string[])[] {

@@ -9,7 +9,7 @@ import { useOwnRedis } from "../support/own-redis.ts";
 import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
 
 const own = useOwnRedis();
-const PAGE = page("docs/usage.md");
+const PAGE = page("docs/how-to/usage.md");
 
 /** Decides and sends, on a client of some user. */
 async function use(client: Redis): Promise<void> {
@@ -49,7 +49,7 @@ function withoutTime({ at: _, ...rest }: Usage): object {
   return rest;
 }
 
-test("the tables of docs/usage.md have every field, and no other", async () => {
+test("the tables of docs/how-to/usage.md have every field, and no other", async () => {
   await use(own.client);
   const usage = await readUsage(own.client);
   expect([...Object.keys(usage), "others"].sort()).toEqual(fieldsOf(0));
@@ -68,15 +68,15 @@ test("keys in Redis are those of the page", async () => {
 
 test("an application needs no other permissions, and a reader sees usage and nothing else", async () => {
   const warnings = watchWarnings();
-  await use(await connectAs(aclOf("docs/redis.md", "headgate")));
+  await use(await connectAs(aclOf("docs/reference/redis.md", "headgate")));
   const expected = withoutTime(await readUsage(own.client));
   expect(expected).toMatchObject({ limiters: [{ total: { allowed: 1, denied: 1 } }] });
-  const reader = await connectAs(aclOf("docs/usage.md", "headgate-usage"));
+  const reader = await connectAs(aclOf("docs/how-to/usage.md", "headgate-usage"));
   expect(withoutTime(await readUsage(reader))).toEqual(expected);
   await expect(reader.get("hg:{ann}")).rejects.toThrow("NOPERM");
   await expect(reader.del("hg:{usage}")).rejects.toThrow("NOPERM");
   for (const user of ["headgate-reader", "headgate-operator"]) {
-    const client = await connectAs(aclOf("docs/operate.md", user));
+    const client = await connectAs(aclOf("docs/how-to/operate.md", user));
     expect(withoutTime(await readUsage(client))).toEqual(expected);
   }
   await new Promise((resolve) => setImmediate(resolve));

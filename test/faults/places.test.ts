@@ -24,7 +24,7 @@ import { roundSeeds } from "./round-seeds.ts";
 import { mostAtOnce, startWork } from "./work.ts";
 
 /*
- * How much work can run beyond a limit of places: the rows of the table in docs/guarantees.md.
+ * How much work can run beyond a limit of places: the rows of the table in docs/understand/guarantees.md.
  */
 
 const LIMIT = 3;

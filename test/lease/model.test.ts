@@ -22,7 +22,7 @@ import { TICK } from "./small-world.ts";
 /** Milliseconds. */
 const ticks = (n: number): number => (n * TICK) / 1_000;
 
-/** A limit, and who watches that it keeps what `docs/guarantees.md` says. */
+/** A limit, and who watches that it keeps what `docs/understand/guarantees.md` says. */
 const LIMITS: readonly (readonly [name: string, limit: Limit, monitor: Monitor])[] = [
   ["gcra", gcra({ limit: 3, window: ticks(3) }), watchRate(3, 1, 1)],
   ["tokenBucket", tokenBucket({ capacity: 3, refill: 1, every: ticks(2) }), watchRate(3, 1, 2)],

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { ERROR_CODES } from "@headgate/core";
 import { expect, test } from "vitest";
 
-const page = readFileSync(join(import.meta.dirname, "../../docs/errors.md"), "utf8");
+const page = readFileSync(join(import.meta.dirname, "../../docs/reference/errors.md"), "utf8");
 const chapters = page.split(/^## /m).slice(1);
 
-test("every error code has its chapter in docs/errors.md, in the code's order, and no chapter is of a code that is gone", () => {
+test("every error code has its chapter in docs/reference/errors.md, in the code's order, and no chapter is of a code that is gone", () => {
   expect(chapters.map((chapter) => chapter.split("\n")[0])).toEqual(Object.keys(ERROR_CODES));
 });
 

@@ -65,7 +65,7 @@ async function standalone(): Promise<Place> {
   const server: RedisProcess = await startRedis();
   const client = new Redis(server.socket);
   // With the permissions that applications have.
-  const [, acl] = blocksOf([page("docs/redis.md")], "text");
+  const [, acl] = blocksOf([page("docs/reference/redis.md")], "text");
   const [command = "", ...args] = acl?.text.trim().split(" ") ?? [];
   await client.call(command, ...args);
   const user = { username: "headgate", password: "secret", enableReadyCheck: false };

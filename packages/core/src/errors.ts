@@ -2,7 +2,7 @@ import { isPlainObject } from "./plain-object.ts";
 
 /**
  * Every code an error of Headgate can carry, with the one sentence that explains it.
- * `docs/errors.md` has a chapter for each; a test compares the two lists.
+ * `docs/reference/errors.md` has a chapter for each; a test compares the two lists.
  */
 export const ERROR_CODES = {
   HEADGATE_INVALID_LIMIT: "A limit is outside the range in which it can be decided exactly.",

@@ -48,7 +48,7 @@ const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] 
   [/^WRONGPASS/, "user and password are not right together: check both"],
   [
     /NOPERM.*channel/,
-    "this user may not use a channel that it needs: give it the permissions of docs/operate.md",
+    "this user may not use a channel that it needs: give it the permissions of docs/how-to/operate.md",
   ],
   [
     /(?:NOPERM|ACL failure|can't run this command).*?'([\w|]+)' command/s,

@@ -27,7 +27,7 @@ export interface PlacedFinding extends Finding {
 
 /** Judges one thing. It does no I/O and reads no clock. */
 export interface Check {
-  /** A section of docs/doctor.md has the same name. */
+  /** A section of docs/how-to/doctor.md has the same name. */
   readonly name: string;
   judge(facts: Facts): readonly PlacedFinding[];
 }

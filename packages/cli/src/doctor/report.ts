@@ -39,7 +39,7 @@ export function judgeAll(place: string, facts: Facts): Report {
 function judge(check: Check, facts: Facts): CheckReport {
   const findings = together(check.judge(facts)).sort((a, b) => rank(b.status) - rank(a.status));
   const status = findings[0]?.status ?? "ok";
-  return { name: check.name, status, findings, docs: `docs/doctor.md#${check.name}` };
+  return { name: check.name, status, findings, docs: `docs/how-to/doctor.md#${check.name}` };
 }
 
 function rank(status: Status): number {

@@ -1,4 +1,4 @@
-// What an adapter of any framework is made of: docs/adapters.md.
+// What an adapter of any framework is made of: docs/how-to/adapters.md.
 
 export type { AddressOption } from "./address-header.ts";
 export type { AddressList } from "./address-list.ts";

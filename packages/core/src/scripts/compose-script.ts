@@ -100,7 +100,7 @@ const MOST_AT_ONCE = 12;
 
 /**
  * Puts a script together for the counters of a call. What a part asks for once for each counter, or limit, is put in with
- * names of its own where there are several. docs/scripts.md follows a script from its parts. `isByName`: for a cost by name, which
+ * names of its own where there are several. docs/understand/scripts.md follows a script from its parts. `isByName`: for a cost by name, which
  * is a number of each limit's own; a lone decision is a batch of one then.
  */
 export function composeScript(

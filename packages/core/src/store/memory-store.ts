@@ -6,7 +6,7 @@ import { MemoryTable } from "./memory-table.ts";
 import type { Moment, Step, Store } from "./store.ts";
 
 export interface MemoryStoreOptions {
-  /** How many subjects are kept at most, from 1. Default 100,000. What is given up first: see `docs/memory.md`. */
+  /** How many subjects are kept at most, from 1. Default 100,000. What is given up first: see `docs/understand/memory.md`. */
   readonly maxKeys?: number | undefined;
   /** For tests and replays. Default: the process's monotonic clock. */
   readonly clock?: Clock | undefined;

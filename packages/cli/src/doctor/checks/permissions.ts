@@ -72,7 +72,7 @@ function judge(server: ServerFacts, facts: PermissionFacts, prefix: string): Fin
   };
 }
 
-/** What makes a user, as docs/operate.md has it. */
+/** What makes a user, as docs/how-to/operate.md has it. */
 function aclLine(user: string, commands: readonly string[], prefix: string): string {
   const grants = commands.map((command) => `+${command}`).join(" ");
   return `ACL SETUSER ${user} on >secret ~${prefix}:* -@all ${grants}`;

@@ -29,7 +29,7 @@ export interface FailureOptions {
   readonly denyCache?: boolean | undefined;
   /**
    * Lets a process take several units of a subject that is asked for often at once, up to `max` for up to `ttl`, and spend
-   * them without a call. For limits of one dimension, in a limiter that extends no other. Default: off. See `docs/leases.md`.
+   * them without a call. For limits of one dimension, in a limiter that extends no other. Default: off. See `docs/understand/leases.md`.
    */
   readonly lease?: LeaseOptions | false | undefined;
 }

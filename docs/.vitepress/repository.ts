@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, posix, relative } from "node:path";
+import type { MarkdownRenderer } from "vitepress";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+const { repository } = JSON.parse(readFileSync(join(ROOT, "packages/core/package.json"), "utf8"));
+
+/** Where the sources are, for a browser. */
+export const REPOSITORY: string = repository.url.replace(/^git\+|\.git$/g, "");
+
+/** Makes links that lead out of docs/, to a package or an example, links of the repository. */
+export function linkToRepository(markdown: MarkdownRenderer): void {
+  const renderLink = markdown.renderer.rules.link_open;
+  if (renderLink === undefined) throw new Error("VitePress renders no links");
+  markdown.renderer.rules.link_open = (tokens, at, options, env, self) => {
+    const token = tokens[at];
+    const href = token?.attrGet("href");
+    const file = relative(ROOT, env.path);
+    if (href?.startsWith("../")) {
+      const target = posix.join(dirname(file), href);
+      if (!target.startsWith("docs/")) token?.attrSet("href", `${REPOSITORY}/blob/main/${target}`);
+    }
+    return renderLink(tokens, at, options, env, self);
+  };
+}
