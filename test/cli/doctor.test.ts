@@ -6,6 +6,7 @@ import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { Failure } from "../../packages/cli/src/command/failure.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
@@ -59,6 +60,17 @@ test("a server in order has no fault, and is left as it was", async () => {
   expect(healthy.exitCode).toBe(0);
   expect(await admin.config("GET", "*")).toEqual(before);
   expect(await admin.dbsize()).toBe(0);
+});
+
+test("an interruption ends it, and nothing is judged by half of the facts", async () => {
+  const monitor = await admin.monitor();
+  const interruption = new AbortController();
+  monitor.on("monitor", (_time: string, [command]: string[]) => {
+    if (command?.toLowerCase() === "time") interruption.abort(new Failure("interrupted", 130));
+  });
+  const ended = await runCli(["doctor", "--redis", at], { signal: interruption.signal });
+  expect(ended).toEqual({ exitCode: 130, stdout: "", stderr: "headgate: interrupted\n" });
+  monitor.disconnect();
 });
 
 describe("what is broken is found, and mended by the command that is printed", () => {

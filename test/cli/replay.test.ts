@@ -221,7 +221,7 @@ test("a client is its address, its IPv6 network or its host name", async () => {
 
 test("limits come from a file, under its name; two of one name are told apart", async () => {
   const file = write("strict.json", slidingLog(1, "1m"));
-  const { policies } = await replay([SAMPLE, "--limits", file, "--limits", `strict=${file}`]);
+  const { policies } = await replay([SAMPLE, "--limits", file, "--limits", `strict=@${file}`]);
   expect(policies.map(({ name }) => name)).toEqual(["strict", "strict (2)"]);
   expect(policies[0]?.denied).toBe(policies[1]?.denied);
 });

@@ -52,6 +52,8 @@ async function examine(options: DoctorOptions, surroundings: Surroundings): Prom
   try {
     const wanted = { role, as: options.as, storeTimeout, clock: Date.now };
     const facts = await gatherFacts(connection, wanted);
+    // An interruption closes the connection, and what is gathered then is of the closed client.
+    surroundings.signal.throwIfAborted();
     if (facts.servers.length === 0) throw nobodyAnswers(connection.place, facts);
     const report = judgeAll(connection.place, facts);
     const { stdout, environment } = surroundings;

@@ -35,7 +35,7 @@ export function addReplay(cli: Cli): void {
     .argument("<logs...>", "in the common or combined format, or JSON lines; - is standard input")
     .option(
       "--limits <json>",
-      "limits, as JSON or a file that holds it; NAME=... gives them a name; several times: side by side (default: 30 per minute, 100 per hour)",
+      "limits, as JSON, or @FILE with JSON in it; NAME=... gives them a name; several times: side by side (default: 30 per minute, 100 per hour)",
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )

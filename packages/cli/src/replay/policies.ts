@@ -29,8 +29,8 @@ const EXAMPLE = `'[{"algorithm":"gcra","limit":100,"window":"1m"}]'`;
 const NAMED = /^(?<name>[\w.][\w. -]{0,39})=(?<rest>.+)$/s;
 
 /**
- * Reads what `--limits` says, each time it is given: a limit or a list of limits, as JSON or the path of a file that holds it, with a
- * name in front or not. None: the default. Throws a `Failure`.
+ * Reads what `--limits` says, each time it is given: a limit or a list of limits, as JSON or the path of a file that holds it, with or without an @, with
+ * a name in front or not. None: the default. Throws a `Failure`.
  */
 export async function readPolicies(texts: readonly string[]): Promise<readonly NamedPolicy[]> {
   if (texts.length > MAX_POLICIES) {
@@ -50,8 +50,9 @@ async function readNamed(text: string): Promise<NamedPolicy> {
     const limits = parseLimits(rest, "--limits");
     return { name: name ?? namesOf(limits), limits };
   }
-  const limits = parseLimits(await readLimitsFile(rest), `--limits ${rest}`);
-  return { name: name ?? basename(rest, ".json"), limits };
+  const path = rest.replace(/^@/, "");
+  const limits = parseLimits(await readLimitsFile(path), `--limits ${path}`);
+  return { name: name ?? basename(path, ".json"), limits };
 }
 
 async function readLimitsFile(path: string): Promise<string> {
