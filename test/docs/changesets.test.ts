@@ -1,17 +1,61 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "./markdown.ts";
 
-const PACKAGES = readdirSync(join(ROOT, "packages")).map((name) => `@headgate/${name}`);
+const PACKAGES = readdirSync(join(ROOT, "packages"));
 
-const notes = readdirSync(join(ROOT, ".changeset")).filter((file) => file.endsWith(".md"));
+interface Note {
+  readonly packages: readonly string[];
+  readonly bumps: readonly string[];
+  readonly firstLine: string;
+}
 
-/** Where one cannot be read, `changeset` refuses to make a release. */
-test.each(notes)("the release note %s says which packages it is for", (file) => {
-  const text = readFileSync(join(ROOT, ".changeset", file), "utf8");
-  const [, head = ""] = /^---\n([\s\S]*?)\n---\n+\S/.exec(text) ?? [];
-  const lines = head.trim().split("\n");
-  const released = lines.map((line) => /^"(.+)": (?:major|minor|patch)$/.exec(line)?.[1]);
-  expect(PACKAGES).toEqual(expect.arrayContaining(released));
+const notes = readdirSync(join(ROOT, ".changeset"))
+  .filter((file) => file.endsWith(".md"))
+  .map((file) => readNote(readFileSync(join(ROOT, ".changeset", file), "utf8")));
+
+function readNote(text: string): Note {
+  const [, head = "", firstLine = ""] = /^---\n([\s\S]*?)\n---\n+(.+)/.exec(text) ?? [];
+  const lines = [...head.matchAll(/^"@headgate\/(.+)": (.+)$/gm)];
+  return {
+    packages: lines.map((line) => line[1] as string),
+    bumps: lines.map((line) => line[2] as string),
+    firstLine,
+  };
+}
+
+/** Where `changeset version` makes the next release, away from the repository. */
+function makeRelease(): string {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-release-"));
+  const manifests = PACKAGES.map((name) => `packages/${name}/package.json`);
+  for (const path of [".changeset", "package.json", "pnpm-workspace.yaml", ...manifests]) {
+    cpSync(join(ROOT, path), join(dir, path), { recursive: true });
+  }
+  execFileSync("git", ["init", "--quiet", dir]);
+  const changeset = join(ROOT, "node_modules/@changesets/cli/bin.js");
+  execFileSync(process.execPath, [changeset, "version"], { cwd: dir, stdio: "pipe" });
+  return dir;
+}
+
+test("the release notes make a release: the same version for all, and each note in its packages' changelogs", () => {
+  const dir = makeRelease();
+  const versionOf = (root: string, name: string): string =>
+    JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")).version;
+
+  expect(new Set(PACKAGES.map((name) => versionOf(dir, name))).size).toBe(1);
+  for (const { packages, firstLine } of notes) {
+    for (const name of packages) {
+      const file = join(dir, "packages", name, "CHANGELOG.md");
+      expect(existsSync(file) && readFileSync(file, "utf8"), name).toContain(firstLine);
+    }
+  }
+  // A peer dependency among the packages would make a major version of every minor one.
+  if (!notes.some(({ bumps }) => bumps.includes("major"))) {
+    const major = (root: string): string => versionOf(root, "core").split(".")[0] as string;
+    expect(major(dir)).toBe(major(ROOT));
+  }
+  rmSync(dir, { recursive: true });
 });
