@@ -43,13 +43,18 @@ function expectFiles(tarball: string, expected: readonly string[]): void {
   expect(files.filter((file) => /\.test\.|tsbuildinfo/.test(file))).toEqual([]);
 }
 
-test("every package is packed", () => {
-  expect(Object.keys(inject("tarballs")).sort()).toEqual([
-    "breaker",
-    "cli",
-    "core",
-    "express",
-    "fastify",
-    "telemetry",
-  ]);
+/** KiB of a package when it is installed: two builds, their types, and the sources that source maps lead to. */
+const SIZES = { breaker: 620, cli: 1_650, core: 3_900, express: 95, fastify: 245, telemetry: 170 };
+
+test("every package is packed, and stays within its size", () => {
+  const sizes = TARBALLS.map(([name, tarball]) => [name, unpackedBytes(tarball) / 1024] as const);
+  expect(sizes.map(([name]) => name).sort()).toEqual(Object.keys(SIZES));
+  for (const [name, size] of sizes) {
+    expect(size, name).toBeLessThanOrEqual(SIZES[name as keyof typeof SIZES]);
+  }
 });
+
+function unpackedBytes(tarball: string): number {
+  const files = execFileSync("tar", ["-tzvf", tarball], { encoding: "utf8" }).trim().split("\n");
+  return files.reduce((sum, file) => sum + Number(file.split(/\s+/)[2]), 0);
+}

@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join } from "node:path";
+import { describe, expect, inject, test } from "vitest";
+
+interface Manifest {
+  readonly name: string;
+  readonly license?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+const root = join(import.meta.dirname, "../..");
+
+/** Licences that ask for no more than their text, which each package brings itself. */
+const ALLOWED = [
+  "0BSD",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "BlueOak-1.0.0",
+  "ISC",
+  "MIT",
+];
+
+/** What an installation of a package may bring beside itself: packages of others, and their mebibytes. */
+const BUDGETS = {
+  core: { others: 3, mebibytes: 4 },
+  breaker: { others: 3, mebibytes: 4 },
+  express: { others: 3, mebibytes: 4 },
+  fastify: { others: 4, mebibytes: 4 },
+  telemetry: { others: 3, mebibytes: 4 },
+  // Of which echarts, that draws the report, is 60.
+  cli: { others: 36, mebibytes: 80 },
+} as const;
+
+type PackageName = keyof typeof BUDGETS;
+
+const NAMES = Object.keys(inject("tarballs")) as PackageName[];
+
+function readManifest(dir: string): Manifest {
+  return JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+}
+
+/** The directories of what is installed with a package, and with that. */
+function installedWith(dir: string, found: Set<string> = new Set()): Set<string> {
+  for (const name of Object.keys(readManifest(dir).dependencies ?? {})) {
+    const place = findPackage(name, dir);
+    if (found.has(place)) continue;
+    found.add(place);
+    installedWith(place, found);
+  }
+  return found;
+}
+
+/** Looks where Node would. */
+function findPackage(name: string, from: string): string {
+  for (let dir = from; dir !== dirname(dir); dir = dirname(dir)) {
+    const place = join(dir, "node_modules", name);
+    if (statSync(place, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(place);
+  }
+  throw new Error(`${name} is not installed for ${from}`);
+}
+
+function bytesOf(dir: string): number {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter(
+      (entry) => entry.isFile() && !entry.parentPath.slice(dir.length).includes("node_modules"),
+    )
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+}
+
+test("each package has a budget", () => {
+  expect(Object.keys(BUDGETS).sort()).toEqual([...NAMES].sort());
+});
+
+describe.each(NAMES)("what @headgate/%s brings along", (name) => {
+  const others = [...installedWith(join(root, "packages", name))]
+    .filter((dir) => !dir.startsWith(join(root, "packages")))
+    .map((dir) => ({ dir, ...readManifest(dir) }));
+
+  test("may be used by anybody", () => {
+    for (const { name, license } of others) expect(ALLOWED, name).toContain(license);
+  });
+
+  test("is within its budget", () => {
+    const bytes = others.reduce((sum, { dir }) => sum + bytesOf(dir), 0);
+    expect(others.length).toBeLessThanOrEqual(BUDGETS[name].others);
+    expect(bytes / 2 ** 20).toBeLessThanOrEqual(BUDGETS[name].mebibytes);
+  });
+
+  test("is declared, for nothing of others is bundled", () => {
+    const dir = join(inject("consumer"), "node_modules/@headgate", name);
+    const { dependencies, peerDependencies } = readManifest(dir);
+    const declared = [
+      `@headgate/${name}`,
+      ...Object.keys({ ...dependencies, ...peerDependencies }),
+    ];
+    const imported = readdirSync(join(dir, "dist/esm"), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".js"))
+      .flatMap((file) => importsOf(readFileSync(join(dir, "dist/esm", file), "utf8")));
+    expect(imported).not.toEqual([]);
+    expect(imported.filter((one) => !declared.includes(one))).toEqual([]);
+  });
+});
+
+/** The packages that a module imports. */
+function importsOf(code: string): string[] {
+  const statements = /^(?:import|export|\}).* from "([^"]+)";$|\bimport\("([^"]+)"\)/gm;
+  return [...code.matchAll(statements)]
+    .map(([, from, lazily]) => (from ?? lazily) as string)
+    .filter((from) => !from.startsWith("."))
+    .filter((from) => !from.startsWith("node:") && !builtinModules.includes(from))
+    .map((from) => from.split("/", from.startsWith("@") ? 2 : 1).join("/"));
+}
