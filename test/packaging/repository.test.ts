@@ -1,0 +1,87 @@
+import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+const root = join(import.meta.dirname, "../..");
+const { engines, scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<
+    Record<
+      string,
+      {
+        readonly strategy?: { readonly matrix: { readonly node: readonly number[] } };
+        readonly permissions?: Readonly<Record<string, string>>;
+        readonly steps: readonly {
+          readonly run?: string;
+          readonly with?: Readonly<Record<string, string>>;
+          readonly env?: Readonly<Record<string, string>>;
+        }[];
+      }
+    >
+  >;
+}
+
+interface Form {
+  readonly name: string;
+  readonly description: string;
+  readonly body: readonly {
+    readonly type: string;
+    readonly id: string;
+    readonly attributes: { readonly label: string };
+  }[];
+}
+
+function read<T>(...path: readonly string[]): T {
+  return parse(readFileSync(join(root, ".github", ...path), "utf8"), { strict: true });
+}
+
+describe.each(readdirSync(join(root, ".github/workflows")))("the workflow %s", (file) => {
+  const { jobs, permissions } = read<Workflow>("workflows", file);
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+
+  test("runs what exists", () => {
+    const commands = steps.flatMap((step) => [
+      ...(step.run === undefined ? [] : [step.run]),
+      ...["version", "publish"].flatMap((name) => step.with?.[name] ?? []),
+    ]);
+    expect(commands).not.toEqual([]);
+    for (const command of commands) {
+      const [program = "", script = ""] = command.split(" ");
+      if (program.startsWith(".")) accessSync(join(root, program), constants.X_OK);
+      if (program === "pnpm" && script !== "install") expect(scripts).toHaveProperty(script);
+    }
+  });
+
+  test("may write nothing, unless a job asks for it", () => {
+    expect(Object.values(permissions)).not.toContain("write");
+  });
+});
+
+test("CI runs on every major version of Node that a new release supports, from the oldest on", () => {
+  const versions = read<Workflow>("workflows", "ci.yml").jobs["check"]?.strategy?.matrix.node;
+  const [, oldest] = /^>=(\d+)/.exec(engines.node) ?? [];
+  expect(versions?.[0]).toBe(Number(oldest));
+});
+
+test("a release says where it comes from", () => {
+  const { release } = read<Workflow>("workflows", "release.yml").jobs;
+  expect(release?.permissions).toMatchObject({ "id-token": "write" });
+  expect(release?.steps.at(-1)?.env).toMatchObject({ NPM_CONFIG_PROVENANCE: "true" });
+});
+
+const FORMS = readdirSync(join(root, ".github/ISSUE_TEMPLATE")).filter(
+  (file) => file !== "config.yml",
+);
+
+test.each(FORMS)("the form %s asks questions that GitHub can show", (file) => {
+  const { name, description, body } = read<Form>("ISSUE_TEMPLATE", file);
+  expect([name, description]).not.toContain("");
+  expect(new Set(body.map(({ id }) => id)).size).toBe(body.length);
+  for (const { type, attributes } of body) {
+    expect(["textarea", "input", "dropdown"]).toContain(type);
+    expect(attributes.label).toBeTruthy();
+  }
+});
