@@ -41,6 +41,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "The command", link: "/reference/cli" },
       { text: "Redis: keys and permissions", link: "/reference/redis" },
       { text: "The directory", link: "/reference/directory" },
+      { text: "Versions", link: "/reference/versions" },
     ],
   },
   {

@@ -2,6 +2,7 @@ import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { codeIn, page, section, tablesOf } from "../docs/markdown.ts";
 
 const root = join(import.meta.dirname, "../..");
 const { engines, scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -64,6 +65,33 @@ test("CI runs on every major version of Node that a new release supports, from t
   const versions = read<Workflow>("workflows", "ci.yml").jobs["check"]?.strategy?.matrix.node;
   const [, oldest] = /^>=(\d+)/.exec(engines.node) ?? [];
   expect(versions?.[0]).toBe(Number(oldest));
+});
+
+describe("the page of versions", () => {
+  const versions = page("docs/reference/versions.md");
+  const cells = (heading: string): readonly (readonly string[])[] =>
+    tablesOf(section(versions, heading)).flatMap(({ rows }) => rows);
+  const peers = (name: string): Readonly<Record<string, string>> =>
+    JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")).peerDependencies;
+
+  test("names the versions of Node that CI runs on, and the oldest that the packages take", () => {
+    const { node } = read<Workflow>("workflows", "ci.yml").jobs["check"]?.strategy?.matrix ?? {};
+    expect(cells("Node").map(([version]) => Number(version))).toEqual(node);
+    expect(cells("Node")[0]?.[1]).toBe(`${engines.node.slice(2)} or later`);
+  });
+
+  test("names the versions that the packages ask for", () => {
+    const asked = [...cells("Frameworks"), ...cells("Metrics")];
+    const ranges = asked.map(([, range]) => codeIn(range ?? "")[0]?.replaceAll("\\|", "|"));
+    const { express } = peers("express");
+    const { "prom-client": prom, "@opentelemetry/api": api } = peers("telemetry");
+    expect(ranges).toEqual([peers("fastify")["fastify"], express, prom, api]);
+  });
+
+  test("names the clients as the page of Redis does", () => {
+    const redis = section(page("docs/reference/redis.md"), "Clients and servers");
+    expect(cells("Redis clients")).toEqual(tablesOf(redis)[0]?.rows);
+  });
 });
 
 test("a release says where it comes from", () => {
