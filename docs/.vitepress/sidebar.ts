@@ -13,6 +13,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Choose a limit", link: "/how-to/choosing-a-limit" },
       { text: "Lock out who exceeds it", link: "/how-to/blocks" },
       { text: "Use another framework", link: "/how-to/adapters" },
+      { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
       { text: "Operate limiters", link: "/how-to/operate" },
       { text: "Change a limit without a deploy", link: "/how-to/overrides" },
       { text: "Look and act by command", link: "/how-to/acting" },
@@ -36,6 +37,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       { text: "HTTP", link: "/reference/http" },
+      { text: "Breaker", link: "/reference/breaker" },
       { text: "Errors", link: "/reference/errors" },
       { text: "Metrics", link: "/reference/telemetry" },
       { text: "The command", link: "/reference/cli" },
@@ -51,6 +53,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "When Redis fails", link: "/understand/when-redis-fails" },
       { text: "Leases", link: "/understand/leases" },
       { text: "Memory", link: "/understand/memory" },
+      { text: "The breaker", link: "/understand/breaker" },
       { text: "Performance", link: "/understand/performance" },
       { text: "How a script comes to be", link: "/understand/scripts" },
     ],
