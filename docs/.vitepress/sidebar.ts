@@ -12,6 +12,8 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Choose a limit", link: "/how-to/choosing-a-limit" },
       { text: "Lock out who exceeds it", link: "/how-to/blocks" },
+      { text: "Use Fastify", link: "/how-to/fastify" },
+      { text: "Use Express", link: "/how-to/express" },
       { text: "Use another framework", link: "/how-to/adapters" },
       { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
       { text: "Operate limiters", link: "/how-to/operate" },
@@ -37,6 +39,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       { text: "HTTP", link: "/reference/http" },
+      { text: "Special cases", link: "/reference/special-cases" },
       { text: "Breaker", link: "/reference/breaker" },
       { text: "Errors", link: "/reference/errors" },
       { text: "Metrics", link: "/reference/telemetry" },
