@@ -203,9 +203,10 @@ test.concurrent("upstream-fleet", async ({ expect }) => {
     expect(line).toMatch(/^process . made 0 calls, .* none of them its own$/);
   expect(output).toContain(`The upstream was asked ${made} times.\n`);
   expect(output).toMatch(/\ntogether 5, and it was closed in all\n$/);
-  // The README of the breaker shows what it printed once.
-  const readme = readFileSync(join(import.meta.dirname, "../packages/breaker/README.md"), "utf8");
-  const [, shown = ""] = /```text\n(The upstream fails\.\n[^`]+)```/.exec(readme) ?? [];
+  // The page shows what it printed once.
+  const guide = join(import.meta.dirname, "../docs/how-to/guard-an-upstream.md");
+  const [, shown = ""] =
+    /```text\n(The upstream fails\.\n[^`]+)```/.exec(readFileSync(guide, "utf8")) ?? [];
   const withoutNumbers = (text: string): string => text.replace(/\d+/g, "n");
   expect(withoutNumbers(output)).toBe(withoutNumbers(shown));
 });

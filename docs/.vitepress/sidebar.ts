@@ -12,7 +12,10 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Choose a limit", link: "/how-to/choosing-a-limit" },
       { text: "Lock out who exceeds it", link: "/how-to/blocks" },
+      { text: "Use Fastify", link: "/how-to/fastify" },
+      { text: "Use Express", link: "/how-to/express" },
       { text: "Use another framework", link: "/how-to/adapters" },
+      { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
       { text: "Operate limiters", link: "/how-to/operate" },
       { text: "Change a limit without a deploy", link: "/how-to/overrides" },
       { text: "Look and act by command", link: "/how-to/acting" },
@@ -36,6 +39,8 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       { text: "HTTP", link: "/reference/http" },
+      { text: "Special cases", link: "/reference/special-cases" },
+      { text: "Breaker", link: "/reference/breaker" },
       { text: "Errors", link: "/reference/errors" },
       { text: "Metrics", link: "/reference/telemetry" },
       { text: "The command", link: "/reference/cli" },
@@ -52,6 +57,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "When Redis fails", link: "/understand/when-redis-fails" },
       { text: "Leases", link: "/understand/leases" },
       { text: "Memory", link: "/understand/memory" },
+      { text: "The breaker", link: "/understand/breaker" },
       { text: "Performance", link: "/understand/performance" },
       { text: "How a script comes to be", link: "/understand/scripts" },
     ],

@@ -6,7 +6,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section, tablesOf } from "./markdown.ts";
 
-const IN_REDIS = section(page("packages/breaker/README.md"), "In Redis");
+const IN_REDIS = section(page("docs/reference/breaker.md"), "In Redis");
 const [, acl] = blocksOf([page("docs/reference/redis.md")], "text");
 
 let server: RedisProcess;
