@@ -53,6 +53,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Leases", link: "/understand/leases" },
       { text: "Memory", link: "/understand/memory" },
       { text: "Performance", link: "/understand/performance" },
+      { text: "Sizing", link: "/understand/sizing" },
       { text: "How a script comes to be", link: "/understand/scripts" },
     ],
   },
