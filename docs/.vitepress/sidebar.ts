@@ -59,6 +59,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Memory", link: "/understand/memory" },
       { text: "The breaker", link: "/understand/breaker" },
       { text: "Performance", link: "/understand/performance" },
+      { text: "Sizing", link: "/understand/sizing" },
       { text: "How a script comes to be", link: "/understand/scripts" },
     ],
   },

@@ -28,7 +28,8 @@ function tableOf({ title, head, rows }) {
   return `${title}:\n\n${formatTable(head, rows)}`;
 }
 
-function putBetween(page, name, text) {
+/** The page with a text between the markers of that name. */
+export function putBetween(page, name, text) {
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const from = page.indexOf(begin);
   const to = page.indexOf(end);

@@ -3,13 +3,24 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
-const RESULTS = join(ROOT, "docs/images/performance.json");
 
-/** Keeps a run for docs/understand/performance.md, as the formatter would leave it, and draws the page and its pictures anew. */
+/** Keeps a run for docs/understand/performance.md, and draws the page and its pictures anew. */
 export function keepRun(results) {
-  writeFileSync(RESULTS, JSON.stringify(results));
-  run(join(ROOT, "node_modules/@biomejs/biome/bin/biome"), "format", "--write", RESULTS);
+  keep("performance.json", results);
   run(join(ROOT, "scripts/draw-performance.mjs"));
+}
+
+/** Keeps a run for docs/understand/sizing.md, and writes the page's tables anew. */
+export function keepSizing(results) {
+  keep("sizing.json", results);
+  run(join(ROOT, "scripts/write-sizing.mjs"));
+}
+
+/** As the formatter would leave it. */
+function keep(name, results) {
+  const file = join(ROOT, "docs/images", name);
+  writeFileSync(file, JSON.stringify(results));
+  run(join(ROOT, "node_modules/@biomejs/biome/bin/biome"), "format", "--write", file);
 }
 
 function run(script, ...args) {

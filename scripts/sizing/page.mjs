@@ -1,0 +1,114 @@
+import { formatTable } from "../fault-table/markdown-table.mjs";
+import { putBetween } from "../performance/page.mjs";
+import { calculate, capacityOf, serversFor } from "./model.mjs";
+
+const POLICIES = {
+  "gcra 1": "one limit",
+  "gcra 3": "three limits",
+  "slidingWindow 1": "`slidingWindow`",
+  "slidingLog 1": "`slidingLog`",
+};
+
+const SITES = [
+  { name: "small", processes: 2, perSecond: 50, subjects: 5_000, policy: "gcra 1" },
+  { name: "middle", processes: 40, perSecond: 6_000, subjects: 200_000, policy: "gcra 3" },
+  { name: "large", processes: 400, perSecond: 100_000, subjects: 5_000_000, policy: "gcra 3" },
+];
+
+const CHECKS = {
+  one: { name: "one limit", policy: "gcra 1", slots: 1 },
+  three: { name: "three limits of one subject", policy: "gcra 3", slots: 1 },
+  dimensions: { name: "three limits of three subjects", policy: "gcra 1", slots: 3 },
+};
+
+/** The page with what a run says between its markers. */
+export function writeSizing(page, run) {
+  const parts = {
+    costs: costsTable(run),
+    memory: memoryTable(run),
+    sites: sitesTable(run),
+    capacity: capacityTable(run),
+    check: checkTable(run),
+    machine: `Measured on ${run.machine.processor}; ${run.machine.node}, ${run.machine.redis}.`,
+  };
+  return Object.entries(parts).reduce((text, [name, part]) => putBetween(text, name, part), page);
+}
+
+function digits(number, precision = 2) {
+  return Number(number.toPrecision(precision)).toLocaleString("en-US");
+}
+
+/** To the tenth of a microsecond, or to the byte. */
+function costsTable({ costs }) {
+  const rows = Object.entries(POLICIES).map(([policy, name]) => {
+    const { cpu, input, output } = costs[policy];
+    const bytes = ({ call, decision }) => String(Math.round(call + decision));
+    return [
+      name,
+      cpu.call.toFixed(0),
+      cpu.decision.toFixed(1),
+      cpu.wake.toFixed(0),
+      bytes(input),
+      bytes(output),
+    ];
+  });
+  return formatTable(["policy", "C, µs", "D, µs", "W, µs", "bytes to Redis", "bytes back"], rows);
+}
+
+function memoryTable({ memory }) {
+  const names = { "slidingLog 1": "`slidingLog`, 100 requests", "gcra 3": "three `gcra`" };
+  const rows = Object.entries(memory).map(([policy, bytes]) => [
+    names[policy] ??
+      `\`${policy.replace(/ 1$/, "").replace(",", "`,")}${policy.includes(",") ? "" : "`"}`,
+    bytes.toLocaleString("en-US"),
+  ]);
+  return formatTable(["limits", "bytes a subject"], rows);
+}
+
+function sitesTable(run) {
+  const sites = SITES.map((site) => ({ ...site, ...calculate(run, site) }));
+  const row = (title, cell) => [title, ...sites.map(cell)];
+  const megabits = (bytes) => digits((bytes * 8) / 1e6);
+  return formatTable(
+    ["", ...sites.map(({ name }) => name)],
+    [
+      row("processes", ({ processes }) => digits(processes)),
+      row("decisions a second", ({ perSecond }) => digits(perSecond)),
+      row("subjects", ({ subjects }) => digits(subjects)),
+      row("limits", ({ policy }) => policy.split(" ")[1]),
+      row("Redis processor, % of a core", ({ cores }) => digits(cores * 100)),
+      row("Redis memory, MB", ({ subjects, policy }) =>
+        digits((subjects * run.memory[policy]) / 1e6),
+      ),
+      row("network to Redis, Mbit/s", ({ input }) => megabits(input)),
+      row("network back, Mbit/s", ({ output }) => megabits(output)),
+      row("primaries", ({ cores }) => digits(serversFor(cores))),
+    ],
+  );
+}
+
+function capacityTable(run) {
+  return formatTable(
+    ["policy", "alone", "16 in a call", "64 in a call"],
+    Object.entries(POLICIES).map(([policy, name]) => [
+      name,
+      ...[1, 16, 64].map((perCall) => digits(capacityOf(run, policy, perCall))),
+    ]),
+  );
+}
+
+function checkTable(run) {
+  const rows = Object.entries(CHECKS).map(([key, { name, policy, slots }]) => {
+    const { decisions, calls, cpu, input, output } = run.check[key];
+    const calculated = calculate(run, { policy, slots, perSecond: decisions, isCalm: true });
+    const times = (measured, expected) => (measured / expected).toFixed(2);
+    return [
+      name,
+      times(calls, calculated.calls),
+      times(cpu, calculated.cores * 1e6),
+      times(input, calculated.input),
+      times(output, calculated.output),
+    ];
+  });
+  return formatTable(["measured / calculated", "calls", "processor", "to Redis", "back"], rows);
+}

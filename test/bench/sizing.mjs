@@ -1,0 +1,217 @@
+// What docs/understand/sizing.md calculates with, and whether a cluster of three takes as much as is calculated. Run by itself, after a
+// build; --save keeps the run and writes the page's tables anew:
+//
+//   node test/bench/sizing.mjs [--save]
+//
+// It counts processor time and bytes by the servers' own account (INFO), not seconds on the clock.
+import { createLimiter, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { openClient } from "./clients.mjs";
+import { keepAsking } from "./keep-asking.mjs";
+import { keepSizing } from "./keep-run.mjs";
+import { ALGORITHMS, makeHeadgate } from "./limiters/headgate.mjs";
+import { readMachine } from "./machine.mjs";
+import { startCluster } from "./start-cluster.mjs";
+import { startRedis } from "./start-redis.mjs";
+import { median, rounded } from "./statistics.mjs";
+
+const HOUR = 3_600_000;
+const ROUNDS = 5;
+const LIMIT = 1_000_000;
+const SUBJECTS = 2_000;
+/** Connections that each have one call under way: enough that a server always finds the next one waiting. */
+const CONNECTIONS = 32;
+/** So few that each key is still counted when memory is looked at. */
+const REMEMBERED = 10;
+const CALLS = 10_000;
+const KEYS = 50_000;
+/** The fleet of the check: processes, seconds, and the decisions a second of each. */
+const CHECK = { processes: 12, seconds: 10, rate: 100, subjects: 20_000 };
+/** Where each decision is several calls, this machine makes fewer of them. */
+const RATE_OF_DIMENSIONS = 30;
+
+const quotas = (limits, limit = LIMIT) =>
+  Array.from({ length: limits }, (_, i) => ({ limit, windowMs: (i + 1) * HOUR }));
+
+/** What servers have used so far, all together: processor microseconds, bytes of network and of memory, scripts called. */
+async function usedBy(controls) {
+  const each = await Promise.all(
+    controls.map(async (control) => {
+      const info = await control.info("everything");
+      const number = (name) => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(info)?.[1] ?? 0);
+      return {
+        cpu: (number("used_cpu_user") + number("used_cpu_sys")) * 1e6,
+        input: number("total_net_input_bytes"),
+        output: number("total_net_output_bytes"),
+        memory: number("used_memory"),
+        calls: Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(info)?.[1] ?? 0),
+      };
+    }),
+  );
+  return each.reduce((sum, one) =>
+    Object.fromEntries(Object.entries(sum).map(([name, value]) => [name, value + one[name]])),
+  );
+}
+
+/** What work used, for each of its decisions. */
+async function perDecision(controls, decisions, work) {
+  const before = await usedBy(controls);
+  await work();
+  const after = await usedBy(controls);
+  return Object.fromEntries(
+    Object.keys(after).map((name) => [name, (after[name] - before[name]) / decisions]),
+  );
+}
+
+/** The median of some rounds, value by value. */
+async function inRounds(measure) {
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure());
+  return Object.fromEntries(
+    Object.keys(rounds[0]).map((name) => [name, median(rounds.map((one) => one[name]))]),
+  );
+}
+
+function makeLimiter(client, name, limits, algorithm, quota = LIMIT) {
+  return makeHeadgate({ client, prefix: name, quotas: quotas(limits, quota) }, { algorithm });
+}
+
+/**
+ * What a decision takes, and the call it comes in: of calls with one decision, and of calls with as many as fit, by two equations. A
+ * server that has nothing else to do wakes up for each call, which takes more.
+ */
+async function measureCalls(redis, algorithm, limits) {
+  const clients = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => openClient("ioredis", redis.port)),
+  );
+  const name = `${algorithm} ${limits}`.replaceAll(/\W+/g, "-");
+  const fleet = clients.map((client) => makeLimiter(client, name, limits, algorithm));
+  const ask = (calls, inFlight) => (limiter, i) =>
+    keepAsking(limiter, { calls, inFlight, subjects: SUBJECTS, from: i * calls });
+  const calm = () => ask(CALLS, 1)(fleet[0], 0);
+  const busy = () => Promise.all(fleet.map(ask(CALLS / CONNECTIONS, 1)));
+  const together = () => ask(CALLS, 1_000)(fleet[0], 0);
+  await together();
+  const [woken, one, many] = [
+    await inRounds(() => perDecision([redis.control], CALLS, calm)),
+    await inRounds(() => perDecision([redis.control], CALLS, busy)),
+    await inRounds(() => perDecision([redis.control], CALLS, together)),
+  ];
+  await Promise.all(fleet.map(({ limiter }) => limiter.close()));
+  for (const client of clients) client.disconnect();
+  // A decision alone takes call + decision; one of b in a call takes call / b + decision.
+  const solve = (value) => {
+    const call = (one[value] - many[value]) / (one.calls - many.calls);
+    return { call: rounded(call), decision: rounded(one[value] - call * one.calls) };
+  };
+  const cpu = { ...solve("cpu"), wake: rounded(woken.cpu - one.cpu) };
+  return { cpu, input: solve("input"), output: solve("output") };
+}
+
+/** Bytes of memory for each subject, with all that the server keeps of a key. */
+async function measureMemory(algorithm, limits, quota, asked) {
+  // A server of its own: tables of keys stay as large as they once were.
+  const redis = await startRedis();
+  const client = await openClient("ioredis", redis.port);
+  const limiter = makeLimiter(client, "memory", limits, algorithm, quota);
+  const before = await usedBy([redis.control]);
+  const subjects = KEYS / (asked > 1 ? 10 : 1);
+  await keepAsking(limiter, { calls: subjects * asked, inFlight: 1_000, subjects });
+  const after = await usedBy([redis.control]);
+  await limiter.limiter.close();
+  client.disconnect();
+  await redis.close();
+  return Math.round((after.memory - before.memory) / subjects);
+}
+
+/** A fleet that decides at its pace, each process on a client of its own, on a real cluster of three. */
+async function checkCluster({ limits, perDimension }) {
+  const cluster = await startCluster(3);
+  const clients = await Promise.all(
+    Array.from({ length: CHECK.processes }, () => cluster.connect()),
+  );
+  const policy = Array.from({ length: limits }, (_, i) => ({
+    ...gcra({ limit: LIMIT, window: (i + 1) * HOUR }),
+    ...(perDimension && i > 0 ? { per: `d${i}` } : {}),
+  }));
+  const name = `check-${limits}-${perDimension}`;
+  const fleet = clients.map((client) =>
+    createLimiter({ name, limits: policy, store: redisStore(client), storeTimeout: "10s" }),
+  );
+  const dimensions = ["default", ...Array.from({ length: limits - 1 }, (_, i) => `d${i + 1}`)];
+  const subjectOf = () => {
+    const user = () => `user-${Math.floor(Math.random() * CHECK.subjects)}`;
+    if (!perDimension) return user();
+    return Object.fromEntries(dimensions.map((dimension) => [dimension, user()]));
+  };
+  /** Arrivals of a Poisson process, which do not wait for answers. */
+  const rate = perDimension ? RATE_OF_DIMENSIONS : CHECK.rate;
+  const decideFor = async (limiter, milliseconds) => {
+    const until = performance.now() + milliseconds;
+    const decisions = [];
+    for (let at = performance.now(); at < until; ) {
+      at += (-Math.log(1 - Math.random()) * 1_000) / rate;
+      const pause = at - performance.now();
+      if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+      decisions.push(limiter.consume(subjectOf()));
+    }
+    const allowed = await Promise.all(decisions);
+    if (allowed.some(({ degraded }) => degraded)) throw new Error("a decision was degraded");
+    return decisions.length;
+  };
+  await Promise.all(fleet.map((limiter) => decideFor(limiter, 1_000)));
+  const before = await usedBy(cluster.controls);
+  const from = performance.now();
+  const made = await Promise.all(fleet.map((one) => decideFor(one, CHECK.seconds * 1_000)));
+  const seconds = (performance.now() - from) / 1_000;
+  const after = await usedBy(cluster.controls);
+  const idle = await perDecision(
+    cluster.controls,
+    1,
+    () => new Promise((ok) => setTimeout(ok, 2_000)),
+  );
+  await Promise.all(fleet.map((limiter) => limiter.close()));
+  for (const client of clients) client.disconnect();
+  await cluster.close();
+  const decisions = made.reduce((sum, one) => sum + one, 0);
+  /** Less what the servers do by themselves: they greet each other, and count their keys. */
+  const used = (value) => after[value] - before[value] - (idle[value] / 2) * seconds;
+  return {
+    decisions,
+    calls: after.calls - before.calls,
+    ...Object.fromEntries(
+      ["cpu", "input", "output"].map((value) => [value, Math.round(used(value))]),
+    ),
+  };
+}
+
+const redis = await startRedis();
+const costs = {};
+for (const [algorithm, limits] of [
+  ["gcra", 1],
+  ["gcra", 3],
+  ["slidingWindow", 1],
+  ["slidingLog", 1],
+]) {
+  costs[`${algorithm} ${limits}`] = await measureCalls(redis, algorithm, limits);
+  console.error(`${algorithm}, ${limits}: ${JSON.stringify(costs[`${algorithm} ${limits}`])}`);
+}
+await redis.close();
+
+const memory = {};
+for (const algorithm of Object.keys(ALGORITHMS)) {
+  const [quota, asked] = algorithm === "slidingLog" ? [100, 100] : [REMEMBERED, 1];
+  memory[`${algorithm} 1`] = await measureMemory(algorithm, 1, quota, asked);
+}
+memory["gcra 3"] = await measureMemory("gcra", 3, REMEMBERED, 1);
+console.error(JSON.stringify(memory));
+
+const check = {
+  one: await checkCluster({ limits: 1, perDimension: false }),
+  three: await checkCluster({ limits: 3, perDimension: false }),
+  dimensions: await checkCluster({ limits: 3, perDimension: true }),
+};
+const results = { machine: await readMachine(), costs, memory, check };
+if (process.argv.includes("--save")) keepSizing(results);
+console.log(JSON.stringify(results, null, 2));
+process.exit();
