@@ -81,40 +81,6 @@ describe.concurrent("plans-from-a-database", () => {
   });
 });
 
-test.concurrent("exports", async ({ expect }) => {
-  await withServer(
-    "exports/server.mjs",
-    async (url, printed) => {
-      const start = (tenant: string, signal?: AbortSignal) =>
-        fetch(`${url}/export`, { headers: { "x-tenant": tenant }, ...(signal && { signal }) });
-      const running = async () => (await fetch(`${url}/running`)).json();
-      const abort = new AbortController();
-      const first = [await start("acme", abort.signal), await start("acme")];
-      expect(first.map(({ status }) => status)).toEqual([200, 200]);
-      const third = await start("acme");
-      expect(third.status).toBe(429);
-      expect(third.headers.get("retry-after")).toBe("1");
-      expect(third.headers.get("ratelimit")).toBe('"2-at-once";r=0');
-      const other = await start("initech");
-      expect(other.status).toBe(200);
-      expect(await running()).toBe(3);
-      // Whoever hangs up has no more exports running for it.
-      abort.abort();
-      await expect.poll(running).toBe(2);
-      await expect.poll(() => printed).toContain("gave up: HEADGATE_CLIENT_LEFT");
-      const next = await start("acme");
-      expect(next.status).toBe(200);
-      expect((await start("acme")).status).toBe(429);
-      for (const answer of [first[1], other, next]) {
-        expect((await answer?.text())?.split("\n")).toHaveLength(41);
-      }
-      expect(await running()).toBe(0);
-      expect((await start("acme")).status).toBe(200);
-    },
-    { ROWS: "40" },
-  );
-});
-
 test.concurrent("several-limits", async ({ expect }) => {
   await withServer("several-limits/server.mjs", async (url) => {
     const acme = { headers: { "x-tenant": "acme" } };

@@ -24,7 +24,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
   {
     text: "Recipes",
     collapsed: true,
-    items: [],
+    items: [{ text: "Two at a time", link: "/recipes/two-at-a-time" }],
   },
   {
     text: "Moving house",
