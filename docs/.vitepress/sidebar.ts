@@ -24,7 +24,10 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
   {
     text: "Recipes",
     collapsed: true,
-    items: [{ text: "Two at a time", link: "/recipes/two-at-a-time" }],
+    items: [
+      { text: "Protect a login", link: "/recipes/login" },
+      { text: "Two at a time", link: "/recipes/two-at-a-time" },
+    ],
   },
   {
     text: "Moving house",
