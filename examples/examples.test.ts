@@ -53,34 +53,6 @@ test.concurrent("plans-by-api-key", async ({ expect }) => {
   });
 });
 
-describe.concurrent("plans-from-a-database", () => {
-  test.for(["in memory", "on Redis"])("%s", async (where, { expect }) => {
-    const prefix = `plans-${Math.random().toString(36).slice(2)}`;
-    const environment =
-      where === "on Redis" ? { REDIS_URL: inject("redisSocket"), PREFIX: prefix } : {};
-    const run = async (url: string): Promise<void> => {
-      const withKey = (key: string) => ({ headers: { "x-api-key": key } });
-      const become = (plan: string) =>
-        fetch(`${url}/customers/ada-key/plan/${plan}`, { method: "PUT" });
-      expect(await statuses(32, url, withKey("ada-key"))).toEqual({ 200: 30, 429: 2 });
-      await become("pro");
-      const upgraded = await fetch(url, withKey("ada-key"));
-      expect(await upgraded.json()).toEqual({ left: 969 });
-      expect(upgraded.headers.get("ratelimit-policy")).toBe('"plan";q=1000;w=3600');
-      await become("free");
-      expect((await fetch(url, withKey("ada-key"))).status).toBe(429);
-      expect(await statuses(53, url, withKey("grace-key"))).toEqual({ 200: 50, 429: 3 });
-      const internal = await fetch(url, withKey("robot-key"));
-      expect(await internal.json()).toEqual({ left: "any number" });
-      expect(internal.headers.get("ratelimit")).toBeNull();
-      await become("misspelt");
-      expect((await fetch(url, withKey("ada-key"))).status).toBe(500);
-      expect((await fetch(url, withKey("made-up"))).status).toBe(401);
-    };
-    await withServer("plans-from-a-database/server.mjs", run, environment);
-  });
-});
-
 test.concurrent("several-limits", async ({ expect }) => {
   await withServer("several-limits/server.mjs", async (url) => {
     const acme = { headers: { "x-tenant": "acme" } };
@@ -207,6 +179,7 @@ test("no example is without a test", () => {
     "login-protection",
     "nestjs",
     "node-http",
+    "per-customer",
     "plans-by-api-key",
     "plans-from-a-database",
     "route-handlers",
@@ -214,6 +187,7 @@ test("no example is without a test", () => {
     "several-processes",
     "shaping",
     "upstream-fleet",
+    "websocket",
     "without-http",
   ]);
 });
