@@ -53,68 +53,6 @@ test.concurrent("plans-by-api-key", async ({ expect }) => {
   });
 });
 
-describe.concurrent("plans-from-a-database", () => {
-  test.for(["in memory", "on Redis"])("%s", async (where, { expect }) => {
-    const prefix = `plans-${Math.random().toString(36).slice(2)}`;
-    const environment =
-      where === "on Redis" ? { REDIS_URL: inject("redisSocket"), PREFIX: prefix } : {};
-    const run = async (url: string): Promise<void> => {
-      const withKey = (key: string) => ({ headers: { "x-api-key": key } });
-      const become = (plan: string) =>
-        fetch(`${url}/customers/ada-key/plan/${plan}`, { method: "PUT" });
-      expect(await statuses(32, url, withKey("ada-key"))).toEqual({ 200: 30, 429: 2 });
-      await become("pro");
-      const upgraded = await fetch(url, withKey("ada-key"));
-      expect(await upgraded.json()).toEqual({ left: 969 });
-      expect(upgraded.headers.get("ratelimit-policy")).toBe('"plan";q=1000;w=3600');
-      await become("free");
-      expect((await fetch(url, withKey("ada-key"))).status).toBe(429);
-      expect(await statuses(53, url, withKey("grace-key"))).toEqual({ 200: 50, 429: 3 });
-      const internal = await fetch(url, withKey("robot-key"));
-      expect(await internal.json()).toEqual({ left: "any number" });
-      expect(internal.headers.get("ratelimit")).toBeNull();
-      await become("misspelt");
-      expect((await fetch(url, withKey("ada-key"))).status).toBe(500);
-      expect((await fetch(url, withKey("made-up"))).status).toBe(401);
-    };
-    await withServer("plans-from-a-database/server.mjs", run, environment);
-  });
-});
-
-test.concurrent("exports", async ({ expect }) => {
-  await withServer(
-    "exports/server.mjs",
-    async (url, printed) => {
-      const start = (tenant: string, signal?: AbortSignal) =>
-        fetch(`${url}/export`, { headers: { "x-tenant": tenant }, ...(signal && { signal }) });
-      const running = async () => (await fetch(`${url}/running`)).json();
-      const abort = new AbortController();
-      const first = [await start("acme", abort.signal), await start("acme")];
-      expect(first.map(({ status }) => status)).toEqual([200, 200]);
-      const third = await start("acme");
-      expect(third.status).toBe(429);
-      expect(third.headers.get("retry-after")).toBe("1");
-      expect(third.headers.get("ratelimit")).toBe('"2-at-once";r=0');
-      const other = await start("initech");
-      expect(other.status).toBe(200);
-      expect(await running()).toBe(3);
-      // Whoever hangs up has no more exports running for it.
-      abort.abort();
-      await expect.poll(running).toBe(2);
-      await expect.poll(() => printed).toContain("gave up: HEADGATE_CLIENT_LEFT");
-      const next = await start("acme");
-      expect(next.status).toBe(200);
-      expect((await start("acme")).status).toBe(429);
-      for (const answer of [first[1], other, next]) {
-        expect((await answer?.text())?.split("\n")).toHaveLength(41);
-      }
-      expect(await running()).toBe(0);
-      expect((await start("acme")).status).toBe(200);
-    },
-    { ROWS: "40" },
-  );
-});
-
 test.concurrent("several-limits", async ({ expect }) => {
   await withServer("several-limits/server.mjs", async (url) => {
     const acme = { headers: { "x-tenant": "acme" } };
@@ -242,6 +180,7 @@ test("no example is without a test", () => {
     "login-protection",
     "nestjs",
     "node-http",
+    "per-customer",
     "plans-by-api-key",
     "plans-from-a-database",
     "route-handlers",
@@ -249,6 +188,7 @@ test("no example is without a test", () => {
     "several-processes",
     "shaping",
     "upstream-fleet",
+    "websocket",
     "without-http",
   ]);
 });

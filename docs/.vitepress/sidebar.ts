@@ -41,7 +41,13 @@ const PARTS: readonly Part[] = [
   },
   {
     text: "Recipes",
-    items: [],
+    items: [
+      { text: "Protect a login", link: "/recipes/login" },
+      { text: "Plans from a database", link: "/recipes/plans" },
+      { text: "A limit for each customer", link: "/recipes/per-customer" },
+      { text: "WebSocket messages", link: "/recipes/websocket" },
+      { text: "Two at a time", link: "/recipes/two-at-a-time" },
+    ],
   },
   {
     text: "Moving house",

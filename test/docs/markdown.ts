@@ -30,7 +30,7 @@ export const PAGES: readonly Page[] = [
   "CONTRIBUTING.md",
   "SECURITY.md",
   "docs/index.md",
-  ...["start", "how-to", "moving", "reference", "understand"].flatMap(pagesIn),
+  ...["start", "how-to", "recipes", "moving", "reference", "understand"].flatMap(pagesIn),
   ...namesIn("packages").map((name) => `packages/${name}/README.md`),
 ].map(readPage);
 
@@ -60,6 +60,22 @@ function readPage(path: string): Page {
     }),
   );
   return { path, text, blocks };
+}
+
+/** A block that shows a whole file of the repository, which the line in front of it names. */
+const SHOWN_FILE = /^(<!-- file: (\S+) -->\n+```.*\n)([\s\S]*?)^```$/gm;
+
+/** The texts of a page that are files of the repository. */
+export function shownFiles({ text }: Page): string[] {
+  return [...text.matchAll(SHOWN_FILE)].map(([, , , shown = ""]) => shown);
+}
+
+/** A page's text with the files as they are now. */
+export function withFiles({ text }: Page): string {
+  return text.replace(
+    SHOWN_FILE,
+    (_, start: string, file: string) => `${start}${readFileSync(join(ROOT, file), "utf8")}\`\`\``,
+  );
 }
 
 export function blocksOf(pages: readonly Page[], ...languages: readonly string[]): Block[] {

@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, inject, test } from "vitest";
-import { blocksOf, PAGES } from "./markdown.ts";
+import { blocksOf, PAGES, shownFiles } from "./markdown.ts";
 import { compileSnippets } from "./snippets.ts";
 
-const blocks = blocksOf(PAGES, "ts", "js");
+// Files that a page shows are compiled and tested where they are.
+const shown = new Set(PAGES.flatMap(shownFiles));
+const blocks = blocksOf(PAGES, "ts", "js").filter(({ text }) => !shown.has(text));
 
 describe("every snippet", () => {
   const snippets = compileSnippets(blocks);

@@ -1,0 +1,11 @@
+// A client that sends 30 messages at once.
+
+import { WebSocket } from "ws";
+
+const ws = new WebSocket(process.env["CHAT_URL"] ?? "ws://localhost:3000");
+
+ws.on("open", () => {
+  for (let i = 0; i < 30; i += 1) ws.send(`message ${i}`);
+});
+ws.on("message", (data) => console.log(String(data)));
+ws.on("close", (code, reason) => console.log("closed", code, String(reason)));

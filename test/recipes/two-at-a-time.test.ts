@@ -1,0 +1,59 @@
+import { redisStore } from "@headgate/core/redis";
+import { expect, test } from "vitest";
+import { createApp } from "../../examples/exports/server.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
+import { serve } from "./serve.ts";
+
+const redis = useOwnDatabase();
+
+/** Starts an export of a tenant. */
+type Start = (tenant: string, rows: number, signal?: AbortSignal) => Promise<Response>;
+
+/** Two processes that count together. */
+async function startTwo(): Promise<readonly [Start, Start]> {
+  const prefix = `exports-${Math.random()}`;
+  const start = async (): Promise<Start> => {
+    const url = await serve(createApp(redisStore(redis, { prefix })));
+    return (tenant, rows, signal) => {
+      const headers = { "x-tenant": tenant };
+      return fetch(`${url}/export?rows=${rows}`, { headers, ...(signal && { signal }) });
+    };
+  };
+  return [await start(), await start()];
+}
+
+test("denies a tenant's third export, in whichever process, and nobody else's", async () => {
+  const [one, other] = await startTwo();
+  const first = await one("acme", 1_000);
+  const second = await other("acme", 1_000);
+  expect([first.status, second.status]).toEqual([200, 200]);
+  const third = await one("acme", 1);
+  expect(third.status).toBe(429);
+  expect(third.headers.get("retry-after")).toBe("1");
+  expect(third.headers.get("ratelimit-policy")).toBe('"2-at-once";q=2');
+  expect(third.headers.get("ratelimit")).toBe('"2-at-once";r=0');
+  expect((await other("initech", 1)).status).toBe(200);
+});
+
+test("an export that has ended leaves its place", async () => {
+  const [one] = await startTwo();
+  await one("acme", 1_000);
+  const short = await one("acme", 2);
+  expect(await short.text()).toBe("0,0\n1,1\n");
+  await expect.poll(async () => (await one("acme", 1)).status).toBe(200);
+});
+
+test("a client that hangs up ends its export, which frees the place", async () => {
+  const [one] = await startTwo();
+  const hangUp = new AbortController();
+  await one("acme", 1_000, hangUp.signal);
+  await one("acme", 1_000);
+  expect((await one("acme", 1)).status).toBe(429);
+  hangUp.abort();
+  await expect.poll(async () => (await one("acme", 1)).status).toBe(200);
+});
+
+test("a request that names no tenant is refused", async () => {
+  const [one] = await startTwo();
+  expect((await one("", 1)).status).toBe(400);
+});
