@@ -214,6 +214,7 @@ test("no example is without a test", () => {
     "several-processes",
     "shaping",
     "upstream-fleet",
+    "webhooks",
     "without-http",
   ]);
 });

@@ -24,7 +24,10 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
   {
     text: "Recipes",
     collapsed: true,
-    items: [{ text: "Two at a time", link: "/recipes/two-at-a-time" }],
+    items: [
+      { text: "Two at a time", link: "/recipes/two-at-a-time" },
+      { text: "Webhooks out", link: "/recipes/webhooks" },
+    ],
   },
   {
     text: "Moving house",
