@@ -201,6 +201,7 @@ test("no example is without a test", () => {
     "fastify-quickstart",
     "fastify-upstream",
     "hono",
+    "jobs",
     "koa",
     "language-model-gateway",
     "login",

@@ -27,6 +27,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Two at a time", link: "/recipes/two-at-a-time" },
       { text: "Webhooks out", link: "/recipes/webhooks" },
+      { text: "Jobs across a fleet", link: "/recipes/jobs" },
     ],
   },
   {
