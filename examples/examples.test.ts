@@ -206,6 +206,7 @@ test("no example is without a test", () => {
     "language-model-gateway",
     "login",
     "login-protection",
+    "monthly-quota",
     "nestjs",
     "node-http",
     "plans-by-api-key",

@@ -28,6 +28,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Two at a time", link: "/recipes/two-at-a-time" },
       { text: "Webhooks out", link: "/recipes/webhooks" },
       { text: "Jobs across a fleet", link: "/recipes/jobs" },
+      { text: "Monthly quotas", link: "/recipes/monthly-quota" },
     ],
   },
   {
