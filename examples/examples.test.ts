@@ -214,6 +214,7 @@ test("no example is without a test", () => {
     "route-handlers",
     "several-limits",
     "several-processes",
+    "shadow-first",
     "shaping",
     "upstream-fleet",
     "webhooks",

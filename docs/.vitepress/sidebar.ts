@@ -29,6 +29,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Webhooks out", link: "/recipes/webhooks" },
       { text: "Jobs across a fleet", link: "/recipes/jobs" },
       { text: "Monthly quotas", link: "/recipes/monthly-quota" },
+      { text: "A new limit in shadow first", link: "/recipes/shadow-first" },
     ],
   },
   {
