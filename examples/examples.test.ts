@@ -216,6 +216,7 @@ test("no example is without a test", () => {
     "several-processes",
     "shadow-first",
     "shaping",
+    "testing",
     "upstream-fleet",
     "webhooks",
     "without-http",

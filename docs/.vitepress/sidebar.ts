@@ -30,6 +30,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Jobs across a fleet", link: "/recipes/jobs" },
       { text: "Monthly quotas", link: "/recipes/monthly-quota" },
       { text: "A new limit in shadow first", link: "/recipes/shadow-first" },
+      { text: "Tests of your application", link: "/recipes/testing" },
     ],
   },
   {
