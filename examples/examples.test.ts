@@ -203,6 +203,7 @@ test("no example is without a test", () => {
     "hono",
     "jobs",
     "koa",
+    "lambda",
     "language-model-gateway",
     "login",
     "login-protection",

@@ -31,6 +31,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Monthly quotas", link: "/recipes/monthly-quota" },
       { text: "A new limit in shadow first", link: "/recipes/shadow-first" },
       { text: "Tests of your application", link: "/recipes/testing" },
+      { text: "Serverless and edge", link: "/recipes/serverless" },
     ],
   },
   {
