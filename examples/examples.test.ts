@@ -215,6 +215,7 @@ test("no example is without a test", () => {
     "route-handlers",
     "several-limits",
     "several-processes",
+    "several-regions",
     "shadow-first",
     "shaping",
     "testing",

@@ -32,6 +32,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "A new limit in shadow first", link: "/recipes/shadow-first" },
       { text: "Tests of your application", link: "/recipes/testing" },
       { text: "Serverless and edge", link: "/recipes/serverless" },
+      { text: "Several regions", link: "/recipes/several-regions" },
     ],
   },
   {
