@@ -47,6 +47,13 @@ const PARTS: readonly Part[] = [
       { text: "A limit for each customer", link: "/recipes/per-customer" },
       { text: "WebSocket messages", link: "/recipes/websocket" },
       { text: "Two at a time", link: "/recipes/two-at-a-time" },
+      { text: "Webhooks out", link: "/recipes/webhooks" },
+      { text: "Jobs across a fleet", link: "/recipes/jobs" },
+      { text: "Monthly quotas", link: "/recipes/monthly-quota" },
+      { text: "A new limit in shadow first", link: "/recipes/shadow-first" },
+      { text: "Tests of your application", link: "/recipes/testing" },
+      { text: "Serverless and edge", link: "/recipes/serverless" },
+      { text: "Several regions", link: "/recipes/several-regions" },
     ],
   },
   {

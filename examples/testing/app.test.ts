@@ -1,0 +1,65 @@
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import request from "supertest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createApp } from "./app.ts";
+
+// Supertest comes from here.
+const CLIENT = "127.0.0.1";
+
+let now = 1_800_000_000_000;
+const store = memoryStore({ clock: () => now });
+const { app, limiter } = createApp(store);
+
+beforeEach(() => {
+  store.clear();
+});
+
+test("a client sees what is left", async () => {
+  const first = await request(app).get("/").expect(200);
+  expect(first.body).toEqual({ left: 99, degraded: false });
+});
+
+test("no test meets the counts of another", async () => {
+  const first = await request(app).get("/").expect(200);
+  expect(first.headers["x-ratelimit-remaining"]).toBe("99");
+});
+
+test("who has used it up is denied, and told for how long", async () => {
+  await limiter.consume(CLIENT, { cost: 100 });
+  const denied = await request(app).get("/").expect(429);
+  expect(denied.headers["retry-after"]).toBe("1");
+  expect(denied.body).toMatchObject({ "violated-policies": ["100-per-1m"] });
+});
+
+test("a request comes back after 600 ms, and not before", async () => {
+  await limiter.consume(CLIENT, { cost: 100 });
+  now += 599;
+  await request(app).get("/").expect(429);
+  now += 1;
+  await request(app).get("/").expect(200);
+});
+
+test("denied on purpose, whatever the limit is", async () => {
+  await limiter.block(CLIENT, "1h");
+  await request(app).get("/").expect(429);
+  await limiter.unblock(CLIENT);
+  await request(app).get("/").expect(200);
+});
+
+let away: Redis | undefined;
+
+test("without Redis it goes on, by itself", async () => {
+  // A port on which nobody listens.
+  away = new Redis({ host: CLIENT, port: 1, retryStrategy: () => null });
+  away.on("error", () => {});
+  const answer = await request(createApp(redisStore(away)).app)
+    .get("/")
+    .expect(200);
+  expect(answer.body).toEqual({ left: 99, degraded: true });
+});
+
+afterEach(() => {
+  away?.disconnect();
+});

@@ -1,0 +1,119 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { page } from "../docs/markdown.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { compileExample } from "./compile-example.ts";
+
+const redis = useOwnRedis();
+
+type Word = "start" | "end";
+
+interface Event {
+  readonly worker: ChildProcess;
+  readonly word: Word;
+  readonly job: string;
+  readonly at: number;
+}
+
+/** Workers of a fleet, and what all of them did, in order. */
+function startWorkers(count: number, environment: Readonly<Record<string, string>>) {
+  const events: Event[] = [];
+  const complaints: string[] = [];
+  const file = compileExample("jobs/worker.ts");
+  const workers = Array.from({ length: count }, () => {
+    const env = { ...process.env, ...environment, REDIS_URL: redis.server.socket };
+    const worker = spawn(process.execPath, [file], { env, stdio: ["ignore", "pipe", "pipe"] });
+    worker.stderr.on("data", (text) => complaints.push(String(text)));
+    createInterface(worker.stdout).on("line", (line) => {
+      const [word, job = ""] = line.split(" ") as [Word, string];
+      events.push({ worker, word, job, at: performance.now() });
+    });
+    onTestFinished(async () => {
+      if (worker.exitCode !== null || worker.signalCode !== null) return;
+      worker.kill("SIGKILL");
+      await once(worker, "exit");
+    });
+    return worker;
+  });
+  const of = (word: Word) => events.filter((event) => event.word === word);
+  return { workers, events, complaints, of };
+}
+
+/** The most that ran at once. */
+function mostAtOnce(events: readonly { readonly word: Word }[]): number {
+  let running = 0;
+  return Math.max(...events.map(({ word }) => (running += word === "start" ? 1 : -1)));
+}
+
+function enqueue(count: number): Promise<number> {
+  return redis.client.rpush("jobs", ...Array.from({ length: count }, (_, i) => `job-${i + 1}`));
+}
+
+test("five processes run three jobs at a time, and none is lost when they stop", async () => {
+  await enqueue(12);
+  const { workers, events, of } = startWorkers(5, { JOB_MS: "400" });
+  await expect.poll(() => of("start").length).toBe(12);
+  for (const worker of workers) worker.kill("SIGTERM");
+  const exits = await Promise.all(workers.map((worker) => once(worker, "exit")));
+  expect(exits.map(([code]) => code)).toEqual([0, 0, 0, 0, 0]);
+  expect(new Set(of("end").map(({ job }) => job)).size).toBe(12);
+  expect(mostAtOnce(events)).toBe(3);
+  // More than three processes had work.
+  expect(new Set(of("end").map(({ worker }) => worker)).size).toBeGreaterThan(3);
+});
+
+test("and they start one every 100 ms together", async () => {
+  await enqueue(4);
+  const { of } = startWorkers(4, { JOB_MS: "1" });
+  await expect.poll(() => of("end").length).toBe(4);
+  const start = performance.now();
+  await enqueue(12);
+  await expect.poll(() => of("end").length).toBe(16);
+  // Eleven gaps. With a pace for each process it would be two or three.
+  expect(Number(of("start").at(-1)?.at) - start).toBeGreaterThan(1_095);
+});
+
+test("a worker that is killed gives its place back after ttl", async () => {
+  await enqueue(3);
+  const { of } = startWorkers(4, { JOB_MS: "60000", TTL_MS: "1500" });
+  await expect.poll(() => of("start").length).toBe(3);
+  await enqueue(1);
+  const [victim] = of("start") as [Event];
+  const others = of("start").slice(1);
+  // Its place was renewed within the last third of `ttl`, so it lapses not before two thirds are over.
+  const killed = performance.now();
+  victim.worker.kill("SIGKILL");
+  await expect.poll(() => of("start").length, { interval: 20 }).toBe(4);
+  const [next] = of("start").slice(3) as [Event];
+  expect(next.at - killed).toBeGreaterThan(950);
+  // The other two have run for longer than `ttl`: theirs were renewed.
+  expect(others.map(({ worker }) => worker.exitCode)).toEqual([null, null]);
+});
+
+test("no job starts while Redis does not answer", async () => {
+  await enqueue(4);
+  const { of, complaints } = startWorkers(4, { JOB_MS: "60000" });
+  await expect.poll(() => of("start").length).toBe(3);
+  redis.server.freeze();
+  onTestFinished(() => redis.server.thaw());
+  await expect.poll(() => complaints.join("")).toContain("HEADGATE_STORE_DOWN");
+  // A process that counted by itself would have started the fourth in place of the complaint, or a quarter of a second later.
+  await delay(400);
+  expect(of("start")).toHaveLength(3);
+});
+
+test("the page shows such a run", () => {
+  const lines = page("docs/recipes/jobs.md").text.matchAll(
+    /^ *(\d+) ms {2}worker \d {2}(start|end) /gm,
+  );
+  const run = [...lines].map(([, ms, word]) => ({ at: Number(ms), word: word as Word }));
+  expect(run).toHaveLength(12);
+  expect(mostAtOnce(run)).toBe(3);
+  const starts = run.filter(({ word }) => word === "start").map(({ at }) => at);
+  // Six jobs at one every 100 ms.
+  expect(Number(starts.at(-1))).toBeGreaterThan(500);
+});

@@ -1,0 +1,100 @@
+import { memoryStore } from "@headgate/core";
+import { expect, test } from "vitest";
+import { createApp } from "../../examples/monthly-quota/server.ts";
+import { page } from "../docs/markdown.ts";
+import { serve } from "./serve.ts";
+
+/** The application at a time in Berlin's spring, with one customer, whose plan the test changes. */
+async function start(time: string) {
+  let now = Date.parse(time);
+  const clock = () => now;
+  const ada = { id: "ada", plan: "free" as "free" | "team" };
+  const find = async (key: string | undefined) => (key === "ada-key" ? ada : undefined);
+  const url = await serve(createApp(memoryStore({ clock }), find, clock));
+  const ask = (path: string, key = "ada-key") =>
+    fetch(`${url}${path}`, { headers: { "x-api-key": key } });
+  const search = async (times: number): Promise<number> => {
+    let admitted = 0;
+    for (let i = 0; i < times; i += 1) {
+      const answer = await ask("/search");
+      await answer.arrayBuffer();
+      if (answer.ok) admitted += 1;
+    }
+    return admitted;
+  };
+  return {
+    ask,
+    search,
+    usage: async () => (await ask("/usage")).json(),
+    become: (plan: "free" | "team") => {
+      ada.plan = plan;
+    },
+    goTo: (later: string) => {
+      now = Date.parse(later);
+    },
+  };
+}
+
+const ENDS = "2026-03-31T22:00:00.000Z";
+
+test("the usage page shows what was used, and costs nothing", async () => {
+  const { search, usage } = await start("2026-03-14T12:00:00Z");
+  expect(await usage()).toEqual({ plan: "free", limit: 100, used: 0, remaining: 100 });
+  expect(await search(3)).toBe(3);
+  const shown = { plan: "free", limit: 100, used: 3, remaining: 97, resets: ENDS };
+  expect(await usage()).toEqual(shown);
+  expect(await usage()).toEqual(shown);
+});
+
+test("the month ends at midnight in Berlin, in summer time", async () => {
+  const { ask, search, usage, goTo } = await start("2026-03-31T21:59:00Z");
+  expect(await search(101)).toBe(100);
+  expect(await usage()).toEqual({
+    plan: "free",
+    limit: 100,
+    used: 100,
+    remaining: 0,
+    resets: ENDS,
+  });
+  goTo("2026-03-31T21:59:59.999Z");
+  const last = await ask("/search");
+  expect([last.status, last.headers.get("retry-after")]).toEqual([429, "1"]);
+  goTo(ENDS);
+  expect(await usage()).toMatchObject({ used: 0, remaining: 100 });
+  expect(await search(1)).toBe(1);
+  expect(await usage()).toMatchObject({ used: 1, resets: "2026-04-30T22:00:00.000Z" });
+});
+
+test("an upgrade keeps what was used, and so does going back", async () => {
+  const { ask, search, usage, become } = await start("2026-03-14T12:00:00Z");
+  await search(100);
+  expect((await ask("/search")).status).toBe(429);
+  become("team");
+  expect(await usage()).toMatchObject({
+    plan: "team",
+    limit: 10_000,
+    used: 100,
+    remaining: 9_900,
+  });
+  expect(await search(20)).toBe(20);
+  become("free");
+  // Nothing is owed beyond the month: 120 used of 100.
+  expect(await usage()).toMatchObject({ limit: 100, used: 120, remaining: 0, resets: ENDS });
+  expect((await ask("/search")).status).toBe(429);
+});
+
+test("nobody without a key is counted", async () => {
+  const { ask } = await start("2026-03-14T12:00:00Z");
+  expect((await ask("/search", "made-up")).status).toBe(401);
+});
+
+test("the page shows these answers", async () => {
+  const { ask, search, usage } = await start("2026-03-14T12:00:00Z");
+  await search(73);
+  const { text } = page("docs/recipes/monthly-quota.md");
+  expect(text).toContain(`\n${JSON.stringify(await usage())}\n`);
+  const { headers } = await ask("/search");
+  for (const name of ["RateLimit-Policy", "RateLimit"]) {
+    expect(text).toContain(`\n${name}: ${headers.get(name)}\n`);
+  }
+});

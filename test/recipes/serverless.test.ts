@@ -1,0 +1,174 @@
+import type { ChildProcess } from "node:child_process";
+import { fork, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { redisStore } from "@headgate/core/redis";
+import { Redis as Upstash } from "@upstash/redis";
+import { expect, onTestFinished, test } from "vitest";
+import { codeIn, page, ROOT, tablesOf } from "../docs/markdown.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { compileExample } from "./compile-example.ts";
+import { serve } from "./serve.ts";
+
+const redis = useOwnRedis();
+
+interface Instance {
+  /** Calls the handler so many times at once; resolves with how many were answered with each status. */
+  invoke(times: number, sourceIp?: string): Promise<Record<number, number>>;
+  readonly process: ChildProcess;
+  /** What it wrote to stderr, such as warnings of a store that is away. */
+  readonly complaints: readonly string[];
+}
+
+/** An instance of the function, as the platform starts it. */
+async function startInstance(): Promise<Instance> {
+  const script = join(import.meta.dirname, "invoke.mjs");
+  const child = fork(script, [compileExample("lambda/handler.ts")], {
+    env: { ...process.env, REDIS_URL: redis.server.socket },
+    execArgv: [],
+    silent: true,
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const complaints: string[] = [];
+  child.stderr?.on("data", (text) => complaints.push(String(text)));
+  await once(child, "message");
+  let calls = 0;
+  const call = (sourceIp: string) =>
+    new Promise<number>((answer) => {
+      const id = calls;
+      calls += 1;
+      const listen = (message: { id: number; result: { statusCode: number } }): void => {
+        if (message.id !== id) return;
+        child.off("message", listen);
+        answer(message.result.statusCode);
+      };
+      child.on("message", listen);
+      child.send({ id, event: { requestContext: { http: { sourceIp } } } });
+    });
+  return {
+    process: child,
+    complaints,
+    async invoke(times, sourceIp = "203.0.113.7") {
+      const counts: Record<number, number> = {};
+      const answers = Array.from({ length: times }, () => call(sourceIp));
+      for (const status of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;
+      return counts;
+    },
+  };
+}
+
+/** Freezes an instance until the limit's window is over, by the clock of Redis. */
+async function freezeForAWindow({ process }: Instance): Promise<void> {
+  process.kill("SIGSTOP");
+  await delay(1_100);
+}
+
+function thaw({ process }: Instance): void {
+  process.kill("SIGCONT");
+}
+
+/** Has instances use up a full limit of five at once: they admit no more than that, and what comes back meanwhile. */
+async function useUp(...instances: readonly Instance[]): Promise<void> {
+  const start = performance.now();
+  const counts = await Promise.all(instances.map(({ invoke }) => invoke(20)));
+  const admitted = counts.reduce((sum, { 200: ok = 0 }) => sum + ok, 0);
+  const comeBack = Math.floor((performance.now() - start) / 200);
+  expect(admitted).toBeGreaterThanOrEqual(5);
+  expect(admitted).toBeLessThanOrEqual(5 + comeBack);
+}
+
+test("instances count together, also at their first call", async () => {
+  const [one, other] = await Promise.all([startInstance(), startInstance()]);
+  await useUp(one, other);
+  expect([...one.complaints, ...other.complaints]).toEqual([]);
+});
+
+test("one that was frozen for longer than the window decides right after, together with the others", async () => {
+  const [one, other] = await Promise.all([startInstance(), startInstance()]);
+  await useUp(one);
+  await freezeForAWindow(one);
+  thaw(one);
+  await useUp(one, other);
+  expect([...one.complaints, ...other.complaints]).toEqual([]);
+});
+
+test("so does one whose connection was closed meanwhile", async () => {
+  const instance = await startInstance();
+  await useUp(instance);
+  await freezeForAWindow(instance);
+  await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+  thaw(instance);
+  await useUp(instance);
+  expect(instance.complaints.join("")).not.toContain("HEADGATE_STORE_DOWN");
+});
+
+test("instances leave no lines in the directory", async () => {
+  const instance = await startInstance();
+  await instance.invoke(1);
+  const keys = (await redis.scan()).map(String);
+  expect(keys).toHaveLength(1);
+  expect(keys[0]).toMatch(/^hg:\{203\.0\.113\.7\}:api:/);
+});
+
+test("timers keep no process alive", () => {
+  const script = `
+    import { concurrency, createLimiter, gcra } from "@headgate/core";
+    const limiter = createLimiter({ limits: [gcra({ limit: 1, window: "1h" }), concurrency({ limit: 1, ttl: "1h" })] });
+    await limiter.consume("ada");
+  `;
+  const args = ["--input-type=module", "--eval", script];
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, timeout: 10_000 });
+  expect([status, String(stderr)]).toEqual([0, ""]);
+});
+
+test("@upstash/redis is refused when the store is made, before any request", async () => {
+  let requests = 0;
+  const url = await serve((_, response) => {
+    requests += 1;
+    response.setHeader("content-type", "application/json").end('{"result":"PONG"}');
+  });
+  const client = new Upstash({ url, token: "secret", enableAutoPipelining: false });
+  await client.ping();
+  expect(requests).toBe(1);
+  expect(() => redisStore(client as never)).toThrow(/REST client: use ioredis/);
+  expect(requests).toBe(1);
+});
+
+/** What a built module and all that it imports of our own need from Node. */
+function nodeModulesOf(file: string, seen: Set<string> = new Set()): Set<string> {
+  const found = new Set<string>();
+  if (seen.has(file)) return found;
+  seen.add(file);
+  const source = readFileSync(file, "utf8");
+  for (const [, name = ""] of source.matchAll(/^(?:import|export)\b[^;"]*"([^"]+)";/gm)) {
+    if (name.startsWith("node:")) found.add(name);
+    const next = ourFile(name, file);
+    if (next !== undefined) for (const other of nodeModulesOf(next, seen)) found.add(other);
+  }
+  return found;
+}
+
+/** Where a module of ours is built; undefined for the modules of others. */
+function ourFile(name: string, from: string): string | undefined {
+  if (name.startsWith(".")) return resolve(dirname(from), name);
+  const [, dir, entry = "index"] = /^@headgate\/([a-z]+)(?:\/([a-z]+))?$/.exec(name) ?? [];
+  if (dir === undefined) return undefined;
+  const file = ["redis", "http", "operate"].includes(entry) ? `${entry}/index` : entry;
+  return join(ROOT, `packages/${dir}/dist/esm/${file}.js`);
+}
+
+test("the page lists what each entry needs from Node", () => {
+  const tables = tablesOf(page("docs/recipes/serverless.md").text);
+  const table = tables.find(({ head }) => head[0] === "entry");
+  const listed = (table?.rows ?? []).map(([entry = "", modules = ""]) => [
+    ...codeIn(entry),
+    codeIn(modules).sort(),
+  ]);
+  expect(listed).toHaveLength(6);
+  for (const [entry, modules] of listed) {
+    const needed = nodeModulesOf(ourFile(String(entry), "") as string);
+    expect([entry, modules]).toEqual([entry, [...needed].map((name) => name.slice(5)).sort()]);
+  }
+});
