@@ -29,7 +29,10 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
   {
     text: "Moving house",
     collapsed: true,
-    items: [{ text: "From express-rate-limit", link: "/moving/from-express-rate-limit" }],
+    items: [
+      { text: "From express-rate-limit", link: "/moving/from-express-rate-limit" },
+      { text: "From @fastify/rate-limit", link: "/moving/from-fastify-rate-limit" },
+    ],
   },
   {
     text: "Reference",

@@ -51,6 +51,8 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["continueExceeding", "nothing, always"],
   ["ban", "block of a limit"],
   ["exponentialBackoff", "list of blocks"],
+  ["onExceeding", "headgate:decision"],
+  ["onBanReach", "decision.blocked"],
   ["freeRetries", "fixedWindow"],
   ["maxWait", "last block"],
   // rate-limiter-flexible
@@ -94,8 +96,6 @@ const PEERS: readonly (readonly [string, string])[] = [
 /** Options of theirs that have none, are for later, or would be misread. */
 const FOREIGN = [
   "validate",
-  "onBanReach",
-  "onExceeding",
   "window",
   "burst",
   "algorithm",

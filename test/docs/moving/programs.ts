@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import ts from "typescript5";
+import { inject, onTestFinished } from "vitest";
+import { ROOT } from "../markdown.ts";
+import { atHome } from "../snippets.ts";
+
+/** What begins to listen is left to the test. */
+const LISTEN = /^(?:await )?app\.listen\(.*\);$/m;
+
+/**
+ * Runs a program of a page on the packages as they are built, with what `home` has installed, until the test ends. Resolves with
+ * its variables of these names; one that it does not have is undefined.
+ */
+export async function load(
+  program: string,
+  names: readonly string[],
+  home: string = ROOT,
+): Promise<Readonly<Record<string, unknown>>> {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-moving-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  symlinkSync(join(home, "node_modules"), join(dir, "node_modules"));
+  const { outputText } = ts.transpileModule(program.replace(LISTEN, ""), {
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.ESNext,
+      experimentalDecorators: true,
+    },
+  });
+  const isThere = (name: string) =>
+    new RegExp(`^(?:const|class|async function|function) ${name}\\b`, "m").test(outputText);
+  const file = join(dir, "program.mjs");
+  const script = atHome(outputText, inject("redisSocket"));
+  writeFileSync(file, `${script}\nexport { ${names.filter(isThere).join(", ")} };\n`);
+  return import(pathToFileURL(file).href);
+}
