@@ -32,6 +32,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     items: [
       { text: "From express-rate-limit", link: "/moving/from-express-rate-limit" },
       { text: "From @fastify/rate-limit", link: "/moving/from-fastify-rate-limit" },
+      { text: "From rate-limiter-flexible", link: "/moving/from-rate-limiter-flexible" },
     ],
   },
   {

@@ -7,6 +7,8 @@ import { ROOT } from "../markdown.ts";
 export interface Declarations {
   /** The names that its entry exports, types among them. */
   readonly exported: readonly string[];
+  /** Those of them that are classes. */
+  readonly classes: readonly string[];
   /** The names of the properties of a type, a union or a class; those that are private are left out. */
   propertiesOf(type: string): string[];
 }
@@ -31,6 +33,7 @@ export function readDeclarations(dir: string, entry: string): Declarations {
   const exported = module === undefined ? [] : checker.getExportsOfModule(module);
   return {
     exported: exported.map(({ name }) => name),
+    classes: exported.filter(({ flags }) => flags & ts.SymbolFlags.Class).map(({ name }) => name),
     propertiesOf(type) {
       const symbol = exported.find(({ name }) => name === type);
       if (symbol === undefined) throw new Error(`${dir}/${entry} exports no ${type}`);

@@ -4,11 +4,11 @@ import { redisStore } from "@headgate/core/redis";
 import headgate, { fixedWindow, memoryStore, slidingLog } from "@headgate/fastify";
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from "fastify";
 import Fastify from "fastify";
-import { Redis } from "ioredis";
-import { afterEach, describe, expect, inject, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { page } from "../markdown.ts";
 import { readDeclarations } from "./declarations.ts";
 import { load } from "./programs.ts";
+import { redisThatIsAway } from "./redis-away.ts";
 import {
   describeDifferences,
   describeErrors,
@@ -106,14 +106,6 @@ async function serveWith(
   await app.register(plugin as Plugin, options as never);
   app.get("/", async () => "hello");
   return serve(app);
-}
-
-/** A client of a server that is not there, until the test ends. */
-function redisThatIsAway(): Redis {
-  const redis = new Redis(`${inject("redisSocket")}.none`, { retryStrategy: () => null });
-  redis.on("error", () => {});
-  onTestFinished(() => redis.disconnect());
-  return redis;
 }
 
 const onceAMinute = fixedWindow({ limit: 1, window: "1m" });

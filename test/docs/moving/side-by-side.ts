@@ -55,9 +55,15 @@ export function describeDifferences(
   });
 }
 
-/** The tables under a heading of a page, or under a heading inside it. */
+/** The tables of a section of a page. */
 export function tablesIn(it: Page, heading: string): Table[] {
   return tablesOf(section(it, heading));
+}
+
+/** The tables under one of the lower headings of a page. */
+export function tablesUnder({ text }: Page, heading: string): Table[] {
+  const [, rest = ""] = text.split(`\n### ${heading}\n`);
+  return tablesOf(rest.split(/^##+ /m)[0] as string);
 }
 
 /** The names in the first cells of tables. */
