@@ -9,7 +9,7 @@ export interface Declarations {
   readonly exported: readonly string[];
   /** Those of them that are classes. */
   readonly classes: readonly string[];
-  /** The names of the properties of a type, a union or a class; those that are private are left out. */
+  /** The names of the properties of a type, a class, or a union's objects that are no arrays; those that are private are left out. */
   propertiesOf(type: string): string[];
 }
 
@@ -23,7 +23,8 @@ export function readDeclarations(dir: string, entry: string): Declarations {
   const program = ts.createProgram(files, {
     module: ts.ModuleKind.Preserve,
     moduleResolution: ts.ModuleResolutionKind.Bundler,
-    noLib: true,
+    // For `Array`.
+    lib: ["lib.es5.d.ts"],
     noResolve: true,
     types: [],
   });
@@ -38,7 +39,8 @@ export function readDeclarations(dir: string, entry: string): Declarations {
       const symbol = exported.find(({ name }) => name === type);
       if (symbol === undefined) throw new Error(`${dir}/${entry} exports no ${type}`);
       const declared = checker.getDeclaredTypeOfSymbol(symbol);
-      const objects = declared.isUnion() ? declared.types : [declared];
+      const all = declared.isUnion() ? declared.types : [declared];
+      const objects = all.filter((one) => !checker.isArrayType(one));
       const properties = objects.flatMap((one) => checker.getPropertiesOfType(one));
       return [...new Set(properties.filter(isPublic).map(({ name }) => name))];
     },

@@ -11,18 +11,20 @@ import { atHome } from "../snippets.ts";
 const LISTEN = /^(?:await )?app\.listen\(.*\);$/m;
 
 /**
- * Runs a program of a page on the packages as they are built, with what `home` has installed, until the test ends. Resolves with
- * its variables of these names; one that it does not have is undefined.
+ * Runs a program of a page on the packages as they are built, with what `home` has installed, and its files `beside` the program,
+ * until the test ends. Resolves with its variables of these names; one that it does not have is undefined.
  */
 export async function load(
   program: string,
   names: readonly string[],
-  home: string = ROOT,
+  { home = ROOT, beside = [] }: { home?: string; beside?: readonly string[] } = {},
 ): Promise<Readonly<Record<string, unknown>>> {
   const dir = mkdtempSync(join(tmpdir(), "headgate-moving-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   symlinkSync(join(home, "node_modules"), join(dir, "node_modules"));
-  const { outputText } = ts.transpileModule(program.replace(LISTEN, ""), {
+  for (const name of beside) symlinkSync(join(home, name), join(dir, name));
+  const source = program.replace(LISTEN, "").replace(/^export (?=class )/m, "");
+  const { outputText } = ts.transpileModule(source, {
     compilerOptions: {
       target: ts.ScriptTarget.ES2023,
       module: ts.ModuleKind.ESNext,
@@ -30,7 +32,7 @@ export async function load(
     },
   });
   const isThere = (name: string) =>
-    new RegExp(`^(?:const|class|async function|function) ${name}\\b`, "m").test(outputText);
+    new RegExp(`^(?:const|let|class|async function|function) ${name}\\b`, "m").test(outputText);
   const file = join(dir, "program.mjs");
   const script = atHome(outputText, inject("redisSocket"));
   writeFileSync(file, `${script}\nexport { ${names.filter(isThere).join(", ")} };\n`);
