@@ -72,15 +72,6 @@ describeSetUps<Traffic>(
       statuses: [200, 200, 200, 200, 420],
       hasSameBody: true,
     },
-    "A ban": {
-      requests: times(5),
-      statuses: [200, 200, 429, 403, 403],
-      after: [200, 200, 429, 429, 429],
-    },
-    "Unknown routes": {
-      requests: paths("/", "/x", "/y", "/"),
-      statuses: [200, 404, 429, 429],
-    },
   },
   async ({ before, after }, traffic) => {
     const theirs = await askProgram(before, traffic.requests);
@@ -174,6 +165,23 @@ describeDifferences(it, {
 
 afterEach(() => {
   vi.useRealTimers();
+});
+
+test("there a ban is a 403, and here a block is a 429 for as long as it lasts", async () => {
+  const before = await ask(await serveWith(peer, { max: 1, ban: 1 }), times(3));
+  const limits = fixedWindow({ limit: 1, window: "1m", block: "1h" });
+  const after = await ask(await serveWith(headgate, { limits }), times(3));
+  expect(statusesOf(before)).toEqual([200, 429, 403]);
+  expect(statusesOf(after)).toEqual([200, 429, 429]);
+  expect(Number(after.at(-1)?.headers.get("retry-after"))).toBeGreaterThan(3_500);
+});
+
+test("unknown routes are limited without a hook", async () => {
+  const requests = [{ path: "/x" }, { path: "/y" }];
+  const before = await ask(await serveWith(peer, { max: 1 }), requests);
+  const after = await ask(await serveWith(headgate, { limits: onceAMinute }), requests);
+  expect(statusesOf(before)).toEqual([404, 404]);
+  expect(statusesOf(after)).toEqual([404, 429]);
 });
 
 describe("the options", () => {
