@@ -58,7 +58,12 @@ const PARTS: readonly Part[] = [
   },
   {
     text: "Moving house",
-    items: [{ text: "From express-rate-limit", link: "/moving/from-express-rate-limit" }],
+    items: [
+      { text: "From express-rate-limit", link: "/moving/from-express-rate-limit" },
+      { text: "From @fastify/rate-limit", link: "/moving/from-fastify-rate-limit" },
+      { text: "From rate-limiter-flexible", link: "/moving/from-rate-limiter-flexible" },
+      { text: "From @nestjs/throttler", link: "/moving/from-nestjs-throttler" },
+    ],
   },
   {
     text: "Reference",

@@ -11,7 +11,7 @@ import { ApolloDriver } from "@nestjs/apollo";
 import { Controller, Get, Module, UnauthorizedException } from "@nestjs/common";
 import { APP_FILTER, APP_GUARD } from "@nestjs/core";
 import { GraphQLModule, Query, Resolver } from "@nestjs/graphql";
-import { RateLimit, RejectedFilter, rateLimitGuard } from "./rate-limit.mjs";
+import { RateLimit, RejectedFilter, rateLimitGuard, SkipRateLimit } from "./rate-limit.mjs";
 
 /** Yours would be in a database. */
 const CUSTOMERS = new Map([["ada-key", "ada"]]);
@@ -60,7 +60,7 @@ decorate(
     },
   }),
 );
-decorate(Pages, "health", Get("health"));
+decorate(Pages, "health", Get("health"), SkipRateLimit());
 
 class Searches {
   /**
@@ -97,10 +97,7 @@ Module({
     { provide: APP_FILTER, useClass: RejectedFilter },
     {
       provide: APP_GUARD,
-      useClass: rateLimitGuard({
-        limits: gcra({ limit: 5, window: "1m" }),
-        skip: ({ path }) => path === "/health",
-      }),
+      useClass: rateLimitGuard({ limits: gcra({ limit: 5, window: "1m" }) }),
     },
   ],
 })(Application);

@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import type { Block } from "../../test/docs/markdown.ts";
 import { page, ROOT } from "../../test/docs/markdown.ts";
 import { withServer } from "../run-example.ts";
 
@@ -19,6 +20,7 @@ console.log(\`listening on \${await app.getUrl()}\`);
 const COMPILER_OPTIONS = {
   target: "es2023",
   module: "nodenext",
+  moduleDetection: "force",
   experimentalDecorators: true,
   strict: true,
   skipLibCheck: true,
@@ -31,13 +33,22 @@ const COMPILER_OPTIONS = {
 const dir = mkdtempSync(join(tmpdir(), "headgate-nestjs-"));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-test("the decorators on the page about adapters compile, and limit", async () => {
-  const { blocks } = page("docs/how-to/adapters.md");
-  const snippet = blocks.find(({ language }) => language === "typescript");
+function typescriptOn(path: string): Block[] {
+  return page(path).blocks.filter(({ language }) => language === "typescript");
+}
+
+test("the decorators on the page about adapters compile, and limit, and those on the page for users of @nestjs/throttler compile", async () => {
+  const [snippet] = typescriptOn("docs/how-to/adapters.md");
+  const moving = typescriptOn("docs/moving/from-nestjs-throttler.md");
+  expect(moving.length).toBeGreaterThan(10);
   symlinkSync(join(import.meta.dirname, "node_modules"), join(dir, "node_modules"));
   copyFileSync(join(import.meta.dirname, "rate-limit.mjs"), join(dir, "rate-limit.mjs"));
   writeFileSync(join(dir, "application.mts"), snippet?.text ?? "");
-  const config = { compilerOptions: COMPILER_OPTIONS, files: ["application.mts"] };
+  const files = moving.map(({ text }, i) => {
+    writeFileSync(join(dir, `moving-${i}.mts`), text);
+    return `moving-${i}.mts`;
+  });
+  const config = { compilerOptions: COMPILER_OPTIONS, files: ["application.mts", ...files] };
   writeFileSync(join(dir, "tsconfig.json"), JSON.stringify(config));
   const compiler = join(ROOT, "node_modules/typescript5/bin/tsc");
   const { stdout } = spawnSync(process.execPath, [compiler], { cwd: dir, encoding: "utf8" });

@@ -1,8 +1,9 @@
-// Headgate for NestJS on Express: a guard, a decorator that puts it on a controller, a route or a resolver, and a filter that answers
-// whom the guard denies.
+// Headgate for NestJS on Express: a guard, a decorator that puts it on a controller, a route or a resolver, one that lifts it, and a
+// filter that answers whom the guard denies.
 
 import { clientOf, createHttpGuard, sendRejection, setHeaders } from "@headgate/core/http";
 import { Catch, HttpException, mixin, UseGuards } from "@nestjs/common";
+import { Reflector } from "@nestjs/core";
 import { GqlExecutionContext } from "@nestjs/graphql";
 import { GraphQLError } from "graphql";
 
@@ -10,8 +11,9 @@ import { GraphQLError } from "graphql";
  * What is limited: a request of Express, or one field of a GraphQL query, with its arguments.
  *
  * @typedef {import("express").Request & { args?: undefined }} WebRequest
- * @typedef {Pick<import("express").Request, "ip" | "headers" | "socket"> & { args: Record<string, unknown>, path?: undefined }} Field
- * @typedef {import("@headgate/core/http").GuardOptions<WebRequest | Field>} Options
+ * @typedef {Pick<import("express").Request, "ip" | "headers" | "socket"> & { args: Record<string, unknown>, path?: undefined, method?: undefined, route?: undefined }} Field
+ * @typedef {WebRequest | Field} Limited
+ * @typedef {import("@headgate/core/http").GuardOptions<Limited>} Options
  */
 
 /**
@@ -39,12 +41,42 @@ function fieldIn(context) {
 }
 
 /**
- * Makes the class of a guard, for `UseGuards` and `APP_GUARD`. Nest makes the guard when the application starts, and what is wrong
- * with the options is an error then.
+ * Lifts the limits around what it stands above: of a route those of its controller and of the application, of a controller those of
+ * the application. A `@RateLimit` beside it stays. `@SkipRateLimit(false)` on a route keeps what its controller lifts.
+ *
+ * @type {(skip?: boolean) => MethodDecorator & ClassDecorator}
+ */
+export const SkipRateLimit = Reflector.createDecorator({
+  transform: (/** @type {boolean | undefined} */ skip) => skip ?? true,
+});
+
+const reflector = new Reflector();
+
+/**
+ * Where a guard stands.
+ *
+ * @typedef {"application" | "controller" | "route"} Level
+ */
+
+/**
+ * @param {import("@nestjs/common").ExecutionContext} context
+ * @param {Level} level
+ */
+function isLifted(context, level) {
+  if (level === "route") return false;
+  const byRoute = reflector.get(SkipRateLimit, context.getHandler());
+  if (level === "controller") return byRoute ?? false;
+  return byRoute ?? reflector.get(SkipRateLimit, context.getClass()) ?? false;
+}
+
+/**
+ * Makes the class of a guard, for `APP_GUARD`. Nest makes the guard when the application starts, and what is wrong with the options
+ * is an error then.
  *
  * @param {Options} options
+ * @param {Level} [level]
  */
-export function rateLimitGuard(options) {
+export function rateLimitGuard(options, level = "application") {
   class RateLimitGuard {
     guard = createHttpGuard("RateLimit", options);
 
@@ -54,6 +86,7 @@ export function rateLimitGuard(options) {
       if (!isField(context) && context.getType() !== "http") {
         throw new Error("this guard limits requests of HTTP and fields of GraphQL");
       }
+      if (isLifted(context, level)) return true;
       const limited = isField(context) ? fieldIn(context) : context.switchToHttp().getRequest();
       const verdict = await this.guard.check(limited, clientOf(limited.ip, limited));
       if (verdict.kind === "pass") return true;
@@ -77,7 +110,8 @@ export function rateLimitGuard(options) {
 
 /** @typedef {import("@headgate/core/http").Verdict & { kind: "denied" | "refused" }} Refusal */
 
-class Rejected extends HttpException {
+/** What the guard throws, for a filter of your own. */
+export class Rejected extends HttpException {
   /** @param {Refusal} verdict */
   constructor(verdict) {
     const problem = JSON.parse(verdict.rejection.body);
@@ -106,5 +140,16 @@ Catch(Rejected)(RejectedFilter);
  * Limits a controller, a route or a resolver.
  *
  * @param {Options} options
+ * @returns {MethodDecorator & ClassDecorator}
  */
-export const RateLimit = (options) => UseGuards(rateLimitGuard(options));
+export function RateLimit(options) {
+  /**
+   * @param {any} target
+   * @param {string | symbol} [method]
+   * @param {TypedPropertyDescriptor<any>} [descriptor]
+   */
+  return (target, method, descriptor) => {
+    const guard = rateLimitGuard(options, descriptor === undefined ? "controller" : "route");
+    UseGuards(guard)(target, /** @type {string} */ (method), /** @type {any} */ (descriptor));
+  };
+}

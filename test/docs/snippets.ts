@@ -42,7 +42,10 @@ const COMPILER_OPTIONS = {
   skipLibCheck: true,
 };
 
-/** Compiles snippets, all in one program, in a place of their own that sees what the repository has installed. */
+/** Its types and those of @headgate/fastify give the same properties of Fastify other types, so no program may have both. */
+const CLASHING = '"@fastify/rate-limit"';
+
+/** Compiles snippets, nearly all in one program, in a place of their own that sees what the repository has installed. */
 export function compileSnippets(blocks: readonly Block[]): Snippets {
   const dir = mkdtempSync(join(tmpdir(), "headgate-docs-"));
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
@@ -52,17 +55,12 @@ export function compileSnippets(blocks: readonly Block[]): Snippets {
     writeFileSync(join(dir, file), text);
     return file;
   });
-  writeFileSync(
-    join(dir, "tsconfig.json"),
-    JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files }),
-  );
-  const { stdout } = spawnSync(
-    process.execPath,
-    [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", dir, "--pretty", "false"],
-    { cwd: dir, encoding: "utf8" },
-  );
+  const clashing = files.filter((_, i) => blocks[i]?.text.includes(CLASHING));
+  const rest = files.filter((file) => !clashing.includes(file));
   return {
-    typeErrors: stdout
+    typeErrors: [rest, clashing]
+      .map((program) => compile(dir, program))
+      .join("")
       .split("\n")
       .filter((line) => /^\S.*: error /.test(line))
       .map((line) =>
@@ -85,6 +83,21 @@ export function compileSnippets(blocks: readonly Block[]): Snippets {
     },
     remove: () => rmSync(dir, { recursive: true }),
   };
+}
+
+/** What the compiler says of files that are one program. */
+function compile(dir: string, files: readonly string[]): string {
+  if (files.length === 0) return "";
+  writeFileSync(
+    join(dir, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files }),
+  );
+  const { stdout } = spawnSync(
+    process.execPath,
+    [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", dir, "--pretty", "false"],
+    { cwd: dir, encoding: "utf8" },
+  );
+  return stdout;
 }
 
 /** A snippet's script, with the tests' server and free ports in place of those it names. */

@@ -16,6 +16,11 @@ export async function ask(url: string, requests: readonly Asked[]): Promise<Resp
   return answers;
 }
 
+/** A request of a client behind a proxy. */
+export function from(address: string): Asked {
+  return { headers: { "x-forwarded-for": address } };
+}
+
 /** Asks for a path so many times. */
 export function times(count: number, asked: Asked = {}): Asked[] {
   return Array.from({ length: count }, () => asked);

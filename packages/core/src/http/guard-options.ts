@@ -5,6 +5,7 @@ import type { Limiter } from "../limiter/limiter.ts";
 import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailureOptions } from "../limiter/outage/outage.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import { PEER_LIMITER_OPTIONS, PEER_REQUEST_OPTIONS } from "../peer-options.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
@@ -113,80 +114,6 @@ const OWN_OPTIONS: readonly string[] = [
 /** The options' names. */
 export const GUARD_OPTIONS: readonly string[] = [...OWN_OPTIONS, ...FAILURE_OPTIONS];
 
-/** What other limiters call it, and how Headgate does. */
-const PEER_OPTIONS: Readonly<Record<string, string>> = {
-  max: "limits: gcra({ limit, window })",
-  limit: "limits: gcra({ limit, window })",
-  points: "limits: gcra({ limit, window })",
-  windowMs: "limits: gcra({ limit, window })",
-  timeWindow: "limits: gcra({ limit, window })",
-  duration: "limits: gcra({ limit, window })",
-  throttlers: "limits: [gcra({ limit, window }), ...]",
-  ttl: "limits: gcra({ limit, window })",
-  maxConcurrent: "limits: concurrency({ limit, ttl })",
-  activeLimit: "limits: concurrency({ limit, ttl })",
-  keyGenerator: "key: (request) => ...",
-  getTracker: "key: (request) => ...",
-  id: "key: (request) => ...",
-  ipv6Subnet: "key: byIp({ ipv6Prefix })",
-  redis: "store: redisStore(client)",
-  storeClient: "store: redisStore(client)",
-  db: "store: redisStore(client)",
-  storage: "store: redisStore(client)",
-  keyPrefix: "store: redisStore(client, { prefix })",
-  nameSpace: "name, and store: redisStore(client, { prefix })",
-  identifier: "name",
-  groupId: "one name for all who share the limit",
-  handler: "onDenied",
-  message: "onDenied",
-  statusCode: "onDenied",
-  retryAfter: "onDenied, which may set the header",
-  errorMessage: "onDenied",
-  errorResponseBuilder: "onDenied",
-  onExceeded: "onDenied",
-  onLimited: "onDenied",
-  throw: 'onDenied: "error"',
-  standardHeaders: "headers: { standard }",
-  legacyHeaders: "headers: { legacy }",
-  addHeaders: "headers",
-  disableHeader: "headers: false",
-  addHeadersOnExceeding: "headers",
-  enableDraftSpec: "headers: { standard }",
-  requestPropertyName: "req.rateLimit, always",
-  skipSuccessfulRequests: 'count: "failed"',
-  skipFailedRequests: 'count: "succeeded"',
-  requestWasSuccessful: "count: (request, response) => ...",
-  skipIf: "skip: (request) => ...",
-  ignoreUserAgents: "skip: (request) => ...",
-  whitelist: "allowList",
-  whiteList: "allowList",
-  isWhiteListed: "allowList: (request, address) => ...",
-  blacklist: "blockList",
-  blackList: "blockList",
-  isBlackListed: "blockList: (request, address) => ...",
-  global: "to register without limits: then only routes with limits of their own are limited",
-  delayAfter: 'wait: "2s", for requests beyond limits',
-  delayMs: 'wait: "2s"; a delay that grows is made of decision.remaining',
-  maxDelayMs: 'wait: "2s"',
-  ban: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
-  block: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
-  blockDuration: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
-  penaltyBox: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
-  exponentialBackoff: 'a list of blocks of a limit, as in block: ["1m", "10m", "1h"]',
-  freeRetries:
-    'limits: fixedWindow({ limit, window, block }), whose limit are the free tries, and count: "failed"',
-  minWait: 'the first block of a limit, as in block: ["1m", "10m", "1h"]',
-  maxWait: 'the last block of a limit, as in block: ["1m", "10m", "1h"]',
-  lifetime: "the window of the limit: a level is forgotten when it has passed without a block",
-  continueExceeding: "to charge a denied request nothing, always",
-  dryRun: "shadow",
-  cache: "store: memoryStore({ maxKeys })",
-  inMemoryBlockOnConsumed: "denyCache, which is on",
-  passOnStoreError: 'onUnavailable: "allow"',
-  skipOnError: 'onUnavailable: "allow"',
-  insuranceLimiter: 'onUnavailable: "local"',
-};
-
 /** Those that mean something else where they are a function of the request. */
 const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
   max: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
@@ -267,7 +194,7 @@ function peerOptionsFor(options: object): Readonly<Record<string, string>> {
   const functions = Object.entries(PEER_FUNCTIONS).filter(([name]) =>
     isFunction((options as Record<string, unknown> | null)?.[name]),
   );
-  return { ...PEER_OPTIONS, ...Object.fromEntries(functions) };
+  return { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS, ...Object.fromEntries(functions) };
 }
 
 /** Says whose options are wrong, a route's for one, in front of what is. */

@@ -47,6 +47,23 @@ function remainingOf({ limits }: Decision): number[] {
 describe("createLimiter refuses", () => {
   const limits = gcra({ limit: 1, window: "1s" });
 
+  test.each([
+    ["points", "limits: gcra({ limit, window })"],
+    ["storeClient", "store: redisStore(client)"],
+    ["maxConcurrent", "limits: concurrency({ limit, ttl })"],
+    ["timeoutMs", "storeTimeout"],
+  ])("%s, which another limiter calls an option, in favour of ours", (option, ours) => {
+    expect(() => createLimiter({ limits, [option]: 1 } as never)).toThrow(
+      `createLimiter: unknown option "${option}"; Headgate's way is ${ours}`,
+    );
+  });
+
+  test.each(["keyGenerator", "onDenied", "skip"])("%s, which is of adapters only", (option) => {
+    expect(() => createLimiter({ limits, [option]: 1 } as never)).toThrow(
+      `createLimiter: unknown option "${option}"; it takes name, `,
+    );
+  });
+
   test.each<[option: string, value: unknown]>([
     ["limits", undefined],
     ["limits", null],

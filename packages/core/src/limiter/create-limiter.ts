@@ -2,6 +2,7 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions, rejectUnknownOptions } from "../options.ts";
+import { PEER_LIMITER_OPTIONS } from "../peer-options.ts";
 import type { Limit, LimitDescription, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
@@ -57,7 +58,7 @@ export function makeLimiter(
   options: LimiterOptions<string>,
   plugin: string | undefined,
 ): Limiter<string> {
-  rejectUnknownOptions("createLimiter", options, OPTIONS);
+  rejectUnknownOptions("createLimiter", options, OPTIONS, PEER_LIMITER_OPTIONS);
   const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);

@@ -1,0 +1,207 @@
+import { createRequire } from "node:module";
+import { validateGuardOptions } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import headgate, { fixedWindow, memoryStore, slidingLog } from "@headgate/fastify";
+import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from "fastify";
+import Fastify from "fastify";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { page } from "../markdown.ts";
+import { readDeclarations } from "./declarations.ts";
+import { load } from "./programs.ts";
+import { redisThatIsAway } from "./redis-away.ts";
+import {
+  describeDifferences,
+  describeErrors,
+  describeSetUps,
+  namesIn,
+  tablesIn,
+} from "./side-by-side.ts";
+import type { Asked } from "./traffic.ts";
+import { ask, expectSameHeaders, from, statusesOf, times } from "./traffic.ts";
+
+/** Not imported: its types and ours give the same properties of Fastify other types. */
+const peer: unknown = createRequire(import.meta.url)("@fastify/rate-limit");
+
+const it = page("docs/moving/from-fastify-rate-limit.md");
+
+interface Traffic {
+  readonly requests: readonly Asked[];
+  /** What both answer. */
+  readonly statuses: readonly number[];
+  /** What Headgate answers, where the page says that it differs. */
+  readonly after?: readonly number[];
+  readonly hasSameBody?: boolean;
+}
+
+/** Listens until the test ends. Resolves with the URL. */
+async function serve(app: FastifyInstance): Promise<string> {
+  onTestFinished(() => app.close());
+  return app.listen({ port: 0, host: "127.0.0.1" });
+}
+
+async function askProgram(program: string, requests: readonly Asked[]): Promise<Response[]> {
+  const { app } = await load(program, ["app"]);
+  return ask(await serve(app as FastifyInstance), requests);
+}
+
+const paths = (...all: readonly string[]): Asked[] => all.map((path) => ({ path }));
+
+describeSetUps<Traffic>(
+  it,
+  {
+    "The five-minute move": { requests: times(7), statuses: [200, 200, 200, 200, 200, 429, 429] },
+    Redis: { requests: times(5), statuses: [200, 200, 200, 429, 429] },
+    "A customer's key and plan": {
+      requests: [
+        ...times(3, { headers: { "x-customer": "ada" } }),
+        ...times(5, { headers: { "x-customer": "grace", "x-plan": "premium" } }),
+      ],
+      statuses: [200, 200, 429, 200, 200, 200, 200, 429],
+    },
+    "Routes with limits of their own": {
+      requests: [...times(3, { path: "/search" }), ...times(5), ...times(5, { path: "/health" })],
+      statuses: [200, 200, 429, 200, 200, 200, 200, 429, 200, 200, 200, 200, 200],
+    },
+    "Only some routes, sharing one limit": {
+      requests: [...paths("/csv", "/pdf", "/csv", "/pdf", "/csv"), ...times(4)],
+      statuses: [200, 200, 200, 200, 200, 200, 200, 200, 200],
+      after: [200, 200, 200, 429, 429, 200, 200, 200, 200],
+    },
+    "Some clients exempt, and an answer of your own": {
+      requests: [...times(3, from("198.51.100.7")), ...times(2, from("203.0.113.1"))],
+      statuses: [200, 200, 200, 200, 420],
+      hasSameBody: true,
+    },
+  },
+  async ({ before, after }, traffic) => {
+    const theirs = await askProgram(before, traffic.requests);
+    const ours = await askProgram(after, traffic.requests);
+    expect(statusesOf(theirs)).toEqual(traffic.statuses);
+    expect(statusesOf(ours)).toEqual(traffic.after ?? traffic.statuses);
+    if (traffic.after === undefined) expectSameHeaders(theirs, ours);
+    if (traffic.hasSameBody) {
+      expect(await ours.at(-1)?.json()).toEqual(await theirs.at(-1)?.json());
+    }
+  },
+);
+
+type Plugin = FastifyPluginAsync<never> | FastifyPluginCallback<never>;
+
+async function serveWith(
+  plugin: unknown,
+  options: object,
+  arrange?: (app: FastifyInstance) => void,
+) {
+  const app = Fastify({ trustProxy: true });
+  arrange?.(app);
+  await app.register(plugin as Plugin, options as never);
+  app.get("/", async () => "hello");
+  return serve(app);
+}
+
+const onceAMinute = fixedWindow({ limit: 1, window: "1m" });
+
+describeDifferences(it, {
+  async "The window can slide."() {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
+    const store = memoryStore({ clock: () => Date.now() });
+    const limits = slidingLog({ limit: 3, window: "1m" });
+    const before = await serveWith(peer, { max: 3, timeWindow: 60_000 });
+    const after = await serveWith(headgate, { name: "slides", limits, store });
+    const admitted = { before: 0, after: 0 };
+    for (const [at, count] of [
+      [0, 1],
+      [59_900, 2],
+      [60_100, 3],
+    ] as const) {
+      vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
+      const [theirs, ours] = [await ask(before, times(count)), await ask(after, times(count))];
+      if (at === 0) continue;
+      admitted.before += statusesOf(theirs).filter((status) => status === 200).length;
+      admitted.after += statusesOf(ours).filter((status) => status === 200).length;
+    }
+    expect(admitted).toEqual({ before: 5, after: 3 });
+  },
+  async "A wrong option is an error."() {
+    const [answer] = await ask(await serveWith(peer, { max: -1 }), times(1));
+    expect(answer?.headers.get("x-ratelimit-limit")).toBe("1000");
+    const limits = { ...onceAMinute, limit: -1 };
+    await expect(serveWith(headgate, { limits })).rejects.toThrow("limit must be");
+  },
+  async "Redis may fail."() {
+    const redis = redisThatIsAway();
+    const before = await serveWith(peer, { max: 2, redis });
+    const limits = fixedWindow({ limit: 2, window: "1m" });
+    const after = await serveWith(headgate, { name: "away", limits, store: redisStore(redis) });
+    expect(statusesOf(await ask(before, times(3)))).toEqual([500, 500, 500]);
+    expect(statusesOf(await ask(after, times(3)))).toEqual([200, 200, 429]);
+  },
+  async "A denial is not an exception."() {
+    const arrange = (app: FastifyInstance) =>
+      app.setErrorHandler((error: { statusCode: number }, _, reply) =>
+        reply.code(error.statusCode).send("handled"),
+      );
+    const answers: string[] = [];
+    for (const [plugin, options] of [
+      [peer, { max: 1 }],
+      [headgate, { limits: onceAMinute }],
+      [headgate, { limits: onceAMinute, onDenied: "error" }],
+    ] as const) {
+      const [, denied] = await ask(await serveWith(plugin, options, arrange), times(2));
+      expect(denied?.status).toBe(429);
+      answers.push((await denied?.text()) ?? "");
+    }
+    expect(answers).toEqual(["handled", expect.stringContaining('"1-per-1m"'), "handled"]);
+  },
+  async "A client without a key is counted by its address."() {
+    const key = () => undefined;
+    const requests = [from("203.0.113.1"), from("203.0.113.2")];
+    const before = await serveWith(peer, { max: 1, keyGenerator: key });
+    const after = await serveWith(headgate, { limits: onceAMinute, key });
+    expect(statusesOf(await ask(before, requests))).toEqual([200, 429]);
+    expect(statusesOf(await ask(after, requests))).toEqual([200, 200]);
+  },
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("there a ban is a 403, and here a block is a 429 for as long as it lasts", async () => {
+  const before = await ask(await serveWith(peer, { max: 1, ban: 1 }), times(3));
+  const limits = fixedWindow({ limit: 1, window: "1m", block: "1h" });
+  const after = await ask(await serveWith(headgate, { limits }), times(3));
+  expect(statusesOf(before)).toEqual([200, 429, 403]);
+  expect(statusesOf(after)).toEqual([200, 429, 429]);
+  expect(Number(after.at(-1)?.headers.get("retry-after"))).toBeGreaterThan(3_500);
+});
+
+test("unknown routes are limited without a hook", async () => {
+  const requests = [{ path: "/x" }, { path: "/y" }];
+  const before = await ask(await serveWith(peer, { max: 1 }), requests);
+  const after = await ask(await serveWith(headgate, { limits: onceAMinute }), requests);
+  expect(statusesOf(before)).toEqual([404, 404]);
+  expect(statusesOf(after)).toEqual([404, 429]);
+});
+
+describe("the options", () => {
+  const tables = tablesIn(it, "Every option").slice(0, -1);
+  const types = readDeclarations("node_modules/@fastify/rate-limit/types", "index.d.ts");
+
+  test("are all that its types have", () => {
+    expect(namesIn(tables).toSorted()).toEqual(
+      types.propertiesOf("RateLimitPluginOptions").toSorted(),
+    );
+    const ofRoutes = [
+      ...types.propertiesOf("RateLimitOptions"),
+      ...types.propertiesOf("CreateRateLimitOptions"),
+    ];
+    expect(namesIn(tables)).toEqual(expect.arrayContaining(ofRoutes));
+  });
+
+  describeErrors(tables, (options) => validateGuardOptions("headgate", options, ["hook"]), [
+    "allowList",
+    "hook",
+    "store",
+  ]);
+});

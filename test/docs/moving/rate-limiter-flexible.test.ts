@@ -1,0 +1,235 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
+import { validateGuardOptions } from "@headgate/core/http";
+import { redisStore } from "@headgate/core/redis";
+import type { RequestHandler } from "express";
+import express from "express";
+import {
+  BurstyRateLimiter,
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterUnion,
+} from "rate-limiter-flexible";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { page } from "../markdown.ts";
+import { readDeclarations } from "./declarations.ts";
+import { load } from "./programs.ts";
+import { redisThatIsAway } from "./redis-away.ts";
+import {
+  describeDifferences,
+  describeErrors,
+  describeSetUps,
+  namesIn,
+  tablesIn,
+  tablesUnder,
+} from "./side-by-side.ts";
+import { ask, statusesOf, times } from "./traffic.ts";
+
+const it = page("docs/moving/from-rate-limiter-flexible.md");
+
+/** What a set-up's function is asked, one call after another, and what it answers on both sides. */
+interface Traffic {
+  readonly call: string;
+  readonly of: readonly string[];
+  readonly answers: readonly unknown[];
+}
+
+async function answersOf(program: string, { call, of }: Traffic): Promise<unknown[]> {
+  const { [call]: asked } = await load(program, [call]);
+  if (call === "limit") return statusesOf(await ask(await serve(asked), times(of.length)));
+  const answers: unknown[] = [];
+  for (const one of of) answers.push(await (asked as (one: string) => Promise<unknown>)(one));
+  return answers;
+}
+
+/** Serves a middleware until the test ends. Resolves with the URL. */
+async function serve(limit: unknown): Promise<string> {
+  const app = express().use(limit as RequestHandler);
+  app.get("/", (_req, res) => {
+    res.send("hello");
+  });
+  const server: Server = app.listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const fiveTimes = Array<string>(5).fill("ada");
+
+describeSetUps<Traffic>(
+  it,
+  {
+    "The five-minute move": {
+      call: "allows",
+      of: [...fiveTimes, "grace"],
+      answers: [true, true, true, false, false, true],
+    },
+    "Express middleware": {
+      call: "limit",
+      of: fiveTimes,
+      answers: [200, 200, 429, 429, 429],
+    },
+    "Points, penalties and what is left": {
+      call: "left",
+      of: ["ada", "ada", "grace"],
+      answers: [5, 0, 5],
+    },
+    "A block after too many": { call: "waits", of: fiveTimes, answers: [0, 0, 60, 60, 60] },
+    "Several limits": {
+      call: "allows",
+      of: fiveTimes,
+      answers: [true, true, false, false, false],
+    },
+    "Waiting in line": { call: "inTurn", of: ["a", "b", "c"], answers: ["a", "b", "c"] },
+  },
+  async ({ before, after }, traffic) => {
+    const [theirs, ours] = [answersOf(before, traffic), answersOf(after, traffic)];
+    expect(await theirs).toEqual(traffic.answers);
+    expect(await ours).toEqual(traffic.answers);
+  },
+);
+
+/** Whether a call of theirs is admitted. */
+async function isAdmitted(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  );
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describeDifferences(it, {
+  async "A denial is a value."() {
+    const limits = fixedWindow({ limit: 1, window: "1m" });
+    const before = new RateLimiterMemory({ points: 1, duration: 60 });
+    const after = createLimiter({ limits });
+    await before.consume("ada");
+    await after.consume("ada");
+    await expect(before.consume("ada")).rejects.toMatchObject({ remainingPoints: 0 });
+    expect(await after.consume("ada")).toMatchObject({ allowed: false, remaining: 0 });
+  },
+  async "A denied call costs nothing."() {
+    const limits = fixedWindow({ limit: 3, window: "1m" });
+    const before = new RateLimiterMemory({ points: 3, duration: 60 });
+    const after = createLimiter({ limits });
+    const theirs: boolean[] = [];
+    const ours: boolean[] = [];
+    for (const cost of [2, 3, 1]) {
+      theirs.push(await isAdmitted(before.consume("ada", cost)));
+      ours.push((await after.consume("ada", { cost })).allowed);
+    }
+    expect({ theirs, ours }).toEqual({ theirs: [true, false, false], ours: [true, false, true] });
+  },
+  async "Several limits are one decision."() {
+    const hour = new RateLimiterMemory({ keyPrefix: "hour", points: 5, duration: 3_600 });
+    const minute = new RateLimiterMemory({ keyPrefix: "minute", points: 1, duration: 60 });
+    const before = new RateLimiterUnion(minute, hour);
+    const after = createLimiter({
+      limits: [
+        fixedWindow({ limit: 1, window: "1m" }),
+        fixedWindow({ name: "hour", limit: 5, window: "1h" }),
+      ],
+    });
+    for (let i = 0; i < 3; i += 1) {
+      await isAdmitted(before.consume("ada"));
+      await after.consume("ada");
+    }
+    expect((await hour.get("ada"))?.remainingPoints).toBe(2);
+    const { limits } = await after.peek("ada", { cost: 0 });
+    expect(limits).toMatchObject([{ remaining: 0 }, { remaining: 4 }]);
+  },
+  async "Redis may fail."() {
+    const storeClient = redisThatIsAway();
+    const before = new RateLimiterRedis({ storeClient, points: 1, duration: 60 });
+    const limits = fixedWindow({ limit: 1, window: "1m" });
+    const after = createLimiter({ name: "away", limits, store: redisStore(storeClient) });
+    await expect(before.consume("ada")).rejects.toThrow(Error);
+    expect(await after.consume("ada")).toMatchObject({ allowed: true, degraded: true });
+    expect(await after.consume("ada")).toMatchObject({ allowed: false, degraded: true });
+  },
+  async "The window can slide."() {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
+    const store = memoryStore({ clock: () => Date.now() });
+    const before = new RateLimiterMemory({ points: 3, duration: 60 });
+    const limits = slidingLog({ limit: 3, window: "1m" });
+    const after = createLimiter({ name: "slides", limits, store });
+    const admitted = { before: 0, after: 0 };
+    for (const [at, count] of [
+      [0, 1],
+      [59_900, 2],
+      [60_100, 3],
+    ] as const) {
+      vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
+      for (let i = 0; i < count; i += 1) {
+        const [theirs, ours] = [
+          await isAdmitted(before.consume("ada")),
+          await after.consume("ada"),
+        ];
+        if (at > 0 && theirs) admitted.before += 1;
+        if (at > 0 && ours.allowed) admitted.after += 1;
+      }
+    }
+    expect(admitted).toEqual({ before: 5, after: 3 });
+  },
+});
+
+test("the bursts of both allow as many at once", async () => {
+  const steady = new RateLimiterMemory({ points: 2, duration: 60 });
+  const before = new BurstyRateLimiter(steady, new RateLimiterMemory({ points: 3, duration: 600 }));
+  const after = createLimiter({ limits: gcra({ limit: 2, window: "1m", burst: 5 }) });
+  const theirs: boolean[] = [];
+  const ours: boolean[] = [];
+  for (let i = 0; i < 6; i += 1) {
+    theirs.push(await isAdmitted(before.consume("ada")));
+    ours.push((await after.consume("ada")).allowed);
+  }
+  expect(theirs).toEqual([true, true, true, true, true, false]);
+  expect(ours).toEqual(theirs);
+});
+
+describe("its types", () => {
+  const types = readDeclarations("node_modules/rate-limiter-flexible", "types.d.ts");
+  const under = (heading: string) => tablesUnder(it, heading);
+  const options = ["Limits and waiting", "The store", "Databases", "Lists"].flatMap(under);
+
+  test("have no option that the page leaves out, and the page no other", () => {
+    const typed = types.exported
+      .filter((name) => /Opt(?:ion)?s/.test(name))
+      .flatMap(types.propertiesOf);
+    expect(namesIn(options).toSorted()).toEqual([...new Set(typed)].toSorted());
+  });
+
+  test("have no class that the page leaves out, and the page no other", () => {
+    expect(namesIn(under("Classes")).toSorted()).toEqual(types.classes.toSorted());
+  });
+
+  test("have no method or property that the page leaves out, and the page no other", () => {
+    const options = namesIn(tablesIn(it, "Every option"));
+    const typed = types.classes
+      .flatMap(types.propertiesOf)
+      // What errors have, what options are called again, and what both close.
+      .filter((name) => !["name", "message", "stack", "extra", "close", ...options].includes(name));
+    const named = namesIn(under("Methods and properties")).map((name) => name.split("(")[0] ?? "");
+    expect(typed.filter((name) => !named.includes(name))).toEqual([]);
+    const all = types.classes.flatMap(types.propertiesOf);
+    expect(named.filter((name) => !all.includes(name))).toEqual([]);
+  });
+
+  const limits = fixedWindow({ limit: 1, window: "1m" });
+  describeErrors(
+    ["Limits and waiting", "The store", "Databases"].flatMap(under),
+    (more) => createLimiter({ limits, ...more }),
+    [],
+  );
+  describeErrors(under("Lists"), (more) => validateGuardOptions("rateLimit", { limits, ...more }), [
+    "limiter",
+  ]);
+});
