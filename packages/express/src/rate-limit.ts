@@ -25,7 +25,7 @@ import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
 import { routeOf } from "./route-of.ts";
 
-/** See the README for each option. */
+/** docs/reference/options.md has each option. */
 interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Request, Dimension>, "limits"> {
   /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */

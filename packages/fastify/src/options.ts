@@ -15,7 +15,7 @@ interface FastifyGuardOptions<Dimension extends string>
   readonly count?: CountOption<FastifyRequest, FastifyReply> | undefined;
 }
 
-/** Options of the plugin. See the README for each. Without `limits` and `limiter` it limits only the routes that have their own. */
+/** Options of the plugin. docs/reference/options.md has each. Without `limits` and `limiter` it limits only the routes that have their own. */
 export interface HeadgateOptions<Dimension extends string = string>
   extends FastifyGuardOptions<Dimension> {
   /** When a request is decided. Default `"onRequest"`; a key that an authentication hook sets needs a later one. */
