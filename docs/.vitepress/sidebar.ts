@@ -84,6 +84,8 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Leases", link: "/understand/leases" },
       { text: "Memory", link: "/understand/memory" },
       { text: "Performance", link: "/understand/performance" },
+      { text: "Security", link: "/understand/security" },
+      { text: "How it is built", link: "/understand/how-it-is-built" },
       { text: "How a script comes to be", link: "/understand/scripts" },
     ],
   },
