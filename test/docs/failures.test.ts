@@ -17,8 +17,8 @@ describe("the tables of channels list all there are, and no others", () => {
     expect(Object.fromEntries(documented)).toEqual(CHANNELS);
   });
 
-  test("packages/core/README.md", () => {
-    const text = section(page("packages/core/README.md"), "What is published");
+  test("docs/reference/events.md", () => {
+    const text = section(page("docs/reference/events.md"), "Channels");
     const rows = tablesOf(text)[0]?.rows ?? [];
     const documented = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
     const exported = Object.entries(CHANNELS).map(([key, name]) => [`CHANNELS.${key}`, name]);

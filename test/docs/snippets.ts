@@ -112,6 +112,7 @@ export function atHome(script: string, redisSocket: string): string {
       .replaceAll(/createClient\(\{(?! socket:)/g, `createClient({ socket: { path: ${path} },`)
       .replaceAll("createClient()", `createClient({ socket: { path: ${path} } })`)
       .replaceAll("listen(3000)", "listen(0)")
+      .replaceAll("?? 3000", "?? 0")
       .replaceAll("port: 3000", "port: 0")
   );
 }

@@ -13,8 +13,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** What a run takes is its own; everything else is the log's and the limits'. */
 const OF_THE_RUN = /^│ (?:Requests per second|Latency p50, p99) .*\n/gm;
 
-test("what the README shows of start is what it prints", async () => {
-  const [shown] = blocksOf([page("README.md")], "text");
+test("what the page shows of start is what it prints", async () => {
+  const [shown] = blocksOf([page("docs/start/your-traffic.md")], "text");
   const stdout = new PassThrough();
   const html = join(folder, "headgate-report.html");
   const exitCode = await run(["--log", "examples/access-log/sample.log", "--html", html], {

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { PAGES } from "./markdown.ts";
+
+/** How many lines a page may have that people read before they decide to read on. */
+const LINES = { "README.md": 200, "packages/*/README.md": 80 };
+
+const readmes = PAGES.filter(({ path }) => path.endsWith("README.md"));
+
+test.each(readmes)("$path is short", ({ path, text }) => {
+  const most = path === "README.md" ? LINES["README.md"] : LINES["packages/*/README.md"];
+  expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(most);
+});
+
+test("each package has one", () => {
+  expect(readmes.length).toBeGreaterThan(6);
+});

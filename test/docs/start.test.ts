@@ -1,0 +1,95 @@
+import type { ChildProcess } from "node:child_process";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeEach, expect, inject, test } from "vitest";
+import { blocksOf, page, ROOT } from "./markdown.ts";
+import { atHome } from "./snippets.ts";
+
+/** Has a server report the port that it was given. */
+const REPORT = `import { Server } from "node:net";
+const { listen } = Server.prototype;
+Server.prototype.listen = function (...args) {
+  this.once("listening", () => process.send(this.address().port));
+  return listen.apply(this, args);
+};`;
+
+/** What a page has its reader ask, and the answers that it shows. */
+const ASKED = /^```sh\n(curl [\s\S]*?)\n```\n\n```(text|http)\n([\s\S]*?)^```/gm;
+
+const folder = mkdtempSync(join(tmpdir(), "headgate-start-"));
+symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+const file = join(folder, "server.mjs");
+const redis = new Redis(inject("redisSocket"));
+
+/** The servers that a reader has started, by the ports that the page gives them. */
+const servers = new Map<number, { readonly child: ChildProcess; readonly port: number }>();
+
+beforeEach(() => redis.flushdb());
+
+afterEach(() => {
+  for (const { child } of servers.values()) child.kill();
+  servers.clear();
+});
+
+afterAll(() => {
+  redis.disconnect();
+  rmSync(folder, { recursive: true });
+});
+
+async function serverOn(shown: number): Promise<number> {
+  const known = servers.get(shown);
+  if (known !== undefined) return known.port;
+  const child = fork(file, {
+    execArgv: ["--import", `data:text/javascript,${encodeURIComponent(REPORT)}`],
+  });
+  const [port] = (await once(child, "message")) as [number];
+  servers.set(shown, { child, port });
+  return port;
+}
+
+/** What curl prints for a line of a page. */
+async function curl(line: string): Promise<string> {
+  const [, shown = "", query = ""] = /http:\/\/localhost:(\d+)\/([^"\s]*)/.exec(line) ?? [];
+  const headers = [...line.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(
+    ([, name = "", value = ""]) => [name, value] as [string, string],
+  );
+  const [, last = "1"] = /\[1-(\d+)\]/.exec(query) ?? [];
+  const port = await serverOn(Number(shown));
+  let printed = "";
+  for (let i = 0; i < Number(last); i += 1) {
+    const answer = await fetch(`http://127.0.0.1:${port}/`, { headers });
+    if (line.includes(" -i ")) printed += `${answer.status} `;
+    printed += await answer.text();
+  }
+  return printed;
+}
+
+/** What a page shows of an answer: all of a text, and the status and the body of one with headers. */
+function shownOf(language: string, text: string): string {
+  if (language === "text") return text.trimEnd();
+  const [head = "", body = ""] = text.split("\n\n");
+  return `${head.split(" ")[1]} ${body.trimEnd()}`;
+}
+
+test.each(
+  ["index.md", "with-redis.md", "whom-to-limit.md"].flatMap((name) => [
+    { name, framework: "Express", at: 0 },
+    { name, framework: "Fastify", at: 1 },
+  ]),
+)("docs/start: $name shows what $framework answers", async ({ name, at }) => {
+  const it = page(`docs/start/${name}`);
+  const server = atHome(blocksOf([it], "js")[at]?.text ?? "", inject("redisSocket"));
+  // On a busy machine the first answer of Redis may take longer than the default, and the process would decide.
+  writeFileSync(file, server.replace("limits:", 'storeTimeout: "10s", limits:'));
+  const asked = [...it.text.matchAll(ASKED)];
+  expect(asked.length).toBeGreaterThan(0);
+  for (const [, lines = "", language = "", shown = ""] of asked) {
+    const printed: string[] = [];
+    for (const line of lines.split("\n")) printed.push(await curl(line));
+    expect(printed.join("\n")).toBe(shownOf(language, shown));
+  }
+});
