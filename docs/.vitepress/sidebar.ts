@@ -18,6 +18,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Look and act by command", link: "/how-to/acting" },
       { text: "See who uses what", link: "/how-to/usage" },
       { text: "Check an installation", link: "/how-to/doctor" },
+      { text: "Prepare for a Redis outage", link: "/how-to/redis-outages" },
       { text: "Runbook", link: "/how-to/runbook" },
     ],
   },
@@ -37,6 +38,8 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     items: [
       { text: "HTTP", link: "/reference/http" },
       { text: "Errors", link: "/reference/errors" },
+      { text: "Faults", link: "/reference/faults" },
+      { text: "Channels", link: "/reference/channels" },
       { text: "Metrics", link: "/reference/telemetry" },
       { text: "The command", link: "/reference/cli" },
       { text: "Redis: keys and permissions", link: "/reference/redis" },
@@ -49,6 +52,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Guarantees", link: "/understand/guarantees" },
       { text: "When Redis fails", link: "/understand/when-redis-fails" },
+      { text: "Outages, measured", link: "/understand/outages-measured" },
       { text: "Leases", link: "/understand/leases" },
       { text: "Memory", link: "/understand/memory" },
       { text: "Performance", link: "/understand/performance" },
