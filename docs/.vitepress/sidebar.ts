@@ -18,6 +18,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Look and act by command", link: "/how-to/acting" },
       { text: "See who uses what", link: "/how-to/usage" },
       { text: "Check an installation", link: "/how-to/doctor" },
+      { text: "Find and delete keys", link: "/how-to/redis-keys" },
       { text: "Prepare for a Redis outage", link: "/how-to/redis-outages" },
       { text: "Runbook", link: "/how-to/runbook" },
     ],
@@ -51,6 +52,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       { text: "Guarantees", link: "/understand/guarantees" },
+      { text: "How a decision runs", link: "/understand/how-a-decision-runs" },
       { text: "When Redis fails", link: "/understand/when-redis-fails" },
       { text: "Outages, measured", link: "/understand/outages-measured" },
       { text: "Leases", link: "/understand/leases" },
