@@ -43,6 +43,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Channels", link: "/reference/channels" },
       { text: "Metrics", link: "/reference/telemetry" },
       { text: "The command", link: "/reference/cli" },
+      { text: "Replay and recommend", link: "/reference/replay" },
       { text: "Redis: keys and permissions", link: "/reference/redis" },
       { text: "The operator", link: "/reference/operator" },
       { text: "The directory", link: "/reference/directory" },
