@@ -61,6 +61,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Leases", link: "/understand/leases" },
       { text: "Memory", link: "/understand/memory" },
       { text: "Performance", link: "/understand/performance" },
+      { text: "All figures", link: "/understand/performance-figures" },
       { text: "How a script comes to be", link: "/understand/scripts" },
     ],
   },

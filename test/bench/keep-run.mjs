@@ -5,7 +5,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "../..");
 const RESULTS = join(ROOT, "docs/images/performance.json");
 
-/** Keeps a run for docs/understand/performance.md, as the formatter would leave it, and draws the page and its pictures anew. */
+/** Keeps a run for docs/understand/performance.md and its figures, as the formatter would leave it, and draws the pages and their pictures anew. */
 export function keepRun(results) {
   writeFileSync(RESULTS, JSON.stringify(results));
   run(join(ROOT, "node_modules/@biomejs/biome/bin/biome"), "format", "--write", RESULTS);
