@@ -11,7 +11,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       { text: "Choose a limit", link: "/how-to/choosing-a-limit" },
-      { text: "Lock out who exceeds it", link: "/how-to/blocks" },
+      { text: "Lock out repeat offenders", link: "/how-to/blocks" },
       { text: "Use another framework", link: "/how-to/adapters" },
       { text: "Operate limiters from code", link: "/how-to/operate" },
       { text: "Change a limit without a deploy", link: "/how-to/overrides" },
