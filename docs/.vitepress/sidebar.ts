@@ -47,6 +47,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
       { text: "Redis: keys and permissions", link: "/reference/redis" },
       { text: "The operator", link: "/reference/operator" },
       { text: "The directory", link: "/reference/directory" },
+      { text: "Usage", link: "/reference/usage" },
     ],
   },
   {
