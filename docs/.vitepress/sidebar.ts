@@ -38,6 +38,7 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       { text: "HTTP", link: "/reference/http" },
+      { text: "The adapter API", link: "/reference/adapter-api" },
       { text: "Errors", link: "/reference/errors" },
       { text: "Faults", link: "/reference/faults" },
       { text: "Channels", link: "/reference/channels" },

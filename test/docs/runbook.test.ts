@@ -404,8 +404,8 @@ test("every alert and panel that the page names is there, and each alert leads t
     const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
     for (const name of codeIn(prose).filter((code) => /^Headgate[A-Z]/.test(code))) {
       expect(rules).toContain(`- alert: ${name}\n`);
-      const text = alerts.find((alert) => alert.startsWith(`**\`${name}\`**`)) ?? "";
-      const links = linksOf({ ...page("docs/reference/telemetry.md"), text });
+      const said = alerts.find((alert) => alert.startsWith(`**\`${name}\`**`)) ?? "";
+      const links = linksOf({ ...page("docs/reference/telemetry.md"), text: said });
       const anchor = title.toLowerCase().replaceAll(" ", "-");
       expect(links, name).toContainEqual({ target: path, anchor });
     }
