@@ -1,17 +1,19 @@
 // Draws docs/images/performance.svg and performance-http.svg from docs/images/performance.json, the last run of the
-// benchmarks that was kept, and writes its tables into docs/understand/performance.md. With --check, fails when a committed file is not
-// what the committed run says, instead of writing it.
+// benchmarks that was kept, and writes its tables into docs/understand/performance.md and performance-figures.md. With
+// --check, fails when a committed file is not what the committed run says, instead of writing it.
 //
 //   npx -y pnpm@10.34.9 bench --save
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drawBars } from "./performance/bars.mjs";
-import { writeTables } from "./performance/page.mjs";
+import { writePages } from "./performance/page.mjs";
 import { decisionPanels, httpPanels } from "./performance/panels.mjs";
 
 const docs = join(import.meta.dirname, "../docs");
 const run = JSON.parse(readFileSync(join(docs, "images/performance.json"), "utf8"));
-const page = join(docs, "understand/performance.md");
+const pages = ["performance.md", "performance-figures.md"].map((name) =>
+  join(docs, "understand", name),
+);
 
 const files = {
   [join(docs, "images/performance.svg")]: drawBars(
@@ -24,7 +26,7 @@ const files = {
     "64 connections, everybody at one address; medians",
     httpPanels(run.rows),
   ),
-  [page]: writeTables(readFileSync(page, "utf8"), run),
+  ...writePages(Object.fromEntries(pages.map((page) => [page, readFileSync(page, "utf8")])), run),
 };
 
 let isStale = false;

@@ -1,4 +1,4 @@
-// Prints what the fault suites measured last, as the tables of docs/understand/when-redis-fails.md.
+// Prints what the fault suites measured last, as the tables of docs/understand/outages-measured.md.
 // With --write, puts each table between its markers on that page. With --since, prints only what is newer than a moment
 // in milliseconds since the epoch.
 //
@@ -11,7 +11,7 @@ import { formatHeadgateTable } from "./fault-table/headgate-table.mjs";
 import { formatPeerTables } from "./fault-table/peer-tables.mjs";
 
 const RESULTS = join(import.meta.dirname, "../node_modules/.cache/headgate-faults");
-const PAGE = join(import.meta.dirname, "../docs/understand/when-redis-fails.md");
+const PAGE = join(import.meta.dirname, "../docs/understand/outages-measured.md");
 
 /** How each suite is told, and between which markers. */
 const SUITES = [

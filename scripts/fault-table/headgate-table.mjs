@@ -1,17 +1,22 @@
-import { formatTable, largest, sum } from "./markdown-table.mjs";
+import { formatTable, largest, sum, wrap } from "./markdown-table.mjs";
 
-const HEAD = [
-  "fault",
-  "longest decision, ms",
-  "longest HTTP answer, ms",
-  "within 1 ms, once down",
-  "client's own delay, ioredis, s",
-  "node-redis, s",
-  "then first decision of the store, s",
-  "admitted, of at most",
-  "charged in vain",
-  "errors",
-  "heap, MB",
+/** One table a question, so that each fits a screen. */
+const TABLES = [
+  {
+    title: "How long answers take:",
+    head: ["fault", "longest decision, ms", "longest HTTP answer, ms", "within 1 ms, once down"],
+    row: formatAnswers,
+  },
+  {
+    title: "How soon Redis decides again:",
+    head: ["fault", "ioredis reconnects, s", "node-redis reconnects, s", "then Redis decides, s"],
+    row: formatReturn,
+  },
+  {
+    title: "What is admitted and charged:",
+    head: ["fault", "admitted, of at most", "charged in vain", "errors", "heap, MB"],
+    row: formatCounts,
+  },
 ];
 
 /** Each row is the worst of all rounds and callers. */
@@ -24,15 +29,18 @@ export function formatHeadgateTable(results) {
   );
   const stall = largest(rounds.map(({ longestStallMs }) => longestStallMs));
   const share = sum(rounds.map(({ stalledShare }) => stalledShare)) / rounds.length;
-  const told = sum(rounds.map(({ changes }) => changes.downLines + changes.upLines));
+  const logged = sum(rounds.map(({ changes }) => changes.downLines + changes.upLines));
   const notes = [
     "Each row is the worst of all rounds and of six callers: the core, Fastify and Express, each through both clients.",
-    "The client's own delay is from healing to its reconnection. Charged in vain: units that Redis holds for calls that were given up.",
+    "A client's reconnection counts from the end of the fault; Redis decides again that much later. Charged in vain: units that Redis holds for calls that timed out.",
     `${results[0].ranOn}; ${rounds.length} rounds, ${asked.toLocaleString("en-US")} questions, seeds ${Math.min(...seeds)} to ${Math.max(...seeds)}.`,
-    `Times are without those in which the event loop stood still on this busy machine: ${(share * 100).toFixed(0)} % of the time, ${stall.toFixed(0)} ms at the longest. With them the longest answer took ${raw.toFixed(0)} ms.`,
-    `State changes logged: ${told}, each once.`,
+    `Times leave out those in which the event loop stood still on this busy machine: ${(share * 100).toFixed(0)} % of the time, ${stall.toFixed(0)} ms at the longest. With them the longest answer took ${raw.toFixed(0)} ms.`,
+    `State changes logged: ${logged}, each once.`,
   ];
-  return `${formatTable(HEAD, results.map(formatRow))}\n\n${listFaults(results)}\n\n${notes.join("\n")}`;
+  const tables = TABLES.map(
+    ({ title, head, row }) => `${title}\n\n${formatTable(head, results.map(row))}`,
+  );
+  return [...tables, listFaults(results), ...notes.map(wrap)].join("\n\n");
 }
 
 /** What was done in each row. */
@@ -40,22 +48,33 @@ function listFaults(results) {
   return results.map(({ fault, title }) => `- ${fault}: ${title}`).join("\n");
 }
 
-function formatRow({ fault, rounds }) {
+function formatAnswers({ fault, rounds }) {
   const callers = rounds.flatMap((round) => round.callers);
   const over = callers.filter(({ caller }) => !caller.startsWith("core"));
   const whenDown = sum(callers.map((caller) => caller.whenDown));
   const atOnce = sum(callers.map((caller) => caller.whenDownAtOnce));
+  return [
+    fault,
+    largest(callers.map((caller) => caller.longestNetMs)).toFixed(0),
+    largest(over.map((caller) => caller.longestAnswerNetMs)).toFixed(0),
+    whenDown === 0 ? "–" : `${((atOnce / whenDown) * 100).toFixed(1)} %`,
+  ];
+}
+
+function formatReturn({ fault, rounds }) {
+  const callers = rounds.flatMap((round) => round.callers);
+  const delays = ["ioredis", "node-redis"].map((library) => formatDelay(callers, library));
+  return [fault, ...delays, formatRecovery(callers)];
+}
+
+function formatCounts({ fault, rounds }) {
+  const callers = rounds.flatMap((round) => round.callers);
   const worst = callers.reduce((most, next) =>
     next.admitted / next.bound > most.admitted / most.bound ? next : most,
   );
   const last = rounds.at(-1);
   return [
     fault,
-    largest(callers.map((caller) => caller.longestNetMs)).toFixed(0),
-    largest(over.map((caller) => caller.longestAnswerNetMs)).toFixed(0),
-    whenDown === 0 ? "–" : `${((atOnce / whenDown) * 100).toFixed(1)} %`,
-    ...["ioredis", "node-redis"].map((library) => formatDelay(callers, library)),
-    formatRecovery(callers),
     `${worst.admitted} of ${worst.bound}`,
     formatVain(rounds),
     String(sum(callers.flatMap((caller) => Object.values(caller.errors)))),
@@ -76,7 +95,7 @@ function formatRecovery(callers) {
   return (largest(callers.map(({ recoveryNetMs }) => recoveryNetMs)) / 1_000).toFixed(2);
 }
 
-/** Units that the store holds for calls that were given up, per 1,000 that it admitted. */
+/** Units that the store holds for calls that timed out, per 1,000 that it admitted. */
 function formatVain(rounds) {
   const known = rounds.filter(({ charged }) => charged !== null);
   if (known.length === 0) return "unknown";

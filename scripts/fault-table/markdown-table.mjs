@@ -19,3 +19,8 @@ export function largest(numbers) {
 export function sum(numbers) {
   return numbers.reduce((total, next) => total + next, 0);
 }
+
+/** Prose in lines of at most 128 characters. */
+export function wrap(text) {
+  return text.replace(/(?=\S)(.{1,128})(?:\s|$)/g, "$1\n").trimEnd();
+}

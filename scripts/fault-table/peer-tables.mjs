@@ -1,6 +1,9 @@
-import { formatTable, sum } from "./markdown-table.mjs";
+import { formatTable, sum, wrap } from "./markdown-table.mjs";
 
-/** One table a question: a row for each limiter, a column for each fault. */
+/** What fits a screen beside the names of the limiters. */
+const FAULTS_A_TABLE = 5;
+
+/** Tables for each question: a row for each limiter, a column for each fault. */
 export function formatPeerTables(results) {
   const [{ ranOn, rounds }] = results;
   const longest = Math.max(...results.map((result) => result.rounds[0].brokenMs));
@@ -15,13 +18,23 @@ export function formatPeerTables(results) {
     errors === 0 && rejections === 0
       ? "No client got an error."
       : `Errors that clients got: ${errors}; unhandled rejections: ${rejections}.`;
-  const settings =
-    "All fail open as they document it: express-rate-limit with `passOnStoreError: true`, @fastify/rate-limit with `skipOnError: true` (as advised: with `connectTimeout: 500, maxRetriesPerRequest: 1` for ioredis, as in its example), rate-limiter-flexible with an `insuranceLimiter` in memory. Clients have their default options otherwise. Nobody was waited for longer than 20 s after the end.";
-  const notes = `${failures}\n${settings}\n${ranOn}; seed ${rounds[0].seed}; the faults lasted ${(longest / 1_000).toFixed(0)} s at most.`;
-  return `${tables.join("\n\n")}\n\n${notes}`;
+  const notes = [
+    `${failures} "all" stands before a time that lasted until the fault was over. Nobody was waited for longer than 20 s after the end.`,
+    "All fail open as they document it: express-rate-limit with `passOnStoreError: true`, @fastify/rate-limit with `skipOnError: true` (as advised: with `connectTimeout: 500, maxRetriesPerRequest: 1` for ioredis, as in its example), rate-limiter-flexible with an `insuranceLimiter` in memory (reject: with `rejectIfRedisNotReady`). Clients have their default options otherwise.",
+    `${ranOn}; seed ${rounds[0].seed}; the faults lasted ${(longest / 1_000).toFixed(0)} s at most.`,
+  ];
+  return [...tables, ...notes.map(wrap)].join("\n\n");
 }
 
 function formatMatrix(results, format) {
+  const tables = [];
+  for (let from = 0; from < results.length; from += FAULTS_A_TABLE) {
+    tables.push(formatPart(results.slice(from, from + FAULTS_A_TABLE), format));
+  }
+  return tables.join("\n\n");
+}
+
+function formatPart(results, format) {
   const limiters = results[0].rounds[0].callers.map(({ caller }) => caller);
   const head = ["limiter", ...results.map(({ fault }) => fault)];
   const rows = limiters.map((name) => [
@@ -39,7 +52,8 @@ function formatMatrix(results, format) {
 
 /** Ours are told apart by their framework. */
 function nameOf(caller) {
-  return /^(Fastify|Express),/.test(caller) ? `**Headgate**, ${caller}` : caller;
+  const name = caller.replace("rejectIfRedisNotReady", "reject");
+  return /^(Fastify|Express),/.test(name) ? `**Headgate**, ${name}` : name;
 }
 
 function formatLongest({ unanswered, longestAnswerNetMs }, { brokenMs }) {
@@ -47,7 +61,7 @@ function formatLongest({ unanswered, longestAnswerNetMs }, { brokenMs }) {
   const seconds = longestAnswerNetMs / 1_000;
   const text = `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
   const lastedAsLong = brokenMs > 1_000 && longestAnswerNetMs > 0.9 * brokenMs;
-  return lastedAsLong ? `until healed, ${text}` : text;
+  return lastedAsLong ? `all ${text}` : text;
 }
 
 function formatRecovery({ recoveryMs }) {

@@ -1,11 +1,13 @@
 import { TABLES } from "../../test/bench/tables/all.mjs";
-import { formatTable } from "../fault-table/markdown-table.mjs";
+import { formatTable, wrap } from "../fault-table/markdown-table.mjs";
 import { listLosses } from "./losses.mjs";
+import { summaryOf } from "./summary.mjs";
 
-/** The page with what a run says between its markers: its machine, its tables, and where others are faster. */
-export function writeTables(page, run) {
+/** The pages, by their files, with what a run says between their markers; each part is on one of them. */
+export function writePages(pages, run) {
   const parts = {
-    machine: machineOf(run),
+    machine: wrap(machineOf(run)),
+    summary: summaryOf(run.rows).map(tableOf).join("\n\n"),
     losses: listLosses(run.rows)
       .map((line) => `- ${line}`)
       .join("\n"),
@@ -16,7 +18,15 @@ export function writeTables(page, run) {
       ]),
     ),
   };
-  return Object.entries(parts).reduce((text, [name, part]) => putBetween(text, name, part), page);
+  const written = { ...pages };
+  for (const [name, part] of Object.entries(parts)) {
+    const [file, ...others] = Object.keys(pages).filter((one) =>
+      pages[one].includes(`<!-- ${name}:begin -->`),
+    );
+    if (file === undefined || others.length > 0) throw new Error(`one page must have "${name}"`);
+    written[file] = putBetween(written[file], name, part);
+  }
+  return written;
 }
 
 function machineOf({ machine, rounds, isQuick }) {

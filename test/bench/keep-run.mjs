@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Keeps a run for docs/understand/performance.md, and draws the page and its pictures anew. */
+/** Keeps a run for docs/understand/performance.md and its figures, and draws the pages and their pictures anew. */
 export function keepRun(results) {
   keep("performance.json", results);
   run(join(ROOT, "scripts/draw-performance.mjs"));

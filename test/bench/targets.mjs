@@ -25,7 +25,7 @@ const TARGETS = [
     ["redis5", 1.3],
     ["redis", 3],
   ].map(([library, factor]) => ({
-    claim: `decisions per second, 64 in flight, 1,000 subjects, ${titleOf(library)}, × the best other limiter`,
+    claim: `decisions/s, 64 in flight, ${titleOf(library)}, × the best other limiter`,
     least: factor,
     read: (rows) => againstBest(rows, { ...BASE, library }),
   })),
@@ -35,7 +35,7 @@ const TARGETS = [
     read: (rows) => againstBest(rows, { ...BASE, library, limits: 3 }),
   })),
   ...["ioredis", "redis5", "redis"].map((library) => ({
-    claim: `one in flight, ${titleOf(library)}, decisions per second, × rate-limit-redis`,
+    claim: `decisions/s, 1 in flight, ${titleOf(library)}, × rate-limit-redis`,
     least: 0.95,
     read: (rows) => {
       const perSecond = (name) => find(rows, { ...BASE, inFlight: 1, library, name }).perSecond;
@@ -43,7 +43,7 @@ const TARGETS = [
     },
   })),
   {
-    claim: "Redis time of one decision a call, gcra, × rate-limit-redis",
+    claim: "Redis time, one decision a call, gcra, × rate-limit-redis",
     most: 1.4,
     read: (rows) => {
       const time = (name) =>
@@ -76,7 +76,7 @@ const TARGETS = [
     },
   },
   {
-    claim: "one global subject with leases, decisions per second from one process",
+    claim: "decisions/s of one global subject with leases",
     least: 1_000_000,
     read: (rows) =>
       median(find(rows, { what: "one subject for all", name: "with leases" }).perSecond),
@@ -94,7 +94,7 @@ const TARGETS = [
 function httpTarget(framework, store, outcome, least) {
   const { title, peer } = FRAMEWORKS[framework];
   return {
-    claim: `HTTP, ${title}, ${store}, ${outcome}, requests per second, × ${peer}`,
+    claim: `HTTP, ${title}, ${store}, ${outcome}, requests/s, × ${peer}`,
     least,
     read: (rows) => {
       const perSecond = (name) => find(rows, { suite: "http", framework, name, outcome }).perSecond;

@@ -34,7 +34,7 @@ test("quantiles lie between numbers where need be", () => {
 });
 
 test("the best of the others is what counts, round by round, and floors are none of them", () => {
-  const claim = "decisions per second, 64 in flight, 1,000 subjects, ioredis";
+  const claim = "decisions/s, 64 in flight, ioredis";
   const rows = [
     decisions("INCR", [900, 900, 900]),
     decisions("Headgate", [200, 20, 2_000]),
@@ -55,9 +55,9 @@ test("a lone decision is compared with rate-limit-redis, in decisions and in Red
     { ...redis, name: "rate-limit-redis", microseconds: [10, 20] },
     { ...redis, name: "gcra", microseconds: [13, 26], instructionsFirst: 54_001 },
   ];
-  const lone = judgementOf("one in flight, node-redis 6", rows);
+  const lone = judgementOf("decisions/s, 1 in flight, node-redis 6", rows);
   expect(lone).toMatchObject({ measured: 0.9, isReached: false });
-  const time = judgementOf("Redis time of one decision a call", rows);
+  const time = judgementOf("Redis time, one decision a call", rows);
   expect(time).toMatchObject({ measured: 1.3, isReached: true });
   const first = judgementOf("instructions of Redis, alone, 1 × gcra, a first visit", rows);
   expect(first).toMatchObject({ measured: 54_001, isReached: false });

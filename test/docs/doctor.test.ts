@@ -13,7 +13,9 @@ test("each check has its section, in the order of the checks, and says the same 
   const sections = [...PAGE.text.matchAll(/^## ([a-z-]+)$/gm)].map((match) => match[1]);
   expect(sections).toEqual(names);
   for (const name of names) {
-    expect(section(PAGE, name), name).toMatch(/\nLooks at: [\s\S]+\nMeans: [\s\S]+\nMends: /);
+    expect(section(PAGE, name), name).toMatch(
+      /\n- \*\*Looks at\*\*: [\s\S]+\n- \*\*Means\*\*: [\s\S]+\n- \*\*Fix\*\*: /,
+    );
   }
 });
 

@@ -7,12 +7,13 @@ import { describe, expect, test } from "vitest";
 import { likeIoredis } from "../support/like-ioredis.ts";
 import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
-const PAGE = page("docs/understand/when-redis-fails.md");
+const FAULTS = page("docs/reference/faults.md");
+const CHANNEL_PAGE = page("docs/reference/channels.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
 describe("the tables of channels list all there are, and no others", () => {
-  test("docs/understand/when-redis-fails.md", () => {
-    const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
+  test("docs/reference/channels.md", () => {
+    const rows = tablesOf(section(CHANNEL_PAGE, "The channels"))[0]?.rows ?? [];
     const documented = rows.map(([name = "", key = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
     expect(Object.fromEntries(documented)).toEqual(CHANNELS);
   });
@@ -27,8 +28,10 @@ describe("the tables of channels list all there are, and no others", () => {
 });
 
 describe("what is unavailable and what is misconfigured", () => {
-  const [unavailable, misconfigured] =
-    tablesOf(section(PAGE, "Unavailable, or misconfigured"))[0]?.rows ?? [];
+  const [unavailable = "", misconfigured = ""] = section(
+    FAULTS,
+    "Unavailable, or misconfigured",
+  ).split("**Misconfigured**");
 
   test.each([
     ...wordsIn(unavailable).map((words) => ({ words, code: "HEADGATE_STORE_UNAVAILABLE" })),
@@ -39,10 +42,8 @@ describe("what is unavailable and what is misconfigured", () => {
   });
 
   test("every code that a decision is degraded for is documented", () => {
-    const [, after = ""] = section(PAGE, "Counting it").split("A `reason` is");
-    const documented = codeIn(after.split("```")[0] ?? "").filter((code) =>
-      code.startsWith("HEADGATE_"),
-    );
+    const [, after = ""] = section(CHANNEL_PAGE, "The fields").split("A `reason` is");
+    const documented = codeIn(after).filter((code) => code.startsWith("HEADGATE_"));
     expect(documented.sort()).toEqual([
       "HEADGATE_BAD_REPLY",
       "HEADGATE_SLOT_UNAVAILABLE",
@@ -52,19 +53,19 @@ describe("what is unavailable and what is misconfigured", () => {
     ]);
   });
 
-  test("both rows name some", () => {
+  test("both lists name some", () => {
     expect(wordsIn(unavailable)).toContain("READONLY");
     expect(wordsIn(misconfigured)).toContain("NOPERM");
   });
 });
 
-test("the table of faults names every code that is logged while a store fails", () => {
+test("the faults name every code that is logged while a store fails", () => {
   const chapters = page("docs/reference/errors.md").text.split(/^## /m).slice(1);
   const documented = chapters.filter((chapter) =>
     /line\s+in\s+the\s+log|error\s+in\s+Fastify's\s+log/.test(chapter),
   );
-  const rows = tablesOf(section(PAGE, "What each fault does"))[0]?.rows ?? [];
-  const named = rows.flatMap(([, , line = ""]) =>
+  const lines = [...FAULTS.text.matchAll(/^- Log: .*(?:\n {2}.*)*/gm)].map(([line]) => line);
+  const named = lines.flatMap((line) =>
     codeIn(line).filter((code) => code.startsWith("HEADGATE_")),
   );
   expect([...new Set(named)].sort()).toEqual(
@@ -72,9 +73,10 @@ test("the table of faults names every code that is logged while a store fails", 
   );
 });
 
-/** What servers say, of those that a row names. */
-function wordsIn(row: readonly string[] = []): string[] {
-  return codeIn(row[1] ?? "").filter((words) => words !== "storeTimeout");
+/** What servers say, of those that a list of causes names. */
+function wordsIn(text: string): string[] {
+  const causes = [...text.matchAll(/^- .*(?:\n {2}.*)*/gm)].map(([cause]) => cause);
+  return causes.flatMap(codeIn).filter((words) => words !== "storeTimeout");
 }
 
 /** What a decision is degraded for when a server answers so. */

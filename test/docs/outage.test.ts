@@ -17,7 +17,8 @@ interface LogLine {
   readonly err?: { readonly code: string };
 }
 
-const PAGE = page("docs/understand/when-redis-fails.md");
+const LOG = page("docs/how-to/redis-outages.md");
+const CHANNEL_PAGE = page("docs/reference/channels.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
 /** What an outage logged: in a log, as warnings, and on the channels. */
@@ -98,7 +99,7 @@ function withoutItsOwn(message: string): string {
 }
 
 test("Fastify's log is as the page shows it", () => {
-  const [block] = blocksOf([PAGE], "json");
+  const [block] = blocksOf([LOG], "json");
   const shown =
     block?.text
       .trim()
@@ -115,7 +116,7 @@ test("Fastify's log is as the page shows it", () => {
 });
 
 test("so are process warnings", () => {
-  const [block] = blocksOf([PAGE], "text");
+  const [block] = blocksOf([LOG], "text");
   const shown = [...(block?.text.matchAll(/\[(\w+)\] HeadgateWarning: (.*)/g) ?? [])];
   expect(shown.map(([, code, message = ""]) => [code, withoutItsOwn(message)])).toEqual(
     warnings.map(({ code, message }) => [code, withoutItsOwn(message)]),
@@ -126,8 +127,8 @@ test("so are process warnings", () => {
 test.each(Object.values(CHANNELS))(
   "the fields of messages on %s are those that the page says",
   (name) => {
-    const rows = tablesOf(section(PAGE, "Counting it"))[0]?.rows ?? [];
-    const fields = rows.find(([channel = ""]) => codeIn(channel)[0] === name)?.[4] ?? "";
+    const rows = tablesOf(section(CHANNEL_PAGE, "The fields"))[0]?.rows ?? [];
+    const fields = rows.find(([channel = ""]) => codeIn(channel)[0] === name)?.[1] ?? "";
     const [message = {}] = published.get(name) ?? [];
     expect(codeIn(fields).sort()).toEqual(Object.keys(message).sort());
   },

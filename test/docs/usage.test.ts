@@ -9,7 +9,7 @@ import { useOwnRedis } from "../support/own-redis.ts";
 import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
 
 const own = useOwnRedis();
-const PAGE = page("docs/how-to/usage.md");
+const PAGE = page("docs/reference/usage.md");
 
 /** Decides and sends, on a client of some user. */
 async function use(client: Redis): Promise<void> {
@@ -49,7 +49,7 @@ function withoutTime({ at: _, ...rest }: Usage): object {
   return rest;
 }
 
-test("the tables of docs/how-to/usage.md have every field, and no other", async () => {
+test("the tables of docs/reference/usage.md have every field, and no other", async () => {
   await use(own.client);
   const usage = await readUsage(own.client);
   expect([...Object.keys(usage), "others"].sort()).toEqual(fieldsOf(0));

@@ -22,8 +22,8 @@ export function tables(rows) {
   const titles = [...new Set(own.map(titleOfCase))];
   const perCase = titles.map((title) => {
     const ofCase = own.filter((row) => titleOfCase(row) === title);
-    return tableBy(`Decisions per second: ${title}`, ofCase, ({ perSecond }) =>
-      formatSpread(perSecond),
+    return tableBy(`Thousands of decisions per second: ${title}`, ofCase, ({ perSecond }) =>
+      formatSpread(perSecond.map((number) => number / 1_000)),
     );
   });
   const first = own.filter((row) => titleOfCase(row) === titles[0]);

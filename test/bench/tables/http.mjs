@@ -1,27 +1,30 @@
 import { formatNumber } from "../print.mjs";
 import { median, ratiosOf, spreadOf } from "../statistics.mjs";
 
-/** A table for each framework and outcome. */
+const SHARES = ["application", "requests/s", "of constants", "half of the rounds", "of bare"];
+const TIMES = ["application", "server µs", "p50 added, ms", "p99 added, ms"];
+
+/** For each framework and outcome, a table of requests and one of times. */
 export function tables(rows) {
   const own = rows.filter(({ suite }) => suite === "http");
   const groups = [...new Set(own.map(groupOf))];
-  return groups.map((group) => ({
-    title: `HTTP: ${group}`,
-    head: [
-      "application",
-      "requests/s",
-      "of constants",
-      "half of the rounds",
-      "of bare",
-      "server µs",
-      "p50 added, ms",
-      "p99 added, ms",
-    ],
-    rows: own
+  return groups.flatMap((group) => {
+    const ofGroup = own
       .filter((row) => groupOf(row) === group)
-      .toSorted((a, b) => rankOf(a) - rankOf(b))
-      .map((row) => cellsOf(own, row)),
-  }));
+      .toSorted((a, b) => rankOf(a) - rankOf(b));
+    return [
+      {
+        title: `HTTP: ${group}, requests`,
+        head: SHARES,
+        rows: ofGroup.map((row) => sharesOf(own, row)),
+      },
+      {
+        title: `HTTP: ${group}, times`,
+        head: TIMES,
+        rows: ofGroup.map((row) => timesOf(own, row)),
+      },
+    ];
+  });
 }
 
 /** What is compared with comes first. */
@@ -34,24 +37,29 @@ function groupOf({ framework, outcome }) {
   return `${framework === "fastify" ? "Fastify" : "Express"}, ${outcome}`;
 }
 
-function cellsOf(rows, row) {
-  const beside = (name, outcome) =>
-    rows.find(
-      (one) => one.framework === row.framework && one.name === name && one.outcome === outcome,
-    );
-  const constants = beside("constants", row.outcome);
-  const bare = beside("bare", "allowed");
+function sharesOf(rows, row) {
+  const constants = beside(rows, row, "constants", row.outcome);
+  const bare = beside(rows, row, "bare", "allowed");
   const share = spreadOf(ratiosOf(row.perSecond, constants.perSecond));
-  const added = (percentile) =>
-    (median(row[percentile]) - median(constants[percentile])).toFixed(2);
   return [
     row.name,
     formatNumber(median(row.perSecond)),
     share.median.toFixed(2),
     `${share.low.toFixed(2)}–${share.high.toFixed(2)}`,
     median(ratiosOf(row.perSecond, bare.perSecond)).toFixed(2),
-    formatNumber(median(row.serverMicroseconds)),
-    added("p50"),
-    added("p99"),
   ];
+}
+
+function timesOf(rows, row) {
+  const constants = beside(rows, row, "constants", row.outcome);
+  const added = (percentile) =>
+    (median(row[percentile]) - median(constants[percentile])).toFixed(2);
+  return [row.name, formatNumber(median(row.serverMicroseconds)), added("p50"), added("p99")];
+}
+
+/** The row of another application of the same framework. */
+function beside(rows, { framework }, name, outcome) {
+  return rows.find(
+    (one) => one.framework === framework && one.name === name && one.outcome === outcome,
+  );
 }
