@@ -91,8 +91,9 @@ test("nobody without a key is counted", async () => {
 test("the page shows these answers", async () => {
   const { ask, search, usage } = await start("2026-03-14T12:00:00Z");
   await search(73);
-  const { text } = page("docs/recipes/monthly-quota.md");
-  expect(text).toContain(`\n${JSON.stringify(await usage())}\n`);
+  const { text, blocks } = page("docs/recipes/monthly-quota.md");
+  const json = blocks.find(({ language }) => language === "json");
+  expect(await usage()).toEqual(JSON.parse(String(json?.text)));
   const { headers } = await ask("/search");
   for (const name of ["RateLimit-Policy", "RateLimit"]) {
     expect(text).toContain(`\n${name}: ${headers.get(name)}\n`);

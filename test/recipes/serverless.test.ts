@@ -112,15 +112,24 @@ test("instances leave no lines in the directory", async () => {
   expect(keys[0]).toMatch(/^hg:\{203\.0\.113\.7\}:api:/);
 });
 
-test("timers keep no process alive", () => {
+test("timers keep no process alive, but a call of wait does", () => {
   const script = `
     import { concurrency, createLimiter, gcra } from "@headgate/core";
-    const limiter = createLimiter({ limits: [gcra({ limit: 1, window: "1h" }), concurrency({ limit: 1, ttl: "1h" })] });
+    const limits = [gcra({ limit: 1, window: "1h" }), concurrency({ limit: 1, ttl: "1h" })];
+    const limiter = createLimiter({ limits });
+    const isKept = () => process.getActiveResourcesInfo().includes("Timeout");
     await limiter.consume("ada");
+    console.log(isKept());
+    const giveUp = new AbortController();
+    const turn = limiter.wait("ada", { signal: giveUp.signal }).catch(() => {});
+    await new Promise(setImmediate);
+    console.log(isKept());
+    giveUp.abort();
+    await turn;
   `;
   const args = ["--input-type=module", "--eval", script];
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, timeout: 10_000 });
-  expect([status, String(stderr)]).toEqual([0, ""]);
+  const ended = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", timeout: 30_000 });
+  expect([ended.status, ended.stdout, ended.stderr]).toEqual([0, "false\ntrue\n", ""]);
 });
 
 test("@upstash/redis is refused when the store is made, before any request", async () => {
