@@ -1,26 +1,46 @@
 import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
 import { linkToRepository, REPOSITORY } from "./repository.ts";
-import { PARTS } from "./sidebar.ts";
+import { readParts } from "./sidebar.ts";
+import { boxTables } from "./tables.ts";
+
+const parts = readParts();
 
 export default defineConfig({
   title: "Headgate",
   description: "Rate limiting for Node, exact and shared, on Fastify, Express and Redis",
   lang: "en",
   cleanUrls: true,
+  head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
   themeConfig: {
-    nav: PARTS.map(({ text, items }) => ({
-      text: text ?? "",
-      link: items?.[0]?.link ?? "/",
-    })).filter(({ text }) => ["Start", "How to", "Reference", "Understand"].includes(text)),
-    sidebar: [...PARTS],
+    logo: { src: "/logo.svg", alt: "" },
+    nav: ["Start", "How to", "Reference", "Understand"].flatMap((name) => {
+      const first = parts.find(({ text }) => text === name)?.items[0];
+      return first === undefined ? [] : [{ text: name, link: first.link }];
+    }),
+    sidebar: parts.map((part) => ({ ...part, items: [...part.items] })),
     outline: [2, 3],
     search: { provider: "local" },
+    editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: "Edit this page" },
     socialLinks: [{ icon: "git", link: REPOSITORY, ariaLabel: "The repository" }],
   },
   markdown: {
     // The same anchors as in the repository's own view of a page.
     anchor: { slugify: slug },
-    config: linkToRepository,
+    config: (markdown) => {
+      linkToRepository(markdown);
+      boxTables(markdown);
+    },
+    // The comments of VitePress's own colours are too pale to be read.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    // The highlighter does not know PromQL; SQL has most of its words.
+    languageAlias: { promql: "sql" },
+  },
+  // The index of the search is one file, fetched when somebody searches.
+  vite: { build: { chunkSizeWarningLimit: 3_000 } },
+  transformPageData({ relativePath }) {
+    if (!relativePath.startsWith("reference/api/")) return;
+    // Written from the sources: there is no page to edit, and its third level is every member of every type.
+    return { frontmatter: { editLink: false, outline: 2 } };
   },
 });

@@ -11,9 +11,10 @@ export const REPOSITORY: string = repository.url.replace(/^git\+|\.git$/g, "");
 
 /** Makes links that lead out of docs/, to a package or an example, links of the repository. */
 export function linkToRepository(markdown: MarkdownRenderer): void {
-  const renderLink = markdown.renderer.rules.link_open;
+  const { rules } = markdown.renderer;
+  const renderLink = rules["link_open"];
   if (renderLink === undefined) throw new Error("VitePress renders no links");
-  markdown.renderer.rules.link_open = (tokens, at, options, env, self) => {
+  rules["link_open"] = (tokens, at, options, env, self) => {
     const token = tokens[at];
     const href = token?.attrGet("href");
     const file = relative(ROOT, env.path);

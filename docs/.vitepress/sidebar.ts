@@ -1,14 +1,29 @@
-import type { DefaultTheme } from "vitepress";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 
-/** The four parts of the site, and their pages in the order in which they are best read. Every page is in one list. */
-export const PARTS: readonly DefaultTheme.SidebarItem[] = [
+/** A page, by its heading in the sidebar. */
+interface Entry {
+  readonly text: string;
+  readonly link: string;
+}
+
+/** A part of the sidebar. */
+interface Part {
+  readonly text: string;
+  readonly items: readonly Entry[];
+}
+
+/** Where `api.mjs` writes its pages. */
+const API = join(import.meta.dirname, "../reference/api");
+
+/** The parts of the site, and their pages in the order in which they are best read. Every page is in one list. */
+const PARTS: readonly Part[] = [
   {
     text: "Start",
     items: [{ text: "A first limit", link: "/start/" }],
   },
   {
     text: "How to",
-    collapsed: true,
     items: [
       { text: "Choose a limit", link: "/how-to/choosing-a-limit" },
       { text: "Lock out who exceeds it", link: "/how-to/blocks" },
@@ -23,17 +38,14 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
   },
   {
     text: "Recipes",
-    collapsed: true,
     items: [],
   },
   {
     text: "Moving house",
-    collapsed: true,
     items: [{ text: "From express-rate-limit", link: "/moving/from-express-rate-limit" }],
   },
   {
     text: "Reference",
-    collapsed: true,
     items: [
       { text: "HTTP", link: "/reference/http" },
       { text: "Errors", link: "/reference/errors" },
@@ -45,7 +57,6 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
   },
   {
     text: "Understand",
-    collapsed: true,
     items: [
       { text: "Guarantees", link: "/understand/guarantees" },
       { text: "When Redis fails", link: "/understand/when-redis-fails" },
@@ -56,3 +67,27 @@ export const PARTS: readonly DefaultTheme.SidebarItem[] = [
     ],
   },
 ];
+
+/** The parts that have pages, with the pages of the API as they are now. */
+export function readParts(): Part[] {
+  const parts = PARTS.flatMap((part) =>
+    part.text === "Reference" ? [part, { text: "API", items: readApiPages() }] : [part],
+  );
+  return parts.filter(({ items }) => items.length > 0);
+}
+
+/** The page `core-http.md` is about `@headgate/core/http`. */
+function readApiPages(): Entry[] {
+  if (!existsSync(API)) return [];
+  const names = readdirSync(API).map((file) => file.replace(/\.md$/, ""));
+  return [
+    { text: "All entries", link: "/reference/api/" },
+    ...names
+      .filter((name) => name !== "index")
+      .sort()
+      .map((name) => ({
+        text: `@headgate/${name.replace("-", "/")}`,
+        link: `/reference/api/${name}`,
+      })),
+  ];
+}

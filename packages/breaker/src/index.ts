@@ -1,3 +1,8 @@
+/**
+ * A circuit breaker that all processes share: it counts the calls to an upstream, and stops them while too many fail.
+ * @packageDocumentation
+ */
+
 export type {
   Breaker,
   CallContext,

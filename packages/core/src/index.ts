@@ -1,3 +1,8 @@
+/**
+ * Limits, limiters and the store in memory. Everything else builds on this.
+ * @packageDocumentation
+ */
+
 export { concurrency } from "./algorithms/concurrency.ts";
 export { fixedWindow } from "./algorithms/fixed-window.ts";
 export { gcra } from "./algorithms/gcra.ts";

@@ -1,3 +1,8 @@
+/**
+ * Rate limiting for Express 4 and 5, as middleware.
+ * @packageDocumentation
+ */
+
 import "./request-augmentation.ts";
 
 export type {

@@ -1,3 +1,8 @@
+/**
+ * Rate limiting for Fastify 5, as a plugin.
+ * @packageDocumentation
+ */
+
 import type { FastifyPluginAsync } from "fastify";
 import fastifyPlugin from "fastify-plugin";
 import "./fastify-augmentation.ts";

@@ -1,3 +1,8 @@
+/**
+ * Metrics of limiters and breakers, for OpenTelemetry and Prometheus.
+ * @packageDocumentation
+ */
+
 export type { Observation, ObserveOptions } from "./observe.ts";
 export { observe } from "./observe.ts";
 export type { OpenTelemetryMeter } from "./opentelemetry.ts";

@@ -1,3 +1,8 @@
+/**
+ * Replays an access log against limits, as `headgate replay` does: what each would have allowed and denied.
+ * @packageDocumentation
+ */
+
 export { Failure } from "../command/failure.ts";
 export type { Surroundings } from "../command/surroundings.ts";
 export type { ConnectionOptions } from "../connect/connection.ts";

@@ -1,4 +1,7 @@
-// What an adapter of any framework is made of: docs/how-to/adapters.md.
+/**
+ * What an adapter of any framework is made of: docs/how-to/adapters.md.
+ * @packageDocumentation
+ */
 
 export type { AddressOption } from "./address-header.ts";
 export type { AddressList } from "./address-list.ts";
@@ -43,28 +46,48 @@ export type { Warn } from "./warn.ts";
 
 // For the adapters of Headgate only: these change with them, in any release.
 
+/** @internal */
 export { formatReceived } from "../errors.ts";
+/** @internal */
 export { fingerprint } from "../key.ts";
+/** @internal */
 export { partsOf } from "../limiter/limiter.ts";
+/** @internal */
 export { FAILURE_OPTIONS } from "../limiter/outage/failure-options.ts";
+/** @internal */
 export { warn } from "../limiter/outage/notices.ts";
+/** @internal */
 export type { Log } from "../limiter/outage/outage.ts";
+/** @internal */
 export type { Failure, Head, NodeResponse } from "./denied-response.ts";
+/** @internal */
 export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
+/** @internal */
 export type { Adapter, Guard } from "./guard.ts";
+/** @internal */
 export { createGuard } from "./guard.ts";
+/** @internal */
 export type { GuardLimiters } from "./guard-limiters.ts";
+/** @internal */
 export {
   LIMITER_OPTIONS,
   limiterOptionsOf,
   makeGuardLimiters,
   readStore,
 } from "./guard-limiters.ts";
+/** @internal */
 export { validateGuardOptions } from "./guard-options.ts";
+/** @internal */
 export { valueBehind } from "./headers.ts";
+/** @internal */
 export { isFirst } from "./is-first.ts";
+/** @internal */
 export { isPromiseLike } from "./is-promise-like.ts";
+/** @internal */
 export { settle } from "./settle.ts";
+/** @internal */
 export { toError } from "./to-error.ts";
+/** @internal */
 export { rejectUnreadKeys } from "./unread-keys.ts";
+/** @internal */
 export { warnOnce } from "./warn.ts";

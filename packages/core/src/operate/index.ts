@@ -1,3 +1,8 @@
+/**
+ * What operators do and read: block a subject, change a limit, list limiters and processes, read usage.
+ * @packageDocumentation
+ */
+
 export type { ControlRecord, Order, Override, OverrideNumbers } from "../control/record.ts";
 export type {
   BreakerRecord,

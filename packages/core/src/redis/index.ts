@@ -1,3 +1,8 @@
+/**
+ * The store that keeps counters in Redis, on the client that your application has.
+ * @packageDocumentation
+ */
+
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./client-port.ts";
 export type { RedisStoreOptions, UsageOptions } from "./redis-store.ts";
 export { redisStore } from "./redis-store.ts";
