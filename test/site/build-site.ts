@@ -1,0 +1,36 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { ROOT } from "../docs/markdown.ts";
+
+const DOCS = join(ROOT, "docs");
+
+/** The site as it is built. */
+export const DIST: string = join(DOCS, ".vitepress/dist");
+
+/** What the build writes last. */
+const LAST_FILE = join(DIST, "hashmap.json");
+
+/** What the build writes, and what others did. */
+const NOT_READ = ["node_modules", "dist", "cache", "api"];
+
+/** Builds the site, where a page, its theme or a source has changed since the last time. Throws what the build says, when it fails. */
+export async function buildSite(): Promise<void> {
+  const packages = join(ROOT, "packages");
+  const sources = readdirSync(packages).map((name) => join(packages, name, "src"));
+  const newest = Math.max(...[DOCS, ...sources].map(newestIn));
+  if (existsSync(LAST_FILE) && statSync(LAST_FILE).mtimeMs > newest) return;
+  await promisify(execFile)(process.execPath, [join(DOCS, "build.mjs")]);
+}
+
+/** When anything in a directory was written: milliseconds of the epoch. */
+function newestIn(dir: string): number {
+  const times = readdirSync(dir, { withFileTypes: true })
+    .filter(({ name }) => !NOT_READ.includes(name))
+    .map((entry) => {
+      const path = join(dir, entry.name);
+      return entry.isDirectory() ? newestIn(path) : statSync(path).mtimeMs;
+    });
+  return Math.max(0, ...times);
+}

@@ -1,0 +1,72 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+
+/** What is true of a page as the browser shows it. */
+export interface Look {
+  /** Its links, as they are resolved. */
+  readonly links: readonly string[];
+  readonly ids: readonly string[];
+  /** Sources of images that are not shown. */
+  readonly missingImages: readonly string[];
+  /** Elements that end right of the screen, and scroll inside none that does not. */
+  readonly tooWide: readonly string[];
+}
+
+/** Opens a page of its own and has it looked at; rejects when the page complains, or asks another host than `origin`. */
+export async function withPage<Result>(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions,
+  look: (page: Page) => Promise<Result>,
+): Promise<Result> {
+  const page = await browser.newPage({ ...options, reducedMotion: "reduce" });
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type()))
+      complaints.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error}`));
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${origin}/`))
+      complaints.push(`${page.url()} asks ${request.url()}`);
+  });
+  page.on("requestfailed", (request) => complaints.push(`${request.url()} failed`));
+  page.on("response", (response) => {
+    if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`);
+  });
+  try {
+    const result = await look(page);
+    if (complaints.length > 0) throw new Error(complaints.join("\n"));
+    return result;
+  } finally {
+    await page.close();
+  }
+}
+
+export async function lookAt(page: Page): Promise<Look> {
+  return (await page.evaluate(LOOK)) as Look;
+}
+
+const LOOK = `(async () => {
+  const { innerWidth } = window;
+  const images = [...document.images];
+  for (const image of images) image.loading = "eager";
+  await Promise.all(images.map((image) => image.decode().catch(() => {})));
+  const scrolls = (element) => {
+    for (let one = element.parentElement; one && one !== document.body; one = one.parentElement)
+      if (["auto", "scroll", "hidden"].includes(getComputedStyle(one).overflowX)
+        && one.getBoundingClientRect().right <= innerWidth) return true;
+    return false;
+  };
+  const isWide = document.documentElement.scrollWidth > innerWidth;
+  return {
+    links: [...document.querySelectorAll("a[href]")].map(({ href }) => href),
+    ids: [...document.querySelectorAll("[id]")].map(({ id }) => id),
+    missingImages: images.filter(({ naturalWidth }) => naturalWidth === 0).map(({ src }) => src),
+    tooWide: !isWide ? [] : [
+      document.documentElement.scrollWidth + " px",
+      ...[...document.body.querySelectorAll("*")]
+        .filter((one) => one.getBoundingClientRect().right > innerWidth + 0.5 && !scrolls(one))
+        .map((one) => one.outerHTML.slice(0, 120)),
+    ],
+  };
+})()`;

@@ -1,0 +1,155 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { REPOSITORY } from "../../docs/.vitepress/repository.ts";
+import { readParts } from "../../docs/.vitepress/sidebar.ts";
+import { ROOT } from "../docs/markdown.ts";
+import { hasChromium, startChromium } from "../support/chromium.ts";
+import { buildSite } from "./build-site.ts";
+import type { Look } from "./look.ts";
+import { lookAt, withPage } from "./look.ts";
+import type { Served } from "./serve-site.ts";
+import { serveSite } from "./serve-site.ts";
+
+const isLong = process.env["HEADGATE_LONG"] === "1";
+
+/** Of the build, and of all pages one after another, on a busy machine: milliseconds. */
+const TIMEOUT_MS = 600_000;
+
+/** How many pages are open at a time. */
+const OPEN_AT_ONCE = 3;
+
+const PHONE = { width: 360, height: 800 };
+const DESK = { width: 1_440, height: 900 };
+
+/** The pages of the sidebar, in its order. */
+let links: string[];
+
+beforeAll(async () => {
+  await buildSite();
+  links = readParts().flatMap(({ items }) => items.map(({ link }) => link));
+}, TIMEOUT_MS);
+
+test("the sidebar has each page once, and no other", () => {
+  const files = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md") && file.includes("/") && !file.includes("node_modules"))
+    .map((file) => `/${file.replace(/(index)?\.md$/, "")}`);
+  expect(links.toSorted()).toEqual(files.toSorted());
+});
+
+test("the API has the public entries, and nothing that is internal", () => {
+  expect(links).toContain("/reference/api/core-http");
+  expect(links).not.toContain("/reference/api/core-internal");
+});
+
+describe.skipIf(!hasChromium())("in a real browser, where there is one, the site", () => {
+  let browser: Browser;
+  let site: Served;
+  beforeAll(async () => {
+    [browser, site] = await Promise.all([startChromium(), serveSite()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  /** Does something for each of the pages, a few at a time. */
+  async function forEach(
+    paths: readonly string[],
+    act: (path: string) => Promise<void>,
+  ): Promise<void> {
+    const left = [...paths];
+    const actInTurn = async (): Promise<void> => {
+      for (let path = left.shift(); path !== undefined; path = left.shift()) await act(path);
+    };
+    await Promise.all(Array.from({ length: OPEN_AT_ONCE }, actInTurn));
+  }
+
+  test("is clicked through by its sidebar, and complains of nothing", async () => {
+    await withPage(browser, site.origin, { viewport: DESK }, async (page) => {
+      await page.goto(`${site.origin}${links[0]}`);
+      for (const link of links) {
+        await page.locator(`.VPSidebar a[href="${link}"]`).click();
+        await page.waitForURL(`${site.origin}${link}`);
+        await page.locator(`.VPSidebar .is-active > .item > a[href="${link}"]`).waitFor();
+        await page.locator(".vp-doc h1").waitFor();
+      }
+    });
+  }, 300_000);
+
+  test("fits a phone, shows its images, and no link leads nowhere", async () => {
+    const looks = new Map<string, Look>();
+    await forEach(["/", ...links], async (path) => {
+      await withPage(browser, site.origin, { viewport: PHONE }, async (page) => {
+        await page.goto(`${site.origin}${path}`);
+        looks.set(path, await lookAt(page));
+      });
+    });
+    const seen = [...looks].map(([path, { links: hrefs, missingImages, tooWide }]) => ({
+      path,
+      deadLinks: hrefs.filter((link) => isDead(link, looks)),
+      missingImages,
+      tooWide,
+    }));
+    expect(seen).toEqual(
+      seen.map(({ path }) => ({ path, deadLinks: [], missingImages: [], tooWide: [] })),
+    );
+  }, 300_000);
+
+  /** Whether what a link leads to is not there. Other hosts are not asked. */
+  function isDead(link: string, looks: ReadonlyMap<string, Look>): boolean {
+    const [url = "", hash = ""] = link.split("#");
+    const file = url.match(/^(.*)\/(?:blob|edit)\/main\/(.*)$/);
+    if (file?.[1] === REPOSITORY) return !existsSync(join(ROOT, file[2] ?? ""));
+    if (!url.startsWith(`${site.origin}/`)) return false;
+    const target = looks.get(url.slice(site.origin.length));
+    if (target === undefined) return true;
+    return hash !== "" && !target.ids.includes(decodeURIComponent(hash));
+  }
+
+  test(
+    "can be used by everybody, in the light and in the dark",
+    async () => {
+      const firsts = readParts()
+        .filter(({ text }) => ["Start", "Reference", "API"].includes(text))
+        .flatMap(({ items }) => items[0]?.link ?? []);
+      await forEach(isLong ? ["/", ...links] : ["/", ...firsts], async (path) => {
+        await withPage(browser, site.origin, { viewport: PHONE }, async (page) => {
+          await page.goto(`${site.origin}${path}`);
+          await page.evaluate(axe.source);
+          for (const colorScheme of ["light", "dark"] as const) {
+            await page.emulateMedia({ colorScheme });
+            await page.waitForFunction(IS_IN[colorScheme]);
+            const { violations } = (await page.evaluate(
+              "axe.run({ resultTypes: ['violations'] })",
+            )) as axe.AxeResults;
+            const found = violations
+              .filter(({ impact }) => impact === "serious" || impact === "critical")
+              .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
+            expect(found, `${path}, ${colorScheme}`).toEqual([]);
+          }
+        });
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  test("finds a word without another host", async () => {
+    await withPage(browser, site.origin, { viewport: DESK }, async (page) => {
+      await page.goto(`${site.origin}/`);
+      await page.locator("#local-search button").click();
+      await page.locator("#localsearch-input").fill("Retry-After");
+      await page.locator("#localsearch-list .result").first().click();
+      await page.locator(".vp-doc h1").waitFor();
+      expect(links).toContain(new URL(page.url()).pathname);
+      expect(await page.locator(".vp-doc").textContent()).toContain("Retry-After");
+    });
+  });
+});
+
+const IS_IN = {
+  light: "!document.documentElement.classList.contains('dark')",
+  dark: "document.documentElement.classList.contains('dark')",
+};
