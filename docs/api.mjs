@@ -146,7 +146,7 @@ app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
   }
 });
 app.renderer.on(PageEvent.END, (page) => {
-  page.contents = page.contents?.replace(/^(###.*) \{#.*\}$/gm, "$1");
+  page.contents = (page.contents ?? "").replace(/^(###.*) \{#.*\}$/gm, "$1");
   if (page.model === project) page.contents = formatList(entriesOf(project));
 });
 
