@@ -168,6 +168,7 @@ test("no example is without a test", () => {
     .map(({ name }) => name);
   expect(folders.sort()).toEqual([
     "access-log",
+    "behind-a-proxy",
     "exports",
     "express-quickstart",
     "express-upstream",

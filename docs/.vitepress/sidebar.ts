@@ -69,6 +69,8 @@ const PARTS: readonly Part[] = [
       { text: "Protect a login", link: "/recipes/login" },
       { text: "Plans from a database", link: "/recipes/plans" },
       { text: "A limit for each customer", link: "/recipes/per-customer" },
+      { text: "A gateway to a language model", link: "/recipes/language-model-gateway" },
+      { text: "Behind a proxy", link: "/recipes/behind-a-proxy" },
       { text: "WebSocket messages", link: "/recipes/websocket" },
       { text: "Two at a time", link: "/recipes/two-at-a-time" },
       { text: "Webhooks out", link: "/recipes/webhooks" },

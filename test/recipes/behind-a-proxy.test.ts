@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { request } from "node:http";
+import { json } from "node:stream/consumers";
+import { gcra, rateLimit } from "@headgate/express";
+import express from "express";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createApp as createExpress } from "../../examples/behind-a-proxy/express.ts";
+import { createApp as createFastify } from "../../examples/behind-a-proxy/fastify.ts";
+import { hasNginx, startNginx } from "../support/nginx-process.ts";
+import { serve } from "./serve.ts";
+
+/** The `server` block of the page. */
+const SERVER = readFileSync(
+  new URL("../../examples/behind-a-proxy/nginx.conf", import.meta.url),
+  "utf8",
+);
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly address: string | undefined;
+}
+
+/** Asks from an address of this machine. */
+async function ask(
+  url: string,
+  from: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const asked = request(url, { localAddress: from, headers, agent: false }).end();
+  const [response] = await once(asked, "response");
+  const { address } = (await json(response)) as { address?: string };
+  return { status: response.statusCode, address };
+}
+
+/** Serves an application behind nginx; resolves with nginx's URL. */
+async function behindNginx(app: RequestListener): Promise<string> {
+  const { host } = new URL(await serve(app));
+  const nginx = await startNginx(SERVER.replace("127.0.0.1:3000", host));
+  onTestFinished(() => nginx.stop());
+  return `http://127.0.0.1:${nginx.port}/`;
+}
+
+/** The codes of the warnings from now until the test ends. */
+function warnings(): readonly string[] {
+  const codes: string[] = [];
+  const note = (warning: Error & { code?: string }) => codes.push(warning.code ?? "");
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  return codes;
+}
+
+const FRAMEWORKS: Readonly<Record<string, (proxies: string[]) => Promise<RequestListener>>> = {
+  Express: async (proxies) => createExpress(proxies),
+  Fastify: async (proxies) => {
+    const app = createFastify(proxies);
+    await app.ready();
+    return app.routing;
+  },
+};
+
+describe.skipIf(!hasNginx())("behind nginx", () => {
+  test.each(Object.entries(FRAMEWORKS))(
+    "%s counts each client by itself, whatever it says of its address",
+    async (_, create) => {
+      const url = await behindNginx(await create(["127.0.0.1", "::1"]));
+      for (let i = 0; i < 5; i += 1) {
+        const forged = { "x-forwarded-for": `198.51.100.${i}` };
+        const answer = await ask(url, "127.0.0.2", forged);
+        expect(answer).toEqual({ status: 200, address: "127.0.0.2" });
+      }
+      expect((await ask(url, "127.0.0.2")).status).toBe(429);
+      expect((await ask(url, "127.0.0.3")).status).toBe(200);
+    },
+  );
+
+  test("where nobody is trusted, all clients count as the proxy, and a warning says so", async () => {
+    const codes = warnings();
+    const url = await behindNginx(createExpress([]));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, i) => ask(url, `127.0.0.${2 + i}`)),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses).toContain(429);
+    expect(answers).toContainEqual({ status: 200, address: "127.0.0.1" });
+    expect(codes).toContain("HEADGATE_NO_PROXY_TRUST");
+  });
+
+  test("where everybody is trusted, a client makes up addresses, and a warning says so", async () => {
+    const codes = warnings();
+    const url = await behindNginx(createExpress(["0.0.0.0/1", "128.0.0.0/1"]));
+    for (let i = 0; i < 9; i += 1) {
+      const forged = { "x-forwarded-for": `198.51.100.${i}` };
+      expect((await ask(url, "127.0.0.2", forged)).status).toBe(200);
+    }
+    expect(codes).toContain("HEADGATE_TRUST_EVERYBODY");
+  });
+});
+
+test("Cloudflare's header counts from a peer that is trusted to send it, and from nobody else", async () => {
+  const codes = warnings();
+  const app = express();
+  const limits = gcra({ limit: 1, window: "1m" });
+  const address = { header: "cf-connecting-ip", trust: ["127.0.0.2"] };
+  app.use(rateLimit({ limits, address }));
+  app.get("/", (_, res) => {
+    res.json({});
+  });
+  const url = await serve(app);
+  const as = (client: string) => ({ "cf-connecting-ip": client });
+  expect((await ask(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(200);
+  expect((await ask(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(429);
+  expect((await ask(url, "127.0.0.2", as("203.0.113.2"))).status).toBe(200);
+  expect(codes).toEqual([]);
+  expect((await ask(url, "127.0.0.3", as("203.0.113.3"))).status).toBe(200);
+  expect((await ask(url, "127.0.0.3", as("203.0.113.4"))).status).toBe(429);
+  await expect.poll(() => codes).toContain("HEADGATE_ADDRESS_HEADER");
+});

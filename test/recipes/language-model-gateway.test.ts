@@ -1,0 +1,105 @@
+import type { Store } from "@headgate/core";
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, test } from "vitest";
+import { createModel } from "../../examples/language-model-gateway/model.ts";
+import { createApp } from "../../examples/language-model-gateway/server.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
+import { serve } from "./serve.ts";
+
+const redis = useOwnDatabase();
+
+const clock = () => Date.UTC(2030, 0, 1);
+
+const STORES: Readonly<Record<string, () => Store>> = {
+  "in memory": () => memoryStore({ clock }),
+  "on Redis": () => redisStore(redis, { prefix: `gateway-${Math.random()}`, clock }),
+};
+
+interface Usage {
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+interface Gateway {
+  /** Asks for an answer of so many words. */
+  ask(key: string, words: number, signal?: AbortSignal): Promise<Response>;
+  /** What a key has used in this minute. */
+  usage(key: string): Promise<Usage>;
+  /** What the model has been asked. */
+  model(): Promise<Usage>;
+}
+
+/** Serves it in front of a model, with counts of its own. */
+async function start(store: Store): Promise<Gateway> {
+  const model = await serve(createModel());
+  const url = await serve(createApp(store, model));
+  const as = (key: string) => ({ "x-api-key": key, "content-type": "application/json" });
+  return {
+    ask: (key, words, signal = new AbortController().signal) =>
+      fetch(`${url}/answers`, {
+        method: "POST",
+        headers: as(key),
+        body: JSON.stringify({ prompt: `say ${words} words` }),
+        signal,
+      }),
+    usage: async (key) => (await fetch(`${url}/usage`, { headers: as(key) })).json() as never,
+    model: async () => (await fetch(model)).json() as never,
+  };
+}
+
+const PROMPT = 3;
+const TYPICAL = 100;
+
+/** An answer is settled after its end. */
+const PATIENT = { timeout: 20_000 };
+
+describe.each(Object.entries(STORES))("a language-model gateway, %s", (_, createStore) => {
+  test("counts the tokens of an answer, fewer than the estimate or more", async () => {
+    const { ask, usage } = await start(createStore());
+    const small = await ask("ada-key", 10);
+    expect(small.headers.get("ratelimit")).toMatch(/^"requests";r=4;t=\d+, "tokens";r=897;t=\d+$/);
+    expect((await small.text()).split(" ")).toHaveLength(11);
+    await expect
+      .poll(() => usage("ada-key"), PATIENT)
+      .toEqual({ requests: 1, tokens: PROMPT + 10 });
+    await (await ask("grace-key", 400)).text();
+    await expect
+      .poll(() => usage("grace-key"), PATIENT)
+      .toEqual({ requests: 1, tokens: PROMPT + 400 });
+  });
+
+  test("holds requests and tokens, and asks the model for nothing that it refuses", async () => {
+    const { ask, usage, model } = await start(createStore());
+    for (let i = 0; i < 5; i += 1) await (await ask("ada-key", 1)).text();
+    const tooMany = await ask("ada-key", 1);
+    expect(tooMany.status).toBe(429);
+    expect(await tooMany.json()).toMatchObject({ "violated-policies": ["requests"] });
+    // More than is left when it turns out; then there is none for the next.
+    await (await ask("grace-key", 990)).text();
+    await expect.poll(() => usage("grace-key"), PATIENT).toEqual({ requests: 1, tokens: 993 });
+    const tooMuch = await ask("grace-key", 1);
+    expect(tooMuch.status).toBe(429);
+    expect(await tooMuch.json()).toMatchObject({ "violated-policies": ["tokens"] });
+    expect((await usage("grace-key")).requests).toBe(1);
+    expect((await ask("made-up", 1)).status).toBe(400);
+    expect(await model()).toEqual({ requests: 6, tokens: 995 });
+  });
+
+  test("charges a client that hangs up what was generated", async () => {
+    const { ask, usage, model } = await start(createStore());
+    const hangUp = new AbortController();
+    const answer = await ask("linus-key", 100_000, hangUp.signal);
+    const reader = answer.body?.getReader();
+    let read = 0;
+    while (read < 200) read += ((await reader?.read())?.value?.length ?? 0) / "word ".length;
+    hangUp.abort();
+    const estimate = PROMPT + TYPICAL;
+    await expect.poll(async () => (await usage("linus-key")).tokens, PATIENT).not.toBe(estimate);
+    const { requests, tokens } = await usage("linus-key");
+    expect(requests).toBe(1);
+    expect(tokens).toBeGreaterThanOrEqual(PROMPT + read);
+    expect(tokens).toBeLessThanOrEqual(PROMPT + (await model()).tokens);
+    expect((await model()).tokens).toBeLessThan(100_000);
+  });
+});
