@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { join } from "node:path";
-import { fixedWindow, memoryStore } from "@headgate/core";
+import { fixedWindow, memoryStore, slidingLog } from "@headgate/core";
 import { createHttpGuard } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import type { Type } from "@nestjs/common";
@@ -172,7 +172,8 @@ describeDifferences(it, {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
     const store = memoryStore({ clock: () => Date.now() });
     const before = await serve({ limits: ThrottlerModule.forRoot([{ ttl: 60_000, limit: 1 }]) });
-    const after = await serve({ Guard: rateLimitGuard({ name: "window", limits, store }) });
+    const slides = slidingLog({ limit: 1, window: "1m" });
+    const after = await serve({ Guard: rateLimitGuard({ name: "window", limits: slides, store }) });
     const statuses: number[][] = [];
     for (const at of [0, 50_000, 70_000, 111_000]) {
       vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
@@ -221,6 +222,25 @@ describeDifferences(it, {
     const { theirs, ours } = await compare(before, after, times(2));
     expect({ theirs, ours }).toEqual({ theirs: [500, 500], ours: [200, 429] });
   },
+});
+
+test("slidingLog counts as the built-in storage does", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
+  const store = memoryStore({ clock: () => Date.now() });
+  const slides = slidingLog({ limit: 2, window: "1m" });
+  const before = await serve({ limits: ThrottlerModule.forRoot([{ ttl: 60_000, limit: 2 }]) });
+  const after = await serve({ Guard: rateLimitGuard({ name: "same", limits: slides, store }) });
+  const statuses: number[][] = [];
+  for (const at of [0, 50_000, 70_000, 80_000]) {
+    vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
+    statuses.push(statusesOf([...(await ask(before, times(1))), ...(await ask(after, times(1)))]));
+  }
+  expect(statuses).toEqual([
+    [200, 200],
+    [200, 200],
+    [200, 200],
+    [429, 429],
+  ]);
 });
 
 test("a limit is lifted where it stands around the decorator, and nowhere else", async () => {
