@@ -9,7 +9,7 @@ import type { Random } from "../conformance/random.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabases } from "../support/own-database.ts";
 
-const HISTORIES = 50 * SCALE;
+const HISTORIES = 20 * SCALE;
 const ROUNDS = 6;
 const LANES = 32;
 

@@ -15,7 +15,7 @@ import { randomCallsWindow, randomTimeWindow } from "./random-breaker.ts";
 import { randomStepBack, randomWait } from "./random-wait.ts";
 
 /** Each counts some hundred outcomes. */
-const HISTORIES = 140;
+const HISTORIES = 56;
 const LENGTH = 60;
 
 const SLOW_CALL_MS = 1_000;

@@ -23,7 +23,7 @@ import type { KeysOfPlaces } from "./random-target.ts";
 import { RandomTarget, randomPolicies } from "./random-target.ts";
 import { randomStepBack, randomWait } from "./random-wait.ts";
 
-const HISTORIES = 300 * SCALE;
+const HISTORIES = 120 * SCALE;
 const LENGTH = 60;
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */

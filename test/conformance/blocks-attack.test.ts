@@ -132,7 +132,7 @@ describeWorlds((world) => {
   test.each(Object.entries(POLICIES))(
     "%s, against all that he can think of",
     async (_, limitOf) => {
-      await world.run(60, async (random) => {
+      await world.run(36, async (random) => {
         const resets = random.chance(0.3);
         const { time, guesser } = guesserIn(world, limitOf);
         while (time.now < START + DAY) await tryOnce(random, guesser, resets);

@@ -20,7 +20,7 @@ describeRedisWorld((world) => {
     ["by anything gets nobody more than the limit, once for each step", "anywhere"],
   ] as const)("a clock that steps %s", async (_, where) => {
     let steps = 0;
-    await world.run(600 * SCALE, async (random) => {
+    await world.run(120 * SCALE, async (random) => {
       const time = new MicroClock(randomStart(random) + 10n ** 15n);
       const limit = {
         algorithm: "fixedWindow",
@@ -55,7 +55,7 @@ describeRedisWorld((world) => {
       }
       steps += stepped;
     });
-    expect(steps).toBeGreaterThan(800);
+    expect(steps).toBeGreaterThan(200);
   });
 
   test("what was used by a clock that was months ahead counts in the present window, once", async () => {

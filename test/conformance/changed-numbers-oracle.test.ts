@@ -15,7 +15,7 @@ import { describeWorlds } from "./worlds.ts";
  * and so is what is left of a charge when it is given back.
  */
 
-const HISTORIES = 80;
+const HISTORIES = 32;
 const LENGTH = 40;
 
 describeWorlds((world) => {

@@ -146,7 +146,7 @@ describeWorlds((world) => {
   test.each(KINDS.filter((kind) => kind.includes("Window")))(
     "%s denies for at most two windows, however far it was lowered",
     async (kind) => {
-      await world.run(60, async (random) => {
+      await world.run(24, async (random) => {
         const limit = randomLimit(random, kind, "wide");
         const time = new MicroClock(randomStart(random));
         const deployed = new Deployed(world.open(time.clock), [limit]);

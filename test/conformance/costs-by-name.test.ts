@@ -15,10 +15,10 @@ import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { momentsOf, randomStart, randomSubjects, randomWait } from "./random-steps.ts";
 
 /** Each policy has scripts of its own, which cost as much as dozens of steps: so there are fewer, and longer ones. */
-const HISTORIES = historiesOf(12, 500);
+const HISTORIES = historiesOf(6, 500);
 const LENGTH = 75;
 /** With the oracle. */
-const EXACT = historiesOf(30, 500);
+const EXACT = historiesOf(12, 500);
 
 /** Each history waits for its own replies only, so that the server gets its requests in batches. */
 const LANES = 64;

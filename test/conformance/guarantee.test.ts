@@ -13,9 +13,9 @@ import { randomStart } from "./random-steps.ts";
 import { aim } from "./sender.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 160;
+const HISTORIES = 64;
 /** Where the store forgets. */
-const FORGETFUL = historiesOf(150, 3_000);
+const FORGETFUL = historiesOf(60, 3_000);
 const LENGTH = 80;
 
 describeWorlds((world) => {
@@ -73,7 +73,7 @@ test.each(KINDS)("refunds and evictions get nobody more than %s guarantees", asy
 });
 
 test.each(KINDS)("who has spent %s is not forgotten for those who have not", async (kind) => {
-  await runHistories(50 * SCALE, async (random) => {
+  await runHistories(20 * SCALE, async (random) => {
     const limit = randomLimit(random, kind, "small");
     const time = new MicroClock(randomStart(random));
     const store = memoryStore({ clock: time.clock, maxKeys: 5 });

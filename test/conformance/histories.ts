@@ -7,11 +7,11 @@ const ONLY = process.env["HEADGATE_HISTORY"];
 /** Whether all histories are run, so that how much they do together can be claimed. */
 export const isWhole: boolean = ONLY === undefined;
 
-/** `HEADGATE_LONG=1` runs ten times as many. */
-export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 10 : 1;
+/** `HEADGATE_LONG=1` runs 25 times as many. */
+export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 25 : 1;
 
-/** So many histories, or as many as are said for the long run; that is ten times as many, where nothing is said. */
-export function historiesOf(count: number, long: number = 10 * count): number {
+/** So many histories, or as many as are said for the long run; that is 25 times as many, where nothing is said. */
+export function historiesOf(count: number, long: number = SCALE * count): number {
   return SCALE > 1 ? long : count;
 }
 

@@ -12,7 +12,7 @@ import { randomCost, randomStart, randomWait } from "./random-steps.ts";
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 750;
+const HISTORIES = 300;
 
 /** Requests before a wait is put to the test. */
 const LENGTH = 12;

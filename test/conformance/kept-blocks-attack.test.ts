@@ -128,7 +128,7 @@ class Guesser {
 describeWorlds((world) => {
   test("who holds answers back is blocked as soon as ten are known, and not before", async () => {
     const seen = { blocks: 0, denials: 0 };
-    await world.run(60, async (random) => {
+    await world.run(36, async (random) => {
       const time = new MicroClock(START);
       const store = world.open(time.clock);
       const limiters = Array.from({ length: 3 }, () =>

@@ -19,7 +19,7 @@ import { describeWorlds } from "./worlds.ts";
  * each number grants, in whichever order they ask by which of them.
  */
 
-const HISTORIES = 40;
+const HISTORIES = 16;
 
 /** Refunds that have to land for a claim about them to mean something; a quarter of the histories are tried on Redis. */
 const LANDED = HISTORIES / 10;

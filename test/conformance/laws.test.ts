@@ -10,7 +10,7 @@ import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 300;
+const HISTORIES = 120;
 const LENGTH = 25;
 
 describeWorlds((world) => {

@@ -81,7 +81,7 @@ describeWorlds((world) => {
   });
 
   test("a call under other numbers is answered as after a deploy of them", async () => {
-    await world.run(200, async (random) => {
+    await world.run(80, async (random) => {
       const time = new MicroClock(randomStart(random));
       const base = randomPolicy(random, random.whole(1, 3), random.whole(1, 3));
       const store = world.open(time.clock);

@@ -78,7 +78,7 @@ function declare(
       remembered += world.remembered;
       await world.close();
     };
-    const histories = historiesOf(count, 20 * count);
+    const histories = historiesOf(count, 40 * count);
     await runHistories(histories, run, lanes);
     if (!isWhole) return;
     // Each of them happens often enough to be claimed of.
@@ -112,7 +112,7 @@ function between(clients: readonly (Redis | Cluster)[], clock: Clock): Place {
 }
 
 describe("in memory", () => {
-  declare(WORLDS, 60, 1, (clock) => {
+  declare(WORLDS, 30, 1, (clock) => {
     const store = memoryStore({ clock });
     return { here: store, there: store, settled: async () => {} };
   });
@@ -120,7 +120,7 @@ describe("in memory", () => {
 
 describe("on Redis", () => {
   const clients = useOwnDatabases(2);
-  declare(SERVER_WORLDS, 24, 32, (clock) => between(clients, clock));
+  declare(SERVER_WORLDS, 12, 32, (clock) => between(clients, clock));
 });
 
 describe("on a cluster", () => {
@@ -136,7 +136,7 @@ describe("on a cluster", () => {
     await Promise.all((connections ?? []).map((connection) => connection.close()));
     await cluster?.stop();
   });
-  declare(CLUSTER_WORLDS, 8, 16, (clock) =>
+  declare(CLUSTER_WORLDS, 4, 16, (clock) =>
     between(
       connections.map(({ client }) => client as Cluster),
       clock,

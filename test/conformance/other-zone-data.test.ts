@@ -17,7 +17,7 @@ import { MicroClock } from "./micro-clock.ts";
  * Processes whose zone data differ: one of them says that windows begin an hour earlier. The window that is kept wins.
  */
 
-const HISTORIES = 150 * SCALE;
+const HISTORIES = 60 * SCALE;
 const HOUR = 3_600_000_000n;
 const PERIOD = 30n * 24n * HOUR;
 const LIMIT = 5;

@@ -19,7 +19,7 @@ import { randomStart } from "./random-steps.ts";
  * A charge may be given back in parts: Lua and TypeScript say the same of each part, and leave the same room.
  */
 
-const HISTORIES = historiesOf(25, 1_500);
+const HISTORIES = historiesOf(10, 1_500);
 const LENGTH = 75;
 
 const redis = useOwnDatabase();

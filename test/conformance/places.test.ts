@@ -27,7 +27,7 @@ const RECORD = 15;
 
 /** What was compared is counted, so that nobody makes it less by accident. */
 const compared = { asked: 0, tended: 0, inBatches: 0 };
-const LEAST = { asked: 140_000, tended: 560_000, inBatches: 20_000 };
+const LEAST = { asked: 56_000, tended: 224_000, inBatches: 8_000 };
 
 const redis = useOwnDatabase();
 
@@ -201,7 +201,7 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
 describe("places in this process and in Redis", () => {
   test("are what they are by definition, to the microsecond, and never more than the limit on record", async () => {
     await runHistories(
-      120 * SCALE,
+      48 * SCALE,
       (random, history) =>
         compareWithOracle(random, `oracle ${history}`, (clock) => [
           memoryStore({ clock }),
@@ -212,14 +212,14 @@ describe("places in this process and in Redis", () => {
   });
 
   test("are what they are by definition for very many who take, renew and leave them here", async () => {
-    await runHistories(4_000 * SCALE, (random) =>
+    await runHistories(1_600 * SCALE, (random) =>
       compareWithOracle(random, "oracle", (clock) => [memoryStore({ clock })]),
     );
   });
 
   test("are decided alike, alone and beside other limits, in every field", async () => {
     await runHistories(
-      80 * SCALE,
+      32 * SCALE,
       (random, history) => {
         const others = random.chance(0.3) ? [] : randomPolicy(random, random.whole(1, 2), 2);
         const limits = Array.from({ length: random.whole(1, 2) }, (_, i) =>
@@ -239,7 +239,7 @@ describe("places in this process and in Redis", () => {
 
 test("a clock that steps back holds no place for longer than it lasts, and takes none away", async () => {
   await runHistories(
-    60 * SCALE,
+    24 * SCALE,
     async (random, history) => {
       const numbers = { limit: random.whole(1, 4), ttlMs: 1_000 };
       const time = new MicroClock(randomStart(random));

@@ -11,7 +11,7 @@ import { randomCost, randomShortWait, randomStart } from "./random-steps.ts";
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 300;
+const HISTORIES = 120;
 const LENGTH = 20;
 const SUBJECT = "customer";
 

@@ -12,7 +12,7 @@ import { randomCost, randomShortWait, randomStart } from "./random-steps.ts";
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 160;
+const HISTORIES = 64;
 const LENGTH = 20;
 const SUBJECT = "customer";
 

@@ -15,7 +15,7 @@ import { aim } from "./sender.ts";
 import type { World } from "./worlds.ts";
 import { describeWorlds } from "./worlds.ts";
 
-const HISTORIES = 300;
+const HISTORIES = 120;
 const LENGTH = 20;
 const SUBJECT = "customer";
 

@@ -96,7 +96,7 @@ describeWorlds((world) => {
   });
 
   test("the order in which limits are written, and their numbers, move no count to another limit", async () => {
-    await world.run(60, async (random) => {
+    await world.run(24, async (random) => {
       const time = new MicroClock(randomStart(random));
       const limits = randomPolicy(random, random.whole(2, 5), 2);
       const subjects = subjectsOf(limits);

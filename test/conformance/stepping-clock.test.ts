@@ -14,7 +14,7 @@ import { momentsOf, randomCharge, randomCost, randomStart, randomWait } from "./
 import { aim } from "./sender.ts";
 import { describeRedisWorld } from "./worlds.ts";
 
-const HISTORIES = 750;
+const HISTORIES = 300;
 const SUBJECT = "patient";
 const LONGEST_MS = 9_007_199_254_740;
 
@@ -96,7 +96,7 @@ describeRedisWorld((world) => {
 });
 
 test("in memory, a clock that steps back goes on from where it was", async () => {
-  await runHistories(historiesOf(HISTORIES, 20 * HISTORIES), async (random) => {
+  await runHistories(historiesOf(HISTORIES, 50 * HISTORIES), async (random) => {
     const limits = randomPolicy(random, random.whole(1, 3));
     const steady = new MicroClock(randomStart(random));
     const stepping = new MicroClock(steady.now);

@@ -17,7 +17,7 @@ export interface World {
   readonly keepsDrained: boolean;
   /** What a store keeps for each counter, by dimension, where a denial may write it so that it is kept for longer. */
   valuesIn(store: Store): Promise<ReadonlyMap<string, string>>;
-  /** Runs about `count` histories on random numbers of their own, and twenty times as many in the long run; fewer on Redis, several at once. */
+  /** Runs about `count` histories on random numbers of their own, and fifty times as many in the long run; fewer on Redis, several at once. */
   run(count: number, history: (random: Random) => Promise<void>): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export function describeWorlds(declare: (world: World) => void): void {
       open: (clock) => memoryStore({ clock }),
       keepsDrained: true,
       valuesIn: async () => new Map(),
-      run: (count, history) => runHistories(historiesOf(count, 20 * count), history),
+      run: (count, history) => runHistories(historiesOf(count, 50 * count), history),
     });
   });
   describeRedisWorld(declare);
@@ -55,7 +55,7 @@ export function describeRedisWorld(declare: (world: World) => void): void {
       },
       // Each history waits for its own replies only, so that the server gets its requests in batches.
       run: (count, history) =>
-        runHistories(historiesOf(Math.ceil(count / 8), 5 * count), history, 64),
+        runHistories(historiesOf(Math.ceil(count / 6), 12 * count), history, 64),
     });
   });
 }

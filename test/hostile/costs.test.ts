@@ -61,7 +61,7 @@ describe.each([
   ["memory", () => memoryStore()],
   ["Redis", () => redisStore(own.client)],
 ] as const)("%s", (_, make) => {
-  test.prop([fc.array(cost, { minLength: 1, maxLength: 12 })], runs(200))(
+  test.prop([fc.array(cost, { minLength: 1, maxLength: 12 })], runs(80))(
     "charges what is a cost and fits, and nothing else",
     async (costs) => {
       await own.client.flushall();
@@ -123,7 +123,7 @@ describeFrameworks(({ serve }) => {
         if (fits) used += units;
         if (isAsked) expect(headers["x-ratelimit-remaining"]).toBe(String(LIMIT - used));
       }),
-      runs(200),
+      runs(80),
     );
     await expectNothingUnhandled();
   });

@@ -45,7 +45,7 @@ describeFrameworks(({ serve }) => {
             asked.add(text);
           }
         }),
-        runs(8),
+        runs(4),
       );
       expect(JSON.stringify(warnings)).not.toContain(MARK);
       client.disconnect();

@@ -92,7 +92,7 @@ describeFrameworks(({ serve }) => {
           );
         },
       ),
-      runs(12),
+      runs(5),
     );
     expect(errors).toEqual([]);
   });
@@ -109,7 +109,7 @@ describeFrameworks(({ serve }) => {
           expectNothingOf(answer, [MARK]);
         },
       ),
-      runs(40),
+      runs(16),
     );
     expect(handled).toEqual([]);
     expect(await own.client.dbsize()).toBe(0);
@@ -136,7 +136,7 @@ describeFrameworks(({ serve }) => {
           expectNothingOf(answer, ["Evil", "evil", "Folded"]);
         },
       ),
-      runs(30),
+      runs(12),
     );
     expectOurKeys(await own.scan(), "web");
   });

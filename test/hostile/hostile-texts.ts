@@ -5,7 +5,7 @@ import { SCALE } from "../conformance/histories.ts";
 /** `HEADGATE_SEED` starts elsewhere. A failure names the seed and the path to the smallest example. */
 const SEED = Number(process.env["HEADGATE_SEED"] ?? 20_261_120);
 
-/** How often a property is tried: ten times as often with `HEADGATE_LONG=1`. */
+/** How often a property is tried: 25 times as often with `HEADGATE_LONG=1`. */
 export const runs = (numRuns: number) => ({ seed: SEED, numRuns: numRuns * SCALE });
 
 /** Signs that mean something to Redis, to its clients, to keys, to a terminal, to HTTP or to JSON. */

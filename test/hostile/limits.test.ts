@@ -118,7 +118,7 @@ async function expectExact(limits: readonly Limit[], seed: number): Promise<void
 describe("a limit", () => {
   const seen = { exact: 0, refused: 0 };
 
-  test.prop([anyLimit, fc.nat()], runs(1_500))("is exact or refused", async (limit, seed) => {
+  test.prop([anyLimit, fc.nat()], runs(600))("is exact or refused", async (limit, seed) => {
     const limiter = orCode(() => createLimiter({ limits: limit as Limit }));
     const read = orCode(() => readPolicy(limit));
     expect(read).toEqual(limiter && limit);
@@ -137,7 +137,7 @@ describe("a limit", () => {
   });
 });
 
-test.prop([fc.array(anyLimit, { maxLength: 4 }), fc.nat()], runs(400))(
+test.prop([fc.array(anyLimit, { maxLength: 4 }), fc.nat()], runs(160))(
   "several limits are exact or refused",
   async (limits, seed) => {
     const limiter = orCode(() => createLimiter({ limits: limits as Limit[] }));

@@ -71,7 +71,7 @@ function expectRight(options: object = {}): void {
   }
 }
 
-test.prop([optionsOf(LIMITER_OPTIONS)], runs(400))("createLimiter", async (options) => {
+test.prop([optionsOf(LIMITER_OPTIONS)], runs(160))("createLimiter", async (options) => {
   const store = memoryStore();
   const own = addGarbage({ store }, options);
   const limiter = orCode(() => createLimiter(own as never));
@@ -86,14 +86,14 @@ test.prop([optionsOf(LIMITER_OPTIONS)], runs(400))("createLimiter", async (optio
   await createLimiter({ name, limits: gcra({ limit: 9, window: "1h" }), store }).close();
 });
 
-test.prop([optionsOf({ maxKeys: [1, 100], clock: [Date.now] })], runs(500))(
+test.prop([optionsOf({ maxKeys: [1, 100], clock: [Date.now] })], runs(200))(
   "memoryStore",
   (options) => {
     if (orCode(() => memoryStore(options as never)) !== undefined) expectRight(options);
   },
 );
 
-test.prop([garbage, optionsOf({ prefix: ["hg", "a.b"], clock: [Date.now] })], runs(500))(
+test.prop([garbage, optionsOf({ prefix: ["hg", "a.b"], clock: [Date.now] })], runs(200))(
   "redisStore",
   (client, options) => {
     orCode(() => redisStore(client as never));
@@ -105,7 +105,7 @@ test.prop([garbage, optionsOf({ prefix: ["hg", "a.b"], clock: [Date.now] })], ru
 
 test.prop(
   [garbage, garbage, optionsOf({ ipv6Prefix: [64] }), optionsOf({ hashSecret: ["s"] })],
-  runs(500),
+  runs(200),
 )("byHeader, byIp, byTier", (one, other, ip, header) => {
   orCode(() => byIp(ip as never));
   orCode(() => byHeader(one as never));
@@ -131,13 +131,13 @@ const GUARD_OPTIONS = {
   lease: [{ max: 10, ttl: "1s" }],
 };
 
-test.prop([optionsOf(GUARD_OPTIONS)], runs(400))("rateLimit of Express", async (options) => {
+test.prop([optionsOf(GUARD_OPTIONS)], runs(160))("rateLimit of Express", async (options) => {
   const middleware = orCode(() => rateLimit(options as never));
   if (middleware !== undefined) expectRight(options);
   await middleware?.close();
 });
 
-test.prop([optionsOf({ ...GUARD_OPTIONS, hook: ["onRequest", "preHandler"] })], runs(200))(
+test.prop([optionsOf({ ...GUARD_OPTIONS, hook: ["onRequest", "preHandler"] })], runs(80))(
   "the plugin of Fastify, and its routes",
   async (options) => {
     for (const route of [{}, { config: { rateLimit: options } }]) {
@@ -160,7 +160,7 @@ test.prop([optionsOf({ ...GUARD_OPTIONS, hook: ["onRequest", "preHandler"] })], 
   },
 );
 
-test.prop([garbage, garbage], runs(400))(
+test.prop([garbage, garbage], runs(160))(
   "what a limiter's methods are given",
   async (one, other) => {
     const limiter: Limiter = createLimiter({ limits: [limits, { ...limits, per: "tenant" }] });

@@ -20,7 +20,7 @@ import { watchEachWindow, watchRate, watchWindow } from "./monitor.ts";
 import type { Setting } from "./small-world.ts";
 import { beginWorld, findMiscount, TICK, tick, unitsOutstanding } from "./small-world.ts";
 
-const HISTORIES = 15 * SCALE;
+const HISTORIES = 6 * SCALE;
 const LENGTH = 2_000;
 
 /** Milliseconds. */
