@@ -52,7 +52,7 @@ describeFrameworks(({ serve }) => {
       await settled();
     });
 
-    test("a thousand sockets of one subject keep nobody else waiting, and free their places at once", async () => {
+    test("hundreds of sockets of one subject keep nobody else waiting, and free their places at once", async () => {
       const clock = manualClock();
       const limiter = make({ limits: fixedWindow({ limit: 1, window: "100ms" }) }, clock.now);
       const limited = { limiter, key: visitorOf };
@@ -63,12 +63,10 @@ describeFrameworks(({ serve }) => {
         },
       });
       const answers: string[] = [];
-      const visits = await Promise.all(
-        Array.from({ length: 1_000 }, () => visit(port, "/?abuser")),
-      );
+      const visits = await Promise.all(Array.from({ length: 300 }, () => visit(port, "/?abuser")));
       for (const { answer } of visits) void answer.then((text) => answers.push(text));
-      await eventually(() => expect(answers.length).toBeGreaterThanOrEqual(899));
-      expect(answers.filter((text) => statusOf(text) === 429).length).toBeGreaterThanOrEqual(850);
+      await eventually(() => expect(answers.length).toBeGreaterThanOrEqual(199));
+      expect(answers.filter((text) => statusOf(text) === 429).length).toBeGreaterThanOrEqual(150);
       // Somebody else passes at once.
       const other = await ask("/?other");
       expect(other.status).toBe(200);
