@@ -13,6 +13,10 @@ const { scripts, packageManager, devDependencies } = JSON.parse(
   devDependencies: Record<string, string>;
 };
 
+const site = JSON.parse(readFileSync(join(ROOT, "docs/package.json"), "utf8")) as {
+  scripts: Record<string, string>;
+};
+
 /** Our packages, and the commands of the one that is a command. */
 const PACKAGES = readdirSync(join(ROOT, "packages")).map((name) => `@headgate/${name}`);
 const HEADGATE = "@headgate/cli";
@@ -40,9 +44,13 @@ test.each(commands)("$place: $line", ({ line, place }) => {
   if (program === "npx" && rest[0] === HEADGATE) {
     expect(help).toMatch(new RegExp(`^ {2}${rest[1]}\\b`, "m"));
   } else if (program === "npx") {
-    const [, pnpm = "", script = ""] = rest;
+    const [, pnpm = "", script = "", , scriptOfSite = ""] = rest;
     expect(packageManager.split("+")[0]).toBe(pnpm);
-    expect([...Object.keys(scripts), ...PROGRAMS]).toContain(script);
+    if (script === "--filter") expect(Object.keys(site.scripts)).toContain(scriptOfSite);
+    else expect([...Object.keys(scripts), ...PROGRAMS]).toContain(script);
+  } else if (place.startsWith("docs/recipes/") && !["npm", "node"].includes(program)) {
+    // curl, alone or in a loop, of which the recipe's own test asks the same.
+    expect(existsSync(join(ROOT, place.replace(/^docs(.+)\.md.*$/, "test$1.test.ts")))).toBe(true);
   } else if (program === "curl" || line.endsWith("node server.mjs")) {
     // The server that a reader of docs/start writes; start.test.ts runs it, and asks.
     expect(place).toMatch(/^docs\/start\//);
