@@ -107,7 +107,6 @@ const PARTS: readonly Part[] = [
       { text: "The adapter API", link: "/reference/adapter-api" },
       { text: "Errors", link: "/reference/errors" },
       { text: "Faults", link: "/reference/faults" },
-      { text: "Channels", link: "/reference/channels" },
       { text: "Metrics", link: "/reference/telemetry" },
       { text: "The command", link: "/reference/cli" },
       { text: "Replay and recommend", link: "/reference/replay" },
