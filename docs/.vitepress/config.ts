@@ -1,7 +1,7 @@
 import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
 import { linkToRepository, REPOSITORY } from "./repository.ts";
-import { readParts } from "./sidebar.ts";
+import { linksOf, readParts } from "./sidebar.ts";
 import { boxTables } from "./tables.ts";
 
 const parts = readParts();
@@ -14,11 +14,14 @@ export default defineConfig({
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
   themeConfig: {
     logo: { src: "/logo.svg", alt: "" },
-    nav: ["Start", "How to", "Reference", "Understand"].flatMap((name) => {
-      const first = parts.find(({ text }) => text === name)?.items[0];
-      return first === undefined ? [] : [{ text: name, link: first.link }];
-    }),
-    sidebar: parts.map((part) => ({ ...part, items: [...part.items] })),
+    nav: parts.map((part) => ({
+      text: part.text,
+      link: linksOf(part)[0] ?? "/",
+      activeMatch: `^(${part.under.join("|")})`,
+    })),
+    sidebar: Object.fromEntries(
+      parts.flatMap(({ text, under, items }) => under.map((path) => [path, [{ text, items }]])),
+    ),
     outline: [2, 3],
     search: { provider: "local" },
     editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: "Edit this page" },

@@ -4,7 +4,7 @@ import axe from "axe-core";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { REPOSITORY } from "../../docs/.vitepress/repository.ts";
-import { readParts } from "../../docs/.vitepress/sidebar.ts";
+import { linksOf, readParts } from "../../docs/.vitepress/sidebar.ts";
 import { ROOT } from "../docs/markdown.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
 import { buildSite } from "./build-site.ts";
@@ -24,15 +24,15 @@ const OPEN_AT_ONCE = 3;
 const PHONE = { width: 360, height: 800 };
 const DESK = { width: 1_440, height: 900 };
 
-/** The pages of the sidebar, in its order. */
+/** The pages of all sidebars, in their order. */
 let links: string[];
 
 beforeAll(async () => {
   await buildSite();
-  links = readParts().flatMap(({ items }) => items.map(({ link }) => link));
+  links = readParts().flatMap(linksOf);
 }, TIMEOUT_MS);
 
-test("the sidebar has each page once, and no other", () => {
+test("the sidebars have each page once, and no other", () => {
   const files = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md") && file.includes("/") && !file.includes("node_modules"))
     .map((file) => `/${file.replace(/(index)?\.md$/, "")}`);
@@ -70,14 +70,18 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
     await Promise.all(Array.from({ length: OPEN_AT_ONCE }, actInTurn));
   }
 
-  test("is clicked through by its sidebar, and complains of nothing", async () => {
+  test("is clicked through by its menu and sidebars, and complains of nothing", async () => {
     await withPage(browser, site.origin, { viewport: DESK }, async (page) => {
-      await page.goto(`${site.origin}${links[0]}`);
-      for (const link of links) {
-        await page.locator(`.VPSidebar a[href="${link}"]`).click();
-        await page.waitForURL(`${site.origin}${link}`);
-        await page.locator(`.VPSidebar .is-active > .item > a[href="${link}"]`).waitFor();
-        await page.locator(".vp-doc h1").waitFor();
+      await page.goto(`${site.origin}/`);
+      for (const part of readParts()) {
+        const own = linksOf(part);
+        await page.locator(`.VPNavBarMenu a[href="${own[0]}"]`).click();
+        for (const link of own) {
+          await page.locator(`.VPSidebar a[href="${link}"]`).click();
+          await page.waitForURL(`${site.origin}${link}`);
+          await page.locator(`.VPSidebar .is-active > .item > a[href="${link}"]`).waitFor();
+          await page.locator(".vp-doc h1").waitFor();
+        }
       }
     });
   }, 300_000);
@@ -115,9 +119,7 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
   test(
     "can be used by everybody, in the light and in the dark",
     async () => {
-      const firsts = readParts()
-        .filter(({ text }) => ["Start", "Reference", "API"].includes(text))
-        .flatMap(({ items }) => items[0]?.link ?? []);
+      const firsts = [...readParts().flatMap((part) => linksOf(part)[0] ?? []), "/reference/api/"];
       await forEach(isLong ? ["/", ...links] : ["/", ...firsts], async (path) => {
         await withPage(browser, site.origin, { viewport: PHONE }, async (page) => {
           await page.goto(`${site.origin}${path}`);
