@@ -35,7 +35,7 @@ interface Links {
 }
 
 /**
- * Makes a circuit breaker. The same name on the same store, with the same options, is the same breaker, in all processes.
+ * Creates a circuit breaker. The same name on the same store, with the same options, is the same breaker, in all processes.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createBreaker<Result = unknown>(

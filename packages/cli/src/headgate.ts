@@ -34,7 +34,7 @@ try {
 } catch (error) {
   debuglog("headgate")("%o", error);
   stderr.write(
-    `headgate: a mistake of its own, please report it, with what NODE_DEBUG=headgate adds: ${messageOf(error)}\n`,
+    `headgate: internal error, please report it with what NODE_DEBUG=headgate adds: ${messageOf(error)}\n`,
   );
   process.exitCode = EXIT_MISTAKE;
 }

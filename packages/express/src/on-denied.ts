@@ -11,8 +11,8 @@ import {
 import type { Request, Response } from "express";
 
 /**
- * Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles,
- * unless it returns or resolves `"allow"`: then the request goes on, uncharged.
+ * Answers a denied request, whose status, headers and `Retry-After` are already set. If it has not answered when it settles, Headgate does,
+ * unless it returns or resolves `"allow"`: then the request goes on, and costs nothing.
  */
 export type OnDenied = (req: Request, res: Response, decision: Decision) => unknown;
 
@@ -33,7 +33,7 @@ export async function answerDenied(
   const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
-      "onDenied, or what it called, answered or threw after the denied request had been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
+      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
       req,
       error,
     );

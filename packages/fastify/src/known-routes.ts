@@ -68,7 +68,7 @@ export function rejectUncoveredRoutes(app: FastifyInstance): void {
     if (mayBeOthers && !OURS.some((option) => option in Object(limit))) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `headgate: the route${routeName("", options)} has config.rateLimit, and no headgate plugin is registered in its scope or around it, so it would not be limited; register the plugin there`,
+      `headgate: the route${routeName("", options)} has config.rateLimit, but no headgate plugin is registered in its scope or in one around it, so it would not be limited; register the plugin there`,
     );
   }
 }

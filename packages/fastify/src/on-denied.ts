@@ -8,8 +8,8 @@ import { setHeaders } from "./set-headers.ts";
 import { watchReply } from "./watched-reply.ts";
 
 /**
- * Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles,
- * unless it returns or resolves `"allow"`: then the request goes on, uncharged.
+ * Answers a denied request, whose status, headers and `Retry-After` are already set. If it has not answered when it settles, Headgate does,
+ * unless it returns or resolves `"allow"`: then the request goes on, and costs nothing.
  */
 export type OnDenied = (
   request: FastifyRequest,
@@ -39,7 +39,7 @@ export async function answerDenied(
   const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
-      "onDenied, or what it called, answered or threw after the denied request had been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
+      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
       request,
       error,
     );

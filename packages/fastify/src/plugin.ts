@@ -183,7 +183,7 @@ export async function headgatePlugin(
 }
 
 const NOTHING_LIMITED =
-  "headgate: the plugin has no limits, and neither has any of its routes, so nobody is limited; give it limits, or give them to routes, in config.rateLimit or by app.rateLimit";
+  "headgate: neither the plugin nor any of its routes has limits, so no request is limited; give limits to the plugin, or to routes in config.rateLimit or with app.rateLimit";
 
 /** Whether a route has options; whatever else stands there must not pass for none. */
 function isLimited(
@@ -206,7 +206,7 @@ function hookOf(
 function withoutDone(received: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `app.rateLimit: the hook is called as (request, reply, done), and got ${typeof received} for done; put it in a route's hooks, or ask app.headgate.limiter.consume(subject) yourself`,
+    `app.rateLimit: the hook must be called as (request, reply, done), got ${typeof received} for done; put it in a route's hooks, or call app.headgate.limiter.consume(subject) yourself`,
   );
 }
 
@@ -233,13 +233,13 @@ function withoutRoutes(): HeadgateError {
 function lateRateLimit(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or ask a limiter of createLimiter in the handler",
+    "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or call a limiter made by createLimiter in the handler",
   );
 }
 
 function lateHook(owner: string, hook: HookName | undefined): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: hook ${formatReceived(hook)} was set when the route had been added already; set it where the route is added`,
+    `${owner}: hook ${formatReceived(hook)} was set after the route had been added; set it where the route is added`,
   );
 }

@@ -166,7 +166,7 @@ function rejectBesideLimiter(owner: string, option: string, { limiter }: Headgat
   if (limiter === undefined) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: ${option} belongs to the plugin's limiter, which was made with its own; give the route limits, or the limiter the option`,
+    `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is made`,
   );
 }
 
@@ -183,7 +183,10 @@ function rejectOptions(
 ): void {
   for (const name of names) {
     if (options[name] === undefined || (name === "extend" && options.extend === false)) continue;
-    throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: ${name} means nothing ${where}`);
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: ${name} has no effect ${where}; leave it out`,
+    );
   }
 }
 

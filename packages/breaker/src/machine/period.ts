@@ -12,6 +12,7 @@ export const STATES = [
   "metrics-only",
 ] as const;
 
+/** The state of a target. */
 export type BreakerState = (typeof STATES)[number];
 
 export const CLOSED = 0;

@@ -12,7 +12,7 @@ export interface ActionOptions {
 export function addActionOptions(command: Command): Command {
   return command
     .option("--reason <text>", "why, for the log of actions")
-    .option("--dry-run", "look at what would be acted on, and change nothing")
+    .option("--dry-run", "show what would change, and change nothing")
     .option("--yes", "do not ask")
     .option("--json", "print one JSON document");
 }

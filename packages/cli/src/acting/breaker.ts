@@ -53,7 +53,7 @@ export const addBreaker: AddCommand = ({ program, surroundings, handle }) => {
   addActionOptions(addConnectionOptions(command))
     .option(
       "--options <json>",
-      "the breaker's options as JSON, or @FILE, where the directory does not have it",
+      "the breaker's options as JSON, or @FILE, if the directory does not have it",
     )
     .addHelpText(
       "after",
@@ -119,7 +119,7 @@ async function findOptions(
     const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
     const there = names === "" ? "which has no breaker" : `which has ${names}`;
     throw new Failure(
-      `no breaker ${JSON.stringify(name)} in the directory, ${there}; of one that is not listed give --options`,
+      `no breaker ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, give --options`,
     );
   }
   if (first.isCut === true) {

@@ -59,7 +59,7 @@ export async function readSubject(
     const at = given.indexOf("=");
     if (at > 0 && at < given.length - 1) named.set(given.slice(0, at), given.slice(at + 1));
     else if (at === -1 && plain === undefined && given !== "") plain = given;
-    else throw new Failure("--subject must be dimension=value, and a text alone may be given once");
+    else throw new Failure("--subject must be dimension=value; a value alone may be given once");
   }
   if (ip !== undefined && isIP(ip.replace(/%.*$/s, "")) === 0) {
     throw new Failure("--ip must be an IP address, as 203.0.113.7 or 2001:db8::7");
@@ -91,7 +91,7 @@ async function readHeader(
 ): Promise<GivenSubject["header"]> {
   if (name === undefined) {
     if (file === undefined) return undefined;
-    throw new Failure("--header-file has the value of a header: name that with --header");
+    throw new Failure("--header-file holds the value of a header: name the header with --header");
   }
   // Not said again: it may hold the value.
   if (!/^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) {

@@ -35,8 +35,8 @@ export interface KnownLimiter {
 export function addLimiterOptions(command: Command): Command {
   return command
     .option("--limiter <name>", "the limiter, as the directory has it")
-    .option("--limits <json>", "its policy as JSON, or @FILE, where the directory does not have it")
-    .option("--block-on <settle>", "beside --limits, where the limiter blocks by what is kept");
+    .option("--limits <json>", "its policy as JSON, or @FILE, if the directory does not have it")
+    .option("--block-on <settle>", "with --limits, if the limiter blocks by what is kept");
 }
 
 /**
@@ -112,6 +112,6 @@ function unknownLimiter(name: string, limiters: readonly DirectoryLimiter[]): Fa
   const names = [...new Set(limiters.map((one) => JSON.stringify(one.name)))];
   const there = names.length === 0 ? "which is empty" : `which has ${names.join(", ")}`;
   return new Failure(
-    `no limiter ${JSON.stringify(name)} in the directory, ${there}; of one that is not listed, as in the first 15 seconds of a process, give the policy with --limits`,
+    `no limiter ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, as in the first 15 seconds of a process, give its policy with --limits`,
   );
 }

@@ -53,7 +53,7 @@ export function formatBlock(
 export function describeOverride(override: Override): string {
   const { subject, until } = override;
   const end =
-    until === null ? "until it is taken away" : `until ${formatTime(Math.ceil(until / 1_000))}`;
+    until === null ? "until it is removed" : `until ${formatTime(Math.ceil(until / 1_000))}`;
   return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
 }
 

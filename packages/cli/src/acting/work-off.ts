@@ -60,7 +60,7 @@ export async function workOff(
   if (failure === undefined) return 0;
   if (dryRun || done.length === 0) throw failure;
   throw new Failure(
-    `${action}: done in ${namesOf(tasks.slice(0, done.length))}; not in ${namesOf(tasks.slice(done.length))}, of which the first may be half done: do it again; ${failure.message} (${failure.code})`,
+    `${action}: done in ${namesOf(tasks.slice(0, done.length))}; not in ${namesOf(tasks.slice(done.length))}, the first of which may be half done: run the command again; ${failure.message} (${failure.code})`,
     EXIT.store,
     { cause: failure },
   );

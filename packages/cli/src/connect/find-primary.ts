@@ -66,7 +66,7 @@ async function askSentinel(
   try {
     if (mode !== "sentinel") {
       throw new Failure(
-        `${host}:${port} is no Sentinel: leave out --sentinel, or give the port of one`,
+        `${host}:${port} is not a Sentinel: leave out --sentinel, or give the port of one`,
         EXIT.store,
       );
     }

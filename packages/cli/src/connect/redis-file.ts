@@ -18,7 +18,7 @@ export async function readRedisFile(path: string): Promise<string> {
     if (!stats.isFile()) throw new Failure(`--redis-file ${path} is not a regular file`);
     const user = process.getuid?.();
     if (user !== undefined && stats.uid !== user) {
-      throw new Failure(`--redis-file ${path} belongs to another user: give one that is yours`);
+      throw new Failure(`--redis-file ${path} belongs to another user: give a file of your own`);
     }
     if (user !== undefined && (stats.mode & 0o077) !== 0) {
       throw new Failure(`--redis-file ${path} is open to other users: run chmod 600 ${path}`);

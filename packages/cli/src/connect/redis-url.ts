@@ -41,7 +41,7 @@ export function parseRedisUrl(url: string, origin: string): RedisUrl {
   const addresses = hosts.split(",").map(parseAddress);
   const credentials = parseCredentials(who);
   if (whole === undefined || addresses.includes(undefined) || credentials === undefined) {
-    throw new Failure(`${origin} is not a URL of Redis: give ${FORMS}`);
+    throw new Failure(`${origin} is not a Redis URL: give ${FORMS}`);
   }
   return {
     addresses: addresses as Address[],

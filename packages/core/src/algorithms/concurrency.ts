@@ -87,10 +87,10 @@ const places: Algorithm<Places, PlacesQuota> = {
 };
 
 /**
- * At most `limit` places (1 to 10,000) taken at the same time. A request holds its place until it is over; one that nobody renews
- * is held for `ttl` (1 ms to 366 days).
+ * A limit of `limit` places (1 to 10,000) taken at the same time. A request holds its place until it ends; a place that is not renewed
+ * is free again after `ttl` (1 ms to 366 days).
  *
- * Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function concurrency(options: WithoutPer<ConcurrencyLimit<never>>): ConcurrencyLimit<never>;
 export function concurrency<const Per extends string>(

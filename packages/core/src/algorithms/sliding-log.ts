@@ -143,10 +143,10 @@ function leading(count: number, holds: (i: number) => boolean): number {
 }
 
 /**
- * At most `limit` units (1 to 10^6, at most 10^6 per second) in every window `(now - window, now]`, exactly
+ * A limit of `limit` units (1 to 10^6, at most 10^6 per second) in every window `(now - window, now]`, exactly
  * (`window` 1 ms to 366 days). Costs 13 bytes of Redis for each admitted decision in the window.
  *
- * Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function slidingLog(options: WithoutPer<SlidingLogLimit<never>>): SlidingLogLimit<never>;
 export function slidingLog<const Per extends string>(

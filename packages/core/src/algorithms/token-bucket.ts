@@ -150,7 +150,7 @@ export function bucketShape(id: string, every: number): LimitShape {
  * A bucket of `capacity` tokens (1 to 10^9) into which `refill` tokens (1 to 10^9, at most 10^6 per second)
  * come back every `every` (1 ms to 366 days), continuously.
  *
- * Never more than `capacity + refill * t / every` in any time t. Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * Admits at most `capacity + refill * t / every` in any time t. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function tokenBucket(options: WithoutPer<TokenBucketLimit<never>>): TokenBucketLimit<never>;
 export function tokenBucket<const Per extends string>(

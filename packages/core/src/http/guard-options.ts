@@ -23,13 +23,13 @@ import { isRequestPolicy, requireLimitsOf } from "./per-request.ts";
 import type { WaitOption } from "./wait-option.ts";
 import { readWaitOption } from "./wait-option.ts";
 
-/** What happens to a request whose key is undefined or empty. */
+/** What happens to a request whose key is undefined or empty: count its address, answer 400, or leave the limit out. */
 export type MissingKey = "ip" | "reject" | "skip";
 
 /** The dimensions that need no key function. */
 export type KnownDimension = "default" | "ip" | "global";
 
-/** The options that all adapters share. `Request` is the framework's own. */
+/** The options that all adapters share. `Request` is the framework's request. */
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
@@ -39,7 +39,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | TierPolicy<Request, NoInfer<Dimension> | KnownDimension>
     | RequestPolicy<Request, NoInfer<Dimension> | KnownDimension>
     | undefined;
-  /** A limiter made with `createLimiter`, in place of `limits`, `store` and `name`. */
+  /** A limiter created with `createLimiter`, instead of `limits`, `store` and `name`. */
   readonly limiter?: Limiter | undefined;
   /** Where counts live. Default: a `memoryStore()` of its own. */
   readonly store?: Store | undefined;
@@ -52,19 +52,19 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   readonly address?: AddressOption | undefined;
   /** Clients that are never limited: addresses and networks (CIDR), or a function. */
   readonly allowList?: ClientList<Request> | undefined;
-  /** Clients that are answered with status 403, also where they are on `allowList`. */
+  /** Clients that are answered with status 403, even if they are on `allowList`. */
   readonly blockList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
   /**
-   * Units a request costs: a whole number of at least 1, or an object with units for limits by their names. Those that are not named
+   * The units a request costs: a whole number of at least 1, or an object of units by limits' names. Limits that are not named
    * cost 1, and 0 leaves a limit out of the decision. Default 1.
    */
   readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
-   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below), or a function that says at the
-   * end of an answer whether its request counts, or how many units it cost. Until then every request is charged; one that is not
-   * answered whole stays so.
+   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below 400), or a function that says at the
+   * end of an answer whether its request counts, or how many units it cost. Until then every request is charged, and a request whose answer
+   * is cut off stays charged.
    */
   readonly count?: CountOption<Request, never> | undefined;
   /** Whether a request is not limited at all. */
@@ -73,19 +73,19 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Not every adapter has it. */
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Some adapters do not have it. */
   readonly onDenied?: unknown;
   /**
-   * How long a request that would be denied waits its turn first, 1 ms to 10 minutes: behind those of its subject that wait in this
-   * process already, at most 100 and no more than half of `maxQueue`. Who leaves while it waits costs nothing. Not for limits with
+   * How long a request that would be denied waits first, 1 ms to 10 minutes: in line behind its subject's other requests in this
+   * process, at most 100 and no more than half of `maxQueue`. A client that leaves while it waits costs nothing. Not for limits with
    * `block`. Default `false`.
    */
   readonly wait?: WaitOption | undefined;
-  /** How many requests may wait at once, and calls of `limiter.wait`, from 1. Default 1,000. */
+  /** The most requests and calls of `limiter.wait` that may wait at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
-   * `headgate:decision` have its decisions. Default false.
+   * Shadow mode: decides, counts and publishes, but denies nobody. It sets neither `rateLimit` nor any header; only `of` and the channel
+   * `headgate:decision` show its decisions. Default false.
    */
   readonly shadow?: boolean | undefined;
 }
@@ -113,7 +113,7 @@ const OWN_OPTIONS: readonly string[] = [
 /** The options' names. */
 export const GUARD_OPTIONS: readonly string[] = [...OWN_OPTIONS, ...FAILURE_OPTIONS];
 
-/** What other limiters call it, and how Headgate does. */
+/** Options of other limiters, and what to use instead. */
 const PEER_OPTIONS: Readonly<Record<string, string>> = {
   max: "limits: gcra({ limit, window })",
   limit: "limits: gcra({ limit, window })",
@@ -136,7 +136,7 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   keyPrefix: "store: redisStore(client, { prefix })",
   nameSpace: "name, and store: redisStore(client, { prefix })",
   identifier: "name",
-  groupId: "one name for all who share the limit",
+  groupId: "the same name wherever the limit is shared",
   handler: "onDenied",
   message: "onDenied",
   statusCode: "onDenied",
@@ -164,9 +164,9 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   blacklist: "blockList",
   blackList: "blockList",
   isBlackListed: "blockList: (request, address) => ...",
-  global: "to register without limits: then only routes with limits of their own are limited",
+  global: "to register without limits: then only routes with their own limits are limited",
   delayAfter: 'wait: "2s", for requests beyond limits',
-  delayMs: 'wait: "2s"; a delay that grows is made of decision.remaining',
+  delayMs: 'wait: "2s"; for a delay that grows, use decision.remaining',
   maxDelayMs: 'wait: "2s"',
   ban: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
   block: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
@@ -174,27 +174,27 @@ const PEER_OPTIONS: Readonly<Record<string, string>> = {
   penaltyBox: 'block of a limit, as in fixedWindow({ limit, window, block: "1h" })',
   exponentialBackoff: 'a list of blocks of a limit, as in block: ["1m", "10m", "1h"]',
   freeRetries:
-    'limits: fixedWindow({ limit, window, block }), whose limit are the free tries, and count: "failed"',
+    'limits: fixedWindow({ limit, window, block }), where limit is the number of free tries, and count: "failed"',
   minWait: 'the first block of a limit, as in block: ["1m", "10m", "1h"]',
   maxWait: 'the last block of a limit, as in block: ["1m", "10m", "1h"]',
-  lifetime: "the window of the limit: a level is forgotten when it has passed without a block",
-  continueExceeding: "to charge a denied request nothing, always",
+  lifetime: "the window of the limit: the level is reset after one window without a block",
+  continueExceeding: "nothing to set: a denied request never costs anything",
   dryRun: "shadow",
   cache: "store: memoryStore({ maxKeys })",
-  inMemoryBlockOnConsumed: "denyCache, which is on",
+  inMemoryBlockOnConsumed: "denyCache, which is on by default",
   passOnStoreError: 'onUnavailable: "allow"',
   skipOnError: 'onUnavailable: "allow"',
   insuranceLimiter: 'onUnavailable: "local"',
 };
 
-/** Those that mean something else where they are a function of the request. */
+/** Options whose counterpart differs if they are a function of the request. */
 const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
   max: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
   limit: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
   timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
 };
 
-/** Throws `HEADGATE_INVALID_OPTION` for what no option takes, naming ours where another limiter's was meant. */
+/** Throws `HEADGATE_INVALID_OPTION` for an unknown option, with the name of ours if it is another limiter's. */
 export function validateGuardOptions(
   owner: string,
   options: object,
@@ -270,7 +270,7 @@ function peerOptionsFor(options: object): Readonly<Record<string, string>> {
   return { ...PEER_OPTIONS, ...Object.fromEntries(functions) };
 }
 
-/** Says whose options are wrong, a route's for one, in front of what is. */
+/** Adds to an error's message whose options are wrong, such as a route's. */
 function withOwner(owner: string, validate: () => void): void {
   try {
     validate();
@@ -281,7 +281,7 @@ function withOwner(owner: string, validate: () => void): void {
   }
 }
 
-/** Throws `HEADGATE_INVALID_LIMIT` for limits that can be refused before it is known where they count. */
+/** Throws `HEADGATE_INVALID_LIMIT` for limits that are wrong whatever store they count in. */
 function validateLimits(limits: GuardOptions<never>["limits"]): void {
   if (limits === undefined) return;
   for (const policy of policiesIn(limits)) {
@@ -292,7 +292,7 @@ function validateLimits(limits: GuardOptions<never>["limits"]): void {
   }
 }
 
-/** The policies that are known before a request comes. */
+/** The policies that do not depend on a request. */
 function policiesIn(limits: NonNullable<GuardOptions<never>["limits"]>): readonly Policy[] {
   if (isTierPolicy(limits)) {
     requireTiers(limits);

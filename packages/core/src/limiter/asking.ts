@@ -144,6 +144,6 @@ export function createAsking(
 function leasesUnits(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    "limits of a call are not for a limiter with lease, which takes units ahead under its own",
+    "a limiter with lease takes no limits for a call, because it takes units ahead under its own; leave one of them out",
   );
 }

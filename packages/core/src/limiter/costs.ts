@@ -134,14 +134,14 @@ function asksOf(counters: readonly Counter[]): readonly (readonly [name: string,
 
 function nothingLeft(what: string, cost: CostByName): HeadgateError {
   return invalidCost(
-    `${what} leaves out every limit that would be asked, got ${formatReceived(cost)}`,
+    `${what} must name at least one limit that would be asked, got ${formatReceived(cost)}`,
   );
 }
 
 function unknownName(what: string, name: string, limits: readonly Named[]): HeadgateError {
   const names = [...new Set(limits.map((limit) => formatReceived(limit.name)))].join(", ");
   return invalidCost(
-    `${what} names ${formatReceived(name)}, which no limit is called; the limits are ${names}`,
+    `${what} names ${formatReceived(name)}, but no limit has that name; the limits are ${names}`,
   );
 }
 

@@ -135,7 +135,7 @@ function countedTogether(limits: readonly Known[]): readonly (readonly Known[])[
 function unnamed({ source, per }: CompiledLimit): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
-    `${source.algorithm}: two limits per ${formatReceived(per)} differ in their numbers only, which may change while they count: give each a name`,
+    `${source.algorithm}: two limits per ${formatReceived(per)} differ only in their numbers, which may change while they count: give each a name`,
   );
 }
 
@@ -163,7 +163,7 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
   if (first.shadow !== second.shadow) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `extends: one decision is in shadow or it is not; shadow is ${first.shadow} for the limiter that is extended, got ${second.shadow}`,
+      `extends: both limiters must have the same shadow, because they make one decision; it is ${first.shadow} for the limiter that is extended, got ${second.shadow}`,
     );
   }
   const moved = second.groups.map((group) => ({

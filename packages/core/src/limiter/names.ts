@@ -33,7 +33,7 @@ export function requireName(name: unknown): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > 512) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `name must be a text of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
+      `name must be a string of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
     );
   }
 }
@@ -56,7 +56,7 @@ export function claimName(
     const first = entry.written ?? entry.policy;
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before the second is made (with hot reload: use hotReload)`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)`,
     );
   }
   entry.users += 1;

@@ -1,6 +1,6 @@
 import { formatKind, HeadgateError } from "../errors.ts";
 
-/** All that Headgate asks of a Redis client: to run a script, by its digest or by its text. Strings in the reply are Buffers. */
+/** All that Headgate needs from a Redis client: to run a script, by its digest or its text. Strings in the reply are Buffers. */
 export interface ClientPort {
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;

@@ -14,6 +14,7 @@ import { createScriptRunner } from "./script-runner.ts";
 import { isCrossSlot } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
+/** Options of `redisStore`. */
 export interface RedisStoreOptions {
   /** What every key begins with: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
   readonly prefix?: string | undefined;
@@ -28,14 +29,15 @@ export interface RedisStoreOptions {
   readonly usage?: boolean | UsageOptions | undefined;
 }
 
+/** How limiters keep usage. */
 export interface UsageOptions {
   /** How subjects are written: as 96 bits of their SHA-256, or as they are. Default `"hashed"`. */
   readonly subjects?: UsageSubjects | undefined;
 }
 
 /**
- * Keeps counts in Redis or Valkey, through a client of yours: ioredis, iovalkey or node-redis. Calls that wait at the same
- * time go in one EVALSHA, on the server's clock, and every key expires. The client stays yours: it is neither connected nor
+ * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey or node-redis. Calls that wait at the same
+ * time go in one EVALSHA, on the server's clock, and every key expires. You connect and close the client: it is neither connected nor
  * closed here.
  *
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.

@@ -52,7 +52,10 @@ function meaningOf(
     ];
   }
   if (isMisconfigured(reason)) {
-    return ["HEADGATE_STORE_MISCONFIGURED", "the store refuses to take decisions as it is set up"];
+    return [
+      "HEADGATE_STORE_MISCONFIGURED",
+      "the store, as it is configured, refuses to take decisions",
+    ];
   }
   return ["HEADGATE_STORE_UNAVAILABLE", "the store could not answer"];
 }

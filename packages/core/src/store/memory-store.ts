@@ -5,10 +5,11 @@ import { readClock, requireClock } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
 import type { Moment, Step, Store } from "./store.ts";
 
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
-  /** How many subjects are kept at most, from 1. Default 100,000. What is given up first: see `docs/understand/memory.md`. */
+  /** The most subjects kept: 1 to 16,777,216. Default 100,000. `docs/understand/memory.md` says which are dropped first. */
   readonly maxKeys?: number | undefined;
-  /** For tests and replays. Default: the process's monotonic clock. */
+  /** Returns milliseconds since the epoch, for tests and replays. Default: the process's monotonic clock. */
   readonly clock?: Clock | undefined;
 }
 

@@ -30,7 +30,7 @@ export const cluster: Check = {
     if (isKnown) return [{ status: "ok", found: "not in cluster mode" }];
     const mend =
       "to have it checked, grant +cluster|info and +cluster|slots, or +info, to the user of this command";
-    return [{ status: "unknown", found: "nobody says whether this is a cluster", mend }];
+    return [{ status: "unknown", found: "whether this is a cluster is not known", mend }];
   },
 };
 

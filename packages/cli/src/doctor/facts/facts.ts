@@ -11,7 +11,7 @@ export interface Facts {
   readonly prefix: string;
   /** How the servers were found: by one address, by a cluster's table, by Sentinels. */
   readonly way: "server" | "cluster" | "sentinel";
-  /** Milliseconds: what the application's limiters wait for Redis. */
+  /** Milliseconds: how long the application's limiters wait for Redis. */
   readonly storeTimeout: number;
   /** Those that decide, and their replicas. */
   readonly servers: readonly ServerFacts[];

@@ -127,7 +127,7 @@ class KnownControl implements Control {
     if (isRepeated && REPORTED.includes(codeOf(error))) {
       notices.logOnce(
         error as HeadgateError,
-        "the control record cannot be read, so what operators do is not known here",
+        "the control record cannot be read, so this process does not learn what operators do",
       );
     }
   }
@@ -137,7 +137,7 @@ class KnownControl implements Control {
     this.#isDamageLogged = true;
     log(
       "HEADGATE_CONTROL_DAMAGED",
-      `the control record ${this.#key} makes no sense and is ignored; what was known before it holds`,
+      `the control record ${this.#key} cannot be read and is ignored; what was known before stays in force`,
     );
   }
 }

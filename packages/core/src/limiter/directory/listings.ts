@@ -29,7 +29,7 @@ export function directoryOf(store: Store): ProcessDirectory {
     const onRefused = onceRefused(
       "HEADGATE_DIRECTORY_REFUSED",
       (why) =>
-        `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and it is tried again every half a minute; redisStore(client, { directory: false }) leaves it out`,
+        `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { directory: false }) turns the directory off`,
     );
     return new ProcessDirectory(store.prefix, onRefused);
   });

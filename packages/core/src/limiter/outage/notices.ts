@@ -32,7 +32,7 @@ export function createNotices(): Notices {
 
     logOnce(
       error,
-      consequence = "limits are decided as onUnavailable says, and breakers go on by themselves",
+      consequence = "limits are decided by onUnavailable, and breakers by this process alone",
     ) {
       // What the server says, and not whose keys it is about.
       const cause = error.cause instanceof Error ? error.cause.message : "";
