@@ -86,7 +86,7 @@ test("passwords: of the Sentinels in the URL, of the server beside it; one alone
   const refused = await runCli([...args, "--password-stdin"], { input: PASSWORDS.requirepass });
   expect([refused.exitCode, refused.stderr]).toEqual([
     3,
-    expect.stringContaining("not right together"),
+    expect.stringContaining("the user or the password is wrong"),
   ]);
   const REDIS_URL = url.replace("://", `://:${PASSWORDS.sentinel}@`);
   const both = await runCli(["limiters", "--sentinel", sentinel.name, "--password-stdin"], {
