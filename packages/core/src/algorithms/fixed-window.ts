@@ -116,7 +116,7 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit {
   };
 }
 
-/** Throws for what only a calendar window takes, and for a text that is neither one of those nor a duration. */
+/** Throws for an option that only a calendar window takes, and for text that is neither a calendar window nor a duration. */
 function rejectCalendarOptions(limit: FixedWindowLimit): void {
   const { window, timeZone } = limit;
   if (typeof window === "string" && !/^\d/.test(window)) {

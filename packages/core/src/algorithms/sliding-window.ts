@@ -5,7 +5,7 @@ import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { subWindows } from "./sub-windows.ts";
 import { weightedWindow } from "./weighted-window.ts";
 
-/** So many sub-windows at most. */
+/** The most sub-windows. */
 const MAX_BUCKETS = 60;
 
 /**

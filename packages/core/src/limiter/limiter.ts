@@ -11,7 +11,7 @@ import type { Turn, TurnOptions } from "./line/line.ts";
 import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
 import type { LimiterUsage } from "./usage/limiter-usage.ts";
 
-/** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */
+/** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
 /** How a limiter is seen by the rest of Headgate. */
@@ -19,13 +19,13 @@ export interface LimiterParts {
   readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
-  /** `consume` of some of its groups only, which is not published. */
+  /** `consume` for some of its groups only; it publishes nothing. */
   consumeIn(
     groups: readonly Group[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision>;
-  /** `consumeIn` that waits its turn when it is denied. Undefined when nobody waits for the answer any more. */
+  /** `consumeIn` that waits in line if it is denied. Undefined if nobody waits for the answer any more. */
   consumeInTurn(
     groups: readonly Group[],
     subject: Subjects,
@@ -38,7 +38,7 @@ export interface LimiterParts {
   readonly usage: LimiterUsage | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
-  /** Whether it denies nobody, as far as that is known without a subject. */
+  /** Whether it is in shadow, as far as that is known without a subject. */
   isInShadow(): Promise<boolean>;
   isClosed(): boolean;
 }

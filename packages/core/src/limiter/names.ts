@@ -2,10 +2,10 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import { sharedBy } from "./shared.ts";
 
-/** What counts under a name, known by owner, prefix and name: those that share this object share their counts. */
+/** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
 export interface NameClaim {
   readonly identity: object;
-  /** Gives the name back; the last one to do so frees it, and gets true. */
+  /** Releases the name. The last holder frees it, and gets true. */
   release(): boolean;
 }
 
@@ -28,7 +28,7 @@ interface NameEntry {
 /** How many characters of a policy go into a message. */
 const MAX_WRITTEN = 300;
 
-/** Throws `HEADGATE_INVALID_OPTION` for a name that is none. */
+/** Throws `HEADGATE_INVALID_OPTION` for an invalid name. */
 export function requireName(name: unknown): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > 512) {
     throw new HeadgateError(

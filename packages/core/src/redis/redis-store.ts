@@ -16,14 +16,14 @@ import { topologyOf } from "./topology.ts";
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
-  /** What every key begins with: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
+  /** The prefix of all keys: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
   readonly prefix?: string | undefined;
-  /** For tests and replays, in place of the server's clock. Keys then live for at least 24 hours. */
+  /** Returns milliseconds since the epoch, for tests and replays, instead of the server's clock. Keys then live for at least 24 hours. */
   readonly clock?: Clock | undefined;
-  /** Whether this process writes down there which limiters and breakers it has, for operators' tools. Default true. */
+  /** Whether this process lists its limiters and breakers in Redis, for operators' tools. Default true. */
   readonly directory?: boolean | undefined;
   /**
-   * Whether limiters add up there what they decide, and which subjects asked and were denied most, for operators' tools. Subjects
+   * Whether limiters keep usage in Redis, for operators' tools: what they decide, and which subjects asked and were denied most. Subjects
    * are written as hashes, or as they are with `"plain"`. Default false.
    */
   readonly usage?: boolean | UsageOptions | undefined;

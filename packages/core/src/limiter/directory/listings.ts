@@ -4,7 +4,7 @@ import type { HttpUse, ListedRecord } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
 import { onceRefused } from "./refusal.ts";
 
-/** Lists a limiter or a breaker in the directory of its store, until its name is taken off; nothing where the store keeps none. */
+/** Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store keeps none. */
 export function list(store: Store, record: ListedRecord): void {
   if (store.directory === true) directoryOf(store).add(record, store);
 }
@@ -14,7 +14,7 @@ export function noteUse(store: Store, limiter: string, use: HttpUse): void {
   if (store.directory === true) directoryOf(store).addUse("limiter", limiter, use);
 }
 
-/** Takes a name off that nobody in this process has any more. Waits for the store a moment at most, and never rejects. */
+/** Removes a name that this process does not use any more. Waits for the store a moment at most, and never rejects. */
 export async function unlist(
   store: Store,
   kind: ListedRecord["kind"],

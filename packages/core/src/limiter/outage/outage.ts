@@ -61,11 +61,11 @@ export interface StoreWatch {
     counterKey: string,
     waitedMs?: number,
   ): Promise<readonly number[]>;
-  /** Why the server of a counter's key is known to be down; undefined when it is not. */
+  /** Why the server of a counter's key is known to be down; undefined if it is not. */
   downReason(counterKey: string): HeadgateError | undefined;
   /** What is logged about this client. */
   readonly notices: Notices;
-  /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
+  /** Notes that it is used, until the returned function is called; when unused, it stops trying to reach the store. */
   use(): () => void;
 }
 
@@ -99,19 +99,19 @@ export interface StoreServer {
 /** What is logged for the operator: as process warnings, or in the logs that were added. */
 export interface Notices {
   readonly log: Log;
-  /** Logs an error that no waiting mends, and what comes of it; the same words at most once an hour. */
+  /** Logs an error that does not go away by waiting, and its consequence; the same words at most once an hour. */
   logOnce(error: HeadgateError, consequence?: string): void;
-  /** Writes to `log` in place of process warnings, until the function that is returned is called. */
+  /** Writes to `log` instead of process warnings, until the returned function is called. */
   addLog(log: Log): () => void;
 }
 
 /** Logs something for the operator. */
 export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
-/** Gives counters room again on servers, or blocks them. Each method resolves with whether there was anything to give, and rejects as the store does. */
+/** Gives back, blocks or forgets counters on servers. Each method resolves with whether there was anything to do, and rejects with the store's errors. */
 export interface StoreReturns {
   refund(receipts: readonly Receipt[]): Promise<boolean>;
-  /** Counts what is kept of charges; true if that blocked. */
+  /** Counts the kept units of charges; true if that set a block. */
   judge(judgements: readonly Judgement[]): Promise<boolean>;
   forget(counters: readonly Counter[]): Promise<boolean>;
   /** For so many microseconds, or not any longer with 0. */
