@@ -58,7 +58,7 @@ export interface BreakerOptions<Result = unknown> {
   readonly maxTargets?: number | undefined;
 }
 
-/** The options with their defaults. Times are microseconds, where their names do not say otherwise. */
+/** The options with their defaults. Times are microseconds, unless their names say otherwise. */
 export interface Settings<Result> {
   readonly policy: BreakerPolicy;
   readonly storeTimeoutMs: number;
@@ -68,11 +68,11 @@ export interface Settings<Result> {
   readonly isFailure: IsFailure<Result> | undefined;
   readonly aborted: Aborted;
   readonly maxTargets: number;
-  /** Equal exactly when two breakers decide the same. */
+  /** Equal if and only if two breakers have the same policy. */
   readonly canonical: string;
   /** The policy as it was written, for messages. */
   readonly written: string;
-  /** The options that decide, as they were written; of a function `openFor` the times that it gives. */
+  /** The options of the policy as they were written; for a function `openFor`, the times that it returns. */
   readonly deciding: Readonly<Record<string, unknown>>;
 }
 
@@ -98,7 +98,7 @@ const OPTIONS = [
 /** Options that may differ between breakers of one name. */
 const APART: readonly string[] = ["name", "store", "isFailure", "aborted", "maxTargets"];
 
-/** What other breakers call it. */
+/** Options of other breakers, and what to use instead. */
 const HINTS = {
   errorThresholdPercentage: "minimumSuccessRate, 0 to 1",
   failureRateThreshold: "minimumSuccessRate, 0 to 1",
@@ -123,13 +123,13 @@ const HINTS = {
 const DAY = 86_400_000_000;
 const MINUTE = 60_000_000;
 
-/** A crashed process cannot say that its trial call took too long: others wait this much longer for it. */
+/** A crashed process cannot report that its trial call took too long: others wait this much longer for it. */
 const LEASE_GRACE = 1_000_000;
 
 /** A rate that no calls reach. */
 const NEVER = 2;
 
-/** So many openings in a row are told apart. */
+/** How many openings in a row are told apart. */
 const STEPS = 20;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
@@ -172,7 +172,7 @@ function decidingOf(options: BreakerOptions<never>): Readonly<Record<string, unk
   return Object.fromEntries(Object.entries(options).filter(([option]) => !APART.includes(option)));
 }
 
-/** The same as data. */
+/** The options of the policy as data. */
 function withTimes(
   deciding: Readonly<Record<string, unknown>>,
   { openFor }: BreakerPolicy,
@@ -240,7 +240,7 @@ function readWindow(window: unknown): Pick<BreakerPolicy, "window" | "size"> {
   return { window: callWindow, size: wholeOf("window.calls", calls, 10_000) };
 }
 
-/** The times of the first openings in a row; those at the end that are equal are sent once. */
+/** The times of the first openings in a row; equal ones at the end are sent once. */
 function readOpenFor(openFor: unknown): number[] {
   if (typeof openFor !== "function") return [timeOf("openFor", openFor)];
   const times = Array.from({ length: STEPS }, (_, i) =>

@@ -100,7 +100,7 @@ export function publishRejected(describe: () => RejectedCall): void {
   if (rejectedCalls.hasSubscribers) publish(rejectedCalls, describe());
 }
 
-/** Whether anybody listens to calls, each of which is a message. */
+/** Whether anybody listens to calls: each call is a message. */
 export function areCallsHeard(): boolean {
   return breakerCalls.hasSubscribers;
 }
@@ -109,7 +109,7 @@ export function publishCall(call: BreakerCall): void {
   publish(breakerCalls, call);
 }
 
-/** Whether anybody listens to what is learned, in memory with each call. */
+/** Whether anybody listens to snapshots, which come with each call if counts are in memory. */
 export function areSnapshotsHeard(): boolean {
   return breakerSnapshots.hasSubscribers;
 }

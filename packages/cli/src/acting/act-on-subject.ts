@@ -34,9 +34,9 @@ type Target = readonly [limiter: KnownLimiter["limiter"], subject: Subject, logg
 
 /** What is done to a subject of a limiter. */
 interface Verb {
-  /** As the sentence has it: `This would block 203.0.113.7 in api`. */
+  /** The verb in the sentence, as in `This would block 203.0.113.7 in api`. */
   readonly name: string;
-  /** Whether it is done in every limiter where none is named. */
+  /** Whether it is done in every limiter if none is named. */
   readonly isForAll?: boolean;
   act(operator: Operator, ...target: Target): Promise<Done>;
 }
@@ -165,7 +165,7 @@ async function actOnSubject(
       const { name } = one.limiter;
       if (subjects.length === 0) skipped.push({ limiter: name, why: needed });
       for (const subject of subjects) {
-        // Policies that differ in their numbers alone have the same counters.
+        // Policies that differ only in their numbers have the same counters.
         const id = JSON.stringify([name, one.counters, subject]);
         if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, reason));
       }

@@ -8,7 +8,7 @@ export interface ActionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** Adds what all commands have that change something. */
+/** Adds the options of all commands that change something. */
 export function addActionOptions(command: Command): Command {
   return command
     .option("--reason <text>", "why, for the log of actions")

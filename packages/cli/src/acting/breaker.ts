@@ -23,7 +23,7 @@ type Options = ConnectionOptions & ActionOptions & { readonly options?: string |
 
 type Target = ReturnType<Breaker["for"]>;
 
-/** What can be done to a target, by the word that asks for it. */
+/** The orders for a target, by their words. */
 const ORDERS = {
   open: (target: Target) => target.forceOpen(),
   close: (target: Target) => target.reset(),
@@ -181,7 +181,7 @@ async function give(
   return workOff(order, [task], options, surroundings);
 }
 
-/** Nobody can say how a target is doing in the fleet while the store is away. */
+/** The state of a target in the fleet is not known while the store does not answer. */
 function requireAnswer({ degraded }: Snapshot): void {
   if (degraded) throw new Failure("the store does not answer: try again when it does", EXIT.store);
 }

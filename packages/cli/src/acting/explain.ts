@@ -39,11 +39,11 @@ interface Explained {
   readonly limiter: string;
   readonly subject: Subject;
   readonly decision: Decision;
-  /** The name of the limit whose numbers speak for all. */
+  /** The name of the binding limit. */
   readonly binding: string;
   /** What is used now. */
   readonly limits: readonly LimitState[];
-  /** In words, when the calendar's window of each limit ends. */
+  /** In words, when the calendar window of each limit ends. */
   readonly calendars: readonly (string | undefined)[];
   readonly blocks: Inspection["blocks"];
   readonly overrides: readonly Override[];
@@ -142,7 +142,7 @@ async function ask(
   };
 }
 
-/** The limit that the numbers of a decision are of. */
+/** The limit whose numbers a decision reports. */
 function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string {
   const binding = limits.find(
     (one) =>

@@ -16,7 +16,7 @@ export interface LimiterOptions {
   readonly blockOn?: string | undefined;
 }
 
-/** A limiter, and what is known of how requests are counted with it. */
+/** A limiter, and what is known about how requests are counted with it. */
 export interface KnownLimiter {
   readonly limiter: OperatedLimiter & {
     readonly limits: readonly Exclude<Policy, readonly unknown[]>[];
@@ -26,7 +26,7 @@ export interface KnownLimiter {
   readonly extends?: string | undefined;
   /** Equal where the counters are the same. */
   readonly counters: string;
-  /** How many processes have it; undefined where the directory was not asked. */
+  /** How many processes have it; undefined if the directory was not asked. */
   readonly processes?: number | undefined;
   /** Whether processes have several policies under its name. */
   readonly isMixed: boolean;
@@ -78,7 +78,7 @@ function givenLimiter(
   return { limiter: { name, limits, blockOn }, uses: [], counters: "", isMixed: false };
 }
 
-/** Records that differ only in how the limiter is used, or by which version, are of one limiter. */
+/** Records that differ only in how the limiter is used, or by which version, belong to one limiter. */
 function gather(records: readonly DirectoryLimiter[]): readonly KnownLimiter[] {
   const known = new Map<string, DirectoryLimiter[]>();
   for (const record of records) {

@@ -19,7 +19,7 @@ export interface Task {
   format(state: unknown): readonly string[];
 }
 
-/** What came of a task. */
+/** The result of a task. */
 export interface Done {
   readonly before: unknown;
   readonly after: unknown;
@@ -35,7 +35,7 @@ interface WorkOptions {
 }
 
 /**
- * Does one task after the other, and says of each what was before, what is now, and from when everywhere. Where the store fails in
+ * Does one task after the other, and prints for each the state before and after, and from when it is in force everywhere. If the store fails in
  * the middle, it rejects with a `Failure` that says what was done and what was not.
  */
 export async function workOff(

@@ -1,9 +1,9 @@
 import { messageOf } from "../command/failure.ts";
 
-/** What an error means to somebody at a terminal, and what to do. */
+/** Explains an error to somebody at a terminal, and says what to do. */
 type Explanation = string | ((match: RegExpExecArray) => string);
 
-/** Of codes of Node's, which stand in `code`. */
+/** Node's error codes, in `code`. */
 const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = [
   [/^ECONNREFUSED$/, "nothing listens there: start Redis, or check host and port"],
   [/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/, "there is no such host: check its name"],
@@ -39,7 +39,7 @@ const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = 
   [/^(ECONNRESET|EPIPE)$/, "it closes the connection: if it requires TLS, use rediss://"],
 ];
 
-/** Of a server's words, of which only those in front are the same everywhere, and of the client's. */
+/** Errors of servers, whose first words are the same everywhere, and of clients. */
 const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] = [
   [
     /^NOAUTH/,
@@ -87,8 +87,8 @@ const SILENT_OVER_TLS =
   "it does not answer over TLS: use redis:// if it speaks none there, check host, port and firewall, or wait longer with --timeout";
 
 /**
- * One line that says what is wrong and what to do, without anything of who connects: servers quote users. An error that nobody
- * foresaw is in its own words.
+ * One line that says what is wrong and what to do, without any credentials: servers quote users. An unforeseen error
+ * keeps its own words.
  */
 export function explainError(error: unknown, isTls = false): string {
   const { code = "" } = (error ?? {}) as NodeJS.ErrnoException;
@@ -116,7 +116,7 @@ function explain(
   return undefined;
 }
 
-/** Whether a client of Redis says so: of a server's answer, or of the connection. */
+/** Whether a Redis client reports it: a server's answer, or an error of the connection. */
 export function isOfClient(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (

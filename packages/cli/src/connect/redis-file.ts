@@ -7,7 +7,7 @@ import { Failure } from "../command/failure.ts";
  * nobody else can read.
  */
 export async function readRedisFile(path: string): Promise<string> {
-  // A pipe would otherwise wait for somebody who writes.
+  // Opening a pipe would otherwise wait for a writer.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error) => {
     throw new Failure(`cannot read --redis-file ${path}: ${reasonOf(error)}`, undefined, {
       cause: error,

@@ -11,9 +11,9 @@ export interface Credentials {
   readonly password?: string | undefined;
 }
 
-/** What a URL says of where the counters are. */
+/** Where a URL says that the counters are. */
 export interface RedisUrl {
-  /** Of a cluster or of Sentinels there may be several; none where it is a socket. */
+  /** Several for a cluster or Sentinels; none for a socket. */
   readonly addresses: readonly Address[];
   /** The path of a unix socket. */
   readonly path?: string | undefined;
@@ -58,7 +58,7 @@ function parseAddress(text: string): Address | undefined {
   return { host: match[1] ?? (match[2] || "127.0.0.1"), port: Number(match[3] ?? 0) };
 }
 
-/** Undefined where an escape makes no sense. */
+/** Undefined if an escape is invalid. */
 function parseCredentials(who = ""): Credentials | undefined {
   const [, user = "", password] = /^([^:]*)(?::(.*))?$/s.exec(who) ?? [];
   try {

@@ -14,7 +14,7 @@ import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
 import type { RequestSubjects } from "./request-subjects.ts";
 
-/** What has been asked of one request so far, by all limiters on its way. */
+/** What all limiters have asked about one request so far. */
 interface RequestState {
   asked: readonly AskedPart[];
 }
@@ -40,7 +40,7 @@ export interface ReportedDecision {
   readonly headers: Required<HeaderOptions>;
   /** What was written in advance of the decision's limits, where they are all that the limiter has. */
   readonly text?: PolicyText | undefined;
-  /** Whether the application let the request on, which was denied. */
+  /** Whether the application let the denied request on. */
   readonly passed?: boolean;
 }
 
@@ -84,7 +84,7 @@ function stateOf(request: object): RequestState {
 function isAsked(asked: readonly AskedPart[], counted: CountedPolicy, group: Group): boolean {
   return asked.some((part) => {
     const { counted: other } = part.limiter[LIMITER];
-    // What let the request on in shadow says nothing for a limiter that may deny it.
+    // A limiter in shadow that let the request on does not decide for one that may deny it.
     if (other.shadow && !counted.shadow) return false;
     return part.groups.some((one) => isSame(other, one, counted, group));
   });
@@ -147,7 +147,7 @@ export function forgetAsked(request: object, part: AskedPart): void {
   state.asked = state.asked.filter((asked) => asked !== part);
 }
 
-/** Every decision of a request so far, but for those in shadow. */
+/** Every decision on a request so far, except those in shadow. */
 export function decisionsOf(request: object): readonly ReportedDecision[] {
   const decisions: ReportedDecision[] = [];
   for (const { reported } of stateOf(request).asked) {

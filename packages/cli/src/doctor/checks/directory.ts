@@ -5,7 +5,7 @@ import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 import { count } from "../format-numbers.ts";
 
-/** So many names are written out at most. */
+/** The most names that are written out. */
 const NAMED = 5;
 
 export const directory: Check = {

@@ -3,7 +3,7 @@ import { numberIn } from "../facts/info.ts";
 import type { Check } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
 
-/** It gives up what is about to expire, so what is nearly forgotten anyway. */
+/** It evicts what is about to expire anyway. */
 const BEST = "volatile-ttl";
 
 export const eviction: Check = {

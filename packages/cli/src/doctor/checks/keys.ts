@@ -6,7 +6,7 @@ import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 import { count, formatBytes } from "../format-numbers.ts";
 
-/** So many keys are written out at most. */
+/** The most keys that are written out. */
 const NAMED = 5;
 
 /** A life for keys that have none, in milliseconds: a day. An admitted request gives them their own again. */

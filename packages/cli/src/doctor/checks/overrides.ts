@@ -42,7 +42,7 @@ function judge(all: readonly Override[], prefix: string): Finding {
   };
 }
 
-/** The prefix that is usual need not be said. */
+/** The default prefix need not be given. */
 function unsetCommand({ limiter, subject = {} }: Override, prefix: string): string {
   const ofSubject = Object.entries(subject).flatMap(([per, text]) => [
     "--subject",

@@ -52,7 +52,7 @@ function judge(server: ServerFacts, facts: PermissionFacts, prefix: string): Fin
       found: `${who} lacks ${grants.join(" ")} for the role ${role}`,
       means: MEANS[role],
       mend: "grant them; ACL SAVE keeps that if the server has an ACL file, else CONFIG REWRITE",
-      // Who has no name cannot be granted anything.
+      // A user without a name cannot be granted anything.
       ...(user === "" ? {} : { commands: [commandAt(server, "ACL", "SETUSER", user, ...grants)] }),
     };
   }
