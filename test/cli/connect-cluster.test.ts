@@ -87,9 +87,11 @@ test("what is none says so, and a database that a cluster has not got", async ()
   expect([database.exitCode, database.stderr]).toEqual([2, expect.stringContaining("database 0")]);
   const alone = await startRedis({ port: true });
   const wrong = await runCli(["log", "--cluster", "--redis", urlOf(alone.port)]);
-  expect(wrong.stderr).toMatch(/is no cluster: leave out --cluster\n$/);
+  expect(wrong.stderr).toMatch(/is not a cluster: leave out --cluster\n$/);
   const several = await runCli(["log", "--redis", urlOf(alone.port, alone.port)]);
-  expect(several.stderr).toMatch(/is no cluster, and several hosts are for one/);
+  expect(several.stderr).toMatch(
+    /is not a cluster, and only a cluster or --sentinel NAME takes several hosts/,
+  );
   expect([wrong.exitCode, several.exitCode]).toEqual([3, 3]);
   await alone.stop();
 });

@@ -52,11 +52,11 @@ test("a wrong name, a server in place of a Sentinel, and a Sentinel in place of 
   expect(unknown).toContain(`knows no primary nobody: use --sentinel with ${sentinel.name}`);
   const [data] = sentinel.nodes;
   const server = `redis://127.0.0.1:${data?.port}`;
-  expect(await failure("--redis", server, "--sentinel", "x")).toContain("is no Sentinel");
+  expect(await failure("--redis", server, "--sentinel", "x")).toContain("is not a Sentinel");
   const one = `redis://127.0.0.1:${sentinel.addresses[0]?.port}`;
   expect(await failure("--redis", one)).toContain("is a Sentinel: say what it calls the primary");
   const none = await failure("--redis", "redis://127.0.0.1:1", "--sentinel", "x");
-  expect(none).toContain("nobody listens there");
+  expect(none).toContain("nothing listens there");
 });
 
 test("passwords: of the Sentinels in the URL, of the server beside it; one alone is for both", async () => {
@@ -67,7 +67,7 @@ test("passwords: of the Sentinels in the URL, of the server beside it; one alone
   const wanted = await runCli(args);
   expect([wanted.exitCode, wanted.stderr]).toEqual([
     3,
-    expect.stringContaining("wants a password"),
+    expect.stringContaining("requires a password"),
   ]);
   expect(wanted.stderr).toContain(`the primary ${sentinel.name}`);
   expect(
@@ -86,7 +86,7 @@ test("passwords: of the Sentinels in the URL, of the server beside it; one alone
   const refused = await runCli([...args, "--password-stdin"], { input: PASSWORDS.requirepass });
   expect([refused.exitCode, refused.stderr]).toEqual([
     3,
-    expect.stringContaining("not right together"),
+    expect.stringContaining("the user or the password is wrong"),
   ]);
   const REDIS_URL = url.replace("://", `://:${PASSWORDS.sentinel}@`);
   const both = await runCli(["limiters", "--sentinel", sentinel.name, "--password-stdin"], {

@@ -117,7 +117,7 @@ describe.skipIf(started === undefined)(
     test("it is known by who signed its certificate", async () => {
       const { exitCode } = await limiters("--redis", url, "--cacert", path("ca.crt"));
       expect(exitCode).toBe(0);
-      await expectFailure(["--redis", url], "name the authority's with --cacert FILE");
+      await expectFailure(["--redis", url], "give the authority's with --cacert FILE");
     });
 
     test("files are checked before anything is sent", async () => {
@@ -134,7 +134,7 @@ describe.skipIf(started === undefined)(
         "use redis:// if it speaks none",
       );
       const bare = url.replace("rediss", "redis");
-      await expectFailure(["--redis", bare], "if it wants TLS, use rediss://");
+      await expectFailure(["--redis", bare], "if it requires TLS, use rediss://");
     });
 
     test("a certificate of another host, or of another time, is none", async () => {

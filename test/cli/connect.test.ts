@@ -87,10 +87,14 @@ describe("the password", () => {
   });
 
   test("is missing, or wrong", async () => {
-    expectFailure(await runCli(["limiters", "--redis", at]), 3, "wants a password: give it with");
+    expectFailure(
+      await runCli(["limiters", "--redis", at]),
+      3,
+      "requires a password: give it with",
+    );
     const environment = { REDISCLI_AUTH: "wrong" };
     const wrong = await runCli(["limiters", "--redis", at], { environment });
-    expectFailure(wrong, 3, "user and password are not right together");
+    expectFailure(wrong, 3, "the user or the password is wrong");
     const empty = await runCli(["limiters", "--redis", at, "--password-stdin"]);
     expectFailure(empty, 2, "standard input has no password in its first line");
   });
@@ -127,7 +131,7 @@ describe("the URL", () => {
     "%s makes no sense, and is not repeated",
     async (url) => {
       const failed = await runCli(["limiters", "--redis", url.replace("//", "//:s3cret@")]);
-      expectFailure(failed, 2, "--redis is not a URL of Redis: give redis://HOST:PORT/DATABASE");
+      expectFailure(failed, 2, "--redis is not a Redis URL: give redis://HOST:PORT/DATABASE");
       expect(failed.stderr).not.toContain("s3cret");
     },
   );
@@ -164,7 +168,7 @@ test("options that do not go together are said so", async () => {
 describe("a server that cannot be reached", () => {
   test("does not listen", async () => {
     const url = `redis://127.0.0.1:${await freePort()}`;
-    expectFailure(await runCli(["limiters", "--redis", url]), 3, "nobody listens there");
+    expectFailure(await runCli(["limiters", "--redis", url]), 3, "nothing listens there");
     const socket = await runCli(["limiters", "--redis", join(dir, "none.sock")]);
     expectFailure(socket, 3, "there is no such socket");
   });
@@ -185,7 +189,7 @@ describe("a server that cannot be reached", () => {
   });
 
   test.each([
-    ["closes the connection", "", "closes the connection: if it wants TLS"],
+    ["closes the connection", "", "closes the connection: if it requires TLS"],
     ["is another program", "HTTP/1.1 400 Bad Request\r\n\r\n", "is not Redis"],
     ["is loading", "-LOADING Redis is loading the dataset in memory\r\n", "still loading"],
     ["has lost its primary", "-MASTERDOWN Link with MASTER is down\r\n", "lost its primary"],
@@ -193,7 +197,7 @@ describe("a server that cannot be reached", () => {
     [
       "is in protected mode",
       "-DENIED Redis is running in protected mode because protected mode is enabled and no password is set\r\n",
-      "protected mode takes nobody from other machines",
+      "protected mode refuses other machines",
     ],
     ["quotes a user", "-ERR User s3cret-user of client\r\n", "this user of client"],
   ])("%s", async (_, answer, words) => {
@@ -219,7 +223,7 @@ describe("a server that cannot be reached", () => {
       const args = ["--bind", "*", "--protected-mode", "yes"];
       const guarded = await startRedis({ port: true, args });
       const failed = await runCli(["limiters", "--redis", `redis://${outside}:${guarded.port}`]);
-      expectFailure(failed, 3, "protected mode takes nobody from other machines");
+      expectFailure(failed, 3, "protected mode refuses other machines");
       await guarded.stop();
     },
   );

@@ -142,7 +142,7 @@ describe("of who is connected, who may ask for nothing: by trying", () => {
     expect(rest.worst("permissions")).toMatchObject({
       status: "unknown",
       found: expect.stringContaining(
-        "user app has all that can be tried of the role operator; nobody says whether LPUSH",
+        "user app has all commands of the role operator that can be tried; not known: LPUSH",
       ),
     });
     expect(await admin.dbsize()).toBe(0);

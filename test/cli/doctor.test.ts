@@ -220,7 +220,7 @@ test("a replica in the place of a primary", async () => {
     await replica.restart(["--replicaof", "127.0.0.1", "1"]);
     const alone = await examine(there);
     expect(alone.statuses["replicas"]).toBe("warning");
-    expect(alone.worst("replicas").found).toBe("not connected with its primary 127.0.0.1:1");
+    expect(alone.worst("replicas").found).toBe("not connected to its primary 127.0.0.1:1");
   } finally {
     await replica.stop();
   }

@@ -90,7 +90,7 @@ describe("limiters", () => {
       .split("\n")
       .map((line) => line.split(/ {3,}/));
     expect(rows[0]).toEqual(["OVERRIDE OF", "SUBJECT", "IN FORCE", "ENDS"]);
-    expect(rows).toContainEqual(["api", "ann", "in shadow", "when it is taken away"]);
+    expect(rows).toContainEqual(["api", "ann", "in shadow", "when it is removed"]);
     const [, sale] = rows.filter(([, subject]) => subject !== "ann");
     expect(sale?.slice(0, 3)).toEqual(["api", "(everybody)", "100-per-1m: limit 500"]);
     expect(sale?.[3]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(in 2 h\)$|\(in 2 h 1 min\)$/);
@@ -148,9 +148,7 @@ describe("limiters", () => {
     await own.client.set("hg:{control}", "nonsense");
     const { exitCode, stderr } = await headgate("limiters");
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(
-      /warning: cannot read the overrides: the control record .* makes no sense/,
-    );
+    expect(stderr).toMatch(/warning: cannot read the overrides: the control record .* is damaged/);
     expect(stderr).toMatch(
       /warning: cannot read hg:\{directory\}:record.*another version of Headgate/,
     );
@@ -345,7 +343,7 @@ describe("the log", () => {
     expect(stdout).toContain("a\\tb");
     expect(stdout).toContain("   odd   ");
     expect(stdout).toMatch(/^[ -~\n]*$/);
-    expect(stderr).toMatch(/^headgate: warning: 1 of the log's entries make no sense .+\n$/);
+    expect(stderr).toMatch(/^headgate: warning: 1 of the log's entries cannot be read: .+\n$/);
     const json = (await headgate("log --json --limiter orders")).stdout;
     expect(json).toMatch(/^[ -~\n]*$/);
     expect(expectDocument("log", json)).toMatchObject({
@@ -357,7 +355,7 @@ describe("the log", () => {
     expect(await headgate("log")).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: "headgate: no action is in the log\n",
+      stderr: "headgate: the log has no actions\n",
     });
     for (const limit of ["0", "1001", "x", "1.5"]) {
       const { exitCode, stderr } = await headgate(`log --limit ${limit}`);

@@ -112,7 +112,7 @@ test("a mistake of its own is one line without a stack, and has an exit code of 
   const child = spawn(process.execPath, [...args, "--redis", own.server.socket]);
   const { exitCode, stderr } = await endOf(child);
   expect(exitCode).toBe(70);
-  expect(stderr).toMatch(/^headgate: a mistake of its own, please report it, .*: oh\n$/);
+  expect(stderr).toMatch(/^headgate: internal error, please report it with .*: oh\n$/);
 });
 
 const tmux = onPath("tmux");

@@ -116,7 +116,7 @@ describe.each([[[]], [["--http", "fastify"]]])("in Redis %j", (http) => {
 test.each([
   [["--http", "koa"], '--http must be fastify or express, got "koa"'],
   [["--cluster"], "with --redis or --redis-file"],
-  [["--redis", "localhost:6379"], "--redis is not a URL of Redis"],
+  [["--redis", "localhost:6379"], "--redis is not a Redis URL"],
   [["--redis", "/run/r", "--prefix", "a".repeat(17)], "--prefix of at most 16 characters"],
 ])("%j is one line that says what to do", async (args, words) => {
   const { exitCode, stdout, stderr } = await runCli(["replay", SAMPLE, ...args]);

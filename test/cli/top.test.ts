@@ -176,8 +176,8 @@ describe("says in one line what to do", () => {
   test.each([
     [["api", "--by", "denied"], "counters do not know who was denied"],
     [["api", "--subject", "ann"], "leave out --subject"],
-    [["api", "--follow"], "--follow is for a terminal"],
-    [["api", "--follow", "--json"], "leave out --json"],
+    [["api", "--follow"], "--follow needs a terminal"],
+    [["api", "--follow", "--json"], "cannot be used with --json"],
     [["api", "--keys", "0"], "--keys must be"],
     [["api", "--span", "1 week"], "headgate: --span must be a time from 10s to 24h"],
     [["api", "--span", "25h"], "--span must be a time from 10s to 24h"],

@@ -21,9 +21,9 @@ describe.each(PAGES)("$path", (it) => {
   });
 });
 
-test("a stranger walks in twelve steps, and meets no file twice", () => {
+test("the path of a request has twelve steps, and names no file twice", () => {
   const path = "CONTRIBUTING.md";
-  const text = section(page(path), "A stranger's walk");
+  const text = section(page(path), "The path of a request");
   expect(text.match(/^\d+\. /gm)).toHaveLength(12);
   const files = linksOf({ path, text, blocks: [] }).map(({ target }) => target);
   expect(files).toEqual([...new Set(files)]);

@@ -215,7 +215,7 @@ test("everybody is limited: nobody is in shadow, until the proxy is trusted", as
 describe("nobody is limited", () => {
   const flooder = Array(6).fill("203.0.113.7");
 
-  test("by an override that somebody forgot, until it is taken away", async () => {
+  test("by an override that somebody forgot, until it is removed", async () => {
     const forgotten = { limiter: "orders", shadow: true };
     await inForce(await operator().setOverride(forgotten, { for: "forever" }));
     const before = watch("Nobody is limited");

@@ -18,7 +18,9 @@ describeFrameworks(({ serve }) => {
   test("is not for a limiter with wait", async () => {
     const refused = {
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringMatching(/: wait is not for limits with block, .*"tries"/),
+      message: expect.stringMatching(
+        /: wait cannot be used with limits that have a block, .*"tries"/,
+      ),
     };
     const store = memoryStore();
     const base = createLimiter({ name: "base", limits: guarded, store });

@@ -126,7 +126,7 @@ describe("a name", () => {
     expect(() => createBreaker({ name, store: store() } as BreakerOptions)).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
-        message: expect.stringMatching(/^name must be a text of 1 to 512 characters/),
+        message: expect.stringMatching(/^name must be a string of 1 to 512 characters/),
       }),
     );
   });

@@ -5,7 +5,7 @@ import type { BreakerState } from "./machine/period.ts";
 const NOT = "the breaker does not let this call through: it is";
 
 const MESSAGES: Readonly<Record<BreakerState, string>> = {
-  closed: `${NOT} just closed, and lets more and more of them through`,
+  closed: `${NOT} closed again, and lets only a growing part of the calls through`,
   open: `${NOT} open`,
   "half-open": `${NOT} half-open, and waits for its trial calls`,
   "forced-open": `${NOT} forced open`,
@@ -13,14 +13,14 @@ const MESSAGES: Readonly<Record<BreakerState, string>> = {
   "metrics-only": `${NOT} metrics only`,
 };
 
-/** A call was not let through. Known by its code, `HEADGATE_BREAKER_OPEN`. */
+/** The breaker did not let a call through. Recognise it by its `code`, `HEADGATE_BREAKER_OPEN`. */
 export class HeadgateBreakerOpen extends HeadgateError {
   override readonly name = "HeadgateBreakerOpen";
   /** The breaker's name. */
   readonly breaker: string;
   readonly target: string;
   readonly state: BreakerState;
-  /** When to ask again: milliseconds, rounded up; Infinity where it was opened by hand. */
+  /** When to ask again: milliseconds, rounded up; Infinity if the breaker was opened by hand. */
   readonly retryAfterMs: number;
   readonly degraded: boolean;
 

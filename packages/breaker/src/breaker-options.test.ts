@@ -235,7 +235,9 @@ describe("shares", () => {
     // No share of calls reaches it.
     expect(readBreakerOptions({}).policy.slowCallRate).toBeGreaterThan(1);
     expect(make({ slowCallRate: 0.5 })).toThrow(
-      refusal("createBreaker: slowCallRate needs slowCall, which says what is slow, got 0.5"),
+      refusal(
+        "createBreaker: slowCallRate needs slowCall, the duration above which a call is slow, got 0.5",
+      ),
     );
   });
 });

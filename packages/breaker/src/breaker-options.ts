@@ -13,50 +13,52 @@ import type { BreakerPolicy } from "./machine/breaker-policy.ts";
 import { callWindow } from "./machine/call-window.ts";
 import { timeWindow } from "./machine/time-window.ts";
 
-/** How a call counts that its caller gave up. */
+/** How a call counts that its caller cancelled. */
 export type Aborted = "ignore" | "success" | "failure";
 
+/** Judges a call that has ended: a failure or not, or `"ignore"` if it says nothing about the target. */
 export type IsFailure<Result> = (call: PromiseSettledResult<Result>) => boolean | "ignore";
 
+/** Options of `createBreaker`. */
 export interface BreakerOptions<Result = unknown> {
-  /** The identity of the counts, for all processes that share the store; required with a store. */
+  /** The identity of the counts, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
-  /** Where counts live. Default: this process. */
+  /** Where counts live. Default: the memory of this process. */
   readonly store?: Store | undefined;
   /** The longest wait for the store: 1 ms to 1 minute. Default 100 ms. */
   readonly storeTimeout?: Duration | undefined;
-  /** Which calls count: those of a time, 1 ms to 1 day, or the last so many, 1 to 10,000. Default `"5m"`. */
+  /** Which calls count: those of the last 1 ms to 1 day, or the last 1 to 10,000 `calls`. Default `"5m"`. */
   readonly window?: Duration | { readonly calls: number } | undefined;
-  /** Opens when the share of successes falls below: 0 to 1. Default 0.5. */
+  /** The breaker opens when the share of successes falls below this: 0 to 1. Default 0.5. */
   readonly minimumSuccessRate?: number | undefined;
-  /** Does not open before the window holds so many calls: at least 1. Default 20, or the window's calls if that is less. */
+  /** The breaker does not open before the window holds this many calls: at least 1. Default 20, or the window's calls if that is less. */
   readonly minimumCalls?: number | undefined;
-  /** A call is slow that takes longer. Default: none is. */
+  /** A call that takes longer is slow. Default: no call is slow. */
   readonly slowCall?: Duration | undefined;
-  /** Opens when the share of slow calls reaches this: above 0, up to 1. Default 1. */
+  /** The breaker opens when the share of slow calls reaches this: above 0, up to 1. Default 1. */
   readonly slowCallRate?: number | undefined;
-  /** For how long it opens, or a function of how often it opened in a row, which is asked for 1 to 20. Default 30 s. */
+  /** How long the breaker stays open, or a function of how often it opened in a row, which is called with 1 to 20. Default 30 s. */
   readonly openFor?: Duration | ((opened: number) => Duration) | undefined;
-  /** Half-open: how many trial calls the whole fleet makes: 1 to 100. Default 5. */
+  /** How many trial calls the whole fleet makes while half-open: 1 to 100. Default 5. */
   readonly probes?: number | undefined;
-  /** A trial call that takes longer is a failure. One whose process is gone is given up a second later. Default 30 s. */
+  /** A trial call that takes longer is a failure; if its process has crashed, other processes count it a second later. Default 30 s. */
   readonly probeTimeout?: Duration | undefined;
-  /** How long it takes after closing until all calls are let through again, from one in ten on. Default: no time. */
+  /** How long after closing all calls are let through again; it begins with one in ten. Default: at once. */
   readonly ramp?: Duration | undefined;
-  /** The longest that outcomes are collected before they are sent, up to 1 minute; 0 sends each by itself. Default 250 ms. */
+  /** How long outcomes are collected before they are sent: up to 1 minute; 0 sends each by itself. Default 250 ms. */
   readonly flushInterval?: Duration | 0 | undefined;
   /**
-   * Whether a call that returned or threw is a failure of the target, or says nothing of it, as a request that was wrong.
-   * Default: when it threw. What it throws itself goes to the caller, and the call is a failure.
+   * Whether a call that returned or threw is a failure of the target, or says nothing about it, such as an invalid request.
+   * Default: a call that threw is a failure. What this function throws goes to the caller, and the call is a failure.
    */
   readonly isFailure?: IsFailure<Result> | undefined;
-  /** How a call counts that its caller gave up. Default `"ignore"`. */
+  /** How a call counts that its caller cancelled. Default `"ignore"`. */
   readonly aborted?: Aborted | undefined;
-  /** How many targets this process keeps in mind: 1 to 100,000. Default 1,000. */
+  /** How many targets this process remembers: 1 to 100,000. Default 1,000. */
   readonly maxTargets?: number | undefined;
 }
 
-/** The options with their defaults. Times are microseconds, where their names do not say otherwise. */
+/** The options with their defaults. Times are microseconds, unless their names say otherwise. */
 export interface Settings<Result> {
   readonly policy: BreakerPolicy;
   readonly storeTimeoutMs: number;
@@ -66,11 +68,11 @@ export interface Settings<Result> {
   readonly isFailure: IsFailure<Result> | undefined;
   readonly aborted: Aborted;
   readonly maxTargets: number;
-  /** Equal exactly when two breakers decide the same. */
+  /** Equal if and only if two breakers have the same policy. */
   readonly canonical: string;
   /** The policy as it was written, for messages. */
   readonly written: string;
-  /** The options that decide, as they were written; of a function `openFor` the times that it gives. */
+  /** The options of the policy as they were written; for a function `openFor`, the times that it returns. */
   readonly deciding: Readonly<Record<string, unknown>>;
 }
 
@@ -96,7 +98,7 @@ const OPTIONS = [
 /** Options that may differ between breakers of one name. */
 const APART: readonly string[] = ["name", "store", "isFailure", "aborted", "maxTargets"];
 
-/** What other breakers call it. */
+/** Options of other breakers, and what to use instead. */
 const HINTS = {
   errorThresholdPercentage: "minimumSuccessRate, 0 to 1",
   failureRateThreshold: "minimumSuccessRate, 0 to 1",
@@ -121,13 +123,13 @@ const HINTS = {
 const DAY = 86_400_000_000;
 const MINUTE = 60_000_000;
 
-/** A crashed process cannot say that its trial call took too long: others wait this much longer for it. */
+/** A crashed process cannot report that its trial call took too long: others wait this much longer for it. */
 const LEASE_GRACE = 1_000_000;
 
 /** A rate that no calls reach. */
 const NEVER = 2;
 
-/** So many openings in a row are told apart. */
+/** How many openings in a row are told apart. */
 const STEPS = 20;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
@@ -170,7 +172,7 @@ function decidingOf(options: BreakerOptions<never>): Readonly<Record<string, unk
   return Object.fromEntries(Object.entries(options).filter(([option]) => !APART.includes(option)));
 }
 
-/** The same as data. */
+/** The options of the policy as data. */
 function withTimes(
   deciding: Readonly<Record<string, unknown>>,
   { openFor }: BreakerPolicy,
@@ -198,7 +200,7 @@ function readPolicy(options: BreakerOptions<never>, lease: number): BreakerPolic
   );
   requireThat(
     options.slowCallRate === undefined || options.slowCall !== undefined,
-    "slowCallRate needs slowCall, which says what is slow",
+    "slowCallRate needs slowCall, the duration above which a call is slow",
     options.slowCallRate,
   );
   const { slowCallRate = 1 } = options;
@@ -238,7 +240,7 @@ function readWindow(window: unknown): Pick<BreakerPolicy, "window" | "size"> {
   return { window: callWindow, size: wholeOf("window.calls", calls, 10_000) };
 }
 
-/** The times of the first openings in a row; those at the end that are equal are sent once. */
+/** The times of the first openings in a row; equal ones at the end are sent once. */
 function readOpenFor(openFor: unknown): number[] {
   if (typeof openFor !== "function") return [timeOf("openFor", openFor)];
   const times = Array.from({ length: STEPS }, (_, i) =>

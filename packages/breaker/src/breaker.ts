@@ -3,65 +3,66 @@ import type { HeadgateBreakerOpen } from "./breaker-open.ts";
 import type { BreakerState } from "./machine/period.ts";
 import type { Outcome, Snapshot } from "./snapshot.ts";
 
-/** Whether a call may be made, for callers who make it themselves. */
+/** The answer to whether a call may be made, for callers that make it themselves. */
 export interface Permit {
   readonly allowed: boolean;
   readonly state: BreakerState;
-  /** When to ask again: milliseconds, rounded up; 0 where the call is allowed, Infinity where it was opened by hand. */
+  /** When to ask again: milliseconds, rounded up; 0 if the call is allowed, Infinity if the breaker was opened by hand. */
   readonly retryAfterMs: number;
-  /** True when the store could not answer, and this process decided by itself. */
+  /** True if the store could not answer, so that this process decided by itself. */
   readonly degraded: boolean;
   /**
-   * Reports how the call ended, and how many milliseconds it took; the first time counts. Resolves when it is noted here;
-   * for a trial call, and where each outcome is sent, when the store has it. Rejects with `HEADGATE_INVALID_OPTION`.
+   * Reports how the call ended, and how many milliseconds it took; only the first report counts. Resolves when it is noted here;
+   * for a trial call, or with a `flushInterval` of 0, when the store has it. Rejects with `HEADGATE_INVALID_OPTION`.
    */
   record(outcome: Outcome, durationMs?: number): Promise<void>;
-  /** For a call that was not made, or that says nothing of the target: a trial call's place is free again. */
+  /** Use it for a call that was not made, or that says nothing about the target: a trial call's place is free again. */
   release(): Promise<void>;
 }
 
-/** What a call gets. */
+/** What `run` passes to a call. */
 export interface CallContext {
-  /** Aborts when the caller's does, and at the timeout. */
+  /** Aborts when the caller's signal does, and at the timeout. */
   readonly signal: AbortSignal;
 }
 
-/** Why a fallback is asked. */
+/** Why a fallback was called. */
 export type Refusal<Result> =
-  /** The call was not let through. */
+  /** The breaker did not let the call through. */
   | {
       readonly because: "open";
       readonly error: HeadgateBreakerOpen;
-      /** As in the error, which costs something to make. */
+      /** The same as in `error`, which is created when it is read. */
       readonly retryAfterMs: number;
     }
-  /** It threw what is a failure. */
+  /** The call threw, and that is a failure. */
   | { readonly because: "error"; readonly error: unknown }
-  /** It took longer than its timeout. */
+  /** The call took longer than its timeout. */
   | { readonly because: "timeout"; readonly error: Error }
-  /** It returned what is a failure. */
+  /** The call returned a value that is a failure. */
   | { readonly because: "result"; readonly result: Result };
 
+/** Options of `run`. */
 export interface RunOptions<Result> {
-  /** Answers in place of a call that was not let through, or was a failure. What it throws goes to the caller. */
+  /** Answers instead of a call that was not let through, or that failed. What it throws goes to the caller. */
   readonly fallback?: ((refusal: Refusal<Result>) => Result | Promise<Result>) | undefined;
   /**
-   * Gives the call up: the promise rejects with the signal's reason, and the outcome is what `aborted` says. A signal of
-   * `AbortSignal.timeout` is a timeout, and a failure.
+   * Cancels the call: the promise rejects with the signal's reason, and the outcome is what `aborted` says. A signal of
+   * `AbortSignal.timeout` counts as a timeout, so as a failure.
    */
   readonly signal?: AbortSignal | undefined;
-  /** A call that takes longer is a failure, given up with `HEADGATE_BREAKER_TIMEOUT`: 1 ms to 1 day. Default: none. */
+  /** The longest that the call may take: 1 ms to 1 day. A longer call is a failure, and rejects with `HEADGATE_BREAKER_TIMEOUT`. Default: none. */
   readonly timeout?: Duration | undefined;
 }
 
 /** One target of a breaker. Each method rejects with `HEADGATE_CLOSED` once the breaker is closed. */
 export interface Target<Result = unknown> {
-  /** Its name, as in events and errors: at most 105 characters. */
+  /** The target's name, as in events and errors: at most 105 characters. */
   readonly target: string;
 
   /**
-   * Makes a call, if it is let through, and counts how it ended. Waits for the store no longer than `storeTimeout`, and
-   * mostly not at all. Rejects with `HEADGATE_BREAKER_OPEN`, `HEADGATE_BREAKER_TIMEOUT`, the signal's reason, what the call
+   * Makes a call if the breaker lets it through, and counts how it ended. Waits for the store at most `storeTimeout`, and
+   * usually not at all. Rejects with `HEADGATE_BREAKER_OPEN`, `HEADGATE_BREAKER_TIMEOUT`, the signal's reason, what the call
    * throws, and `HEADGATE_INVALID_OPTION`.
    */
   run<T extends Result>(
@@ -69,42 +70,42 @@ export interface Target<Result = unknown> {
     options?: RunOptions<T>,
   ): Promise<T>;
 
-  /** Asks whether a call may be made. A denial is a value. */
+  /** Asks whether a call may be made. A denial is returned, not thrown. */
   admit(): Promise<Permit>;
 
   /**
-   * Counts a call that was made without asking, in the state that is now; while half-open only trial calls count. Resolves
-   * and rejects as a permit's `record`.
+   * Counts a call that was made without asking, in the current state; while half-open, only trial calls count. Resolves
+   * and rejects like a permit's `record`.
    */
   record(outcome: Outcome, durationMs?: number): Promise<void>;
 
-  /** How the target is doing, after all that this process has to report was reported. */
+  /** Returns the state of the target, after this process has reported all its outcomes. */
   snapshot(): Promise<Snapshot>;
 
   /**
-   * Lets no call through, in the whole fleet, until `reset`, or until nobody has asked for it in a week. Rejects as the store
-   * does, as with `HEADGATE_STORE_UNAVAILABLE`: it is so in this process alone then, until the store answers.
+   * Opens the breaker in the whole fleet: no call is let through until `reset`, or until a week has passed without a call. Rejects with
+   * the store's errors, such as `HEADGATE_STORE_UNAVAILABLE`: then the order holds in this process alone, until the store answers.
    */
   forceOpen(): Promise<void>;
 
-  /** Lets every call through and counts none; as long, and rejects, as `forceOpen`. */
+  /** Lets every call through and counts none. Lasts as long, and rejects with the same errors, as `forceOpen`. */
   disable(): Promise<void>;
 
-  /** Lets every call through and counts them; as long, and rejects, as `forceOpen`. */
+  /** Lets every call through and counts them. Lasts as long, and rejects with the same errors, as `forceOpen`. */
   metricsOnly(): Promise<void>;
 
-  /** Closes it and forgets all calls, in the whole fleet. Rejects as `forceOpen`. */
+  /** Closes the breaker and forgets all calls, in the whole fleet. Rejects with the same errors as `forceOpen`. */
   reset(): Promise<void>;
 }
 
-/** The breakers of many targets, under one name and one policy. By itself it is the target `"default"`. */
+/** The breakers of many targets, under one name and one policy. The breaker itself is the target `"default"`. */
 export interface Breaker<Result = unknown> extends Target<Result> {
   readonly name: string;
   /**
-   * A target: at least 1 character. Longer than 100, it is shortened to its first 60 and a hash in `target`, in events and in
+   * Returns the breaker of a target, whose name has at least 1 character. A name of more than 100 is shortened to its first 60 and a hash in `target`, in events and in
    * errors. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`.
    */
   for(target: string): Target<Result>;
-  /** Sends what was collected, and frees the name. The store's client stays open. */
+  /** Sends the outcomes that were collected, and frees the name. The store's client stays open. */
   close(): Promise<void>;
 }

@@ -13,15 +13,15 @@ export const BREAKER_CHANNELS = {
   state: "headgate:breaker:state",
   /** A call was not let through. */
   rejected: "headgate:breaker:rejected",
-  /** The store did not answer: this process goes on by itself, until it does. */
+  /** The store did not answer: this process decides by itself until it does. */
   degraded: "headgate:breaker:degraded",
   /** The outcome of a call is known. */
   call: "headgate:breaker:call",
-  /** This process learned how a target is doing. */
+  /** This process learned the state and the counts of a target. */
   snapshot: "headgate:breaker:snapshot",
 } as const;
 
-/** Published on `headgate:breaker:state`, in each process of the fleet once. */
+/** Published on `headgate:breaker:state`, once in each process of the fleet. */
 export interface BreakerStateChange {
   /** The breaker's name. */
   readonly breaker: string;
@@ -29,11 +29,11 @@ export interface BreakerStateChange {
   readonly from: BreakerState;
   readonly to: BreakerState;
   /**
-   * Whether a contact of this process caused it: true in one process of the fleet at most. In none, where the reply that
-   * says so was overtaken by a later one, or came too late.
+   * Whether this process caused the change: true in at most one process of the fleet. In none if the reply that
+   * says so came too late, or after a later one.
    */
   readonly here: boolean;
-  /** The calls that caused it: those of the window, or the trial calls; failures and slow ones are some of them. */
+  /** The number of calls that caused it, of the window or trial calls; `failures` and `slow` are some of them. */
   readonly calls: number;
   readonly failures: number;
   readonly slow: number;
@@ -43,13 +43,13 @@ export interface BreakerStateChange {
   readonly slowRate: number | null;
   /** How often it opened in a row. */
   readonly opened: number;
-  /** For how long it will be open: milliseconds, rounded up; 0 where it is not, or where nobody knows. */
+  /** How long it will be open: milliseconds, rounded up; 0 if it is not open, or if that is not known. */
   readonly openForMs: number;
-  /** True when it is the state of this process only, because the store is away. */
+  /** True if it is the state of this process only, because the store does not answer. */
   readonly degraded: boolean;
 }
 
-/** Published on `headgate:breaker:rejected`. */
+/** Published on `headgate:breaker:rejected`: a call was not let through. */
 export interface RejectedCall {
   readonly breaker: string;
   readonly target: string;
@@ -58,7 +58,7 @@ export interface RejectedCall {
   readonly degraded: boolean;
 }
 
-/** Published on `headgate:breaker:degraded`, once for each target and outage. */
+/** Published on `headgate:breaker:degraded`, once for each target and outage: the store did not answer. */
 export interface DegradedBreaker {
   readonly breaker: string;
   readonly target: string;
@@ -66,7 +66,7 @@ export interface DegradedBreaker {
   readonly reason: HeadgateError;
 }
 
-/** Published on `headgate:breaker:call`, whatever state the outcome counts in. */
+/** Published on `headgate:breaker:call`, in every state: how a call ended. */
 export interface BreakerCall {
   readonly breaker: string;
   readonly target: string;
@@ -75,7 +75,7 @@ export interface BreakerCall {
   readonly slow: boolean;
 }
 
-/** Published on `headgate:breaker:snapshot`, each time that the store was asked: outcomes are reported, and the window is learned. */
+/** Published on `headgate:breaker:snapshot` after each report to the store: the state and the counts of a target. */
 export interface BreakerSnapshot extends Snapshot {
   readonly breaker: string;
   readonly target: string;
@@ -95,12 +95,12 @@ export function publishDegraded(degraded: DegradedBreaker): void {
   publish(degradedBreakers, degraded);
 }
 
-/** Makes the message only where somebody listens: there may be many. */
+/** Creates the message only if somebody listens, because there may be many. */
 export function publishRejected(describe: () => RejectedCall): void {
   if (rejectedCalls.hasSubscribers) publish(rejectedCalls, describe());
 }
 
-/** Whether anybody listens to calls, each of which is a message. */
+/** Whether anybody listens to calls: each call is a message. */
 export function areCallsHeard(): boolean {
   return breakerCalls.hasSubscribers;
 }
@@ -109,7 +109,7 @@ export function publishCall(call: BreakerCall): void {
   publish(breakerCalls, call);
 }
 
-/** Whether anybody listens to what is learned, in memory with each call. */
+/** Whether anybody listens to snapshots, which come with each call if counts are in memory. */
 export function areSnapshotsHeard(): boolean {
   return breakerSnapshots.hasSubscribers;
 }

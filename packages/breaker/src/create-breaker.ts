@@ -26,7 +26,7 @@ import { accessStore } from "./link/store-access.ts";
 import { TargetLink } from "./link/target-link.ts";
 import type { TargetKeys } from "./machine/target.ts";
 
-/** The links of a name on a store: breakers that share it know, and report, the same. */
+/** The links of a name on a store: breakers that share them know and report the same. */
 interface Links {
   of(target: string): TargetLink;
   /** Sends what was collected. */
@@ -35,7 +35,7 @@ interface Links {
 }
 
 /**
- * Makes a circuit breaker. The same name on the same store, with the same options, is the same breaker, in all processes.
+ * Creates a circuit breaker. The same name on the same store, with the same options, is the same breaker, in all processes.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createBreaker<Result = unknown>(
@@ -116,12 +116,12 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
   };
 }
 
-/** What of the policy is in the keys in which calls are counted. */
+/** The part of the policy that is in the keys in which calls are counted. */
 function shapeOf({ policy: { window, size } }: Settings<never>): string {
   return fingerprint(`${window.kind} ${size}`);
 }
 
-/** What the directory says of a breaker. */
+/** A breaker's record in the directory. */
 function breakerRecord(name: string, settings: Settings<never>): BreakerRecord {
   return {
     kind: "breaker",
@@ -138,7 +138,7 @@ function memoryOn(store: Store, targets: number): Store {
   return memoryStore({ maxKeys: 2 * targets, clock: () => store.now() / 1_000 });
 }
 
-/** Where nobody else counts nothing grows old; where each call is reported each call asks. */
+/** If nobody else counts, nothing grows stale; if each call is reported, each call asks. */
 function freshFor(isShared: boolean, { flushInterval, storeTimeoutMs }: Settings<never>): number {
   if (!isShared) return Number.POSITIVE_INFINITY;
   return flushInterval === 0 ? 0 : flushInterval + storeTimeoutMs * 1_000;
@@ -147,7 +147,7 @@ function freshFor(isShared: boolean, { flushInterval, storeTimeoutMs }: Settings
 /** The name and the store of a breaker's counts. */
 function placeOf({ name, store }: BreakerOptions<never>): { name: string; store: Store } {
   if (store !== undefined) requireStore(store);
-  // Counts that nobody else can reach need no name to be told apart by.
+  // Counts that nothing else can reach need no name.
   const named = name === undefined && store === undefined ? "breaker" : name;
   requireName(named);
   return { name: named, store: store ?? memoryStore() };

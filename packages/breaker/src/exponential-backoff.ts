@@ -7,17 +7,18 @@ import {
   toMilliseconds,
 } from "@headgate/core/internal";
 
+/** Options of `exponentialBackoff`. */
 export interface ExponentialBackoffOptions {
-  /** For how long it opens the first time in a row. */
+  /** How long the breaker stays open the first time in a row. */
   readonly first: Duration;
-  /** How many times longer it opens each time after: above 1. Default 2. */
+  /** The factor for each further time in a row: above 1. Default 2. */
   readonly factor?: number | undefined;
-  /** The longest it opens for. */
+  /** The longest that the breaker stays open. */
   readonly longest: Duration;
 }
 
 /**
- * For how long a breaker opens, the oftener it did so without closing in between: `first`, `first · factor`, ... `longest`.
+ * For `openFor`: the breaker stays open longer each time that it opens without closing in between: `first`, `first · factor`, ... `longest`.
  * Throws `HEADGATE_INVALID_OPTION`.
  */
 export function exponentialBackoff(options: ExponentialBackoffOptions): (opened: number) => number {

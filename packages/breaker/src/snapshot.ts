@@ -3,10 +3,10 @@ import type { BreakerState } from "./machine/period.ts";
 /** How a call ended. */
 export type Outcome = "success" | "failure";
 
-/** How a target is doing. */
+/** The state and the counts of a target. */
 export interface Snapshot {
   readonly state: BreakerState;
-  /** Calls in the window: successes and failures; slow ones are some of both. */
+  /** The calls in the window: successes and failures; slow calls are some of both. */
   readonly calls: number;
   readonly successes: number;
   readonly failures: number;
@@ -17,8 +17,8 @@ export interface Snapshot {
   readonly slowRate: number | null;
   /** How often it opened in a row, without closing in between. */
   readonly opened: number;
-  /** Milliseconds until trial calls are let through, rounded up; 0 where it is not open. */
+  /** Milliseconds until trial calls are let through, rounded up; 0 if it is not open. */
   readonly retryAfterMs: number;
-  /** True when the store could not answer: these are the state and the calls of this process only. */
+  /** True if the store could not answer: these are the state and the calls of this process only. */
   readonly degraded: boolean;
 }

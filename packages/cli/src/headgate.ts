@@ -7,7 +7,7 @@ import { Failure, messageOf } from "./command/failure.ts";
 import { holdsPassword } from "./connect/redis-url.ts";
 import { run } from "./run.ts";
 
-/** A mistake of our own: EX_SOFTWARE of sysexits. */
+/** An internal error: EX_SOFTWARE of sysexits. */
 const EXIT_MISTAKE = 70;
 
 const args = process.argv.slice(2);
@@ -20,7 +20,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.on(name, () => interruption.abort(new Failure("interrupted", 130)));
 }
 for (const stream of [process.stdout, process.stderr]) {
-  // Who reads no further, as `head`, has what they wanted.
+  // A reader that stops, such as `head`, has what it wanted.
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit();
     throw error;
@@ -34,9 +34,9 @@ try {
 } catch (error) {
   debuglog("headgate")("%o", error);
   stderr.write(
-    `headgate: a mistake of its own, please report it, with what NODE_DEBUG=headgate adds: ${messageOf(error)}\n`,
+    `headgate: internal error, please report it with what NODE_DEBUG=headgate adds: ${messageOf(error)}\n`,
   );
   process.exitCode = EXIT_MISTAKE;
 }
-// What has more to say on standard input, or only keeps it open, must not keep the process.
+// A program that writes more to standard input, or only keeps it open, must not keep this process alive.
 (stdin as Partial<Socket>).unref?.();

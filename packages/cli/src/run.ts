@@ -56,7 +56,7 @@ Exit codes:
   2   the command line, a file or an answer is wrong
   3   Redis does not answer, or refuses
 
-headgate COMMAND --help tells more, with examples.`;
+headgate COMMAND --help has more, with examples.`;
 
 /** The whole program; resolves with its exit code. Rejects only for a mistake of its own. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -65,7 +65,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   const program = new Command("headgate")
     .description("Looks at rate limiters in Redis, acts on them, and helps to choose a limit.")
     .version(VERSION, "-V, --version", "print the version")
-    .helpOption("-h, --help", "print this")
+    .helpOption("-h, --help", "print this help")
     .helpCommand(false)
     .showHelpAfterError(false)
     .exitOverride()

@@ -1,67 +1,68 @@
 import type { Cost } from "./cost.ts";
 import type { LimitDescription } from "./policy.ts";
 
-/** What one limit says of one request. */
+/** What one limit says about one request. */
 export interface LimitState extends LimitDescription {
   /** Whether this limit alone would have allowed the request. */
   readonly allowed: boolean;
   /** Whole units left, never negative. */
   readonly remaining: number;
   /**
-   * Units used beyond the limit, which was higher when they were, or of which more were charged than were left: they have to
-   * drain, or expire, before any remain. Mostly 0.
+   * Units used beyond the limit, because it was higher before or because more was charged than was left. They must drain or
+   * expire before any units remain. Usually 0.
    */
   readonly overdrawn: number;
   /** Milliseconds until this limit would allow the same cost, rounded up; 0 when it allows, `Infinity` when it never will. */
   readonly retryAfterMs: number;
-  /** Milliseconds until this limit is as if unused, rounded up. */
+  /** Milliseconds until this limit is unused again if nothing more is charged, rounded up. */
   readonly resetAfterMs: number;
   /** Milliseconds until `remaining` grows, rounded up; 0 when the limit is unused. */
   readonly growsAfterMs: number;
 }
 
-/** Who answered; the last three mean that the store could not. */
+/** Where the decision came from; with one of the last three, the store could not answer. */
 export type DecisionSource = "store" | "deny-cache" | "lease" | "local" | "allow" | "deny";
 
-/** The answer to one request. Plain, frozen in type, safe to log: `JSON.stringify` writes `Infinity` as `null`. */
+/** The answer to one request: plain read-only data, safe to log. `JSON.stringify` writes `Infinity` as `null`. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Of the binding limit: the most it grants at once. The binding limit has the longest wait when denied, the least `remaining / limit` when allowed; in shadow as it would be without. */
+  /** The most that the binding limit grants at once. The binding limit has the longest wait if denied, the least `remaining / limit` if allowed; `shadow` does not change which it is. */
   readonly limit: number;
   /** Whole units left in the binding limit; never negative. */
   readonly remaining: number;
   /** Milliseconds until the same request can succeed, rounded up; 0 when allowed, `Infinity` when its cost never fits. */
   readonly retryAfterMs: number;
-  /** Milliseconds until the binding limit is as if unused, rounded up. */
+  /** Milliseconds until the binding limit is unused again if nothing more is charged, rounded up. */
   readonly resetAfterMs: number;
-  /** Every limit, in the order of the policy; without those that a cost by name leaves out. */
+  /** Every limit, in the order of the policy, except those that a cost by name leaves out. */
   readonly limits: readonly LimitState[];
-  /** The units asked for; where they were given by name, those of each limit that was asked, by its name. */
+  /** The units asked for; if they were given by name, those of each limit that was asked, by its name. */
   readonly cost: Cost;
+  /** What took the decision: the store, or what replaced it. */
   readonly source: DecisionSource;
-  /** True exactly when the store could not answer. */
+  /** True if the store could not answer, false otherwise. */
   readonly degraded: boolean;
-  /** True when a block denied: a limit's that was exceeded before, or one by hand. */
+  /** True if a block denied the request, whether a limit or an operator set it. */
   readonly blocked: boolean;
-  /** True where an operator's override was in force: other numbers than the application's, or another `shadow`. */
+  /** True if an operator's override was in force: other numbers than the application's, or another `shadow`. */
   readonly overridden: boolean;
-  /** True for a limiter in shadow, which denies nobody: `allowed` is true whatever the limits say. */
+  /** True for a limiter in shadow mode, which denies nobody: `allowed` is true whatever the limits say. */
   readonly shadow: boolean;
-  /** What `allowed` is, or would be without `shadow`. */
+  /** What `allowed` would be without `shadow`. */
   readonly wouldAllow: boolean;
   /**
-   * Of a decision that took a place: aborts when the place is lost, or, in HTTP, when its client has left. Undefined for all
-   * others. Not enumerable.
+   * For a decision that took a place: aborts when the place is lost, or, in HTTP, when the client has left. Otherwise undefined.
+   * Not enumerable.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whether a limit is of places: nobody knows when one comes free. */
+/** Whether a limit counts places: nobody knows when one comes free. */
 export function isOfPlaces({ windowMs }: LimitDescription): boolean {
   return windowMs === 0;
 }
 
-/** The limit whose numbers speak for all: the longest wait when denied, the least share left when allowed; ties go to the longer window, then to the name. */
+/** The binding limit: the longest wait if denied, the least share left if allowed; ties go to the longer window, then to the name. */
 export function bindingLimit(limits: readonly LimitState[], allowed: boolean): LimitState {
   let binding = limits[0] as LimitState;
   for (let i = 1; i < limits.length; i += 1) {

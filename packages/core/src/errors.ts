@@ -8,7 +8,7 @@ export const ERROR_CODES = {
   HEADGATE_INVALID_LIMIT: "A limit is outside the range in which it can be decided exactly.",
   HEADGATE_INVALID_OPTION: "An option is unknown, of the wrong type or out of range.",
   HEADGATE_INVALID_COST:
-    "A cost is not a whole number of at least 1, or for a peek or a settle of at least 0.",
+    "A cost is not a whole number of at least 1 (of at least 0 for a peek or a settle).",
   HEADGATE_COST_ABOVE_LIMIT: "The cost is more than a limit can ever grant at once.",
   HEADGATE_EMPTY_KEY: "A subject is missing or empty.",
   HEADGATE_INVALID_KEY: "A subject is not a string.",
@@ -18,45 +18,47 @@ export const ERROR_CODES = {
   HEADGATE_OVERRIDE_IGNORED: "An override does not fit the limiter that it names.",
   HEADGATE_CLOSED: "The limiter or breaker has been closed.",
   HEADGATE_UNKNOWN_CLIENT: "The value is not a Redis client that Headgate knows.",
-  HEADGATE_CLIENT_ERROR: "The Redis client reported an error and nobody else listens.",
+  HEADGATE_CLIENT_ERROR:
+    "The Redis client reported an error, and the application has no listener for its errors.",
   HEADGATE_STORE_UNAVAILABLE: "The store could not answer in time, or at all.",
-  HEADGATE_STORE_MISCONFIGURED: "The store refuses to take decisions as it is set up.",
-  HEADGATE_SLOT_UNAVAILABLE: "The cluster slot of a subject is being moved, or not served.",
+  HEADGATE_STORE_MISCONFIGURED: "The store, as it is configured, refuses to take decisions.",
+  HEADGATE_SLOT_UNAVAILABLE:
+    "The cluster slot of a subject is being moved, or no server serves it.",
   HEADGATE_STORE_DOWN: "The store stopped answering.",
   HEADGATE_STORE_UP: "The store answers again.",
-  HEADGATE_WRONG_TYPE: "A key of Headgate's in Redis holds a value of another type.",
+  HEADGATE_WRONG_TYPE: "A Redis key that Headgate uses holds a value of the wrong type.",
   HEADGATE_DIRECTORY_REFUSED: "The store refuses to keep the directory of limiters and breakers.",
   HEADGATE_USAGE_REFUSED: "The store refuses to keep the usage of limiters.",
-  HEADGATE_CONTROL_DAMAGED: "The control record of a prefix in Redis makes no sense.",
-  HEADGATE_BAD_REPLY: "The store answered something that its script never returns.",
+  HEADGATE_CONTROL_DAMAGED: "The control record of a prefix in Redis cannot be read.",
+  HEADGATE_BAD_REPLY: "The store gave a reply that its script never returns.",
   HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",
   HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",
-  HEADGATE_PLACE_LOST: "A place that work held is not known to be held any more.",
+  HEADGATE_PLACE_LOST: "Work may have lost the place that it held under a concurrency limit.",
   HEADGATE_CLIENT_LEFT: "A client left before its request was answered.",
   HEADGATE_NO_ADDRESS: "The request has no client address.",
-  HEADGATE_UNKNOWN_TIER: "The tier of a request is none of the tiers configured.",
-  HEADGATE_NO_ERROR: "A function of the application threw something that is no error.",
+  HEADGATE_UNKNOWN_TIER: "The tier of a request is not one of the configured tiers.",
+  HEADGATE_NO_ERROR: "A function of the application threw something that is not an Error.",
   HEADGATE_BREAKER_OPEN: "The breaker let no call through to this target.",
   HEADGATE_BREAKER_TIMEOUT: "A call through the breaker took longer than its timeout.",
   HEADGATE_DENIED: "The request was denied by a rate limit.",
   HEADGATE_NO_PROXY_TRUST: "Forwarding headers arrive, but no proxy is trusted.",
   HEADGATE_TRUST_EVERYBODY: "Every client is trusted to name its own address.",
   HEADGATE_ADDRESS_HEADER:
-    "The header that names the client's address is missing, or came from a stranger.",
-  HEADGATE_LATE_ANSWER: "An application answered a denied request that had been answered.",
-  HEADGATE_COUNT_FAILED: "A function that says which answers count threw, or gave no answer.",
-  HEADGATE_SUBSCRIBER_FAILED: "A subscriber of a diagnostics channel of Headgate's failed.",
+    "The header with the client's address is missing, or came from an untrusted peer.",
+  HEADGATE_LATE_ANSWER: "The application answered a denied request that had already been answered.",
+  HEADGATE_COUNT_FAILED: "The function given as count threw, or returned something it must not.",
+  HEADGATE_SUBSCRIBER_FAILED: "A subscriber to one of Headgate's diagnostics channels failed.",
   HEADGATE_NOTHING_LIMITED:
-    "A Fastify plugin has no limits, and neither has any of its routes, so nobody is limited.",
+    "Neither a Fastify plugin nor any of its routes has limits, so no request is limited.",
   HEADGATE_MADE_PER_REQUEST:
-    "Middleware is made for each request, and each counts for itself, so nobody is limited.",
+    "Middleware is created for each request, with its own counters, so no request is limited.",
 } as const;
 
 /** The code of a `HeadgateError`: stable, and what callers should branch on. */
 export type HeadgateErrorCode = keyof typeof ERROR_CODES;
 
 /**
- * An error of Headgate. Recognise it by `code`, not by `instanceof`:
+ * An error that Headgate throws on purpose. Recognise it by `code`, not by `instanceof`:
  * two copies of this package may live in one process.
  */
 export class HeadgateError extends Error {
@@ -69,13 +71,13 @@ export class HeadgateError extends Error {
   }
 }
 
-/** The code of an error that any copy of Headgate made; undefined for everything else. */
+/** The code of an error that any copy of Headgate created; undefined for everything else. */
 export function codeOf(error: unknown): HeadgateErrorCode | undefined {
   const code = error instanceof Error ? (error as Partial<HeadgateError>).code : undefined;
   return typeof code === "string" && code in ERROR_CODES ? code : undefined;
 }
 
-/** A value as it should stand in an error message: short, unambiguous, never throwing. A client holds its password. */
+/** A received value for an error message: short and unambiguous; never throws. Objects are not shown, because a client holds its password. */
 export function formatReceived(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(shorten(value));
   if (typeof value === "bigint") return `${value}n`;
@@ -91,7 +93,7 @@ export function formatReceived(value: unknown): string {
   return String(value);
 }
 
-/** What kind of value it is, for messages that may reach a client or a log: its content is nobody's business there. */
+/** The kind of a value, for messages that may reach a client or a log and must not show its content. */
 export function formatKind(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";

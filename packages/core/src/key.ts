@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A longer part of a key is replaced by a hash of it, so that no client chooses the size of a key. */
+/** A longer part of a key is replaced by its hash, so that no client chooses the size of a key. */
 const MAX_PART = 64;
 
 /**

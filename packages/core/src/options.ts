@@ -1,7 +1,7 @@
 import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
 import { isPlainObject } from "./plain-object.ts";
 
-/** Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have a property nobody reads. */
+/** Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have an unknown property. */
 export function rejectUnknownOptions(
   owner: string,
   options: unknown,
@@ -15,7 +15,7 @@ export function rejectUnknownOptions(
     );
   }
   const given = Object.keys(options);
-  // An AbortSignal in the place of options, for example, has no keys of its own and would pass.
+  // An AbortSignal instead of options, for example, has no keys of its own and would pass.
   if (given.length === 0 && !isPlainObject(options)) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
@@ -34,7 +34,7 @@ export function rejectUnknownOptions(
   }
 }
 
-/** Options as one would write them in code, on one line, without undefined ones. */
+/** Options as they would be written in code, on one line, without undefined ones. */
 export function formatOptions(options: object): string {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   if (given.length === 0) return "{}";
@@ -45,7 +45,7 @@ export function formatOptions(options: object): string {
   return `{ ${written.join(", ")} }`;
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for an argument beyond those that a function takes: it would be ignored. */
+/** Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would be ignored. */
 export function rejectMore(signature: string, more: unknown): void {
   if (more === undefined) return;
   throw new HeadgateError(

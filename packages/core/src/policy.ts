@@ -1,22 +1,22 @@
 import type { Duration } from "./time.ts";
 
 interface CommonLimit<Per extends string> {
-  /** What clients are told this limit is called: printable ASCII. Default `"<limit>-per-<window>"`. */
+  /** The limit's name, as clients see it: 1 to 64 printable ASCII characters. Default `"<limit>-per-<window>"`. */
   readonly name?: string | undefined;
-  /** The dimension this limit counts by. Default `"default"`; `"global"` counts everybody together. */
+  /** The dimension that the limit counts by. Default `"default"`; `"global"` counts everybody together. */
   readonly per?: Per | undefined;
 }
 
-/** A limit of units in time. */
+/** A limit on units over time. */
 interface RateLimit<Per extends string> extends CommonLimit<Per> {
   /**
-   * How long whoever exceeds it is locked out: a duration, or a list of 1 to 16 for the first block in a row, the second and so on,
-   * of which the last one repeats. Default: not at all.
+   * How long a subject is blocked after it exceeds the limit: a duration, or a list of 1 to 16 for the first block in a row, the
+   * second and so on; the last one repeats. Default: no block.
    */
   readonly block?: Duration | readonly Duration[] | undefined;
 }
 
-/** See `gcra`. */
+/** A limit as the builder `gcra` returns it. */
 export interface GcraLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "gcra";
   readonly limit: number;
@@ -24,7 +24,7 @@ export interface GcraLimit<Per extends string = string> extends RateLimit<Per> {
   readonly burst?: number | undefined;
 }
 
-/** See `tokenBucket`. */
+/** A limit as the builder `tokenBucket` returns it. */
 export interface TokenBucketLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "tokenBucket";
   readonly capacity: number;
@@ -32,21 +32,21 @@ export interface TokenBucketLimit<Per extends string = string> extends RateLimit
   readonly every: Duration;
 }
 
-/** A window that lasts from the first instant of a day, a week (Monday), a month or a year in a time zone to that of the next. */
+/** A window of the calendar: a day, a week (from Monday), a month or a year in a time zone. */
 export type CalendarWindow = "day" | "week" | "month" | "year";
 
-/** See `fixedWindow`. */
+/** A limit as the builder `fixedWindow` returns it. */
 export interface FixedWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "fixedWindow";
   readonly limit: number;
   readonly window: Duration | CalendarWindow;
-  /** Not beside a calendar window. */
+  /** When windows begin: with a subject's first request, or at multiples of `window` since the Unix epoch. Not for a calendar window. Default `"first"`. */
   readonly align?: "first" | "clock" | undefined;
-  /** Whose calendar a calendar window keeps to: an IANA name. Default `"UTC"`. */
+  /** The time zone of a calendar window: an IANA name. Default `"UTC"`. */
   readonly timeZone?: string | undefined;
 }
 
-/** See `slidingWindow`. */
+/** A limit as the builder `slidingWindow` returns it. */
 export interface SlidingWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingWindow";
   readonly limit: number;
@@ -54,21 +54,21 @@ export interface SlidingWindowLimit<Per extends string = string> extends RateLim
   readonly buckets?: number | undefined;
 }
 
-/** See `slidingLog`. */
+/** A limit as the builder `slidingLog` returns it. */
 export interface SlidingLogLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingLog";
   readonly limit: number;
   readonly window: Duration;
 }
 
-/** See `concurrency`. */
+/** A limit as the builder `concurrency` returns it. */
 export interface ConcurrencyLimit<Per extends string = string> extends CommonLimit<Per> {
   readonly algorithm: "concurrency";
   readonly limit: number;
   readonly ttl: Duration;
 }
 
-/** One rule, as plain data: what a builder returns, and what JSON may hold. */
+/** One limit as plain data: what a builder returns, and what JSON may hold. */
 export type Limit<Per extends string = string> =
   | GcraLimit<Per>
   | TokenBucketLimit<Per>
@@ -88,19 +88,19 @@ export type WithPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
   readonly per: NonNullable<L["per"]>;
 };
 
-/** The limits decided together for one request: all allow, or nothing is charged. */
+/** One or several limits that are decided together: a request is charged to all of them, or to none. */
 export type Policy<Per extends string = string> = Limit<Per> | readonly Limit<Per>[];
 
-/** What sets the blocks of limits: their denials, or what is kept of the charges that are settled. */
+/** When limits set their blocks: on a denial, or when a charge is settled, by the units that it keeps. */
 export type BlockOn = "denial" | "settle";
 
-/** The dimension of limits that name none. */
+/** The dimension of limits that do not name one. */
 export const DEFAULT_DIMENSION = "default";
 
-/** The dimension that has one subject: everybody. */
+/** The dimension with a single subject: everybody. */
 export const GLOBAL_DIMENSION = "global";
 
-/** What a limit promises its clients, in the numbers they are told. */
+/** A limit in the numbers that clients are told. */
 export interface LimitDescription {
   /** The limit's name, printable ASCII. */
   readonly name: string;
@@ -109,8 +109,8 @@ export interface LimitDescription {
   /** The most it grants at once, in units. */
   readonly limit: number;
   /**
-   * Milliseconds in which `limit` comes back in full, rounded up. By the calendar: the length of the present window. Of places 0, because
-   * nobody knows.
+   * Milliseconds until a fully used limit is unused again, rounded up. For a calendar window: its current length. For `concurrency`: 0,
+   * because nobody knows.
    */
   readonly windowMs: number;
 }

@@ -1,7 +1,7 @@
 import type { HeadgateErrorCode } from "./errors.ts";
 import { formatReceived, HeadgateError } from "./errors.ts";
 
-/** A length of time: a whole number of milliseconds, or a whole number with a unit: `"250ms"`, `"10s"`, `"1m"`, `"1h"`, `"7d"`. */
+/** A duration: a whole number of milliseconds, or a whole number with a unit, such as `"250ms"`, `"10s"`, `"1m"`, `"1h"` or `"7d"`. */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
 const UNITS = [
@@ -20,7 +20,7 @@ export const MAX_DURATION_MS: number = 366 * 86_400_000;
 /** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** Reads a duration as integer microseconds; `option` names it in the error, whose code is `code`, and `format` what was received. */
+/** Reads a duration as integer microseconds. Throws an error with `code`, which names the `option` and, written by `format`, what was received. */
 export function parseDuration(
   value: unknown,
   option: string,
@@ -51,7 +51,7 @@ export function formatDuration(microseconds: number): string {
   return `${ms}ms`;
 }
 
-/** Microseconds as milliseconds, rounded up, so that what is waited for has happened. */
+/** Microseconds as milliseconds, rounded up, so that a wait is never too short. */
 export function toMilliseconds(microseconds: number): number {
   return Math.ceil(microseconds / 1_000);
 }

@@ -4,8 +4,8 @@ import { byTier as tiersOf } from "@headgate/core/http";
 import type { Request } from "express";
 
 /**
- * Chooses the limits by the tier a request belongs to; each tier has counters of its own. `select` returns the name of one of
- * the tiers, or a promise of it; another name does not compile. At run time a tier that does not exist is an error handed to
+ * Chooses the limits by a request's tier; each tier has its own counters. `select` returns the name of one of
+ * the tiers, or a promise of it; another name does not compile. At run time a tier that does not exist is an error passed to
  * the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier whose limits are null is not limited: its requests
  * pass without headers. Throws `HEADGATE_INVALID_OPTION`.
  */

@@ -11,8 +11,8 @@ import {
 import type { Request, Response } from "express";
 
 /**
- * Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles,
- * unless it returns or resolves `"allow"`: then the request goes on, uncharged.
+ * Answers a denied request, whose status, headers and `Retry-After` are already set. If it has not answered when it settles, Headgate does,
+ * unless it returns or resolves `"allow"`: then the request goes on, and costs nothing.
  */
 export type OnDenied = (req: Request, res: Response, decision: Decision) => unknown;
 
@@ -33,7 +33,7 @@ export async function answerDenied(
   const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
-      "onDenied, or what it called, answered or threw after the denied request had been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
+      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
       req,
       error,
     );
@@ -44,7 +44,7 @@ export async function answerDenied(
     result = await letAnswer(response, () => onDenied(req, res, decision));
   } catch (error) {
     giveUp();
-    // A bug in it must not look like a denial.
+    // A bug in onDenied must not look like a denial.
     res.statusCode = 200;
     res.removeHeader("Retry-After");
     throw error;
@@ -66,7 +66,7 @@ type Callback = (error: unknown, text: string) => unknown;
 type AnswerLater = (path: string, options: object, done: Callback) => unknown;
 
 /**
- * Watches the methods of a response that answer some time later. When the function that is returned has been called, it is the
+ * Watches the methods of a response that answer some time later. Once the returned function has been called, it is the
  * error handler that answers: what fails then goes to the next one, as usual.
  */
 function watchMethods(req: Request, res: Response, response: DeniedResponse): () => void {
@@ -80,7 +80,7 @@ function watchMethods(req: Request, res: Response, response: DeniedResponse): ()
     if (isOfHandler) req.next?.(reason);
   }
 
-  /** `end` is what a method does where the application gave it no callback. */
+  /** `end` is what a method does if the application gave it no callback. */
   function watch(name: string, end: (over: Over, ...args: Parameters<Callback>) => void): void {
     const method = methods[name];
     if (method === undefined) return;
@@ -109,7 +109,7 @@ function watchMethods(req: Request, res: Response, response: DeniedResponse): ()
   };
 }
 
-/** Whether an error came of the file, not of a client that left meanwhile. Express tells them apart in the same way. */
+/** Whether an error came from the file, not from a client that left meanwhile. Express tells them apart in the same way. */
 function isOfFile(error: unknown): boolean {
   const { code, syscall } = Object(error) as NodeJS.ErrnoException;
   return error !== undefined && code !== "ECONNABORTED" && syscall !== "write";
@@ -125,7 +125,7 @@ function start(over: Over, begin: () => void): void {
   }
 }
 
-/** Runs a callback of the application's, which is over when it has returned and its promise has settled. */
+/** Runs a callback of the application, which is over when it has returned and its promise has settled. */
 async function settle(over: Over, callback: () => unknown): Promise<void> {
   try {
     await callback();

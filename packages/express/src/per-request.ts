@@ -4,9 +4,9 @@ import { perRequest as limitsOfRequest } from "@headgate/core/http";
 import type { Request } from "express";
 
 /**
- * Takes the numbers of limits from the request. `base` fixes algorithms, windows, dimensions and names; `limitsOf` returns the
- * same limits with other numbers of units, or null for a request that is not limited, or a promise of either. The count goes on
- * whatever the numbers are. Anything else that it returns is an error handed to the framework, `HEADGATE_INVALID_LIMIT`, never an
+ * Takes the numbers of limits from the request. `base` sets algorithms, windows, dimensions and names; `limitsOf` returns the
+ * same limits with other numbers of units, or null for a request that is not limited, or a promise of either. Counts stay
+ * when the numbers change. Anything else that it returns is an error passed to the framework, `HEADGATE_INVALID_LIMIT`, never an
  * unlimited request. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function perRequest<const Per extends string = never>(

@@ -25,15 +25,16 @@ import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
 import { routeOf } from "./route-of.ts";
 
-/** What `rateLimit` takes beside `limits` and `limiter`. */
+/** The options of `rateLimit` other than `limits` and `limiter`. */
 interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Request, Dimension>, "limits"> {
-  /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */
+  /** Answers denied requests in your way; `"error"` passes a `HeadgateDenied` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
   /** Which answers count; a function gets `(req, res)` at the end of an answer. */
   readonly count?: CountOption<Request, Response> | undefined;
 }
 
+/** Options of `rateLimit`. */
 export interface RateLimitOptions<Dimension extends string = string>
   extends CommonOptions<Dimension> {
   /** The limits decided together for one request, or `perRequest(...)`. Required without a `limiter`. */
@@ -43,22 +44,23 @@ export interface RateLimitOptions<Dimension extends string = string>
     | undefined;
 }
 
+/** Options of `rateLimit` with limits that depend on the tier of a request. */
 export interface TieredRateLimitOptions<Dimension extends string = string>
   extends CommonOptions<Dimension> {
   /** Limits that depend on the request: `byTier(...)`. */
   readonly limits: TierPolicy<Request, NoInfer<Dimension> | KnownDimension>;
 }
 
-/** Express middleware. Its types are of the few members it uses, so that `req.params` of what follows keeps its own. */
+/** Express middleware that limits requests. Its types name only what it uses, so that `req.params` keeps its type in later handlers. */
 export interface RateLimit {
   (req: RequestLike, res: ResponseLike, next: Next): void;
   /** The limiter, for `reset`, `charge`, `peek`. */
   readonly limiter: Limiter;
   /**
-   * What this limiter decided of a request, whichever other limiters it met; undefined when it was not asked, as after `skip`.
+   * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for example because of `skip`.
    */
   of(req: object): OwnDecision | undefined;
-  /** Answers requests that wait, and frees the names of the limiters that were made here. The store's client stays open. */
+  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
   close(): Promise<void>;
 }
 
@@ -72,7 +74,7 @@ export interface TieredRateLimit extends Omit<RateLimit, "limiter"> {
 const OWNER = "rateLimit";
 
 /**
- * Makes middleware that limits the requests which reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
+ * Creates middleware that limits the requests that reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function rateLimit<const Dimension extends string = never>(
@@ -102,18 +104,18 @@ export function rateLimit(
   return Object.assign(middleware, handle, { of, close }) as RateLimit | TieredRateLimit;
 }
 
-/** Puts a verdict on the response, and says whether the request goes on. Throws or rejects with what goes to the error handler. */
+/** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with what goes to the error handler. */
 function answer(
   verdict: Verdict,
   req: Request,
   res: Response,
   onDenied: OnDenied | "error" | undefined,
 ): boolean | Promise<boolean> {
-  // Something else may have answered meanwhile, on a timeout for instance.
+  // Something else may have answered meanwhile, for example on a timeout.
   if (verdict.kind === "left" || res.writableEnded) return false;
   if (verdict.kind === "pass") return true;
   if (res.headersSent) {
-    // Too late to say anything, but not to stop a request.
+    // Too late for headers, but not to stop the request.
     if (verdict.kind !== "allowed") res.end();
     return verdict.kind === "allowed";
   }
@@ -129,11 +131,11 @@ function answer(
   return false;
 }
 
-/** Without the function to call there is no way to say that the request goes on, and none to say what went wrong. */
+/** Without `next`, the request can neither go on nor fail. */
 function withoutNext(received: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${OWNER}: the middleware is called as (req, res, next), and got ${typeof received} for next; mount it with app.use or on a route, or ask limiter.consume(subject) yourself`,
+    `${OWNER}: the middleware must be called as (req, res, next), got ${typeof received} for next; mount it with app.use or on a route, or call limiter.consume(subject) yourself`,
   );
 }
 

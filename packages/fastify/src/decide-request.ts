@@ -6,10 +6,10 @@ import { reject } from "./reject.ts";
 import type { Rule } from "./rule.ts";
 import { setHeaders } from "./set-headers.ts";
 
-/** How Fastify learns that a hook is done, with an error or without. */
+/** A hook's callback, with an error or without. */
 export type Done = (error?: Error) => void;
 
-/** Decides one request, and goes on or answers. Nothing is awaited before the address is read. */
+/** Decides one request, and lets it go on or answers it. Nothing is awaited before the address is read. */
 export function decideRequest(
   rule: Rule,
   request: FastifyRequest,
@@ -20,7 +20,7 @@ export function decideRequest(
   void settle(decided, (verdict) => answer(verdict, request, reply, rule), done);
 }
 
-/** Puts a verdict on the reply, and says whether the request goes on. Throws or rejects with what goes to the error handler. */
+/** Applies a verdict to the reply, and returns whether the request goes on. Throws or rejects with what goes to the error handler. */
 function answer(
   verdict: Verdict,
   request: FastifyRequest,
@@ -32,7 +32,7 @@ function answer(
     return false;
   }
   if (verdict.kind === "pass") return true;
-  // Something else may have answered meanwhile, on a timeout for instance.
+  // Something else may have answered meanwhile, for example on a timeout.
   if (reply.sent) return false;
   if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
   if (verdict.kind === "denied" && typeof onDenied === "function") {

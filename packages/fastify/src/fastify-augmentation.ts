@@ -4,19 +4,19 @@ import type { RouteRateLimitOptions } from "./options.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The decision that binds among all that were taken of this request so far; null before the first. */
+    /** The binding decision among all those on this request so far; null before the first. */
     rateLimit: Decision | null;
   }
 
   interface FastifyContextConfig {
-    /** The route's own rate limit, what it changes of the plugin's, or `false` for none. */
+    /** The route's own rate limit, what it changes in the plugin's, or `false` for none. */
     rateLimit?: RouteRateLimitOptions | false;
   }
 
   interface FastifyInstance {
     /** The rate limiter of this scope. */
     headgate: Headgate;
-    /** Makes a route hook that takes one more decision, or asks the plugin's limiter when it has no options. */
+    /** Creates a route hook that takes one more decision; without options it asks the plugin's limiter. */
     rateLimit(options?: RouteRateLimitOptions): RateLimitHook;
   }
 }

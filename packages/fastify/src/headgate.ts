@@ -8,23 +8,23 @@ import type { Rule } from "./rule.ts";
 /** The rate limiter of a scope, as `app.headgate`. */
 export interface Headgate {
   /**
-   * The plugin's limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` when its limits are `byTier`. Undefined
-   * when the plugin has no limits, which its type does not say: applications know whether they gave any.
+   * The plugin's limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` if its limits are `byTier`. Undefined
+   * if the plugin has no limits, which its type does not show: applications know whether they gave any.
    */
   readonly limiter: Limiter;
-  /** The limiter of each tier, when the plugin's limits are `byTier`. */
+  /** The limiter of each tier, if the plugin's limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * What the plugin, or the route's own config, decided of a request, whichever other limiters it met; undefined when nothing was
-   * asked, as after `skip`.
+   * Returns what the plugin, or the route's own config, decided about a request, whatever other limiters it passed; undefined if nothing was
+   * asked, for example because of `skip`.
    */
   of(request: object): OwnDecision | undefined;
 }
 
-/** A route hook, typed by the little it needs, so that it fits every server and type provider. */
+/** A route hook that limits requests. Its types name only what it uses, so that it fits every server and type provider. */
 export interface RateLimitHook {
   (request: object, reply: object, done: Done): void;
-  /** What this hook's limiter decided of a request; undefined when it was not asked. */
+  /** Returns what this hook's limiter decided about a request; undefined if it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
 

@@ -71,8 +71,8 @@ const headgate: FastifyPluginAsync<HeadgateOptions> = fastifyPlugin(headgatePlug
 });
 
 /**
- * The options as they are, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error.
- * Fastify's `register` cannot relate one option to another; without this, such a limit is an error when the plugin loads.
+ * Returns the plugin's options unchanged, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error.
+ * Fastify's `register` cannot check this; without this function, such a limit is an error when the plugin loads.
  */
 export function defineRateLimit<const Dimension extends string = never>(
   options: HeadgateOptions<Dimension>,

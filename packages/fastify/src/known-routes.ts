@@ -9,7 +9,7 @@ export interface KnownRoute {
   readonly options: RouteOptions;
 }
 
-/** Under this key a route's config carries what it was added as, to where requests can see it. */
+/** Under this key a route's config carries the route as it was added, so that requests can see it. */
 const ROUTE: unique symbol = Symbol.for("@headgate/fastify.route") as never;
 
 type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: KnownRoute };
@@ -27,13 +27,13 @@ shared[ROUTES] ??= new WeakMap();
 shared[SERVERS] ??= new WeakSet();
 shared[LIMITED] ??= new WeakSet();
 const routesByServer = shared[ROUTES];
-/** Those whose routes have all been noted. */
+/** The applications whose routes have all been noted. */
 const knownServers = shared[SERVERS];
-/** Those on which a plugin of Headgate's runs, in whichever scope. */
+/** The applications on which a plugin of Headgate runs, in any scope. */
 const limitedServers = shared[LIMITED];
 
 /*
- * A plugin runs after the routes that were added before it, in the same scope even when its registration stands first and is
+ * A plugin runs after the routes that were added before it, in the same scope even if its registration comes first and is
  * not awaited, and an onRoute hook of its own never sees them. So routes are noted from the moment an application is made,
  * which Fastify announces on this channel.
  */
@@ -46,29 +46,29 @@ subscribe("fastify.initialization", (message) => {
   fastify.addHook("onReady", async () => rejectUncoveredRoutes(fastify));
 });
 
-/** Notes that a plugin of Headgate's runs in an application. */
+/** Notes that a plugin of Headgate runs in an application. */
 export function notePlugin({ server }: FastifyInstance): void {
   limitedServers.add(server);
 }
 
-/** Options that no other rate limiter of Fastify has. They are meant for Headgate also where somebody else may read the config. */
+/** Options that no other rate limiter of Fastify has, so they are meant for Headgate even if another plugin may read the config. */
 const OURS = ["limits", "limiter", "extend", "cost", "count", "missing"];
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be unlimited, and nobody
- * would know.
+ * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be unlimited without
+ * anybody noticing.
  */
 export function rejectUncoveredRoutes(app: FastifyInstance): void {
   const isOursAlone = limitedServers.has(app.server);
   for (const { scope, options } of routesIn(app)) {
     const limit: unknown = options.config?.rateLimit;
     if ("headgate" in scope || limit === false) continue;
-    // As @fastify/rate-limit decorates a scope.
+    // The decorator of @fastify/rate-limit.
     const mayBeOthers = !isOursAlone || "rateLimit" in scope;
     if (mayBeOthers && !OURS.some((option) => option in Object(limit))) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `headgate: the route${routeName("", options)} has config.rateLimit, and no headgate plugin is registered in its scope or around it, so it would not be limited; register the plugin there`,
+      `headgate: the route${routeName("", options)} has config.rateLimit, but no headgate plugin is registered in its scope or in one around it, so it would not be limited; register the plugin there`,
     );
   }
 }
@@ -85,13 +85,13 @@ export function noteRoute(scope: FastifyInstance, options: RouteOptions): void {
   routesByServer.set(scope.server, routes.add(route));
 }
 
-/** Forgets a route that is refused: Fastify will not have it either. */
+/** Forgets a route that is refused: Fastify does not add it either. */
 export function forgetRoute(scope: FastifyInstance, { config }: RouteOptions): void {
   const route = config && routeOf(config);
   if (route !== undefined) routesByServer.get(scope.server)?.delete(route);
 }
 
-/** The route that a HEAD route stands beside. Fastify adds one for each GET route, from a copy of its options. */
+/** The GET route that a HEAD route belongs to. Fastify adds one for each GET route, from a copy of its options. */
 function findGetRoute(
   routes: ReadonlySet<KnownRoute>,
   scope: FastifyInstance,
@@ -107,7 +107,7 @@ function findGetRoute(
   );
 }
 
-/** Whether every route of an application was noted: not where it was made before Headgate was loaded. */
+/** Whether every route of an application was noted: not if it was created before Headgate was loaded. */
 export function areRoutesKnown(scope: FastifyInstance): boolean {
   return knownServers.has(scope.server);
 }

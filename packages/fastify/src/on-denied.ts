@@ -8,8 +8,8 @@ import { setHeaders } from "./set-headers.ts";
 import { watchReply } from "./watched-reply.ts";
 
 /**
- * Runs for a denied request, with status, headers and `Retry-After` already set. Headgate answers if it has not when it settles,
- * unless it returns or resolves `"allow"`: then the request goes on, uncharged.
+ * Answers a denied request, whose status, headers and `Retry-After` are already set. If it has not answered when it settles, Headgate does,
+ * unless it returns or resolves `"allow"`: then the request goes on, and costs nothing.
  */
 export type OnDenied = (
   request: FastifyRequest,
@@ -30,16 +30,16 @@ export async function answerDenied(
 ): Promise<boolean> {
   const putBack = noteHeaders(reply, headers);
   setHeaders(reply, headers);
-  // Not by code(): a redirect without one of its own would take it for what the application chose.
+  // Not with code(): a redirect without its own status would take it for the application's choice.
   reply.raw.statusCode = rejection.status;
-  // Whoever writes to the raw response finds them there too.
+  // Code that writes to the raw response finds them there too.
   for (const [name, value] of headers) {
     if (value !== undefined) reply.raw.setHeader(name, reply.getHeader(name) as string);
   }
   const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
-      "onDenied, or what it called, answered or threw after the denied request had been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
+      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
       request,
       error,
     );
@@ -49,11 +49,11 @@ export async function answerDenied(
   try {
     result = await letAnswer(response, () => {
       const returned = onDenied(request, reply, decision);
-      // A reply is thenable: it would be waited for without end where nothing is sent.
+      // A reply is thenable: if nothing is sent, awaiting it would never end.
       return returned === reply ? undefined : returned;
     });
   } catch (error) {
-    // A bug in it must not look like a denial.
+    // A bug in onDenied must not look like a denial.
     reply.raw.statusCode = 200;
     reply.removeHeader("Retry-After");
     // Fastify before 5.12 leaves it on the raw response.
@@ -62,7 +62,7 @@ export async function answerDenied(
   }
   if (watched.hasSent || reply.sent) return false;
   if (response.isUnderWay) {
-    // Somebody writes to the raw response, which is theirs from now on.
+    // The application writes to the raw response, and owns it from now on.
     reply.hijack();
     return false;
   }
@@ -81,7 +81,7 @@ export async function answerDenied(
   return false;
 }
 
-/** Notes the headers of a reply before a denial; the function that is returned puts back what only a denial has. */
+/** Notes the headers of a reply before a denial; the returned function undoes those that only a denial has. */
 function noteHeaders(reply: FastifyReply, headers: readonly Header[]): () => void {
   const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
   const rawBefore = headers.map(([name]) => [name, reply.raw.getHeader(name)] as const);

@@ -1,7 +1,7 @@
 import { warn } from "@headgate/core/http";
 import type { FastifyInstance } from "fastify";
 
-/** Something an operator should know; `error` is why. */
+/** Logs something for the operator; `error` is the reason. */
 export interface Notice {
   readonly level: "warn" | "error";
   readonly code: string;
@@ -9,7 +9,7 @@ export interface Notice {
   readonly error?: Error | undefined;
 }
 
-/** Writes into the application's log, or warns through the process where the application keeps none. */
+/** Writes to the application's log, or as a process warning if the application has no logger. */
 export function writeNotice({ log }: FastifyInstance, notice: Notice): void {
   const { level, code, message, error } = notice;
   // Without a logger all of Fastify's methods are one function that does nothing.

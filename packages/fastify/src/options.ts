@@ -5,11 +5,12 @@ import type { OnDenied } from "./on-denied.ts";
 /** The hooks in which a request can be decided. */
 export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
 
+/** The name of a hook in which a request can be decided. */
 export type HookName = (typeof HOOKS)[number];
 
 interface FastifyGuardOptions<Dimension extends string>
   extends GuardOptions<FastifyRequest, Dimension> {
-  /** Answers denied requests in your way; `"error"` hands a `HeadgateDenied` to the application's error handler. */
+  /** Answers denied requests in your way; `"error"` passes a `HeadgateDenied` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
   /** Which answers count; a function gets `(request, reply)` at the end of an answer. */
   readonly count?: CountOption<FastifyRequest, FastifyReply> | undefined;
@@ -22,7 +23,7 @@ export interface HeadgateOptions<Dimension extends string = string>
   readonly hook?: HookName | undefined;
 }
 
-/** Options of a route: what is not named is the plugin's. Without `limits` or `limiter` it is the plugin's limiter. */
+/** Options of a route, which inherits the plugin's for the rest. Without `limits` or `limiter` it uses the plugin's limiter. */
 export interface RouteRateLimitOptions extends FastifyGuardOptions<string> {
   readonly hook?: HookName | undefined;
   /** Decides the plugin's limits and the route's together: all allow, or nothing is charged. */

@@ -1,6 +1,6 @@
 /**
- * Whether what `onDenied` returned is an answer, as it would be of a handler: text, bytes, a stream, a `Response`, a plain
- * object or an array. Anything else comes of functions that only log: a count, the result of a call, an object of some library.
+ * Whether what `onDenied` returned is an answer, as it would be in a handler: text, bytes, a stream, a `Response`, a plain
+ * object or an array. Anything else comes from functions that only log: a count, the result of a call, an object of some library.
  */
 export function isPayload(value: unknown): boolean {
   if (typeof value === "string") return true;

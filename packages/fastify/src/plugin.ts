@@ -46,9 +46,9 @@ export async function headgatePlugin(
   const keyed: Limiter[] = [];
   const storeLog = logStores(app);
   if (rule !== undefined) addMade(rule, true);
-  /** Rules by their route, or by its config where the route is not known. */
+  /** Rules by their route, or by its config if the route is not known. */
   const routeRules = new WeakMap<object, Rule>();
-  /** The hooks in which any rule decides: one that is added for nothing would cost every request. */
+  /** The hooks in which any rule decides: an unused hook would cost every request time. */
   const usedHooks = new Set<HookName>();
   /** Whether all routes are there. */
   let isReady = false;
@@ -71,14 +71,14 @@ export async function headgatePlugin(
     const name = nameOf();
     const owner = `headgate on ${name}`;
     validateRouteOptions(owner, limit);
-    // Better no answer than one without the limit.
+    // Better no answer than an unlimited one.
     if (!usedHooks.has(limit.hook ?? plugin.hook)) throw lateHook(owner, limit.hook);
     const added = addRule(owner, limit, name);
     routeRules.set(key, added);
     return added;
   }
 
-  /** The innermost plugin reads a route's config; those around it only count. */
+  /** The innermost plugin reads a route's config; the outer ones only count. */
   function isOwner(scope: FastifyInstance): boolean {
     return scope.headgate === headgate;
   }
@@ -97,14 +97,14 @@ export async function headgatePlugin(
     return routeRuleOf(config, limit, () => unknownRouteName(pluginName, route, limit.limits, app));
   }
 
-  /** Every request passes here in each hook that is used, the first time in `onRequest`. */
+  /** Every request comes through here in each hook that is used, first in `onRequest`. */
   function decideIn(
     hook: HookName,
     request: FastifyRequest,
     reply: FastifyReply,
     done: Done,
   ): void {
-    // A scope that was made before the plugin loaded has not got the decorator's default.
+    // A scope that was created before the plugin loaded lacks the decorator's default.
     if (request.rateLimit === undefined) request.rateLimit = null;
     let applied: Rule | undefined;
     let failure: Error | undefined;
@@ -148,7 +148,7 @@ export async function headgatePlugin(
     }
     noteRoute(this, routeOptions);
   });
-  // Not before all scopes are there: one of them may have a plugin of its own, which then reads its routes' config.
+  // Not before all scopes exist: one of them may have its own plugin, which then reads its routes' config.
   app.addHook("onReady", async () => {
     isReady = true;
     for (const route of routesIn(app)) {
@@ -156,7 +156,7 @@ export async function headgatePlugin(
       if (!isLimited(limit) || !isOwner(route.scope)) continue;
       routeRuleOf(route, limit, () => routeName(pluginName, route.options));
     }
-    // What routes that nobody knows of read is not known either.
+    // What unknown routes read is not known either.
     if (!areRoutesKnown(app)) rejectUncoveredRoutes(app);
     else if (made.length > 0) rejectUnreadKeys("headgate", options.key, keyed);
     else warn("HEADGATE_NOTHING_LIMITED", NOTHING_LIMITED, app);
@@ -165,10 +165,10 @@ export async function headgatePlugin(
     reopen(reply);
     done();
   });
-  // What is no options is refused once all routes are there.
+  // Anything but options is refused once all routes exist.
   const named = routesIn(app).map(({ options }) => Object(options.config?.rateLimit).hook);
   for (const hook of HOOKS) {
-    // A route that nobody knows of may name any of them.
+    // An unknown route may name any of them.
     const isNamed = !areRoutesKnown(app) || named.includes(hook);
     if (hook === "onRequest" || hook === plugin.hook || isNamed) useHook(hook);
   }
@@ -183,9 +183,9 @@ export async function headgatePlugin(
 }
 
 const NOTHING_LIMITED =
-  "headgate: the plugin has no limits, and neither has any of its routes, so nobody is limited; give it limits, or give them to routes, in config.rateLimit or by app.rateLimit";
+  "headgate: neither the plugin nor any of its routes has limits, so no request is limited; give limits to the plugin, or to routes in config.rateLimit or with app.rateLimit";
 
-/** Whether a route has options; whatever else stands there must not pass for none. */
+/** Whether a route has options; any other value must not pass for none. */
 function isLimited(
   limit: RouteRateLimitOptions | false | undefined,
 ): limit is RouteRateLimitOptions {
@@ -202,15 +202,15 @@ function hookOf(
   };
 }
 
-/** Without the function to call there is no way to say that the request goes on, and none to say what went wrong. */
+/** Without `done`, the request can neither go on nor fail. */
 function withoutDone(received: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `app.rateLimit: the hook is called as (request, reply, done), and got ${typeof received} for done; put it in a route's hooks, or ask app.headgate.limiter.consume(subject) yourself`,
+    `app.rateLimit: the hook must be called as (request, reply, done), got ${typeof received} for done; put it in a route's hooks, or call app.headgate.limiter.consume(subject) yourself`,
   );
 }
 
-/** What a second plugin of the same scope finds there stays: the first one reads the routes' config. */
+/** A second plugin in the same scope does not replace it: the first one reads the routes' config. */
 function decorate(
   app: FastifyInstance,
   headgate: Headgate,
@@ -222,7 +222,7 @@ function decorate(
   if (!app.hasRequestDecorator("rateLimit")) app.decorateRequest("rateLimit", null);
 }
 
-/** Where another plugin reads the routes' config, one without limits has nothing to do. */
+/** If another plugin reads the routes' config, a plugin without limits has nothing to do. */
 function withoutRoutes(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
@@ -233,13 +233,13 @@ function withoutRoutes(): HeadgateError {
 function lateRateLimit(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or ask a limiter of createLimiter in the handler",
+    "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or call a limiter made by createLimiter in the handler",
   );
 }
 
 function lateHook(owner: string, hook: HookName | undefined): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: hook ${formatReceived(hook)} was set when the route had been added already; set it where the route is added`,
+    `${owner}: hook ${formatReceived(hook)} was set after the route had been added; set it where the route is added`,
   );
 }

@@ -3,6 +3,6 @@ import type { FastifyReply } from "fastify";
 
 /** Answers a request that does not go on. */
 export function reject(reply: FastifyReply, { status, contentType, body }: Rejection): void {
-  // Bytes: a serializer that the route or a hook chose would have its way even with a finished string.
+  // Bytes, because a serializer of the route or a hook would change even a finished string.
   reply.code(status).header("content-type", contentType).send(Buffer.from(body));
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 
-/** By the prototype of replies: each scope that decorates them has one of its own. */
+/** By the prototype of replies: each scope that decorates them has its own. */
 const known = new WeakMap<object, readonly string[]>();
 
 /** The names of the functions that decorate a reply. */

@@ -1,7 +1,7 @@
 import { fingerprint } from "@headgate/core/http";
 import type { FastifyInstance, RouteOptions } from "fastify";
 
-/** What of a route names its counters. */
+/** The parts of a route that name its counters. */
 export type NamedRoute = Pick<RouteOptions, "method" | "url" | "constraints">;
 
 /** The name of a route's counters: the plugin's name, method, path, constraints. GET and HEAD of a path are one. */
@@ -14,8 +14,8 @@ export function routeName(plugin: string, { method, url, constraints }: NamedRou
 }
 
 /**
- * The name of a route whose constraints nobody knows, since the application was made before Headgate was loaded: where any route
- * has constraints, its limits tell it from others of the same path. Those with equal limits share a budget.
+ * The name of a route whose constraints are unknown, because the application was created before Headgate was loaded: if any route
+ * has constraints, its limits tell it from others of the same path. Routes with equal limits share a budget.
  */
 export function unknownRouteName(
   plugin: string,

@@ -145,13 +145,13 @@ describe("a route's rule", () => {
     const { route } = pluginOf({ name: "api", limits });
     const error = errorOf(() => route({ limits: own, extend: true, shadow: true }));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
-    expect(error.message).toContain("in shadow or it is not");
+    expect(error.message).toContain("both limiters must have the same shadow");
   });
 
   test("does not put a limiter in shadow that the plugin was given", () => {
     const { route } = pluginOf({ limiter: createLimiter({ limits }) });
     const error = errorOf(() => route({ shadow: true }));
-    expect(error.message).toContain("shadow belongs to the plugin's limiter");
+    expect(error.message).toContain("shadow is an option of the plugin's limiter");
   });
 
   test.each([
@@ -173,7 +173,7 @@ describe("a route's rule", () => {
     const error = errorOf(() => route({ [option]: value }));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toBe(
-      `headgate on api GET /x: ${option} means nothing without limits of the route's own`,
+      `headgate on api GET /x: ${option} has no effect without limits of the route's own; leave it out`,
     );
   });
 
@@ -212,10 +212,16 @@ describe("a route's rule", () => {
   });
 
   test.each<[string, object]>([
-    ["extend means nothing beside a limiter", { limiter: createLimiter({ limits }), extend: true }],
-    ["name means nothing without limits of the route's own", { name: "mine" }],
-    ["store means nothing without limits of the route's own", { store: memoryStore() }],
-    ["extend means nothing without limits of the route's own", { extend: true }],
+    [
+      "extend has no effect beside a limiter; leave it out",
+      { limiter: createLimiter({ limits }), extend: true },
+    ],
+    ["name has no effect without limits of the route's own; leave it out", { name: "mine" }],
+    [
+      "store has no effect without limits of the route's own; leave it out",
+      { store: memoryStore() },
+    ],
+    ["extend has no effect without limits of the route's own; leave it out", { extend: true }],
     ["extend must be true or false, got 1", { limits: own, extend: 1 }],
     ["limits must hold at least one, got []", { limits: [] }],
   ])("is refused before there is a plugin: %s", (message, options) => {

@@ -17,7 +17,7 @@ import { HOOKS } from "./options.ts";
 
 const DEFAULT_HOOK: HookName = "onRequest";
 
-/** How requests are decided: under which guard, in which hook. */
+/** How requests are decided: by which guard, in which hook. */
 export interface Rule {
   readonly limiters: GuardLimiters;
   readonly guard: Guard<FastifyRequest>;
@@ -36,12 +36,12 @@ export interface PluginRule {
   readonly store: Store;
 }
 
-/** Makes the plugin's rule. Its keys may be for its routes: whether all are read is known when these are. Throws what `createLimiter` throws. */
+/** Creates the plugin's rule. Its keys may be for its routes: whether all are read is known once these are known. Throws what `createLimiter` throws. */
 export function makePluginRule(owner: string, options: HeadgateOptions, warn: Warn): PluginRule {
   validateGuardOptions(owner, options, ["hook"]);
   const { hook = DEFAULT_HOOK, name = "limiter" } = options;
   requireHook(owner, hook);
-  // Limits that are there and undefined are a mistake.
+  // Limits that are given but undefined are a mistake.
   if (!("limits" in options || "limiter" in options)) {
     return { options, rule: undefined, hook, name, store: readStore(options) };
   }
@@ -52,8 +52,8 @@ export function makePluginRule(owner: string, options: HeadgateOptions, warn: Wa
 }
 
 /**
- * Makes a rule that inherits what it does not name from the plugin's. Without limits of its own it asks the plugin's
- * limiter. `name` is its counters' when it names none. Throws what `createLimiter` throws.
+ * Creates a rule that inherits what it does not name from the plugin's. Without its own limits it asks the plugin's
+ * limiter. `name` is the default name of its counters. Throws what `createLimiter` throws.
  */
 export function makeRouteRule(
   owner: string,
@@ -113,7 +113,7 @@ function limitersFor(
     const named = LIMITER_OPTIONS.find((option) => options[option] !== undefined);
     if (named !== undefined) {
       rejectBesideLimiter(owner, named, plugin.options);
-      // The same name and limits share the plugin's counts, whatever becomes of its decisions.
+      // The same name and limits share the plugin's counts, whatever happens to its decisions.
       return makeGuardLimiters(owner, {
         ...plugin.options,
         ...behaviour,
@@ -138,7 +138,7 @@ function limitersFor(
   return makeGuardLimiters(owner, own, only, namedAfter);
 }
 
-/** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where none was found. */
+/** The method and the route of a request as the application wrote it, such as `GET /users/:id`; undefined if none was found. */
 function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | undefined {
   return url === undefined ? undefined : `${method} ${url}`;
 }
@@ -161,12 +161,12 @@ function withoutLimits({ limits, limiter, store, name, ...rest }: HeadgateOption
   return rest;
 }
 
-/** A limiter that was handed in decides by itself what it does without its store. */
+/** A limiter that was passed in has its own options for outages of its store. */
 function rejectBesideLimiter(owner: string, option: string, { limiter }: HeadgateOptions): void {
   if (limiter === undefined) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: ${option} belongs to the plugin's limiter, which was made with its own; give the route limits, or the limiter the option`,
+    `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is made`,
   );
 }
 
@@ -183,7 +183,10 @@ function rejectOptions(
 ): void {
   for (const name of names) {
     if (options[name] === undefined || (name === "extend" && options.extend === false)) continue;
-    throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: ${name} means nothing ${where}`);
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: ${name} has no effect ${where}; leave it out`,
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import type { Header } from "@headgate/core/http";
 import { valueBehind } from "@headgate/core/http";
 import type { FastifyReply } from "fastify";
 
-/** Puts headers on a reply, or takes them off. */
+/** Sets headers on a reply, or removes them. */
 export function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
   for (const header of headers) {
     const [name, , added] = header;
@@ -12,7 +12,7 @@ export function setHeaders(reply: FastifyReply, headers: readonly Header[]): voi
   }
 }
 
-/** Header names as Fastify keeps them, which would lower their case for every request. */
+/** Header names as Fastify keeps them; it would lower their case for every request. */
 const fields = new Map<string, string>();
 
 function fieldOf(name: string): string {

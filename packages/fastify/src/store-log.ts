@@ -3,7 +3,7 @@ import { partsOf } from "@headgate/core/http";
 import type { FastifyInstance } from "fastify";
 import { writeNotice } from "./operator-log.ts";
 
-/** Logs what becomes of the stores of some limiters. */
+/** Logs what happens to the stores of some limiters. */
 export interface StoreLog {
   listen(limiters: GuardLimiters): void;
   stop(): void;
@@ -12,7 +12,7 @@ export interface StoreLog {
 /** One for each server: several plugins may run on it, and what happens is logged once. */
 const logs = new WeakMap<object, Log>();
 
-/** Logs in the application's log: `error` for what needs an eye on it, `warn` for the rest. */
+/** Writes to the application's log: `error` for what needs attention, `warn` for the rest. */
 export function logStores(app: FastifyInstance): StoreLog {
   const log = logs.get(app.server) ?? logOf(app);
   logs.set(app.server, log);

@@ -7,7 +7,7 @@ import { decoratorsOf } from "./reply-decorators.ts";
 export interface WatchedReply {
   /** Whether Fastify has something to send, or will be given it. */
   readonly hasSent: boolean;
-  /** Has Headgate's answer sent with its status, and drops what is sent later. */
+  /** Sends Headgate's answer with its status, and drops what is sent later. */
   close(status: number): void;
 }
 
@@ -19,7 +19,7 @@ const SEND_LATER = ["callNotFound", "sendFile", "download"];
 /** Replies that Headgate has answered, until the answer fails on its way. */
 const closed = new WeakMap<FastifyReply, DeniedResponse>();
 
-/** Where Headgate's answer fails on its way, in a hook of the application, the error handler answers in its place. */
+/** If Headgate's answer fails on its way, in a hook of the application, the error handler answers instead. */
 export function reopen(reply: FastifyReply): void {
   closed.get(reply)?.letGo();
   closed.delete(reply);
@@ -59,7 +59,7 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
       begin(() => send.call(reply, payload));
     } catch (error) {
       if (!isSecond) throw error;
-      // Another answer is being prepared, a file for one, and this one does not fit what was set for it.
+      // Another answer is being prepared, such as a file, and this one does not fit what was set for it.
       response.reportLate(error);
     }
     return reply;
@@ -72,14 +72,14 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
           begin(() => call(...args)),
     );
   }
-  // A decorator that is asynchronous may send, as that of @fastify/view does, whatever it is called.
+  // An asynchronous decorator may send, whatever its name, as that of @fastify/view does.
   for (const name of decoratorsOf(reply)) {
     around(name, (call) => (...args) => {
       const result = call(...args);
       // A reply is thenable too, and only settles when it has been sent: decorators return it to be chained.
       if (result !== reply && isPromiseLike(result)) {
         const over = response.expect();
-        // What goes wrong is its caller's.
+        // Its caller handles what goes wrong.
         result.then(
           () => over(),
           () => over(),
@@ -111,7 +111,7 @@ function putBack(reply: FastifyReply): void {
 
 /**
  * A stream may fail while onSend hooks run, when nobody listens yet, and end the process; Fastify finds out when it reads it.
- * One that nobody will read is let go of.
+ * One that nobody will read is released.
  */
 function holdErrors(payload: unknown, isDropped: boolean): void {
   const { on, destroy } = Object(payload) as { on?: unknown; destroy?: unknown };

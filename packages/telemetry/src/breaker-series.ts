@@ -4,7 +4,7 @@ import { Labelled } from "./labelled.ts";
 import type { Measures } from "./measures.ts";
 import type { CounterSeries, Series } from "./series.ts";
 
-/** Whether a package of its own says so is checked where this compiles. */
+/** The compiler checks this list against the breaker's own. */
 const STATES = [
   "closed",
   "open",
@@ -19,7 +19,7 @@ const OUTCOMES = ["success", "failure", "rejected"] as const;
 /** How a call ended, or that it was not let through. */
 type CallOutcome = Outcome | "rejected";
 
-/** What is known of one target. */
+/** What is known about one target. */
 export interface TargetState {
   readonly state: BreakerState;
   readonly calls: number;
@@ -29,7 +29,7 @@ export interface TargetState {
 /** What is reported of a breaker, or of one target of it. */
 export interface BreakerSeries {
   count(outcome: CallOutcome): void;
-  /** Puts what is known of a target now in place of what was; undefined for a target that is not known. */
+  /** Replaces what was known about a target by what is known now; undefined for an unknown target. */
   replace(before: TargetState | undefined, now: TargetState | undefined): void;
 }
 

@@ -9,14 +9,14 @@ import { addBreakers } from "./breaker-series.ts";
 import type { Measures } from "./measures.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** The channels that are read: a service without a breaker need not install that package. */
+/** The channels, by name: a service without a breaker need not install that package. */
 const CHANNELS = {
   call: "headgate:breaker:call",
   rejected: "headgate:breaker:rejected",
   snapshot: "headgate:breaker:snapshot",
 } as const satisfies Partial<typeof BREAKER_CHANNELS>;
 
-/** So many targets are kept in mind, the last ones that were asked about. */
+/** The most targets remembered: those used last. */
 const MOST_TARGETS = 1_000;
 
 interface KnownTarget extends TargetState {
@@ -32,7 +32,7 @@ export function measureBreakers(measures: Measures, targets: boolean): readonly 
     return breakers.of(breaker, targets ? target : undefined);
   }
 
-  /** The first is the one that was asked about least recently. */
+  /** The first is the one that was used least recently. */
   function forgetFirst(): void {
     for (const [key, target] of known) {
       known.delete(key);

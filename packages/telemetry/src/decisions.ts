@@ -6,7 +6,7 @@ import { addLimiters } from "./limiter-series.ts";
 import type { Measures } from "./measures.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** What the lists are called among the sources of decisions. */
+/** The names of the lists among the sources of decisions. */
 const SOURCES = { allowList: "allow-list", blockList: "block-list" } as const;
 
 /** Measures decisions, each under its limiter's name, or its plugin's; `routes` tells their routes apart. */
@@ -26,7 +26,7 @@ export function measureDecisions(measures: Measures, routes: boolean): readonly 
         const series = seriesOf(message);
         series.count(outcomeOf(decision), source, shadow);
         series.duration(durationMs / 1_000);
-        // Where nothing was counted there is no limit that binds.
+        // If nothing was counted, no limit binds.
         if (limit > 0) series.utilization((limit - remaining) / limit);
         if (degraded) series.countDegraded(source);
       },

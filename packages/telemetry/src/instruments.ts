@@ -6,7 +6,7 @@ export interface Instrument {
   /** As OpenTelemetry writes it; empty for what has none. */
   readonly unit: string;
   readonly help: string;
-  /** How prom-client puts together what several workers of a cluster report. Default: the sum. */
+  /** How prom-client combines what several workers of a cluster report. Default: the sum. */
   readonly aggregator?: "min" | "max" | "average";
 }
 

@@ -1,7 +1,7 @@
 import type { Labels } from "./series.ts";
 import type { SeriesBudget } from "./series-budget.ts";
 
-/** What is counted under when there is no room for more values of a label. */
+/** The label value used once there is no room for more. */
 export const OTHER = "other";
 
 export interface LabelledOptions<T> {
@@ -13,7 +13,7 @@ export interface LabelledOptions<T> {
   make(labels: Labels): T;
 }
 
-/** What is kept for each value of a label, or of two, within a budget: the rest shares what is kept for `other`. */
+/** The items for each value of a label, or of two, within a budget: the rest share the item for `other`. */
 export class Labelled<T> {
   readonly #options: LabelledOptions<T>;
   readonly #kept = new Map<string, Map<string | undefined, T>>();
@@ -26,7 +26,7 @@ export class Labelled<T> {
     return this.#kept.get(first)?.get(second) ?? this.#find(first, second);
   }
 
-  /** What there is no room for has the second value taken from it, and then the first. */
+  /** Without room, the second value is replaced by `other`, then the first. */
   #find(first: string, second: string | undefined): T {
     const isOther = first === OTHER && (second === undefined || second === OTHER);
     if (isOther || this.#hasRoom(first, second)) return this.#keep(first, second);

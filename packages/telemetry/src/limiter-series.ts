@@ -3,7 +3,7 @@ import { Labelled, OTHER } from "./labelled.ts";
 import type { Measures } from "./measures.ts";
 import type { CounterSeries, Labels, Observe } from "./series.ts";
 
-/** What became of a request. */
+/** What happened to a request. */
 export type Outcome = "allowed" | "denied" | "blocked" | "listed";
 
 /** What is reported of the decisions of one limiter, or of one route of it. */
@@ -14,7 +14,7 @@ export interface LimiterSeries {
   countDegraded(source: string): void;
 }
 
-/** So many counters have room from the start: allowed, denied, and two more. */
+/** How many counters have room from the start: allowed, denied, and two more. */
 const USUAL_COUNTERS = 4;
 
 const SERIES = seriesOf(INSTRUMENTS.duration) + seriesOf(INSTRUMENTS.utilization) + USUAL_COUNTERS;

@@ -301,12 +301,7 @@ describe("an observation", () => {
 
   const registry = new Registry();
   test.each<[string, unknown, unknown, string]>([
-    [
-      "no target",
-      undefined,
-      {},
-      "a meter of OpenTelemetry or a registry of prom-client, got undefined",
-    ],
+    ["no target", undefined, {}, "an OpenTelemetry meter or a prom-client registry, got undefined"],
     ["something else", { record() {} }, {}, "got object"],
     ["no options", registry, null, "options must be an object, got null"],
     [
@@ -327,7 +322,7 @@ describe("an observation", () => {
 
   test("of what is observed already is refused, and so is one whose names are taken, which leaves nothing", async () => {
     const { registry } = observed();
-    expect(() => observe(registry)).toThrow("observed already");
+    expect(() => observe(registry)).toThrow("already observed");
     const taken = new Registry();
     taken.registerMetric({ name: "headgate_places" } as never);
     expect(() => observe(taken)).toThrow("headgate_places has already been registered");

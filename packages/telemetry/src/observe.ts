@@ -11,15 +11,17 @@ import { SeriesBudget } from "./series-budget.ts";
 import { measureServers } from "./servers.ts";
 import { listen } from "./subscription.ts";
 
+/** Options of `observe`. */
 export interface ObserveOptions {
-  /** Whether decisions have the label `route`: the method and the route as it was written. Default false. */
+  /** Whether decisions have the label `route`: the method and the route as the application wrote it. Default false. */
   readonly routes?: boolean | undefined;
-  /** Whether what is measured of breakers has the label `target`. Default false. */
+  /** Whether the metrics of breakers have the label `target`. Default false. */
   readonly targets?: boolean | undefined;
 }
 
+/** A running observation, as `observe` returns it. */
 export interface Observation {
-  /** Measures nothing any more, and takes the instruments away. Calling it twice does no harm. */
+  /** Stops measuring, and removes the instruments. Calling it twice does no harm. */
   stop(): void;
 }
 
@@ -27,8 +29,8 @@ export interface Observation {
 const observed = new WeakSet<object>();
 
 /**
- * Measures all limiters and breakers of this process: to a meter of OpenTelemetry, or to a registry of prom-client. Throws
- * `HEADGATE_INVALID_OPTION`, also for a meter or registry that is observed already, and what prom-client throws where another metric
+ * Measures all limiters and breakers of this process, into an OpenTelemetry meter or a prom-client registry. Throws
+ * `HEADGATE_INVALID_OPTION`, also for a meter or registry that is already observed, and what prom-client throws if another metric
  * has one of the names.
  */
 export function observe(
@@ -38,7 +40,9 @@ export function observe(
   const { routes = false, targets = false } = readOptions(options);
   const output = outputTo(target);
   if (observed.has(target)) {
-    throw invalidOption("this meter or registry is observed already; stop that first");
+    throw invalidOption(
+      "this meter or registry is already observed; call stop() of that observation first",
+    );
   }
   const measures = { output, budget: new SeriesBudget() };
   const stopListening = listen(
@@ -80,7 +84,7 @@ function outputTo(target: unknown): Output {
     return writeToMeter(target as OpenTelemetryMeter);
   if (typeof registerMetric === "function") return writeToRegistry(target as PrometheusRegistry);
   throw invalidOption(
-    `the first argument must be a meter of OpenTelemetry or a registry of prom-client, got ${kindOf(target)}`,
+    `the first argument must be an OpenTelemetry meter or a prom-client registry, got ${kindOf(target)}`,
   );
 }
 

@@ -16,7 +16,7 @@ interface Observable {
   removeCallback(callback: Callback): void;
 }
 
-/** What is used of a meter of `@opentelemetry/api`. */
+/** What is used of a meter from `@opentelemetry/api`. */
 export interface OpenTelemetryMeter {
   createHistogram(
     name: string,

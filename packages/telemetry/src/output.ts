@@ -3,10 +3,10 @@ import type { Labels, Observe, Series } from "./series.ts";
 
 /** Where measurements go. */
 export interface Output {
-  /** Adds a counter or a gauge, whose series are read each time that somebody collects them. */
+  /** Adds a counter or a gauge, whose series are read at each collection. */
   addSeries(instrument: Instrument, series: readonly Series[]): void;
   /** Adds a histogram; returns what makes its series. */
   addHistogram(instrument: HistogramInstrument): (labels: Labels) => Observe;
-  /** Takes all of them away again. */
+  /** Removes all of them. */
   remove(): void;
 }

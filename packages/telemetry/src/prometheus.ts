@@ -2,7 +2,7 @@ import type { HistogramInstrument, Instrument } from "./instruments.ts";
 import type { Output } from "./output.ts";
 import type { Labels, Observe, Series } from "./series.ts";
 
-/** What is used of a registry of prom-client. */
+/** What is used of a registry from prom-client. */
 export interface PrometheusRegistry {
   registerMetric(metric: never): void;
   removeSingleMetric(name: string): void;
@@ -15,7 +15,7 @@ interface Value {
   readonly value: number;
 }
 
-/** A metric as a registry reads it: as those of prom-client are, but with values that are put together when it asks. */
+/** A metric as a registry reads it: like those of prom-client, but with values that are computed when it asks. */
 interface Metric {
   /** OpenMetrics takes the `_total` from it. */
   name: string;
@@ -23,11 +23,11 @@ interface Metric {
   readonly type: string;
   readonly aggregator: string;
   get(): Promise<Omit<Metric, "get" | "reset"> & { readonly values: readonly Value[] }>;
-  /** What was counted stays counted: a counter that goes back is taken for a restart of the process. */
+  /** Counts are never reset: a counter that goes back looks like a restart of the process. */
   reset(): void;
 }
 
-/** Writes to a registry. Throws what that throws where a name of ours is taken. */
+/** Writes to a registry. Throws what the registry throws if one of our names is taken. */
 export function writeToRegistry(registry: PrometheusRegistry): Output {
   const names: string[] = [];
 
@@ -100,7 +100,7 @@ class Buckets {
       count += this.#counts[at] as number;
       return { metricName: `${prometheus}_bucket`, labels: { le, ...labels }, value: count };
     });
-    // Nothing observed: the limiter is known by its counters alone.
+    // Nothing was observed: the limiter has only counters.
     if (count === 0) return [];
     return [
       ...buckets,

@@ -1,7 +1,7 @@
-/** So many values of a label are told apart in a process. */
+/** How many values of a label are told apart in a process. */
 const MOST_VALUES = 200;
 
-/** So many series there are in a process, at most. */
+/** The most series in a process. */
 const MOST_SERIES = 5_000;
 
 /** For what is counted under `other`. */

@@ -6,18 +6,18 @@ import type { Measures } from "./measures.ts";
 import type { Series } from "./series.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** What a server is called that is the only one of its client. */
+/** The name of a server that is the only one of its client. */
 const ONLY = "store";
 
-/** What is known of the servers of one label. */
+/** What is known about the servers of one label. */
 interface ServerSeries {
   readonly series: Series;
-  /** By how many watches they are watched, and how many of these find one down. */
+  /** How many watches they have, and how many of these find a server down. */
   watched: number;
   down: number;
 }
 
-/** Measures whether servers are up: down is one that any watch in this process finds down. */
+/** Measures whether servers are up: a server is down if any watch in this process finds it down. */
 export function measureServers({ output, budget }: Measures): readonly Subscription[] {
   const all: Series[] = [];
   output.addSeries(INSTRUMENTS.storeUp, all);

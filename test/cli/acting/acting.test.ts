@@ -66,8 +66,8 @@ describe("explain", () => {
     await operator.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("in shadow: without that it would be denied");
-    expect(stdout).toContain("for ann, until it is taken away");
+    expect(stdout).toContain("in shadow: otherwise it would be denied");
+    expect(stdout).toContain("for ann, until it is removed");
   });
 
   test("knows places, and the windows of a calendar", async () => {
@@ -157,7 +157,7 @@ describe("an action", () => {
     expect(exitCode).toBe(3);
     expect(stdout).toContain("api, ann: block for 1h");
     expect(stderr).toMatch(
-      /^headgate: block for 1h: done in api; not in web, .*do it again; .+\n$/,
+      /^headgate: block for 1h: done in api; not in web, .*run the command again; .+\n$/,
     );
   });
 
@@ -166,7 +166,7 @@ describe("an action", () => {
     await own.run(["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=9"]);
     const { exitCode, stdout } = await own.run(["forget", "ann", "--yes"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("override taken away: 3-per-1h: limit 9; for ann");
+    expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
     expect(stdout).toContain("taken out of 1 entries of the log");
     expect(await own.client.keys("*ann*")).toEqual([]);
     const { entries } = await operator.log();
@@ -211,7 +211,7 @@ describe("set and unset", () => {
     });
     const unset = await own.run(["unset", "--limiter", "api", "--yes"]);
     expect(unset.stdout).toMatch(
-      /before: in shadow; for \(everybody\), until it is taken away\n {2}now: no override/,
+      /before: in shadow; for \(everybody\), until it is removed\n {2}now: no override/,
     );
     expect((await operator.readControl()).overrides).toHaveLength(1);
   });
@@ -266,7 +266,7 @@ test("what fits one of several policies is set, and says whose processes ignore 
   const { exitCode, stderr } = await set("5-per-1m.limit=50");
   expect([exitCode, stderr]).toEqual([
     0,
-    'headgate: where the policy is another one it is ignored (processes: 1): override: no limit is called "5-per-1m"; the limits are "3-per-1h"\n',
+    'headgate: processes with another policy will ignore it (1 of them): override: no limit is called "5-per-1m"; the limits are "3-per-1h"\n',
   ]);
   const { overrides } = await operator.readControl();
   expect(overrides).toMatchObject([{ limits: { "5-per-1m": { limit: 50 } } }]);

@@ -142,7 +142,7 @@ test("set and unset change what is in force, and the log says who did what", asy
 
 test("forget erases everywhere: counters, the override, usage, and the name in the log", async () => {
   const { stdout } = await run("forget", "ann", "--yes");
-  expect(stdout).toContain("override taken away: 3-per-1h: limit 9; for ann");
+  expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
   expect(stdout.match(/taken out of 1 lists of usage/g)).toHaveLength(2);
   await run("forget", ...PAIR);
   expect((await keysByNode()).flat().filter((key) => key.includes("ann"))).toEqual([]);

@@ -145,12 +145,12 @@ describe("what cannot be made", () => {
 
   test.each<[readonly string[], string]>([
     [["--header", "x-api-key: s3cret"], "the header's name alone"],
-    [["a", "--header-file", "/nonexistent"], "name that with --header"],
+    [["a", "--header-file", "/nonexistent"], "name the header with --header"],
     [["--header", "x-api-key", "--header-file", "/nonexistent"], "cannot read /nonexistent"],
     [["--header", "x-api-key"], "standard input has no value of x-api-key"],
     [["--ip", "localhost"], "--ip must be an IP address"],
     [["--subject", "=x"], "--subject must be dimension=value"],
-    [["a", "--subject", "b"], "a text alone may be given once"],
+    [["a", "--subject", "b"], "a value alone may be given once"],
     [[], "say who is meant"],
     [["a", "--limits", "{}"], "name it with --limiter"],
     [["a", "--limiter", "api", "--limits", "{"], "--limits must be JSON"],

@@ -184,7 +184,7 @@ test("a route that was decided in another hook after all is an error, not an unl
     const { status, text } = await ask("/late");
     expect(status).toBe(500);
     expect(text).toContain("HEADGATE_INVALID_OPTION");
-    expect(text).toContain('hook \\"preHandler\\" was set when the route had been added already');
+    expect(text).toContain('hook \\"preHandler\\" was set after the route had been added');
   }
   expect((await ask("/")).status).toBe(200);
 });

@@ -208,6 +208,8 @@ describe("a key of such a plugin", () => {
   test("is refused where every route has its own", async () => {
     const app = appOf({ key });
     addRoute(app, "/x", { limits: two, key: () => "all" });
-    expect(await refusalOf(app.ready() as never)).toMatch(/key is never read, because all that/);
+    expect(await refusalOf(app.ready() as never)).toMatch(
+      /key is never read, because everything that/,
+    );
   });
 });

@@ -79,7 +79,7 @@ describe("a route", () => {
       app.get("/", { config: { rateLimit: route } }, async () => "");
       await expect(async () => app.ready()).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",
-        message: expect.stringContaining(": wait is not for limits with block"),
+        message: expect.stringContaining(": wait cannot be used with limits that have a block"),
       });
     }
     const app = Fastify();

@@ -6,9 +6,9 @@ import type { TargetLink } from "../link/target-link.ts";
 import type { OutcomeCode } from "../machine/window.ts";
 import type { Outcome } from "../snapshot.ts";
 
-/** A call that was let through, in one era of a target: how it ended is reported once. */
+/** A call that was let through in one era of a target: its end is reported once. */
 export interface Admission {
-  /** Ends it; -1 says nothing of the target. */
+  /** Ends it; -1 says nothing about the target. */
   end(outcome: OutcomeCode | -1): Promise<unknown> | undefined;
 }
 

@@ -25,13 +25,13 @@ export interface Guard<Result> {
   requireUsable(): void;
 }
 
-/** One target of a breaker, over what this process knows of it. */
+/** One target of a breaker, as this process knows it. */
 export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Target<Result> {
   const { settings, requireUsable } = guard;
   const { slowCallMs } = settings;
   const isTimed = slowCallMs !== Number.POSITIVE_INFINITY;
 
-  /** A call that is not let through now, as it is reported to everybody. */
+  /** A call that is not let through now, as it is published. */
   function rejected(): RejectedCall {
     const { view } = link;
     return {
@@ -56,7 +56,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     } finally {
       const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
       const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
-      // Nobody waits until the store has counted it; what fails there is reported where it is learned.
+      // Nobody waits until the store has counted it; its errors are reported by the link.
       admission.end(code)?.catch(() => {});
     }
     const isRefused = outcome === 1 && fallback !== undefined && ending.how !== "aborted";

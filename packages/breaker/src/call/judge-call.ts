@@ -5,7 +5,7 @@ import type { Ending } from "./made-call.ts";
 
 const ABORTED = { ignore: -1, success: 0, failure: 1 } as const;
 
-/** How a call counts: 0 a success, 1 a failure, -1 when it says nothing of the target. Throws what `isFailure` throws. */
+/** How a call counts: 0 a success, 1 a failure, -1 if it says nothing about the target. Throws what `isFailure` throws. */
 export function judgeCall<Result>(
   ending: Ending<Result>,
   { aborted, isFailure }: Settings<Result>,
@@ -20,7 +20,7 @@ export function judgeCall<Result>(
   );
   if (verdict === "ignore") return -1;
   if (typeof verdict === "boolean") return verdict ? 1 : 0;
-  // A promise, as an async function returns, would make a failure of every call.
+  // A promise, which an async function returns, would make every call a failure.
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `isFailure must return true, false or "ignore", got ${formatKind(verdict)}`,

@@ -9,7 +9,7 @@ export type Ending<Result> =
   | { readonly how: "timeout"; readonly error: Error }
   | { readonly how: "aborted"; readonly error: unknown };
 
-/** Makes a call, and gives it up when its signal aborts or its time is over, whether or not it listens. */
+/** Makes a call, and stops waiting for it when its signal aborts or its time is over, whether or not the call listens. */
 export function makeCall<Result>(
   call: (context: CallContext) => Result | Promise<Result>,
   signal: AbortSignal | undefined,
@@ -57,7 +57,7 @@ async function endingOf<Result>(
   }
 }
 
-/** A signal of `AbortSignal.timeout` is a timeout, whoever made it: the call took too long. */
+/** A signal of `AbortSignal.timeout` is a timeout, whoever created it: the call took too long. */
 function endingBy(reason: unknown): Ending<never> {
   const isTimeout = reason instanceof DOMException && reason.name === "TimeoutError";
   return isTimeout ? { how: "timeout", error: reason } : { how: "aborted", error: reason };
@@ -70,7 +70,7 @@ function late(timeoutMs: number): HeadgateError {
   );
 }
 
-/** Makes a signal, which nothing aborts, only for calls that read it. */
+/** Creates a signal that nothing aborts, only for calls that read it. */
 class LazyContext implements CallContext {
   get signal(): AbortSignal {
     return new AbortController().signal;

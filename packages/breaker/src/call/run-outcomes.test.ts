@@ -94,7 +94,9 @@ describe("run", () => {
     const trial = await breaker.admit();
     expect(await messageOf()).toBe(`${prefix} half-open, and waits for its trial calls`);
     await trial.record("success");
-    expect(await messageOf()).toBe(`${prefix} just closed, and lets more and more of them through`);
+    expect(await messageOf()).toBe(
+      `${prefix} closed again, and lets only a growing part of the calls through`,
+    );
   });
 
   test("a call knows what the one before it has changed", async () => {

@@ -3,7 +3,7 @@ import type { TargetLink } from "./target-link.ts";
 import { copyOfText, nameOfTarget } from "./target-name.ts";
 
 /**
- * The links of a breaker: the last used ones, and those that somebody holds, so that a target has one link at a time,
+ * The links of a breaker: the last used ones, and those that are referenced, so that a target has one link at a time,
  * however many are named.
  */
 export class LinkRegistry {

@@ -9,7 +9,7 @@ import type { OutcomeBatch } from "../machine/window.ts";
 import type { View } from "./view.ts";
 
 /**
- * A target as this process alone knows it, for the time when the store is away. Memory does at once what it is asked, so
+ * A target as this process alone knows it, while the store does not answer. Memory answers at once, so
  * calls take effect in their order, whether or not they are awaited.
  */
 export interface LocalTarget {
@@ -17,7 +17,7 @@ export interface LocalTarget {
   count(outcomes: OutcomeBatch): void;
   /** Forgets what was counted. */
   empty(): void;
-  /** Decides from now on, beginning with what is known of the fleet. */
+  /** Decides from now on, starting with what is known about the fleet. */
   takeOver(view: View | undefined): void;
   /** Only counts again. */
   handBack(): void;
@@ -27,7 +27,7 @@ export interface LocalTarget {
 
 /** `store` is memory of this process, on the clock of the shared one. */
 export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget {
-  /** A clock that gives no time is reported where the store is asked, which is each time before. */
+  /** A clock without a valid time is reported where the store is asked, which always happens before. */
   function run<Call>(step: Step<Call>, call: Call): void {
     store.run(step, call).catch(() => {});
   }
@@ -38,7 +38,7 @@ export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget
     run(order, { target, kind: METRICS_ONLY, lasts: 0, opened: 0, empties });
   }
 
-  /** A target that nobody calls takes no memory. What an earlier link of it has left is no use. */
+  /** A target that nobody calls takes no memory. What an earlier link has left is useless. */
   function begin(): void {
     if (!hasBegun) onlyCount(true);
     hasBegun = true;

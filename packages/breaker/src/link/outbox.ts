@@ -2,10 +2,10 @@ import { AsyncResource } from "node:async_hooks";
 import type { Contact } from "../machine/contact.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
 
-/** Runs a task in no request's context: what is sent belongs to many. */
+/** Runs a task outside of any request's context, because what is sent belongs to many. */
 const runOutside: <T>(task: () => T) => T = AsyncResource.bind((task) => task());
 
-/** So many outcomes are sent without waiting for more. */
+/** This many outcomes are sent without waiting for more. */
 const MANY = 1_000;
 
 export interface OutboxOptions {
@@ -44,7 +44,7 @@ export class Outbox {
     this.#batch.add(outcome);
     if (this.#admitted === -1) this.#admitted = period;
     if (this.#batch.size === MANY) this.#becomeDue();
-    // It keeps no process alive: what a process has not sent when it ends, the others do not learn.
+    // It does not keep the process alive: what a process has not sent when it ends is lost.
     else this.#timer ??= runOutside(() => this.#startTimer());
   }
 
@@ -56,7 +56,7 @@ export class Outbox {
     return taken;
   }
 
-  /** Forgets what was let through in an earlier period, and cannot count any more. */
+  /** Drops calls that were let through in an earlier period, which cannot count any more. */
   forgetAdmitted(): void {
     if (this.#admitted !== -1) this.#empty();
   }

@@ -12,9 +12,9 @@ export class Ramp {
     this.#length = length;
   }
 
-  /** Whether one more call is let through, when so much of the ramp is left. */
+  /** Whether one more call is let through, with this much of the ramp left. */
   admits(left: number): boolean {
-    // During a deploy another policy's ramp may be longer, and this one of no length at all.
+    // During a deploy another policy's ramp may be longer, and this one's length may be 0.
     const passed = this.#length === 0 ? 1 : Math.max(1 - left / this.#length, 0);
     this.#credit += FIRST + Math.round((CALL - FIRST) * passed);
     if (this.#credit < CALL) return false;

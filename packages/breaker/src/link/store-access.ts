@@ -2,11 +2,11 @@ import type { HeadgateError } from "@headgate/core";
 import type { Step, Store } from "@headgate/core/internal";
 import { rejectWrongType, storeFailure, watchStore } from "@headgate/core/internal";
 
-/** A store, as a breaker asks it. */
+/** How a breaker asks a store. */
 export interface StoreAccess {
   /** Microseconds. */
   now(): number;
-  /** Whether it can be away, and others count there as well. */
+  /** Whether it can fail to answer, and whether others also count there. */
   readonly isShared: boolean;
   /** Runs a step. Rejects as the store does, within its time; a reply that comes after that is handed to `onLate`. */
   run<Call>(
@@ -14,9 +14,9 @@ export interface StoreAccess {
     call: Call,
     onLate?: (reply: readonly number[]) => void,
   ): Promise<readonly number[]>;
-  /** Sends a step that nobody waits for, whatever is known of the store. Rejects as the store does. */
+  /** Sends a step that nobody waits for, whatever is known about the store. Rejects with the store's errors. */
   send<Call>(step: Step<Call>, call: Call): Promise<unknown>;
-  /** As `run`, but at once, where the store is memory of this process. */
+  /** Like `run`, but at once, if the store is this process's memory. */
   readonly runNow: Store["runNow"];
   /** Why the store did not answer; throws every other error. */
   readFailure(error: unknown): HeadgateError;
@@ -26,7 +26,7 @@ export interface StoreAccess {
 
 export function accessStore(store: Store, timeoutMs: number): StoreAccess {
   const { remote, now } = store;
-  // Without a waiter: the outcomes that a call reports count, also when nobody waits for the answer any more.
+  // Without a waiter, because the outcomes that a call reports count even if nobody waits for the answer any more.
   const send = <Call>(step: Step<Call>, call: Call): Promise<readonly number[]> =>
     store.run(step, call);
   if (remote === undefined) {
@@ -86,7 +86,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
   };
 }
 
-/** The store, as it is asked once by somebody who wants its reply also after having given it up. */
+/** The store for one call, whose reply is wanted even after the wait for it has ended. */
 function hearLate(
   store: Store,
   step: Step<never>,

@@ -17,7 +17,7 @@ export type Report = Pick<Contact, "admitted" | "outcomes">;
 /** How a trial call ended, and whether one more call is asked for. */
 export type Question = Pick<Contact, "lease" | "outcome" | "asks">;
 
-/** What a contact brought. */
+/** The result of a contact. */
 export interface Heard {
   readonly view: View;
   /** The answer to a call that was asked for: 0 no, -1 yes, or the lease of a trial call. */
@@ -39,7 +39,7 @@ export interface ContactOptions {
 export class TargetContacts {
   readonly #options: ContactOptions;
   #made = 0;
-  /** The last that was learned of the fleet. */
+  /** The last that was learned about the fleet. */
   #known: View | undefined;
   #isDegraded = false;
   readonly #onLate = (reply: readonly number[]): void => this.#giveBackLate(reply);
@@ -48,7 +48,7 @@ export class TargetContacts {
     this.#options = options;
   }
 
-  /** One contact. Where the store is memory it is over at once. */
+  /** One contact. If the store is memory, it ends at once. */
   contact(report: Report, question: Question): Heard | Promise<Heard> {
     const { access, keys } = this.#options;
     const call: Contact = {
@@ -78,7 +78,7 @@ export class TargetContacts {
     }
   }
 
-  /** Sets the state for the whole fleet, or where the store does not answer for this process alone. */
+  /** Sets the state for the whole fleet, or, if the store does not answer, for this process alone. */
   async order(
     kind: number,
     empties: boolean,
@@ -98,8 +98,8 @@ export class TargetContacts {
   }
 
   /**
-   * A place for a trial call that was given too late is held by nobody. It goes back on the way on which it came, which
-   * works, even while the store is still known to be down; where it does not arrive, the lease ends by itself.
+   * A place for a trial call that arrived too late is not used. It goes back the way it came, which
+   * works even while the store is still known to be down; if it does not arrive, the lease ends by itself.
    */
   #giveBackLate(reply: readonly number[]): void {
     const { access, keys } = this.#options;
@@ -109,7 +109,7 @@ export class TargetContacts {
     access.send(contact, { target: keys, ...report }).catch(() => {});
   }
 
-  /** The store answers: this process only counts, for the next time that it is away. */
+  /** The store answers: this process only counts, for the next outage. */
   #handBack(view: View, outcomes: OutcomeBatch | undefined): void {
     const { local } = this.#options;
     this.#known = view;
@@ -118,7 +118,7 @@ export class TargetContacts {
     if (outcomes !== undefined) local?.count(outcomes);
   }
 
-  /** The store did not answer: this process goes on by itself. Throws every other error. */
+  /** The store did not answer: this process decides by itself. Throws every other error. */
   #goAlone(error: unknown): { readonly local: LocalTarget; readonly failure: HeadgateError } {
     const { access, breaker, name } = this.#options;
     const failure = access.readFailure(error);

@@ -20,7 +20,7 @@ import { TargetContacts } from "./target-contacts.ts";
 import type { View } from "./view.ts";
 import { causeOf, isNew, ratesOf, stateOf, toSnapshot } from "./view.ts";
 
-/** Microseconds after which a target that is not closed is looked at again: somebody may have closed it by hand. */
+/** Microseconds after which a target that is not closed is checked again: somebody may have closed it by hand. */
 const LOOK_AGAIN = 1_000_000;
 
 /** What all links of a breaker share. */
@@ -29,7 +29,7 @@ export interface LinkContext {
   readonly access: StoreAccess;
   /** Memory of this process; undefined where the store itself is. */
   readonly local: Store | undefined;
-  /** Microseconds that outcomes are collected for; 0 sends each by itself, as it is where nothing is shared. */
+  /** How many microseconds outcomes are collected; 0 sends each by itself, also if nothing is shared. */
   readonly flushInterval: number;
   /** For how many microseconds a view may be used. */
   readonly freshFor: number;
@@ -40,8 +40,8 @@ export interface LinkContext {
 const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
 
 /**
- * What this process knows of a target, and what it has to report of it. Outcomes are collected and sent together, and each
- * contact brings news; a call is let through by what is known, as long as that is fresh.
+ * What this process knows about a target, and has to report about it. Outcomes are collected and sent together, and each
+ * contact brings news. A call is decided by what is known, as long as that is fresh.
  */
 export class TargetLink {
   readonly name: string;
@@ -52,9 +52,9 @@ export class TargetLink {
   readonly #ramp: Ramp;
   readonly #outbox: Outbox;
   #view: View | undefined;
-  /** Increases with each change after which earlier calls say nothing of the present. */
+  /** Increases with each change that makes earlier calls irrelevant. */
   #era = 0;
-  /** The report under way; there is one at most, where outcomes are collected. */
+  /** The report under way: at most one, if outcomes are collected. */
   #sending: Promise<void> | undefined;
   #asking: Promise<number> | undefined;
   /** The last contact that reported outcomes. */
@@ -82,18 +82,18 @@ export class TargetLink {
     return this.#view as View;
   }
 
-  /** What calls that are let through now are to say of their time. */
+  /** The era that calls let through now report. */
   get era(): number {
     return this.#era;
   }
 
-  /** The answer to a call by what is known: 0 no, -1 yes; undefined where the store is to be asked. */
+  /** The answer to a call by what is known: 0 no, -1 yes; undefined if the store must be asked. */
   answer(): number | undefined {
     const view = this.#view;
     if (view === undefined) return undefined;
     if (view.kind === OPEN) return this.#answerOpen(view);
     const { freshFor, access } = this.#context;
-    // Nothing changes without this process: no clock need be read.
+    // Nothing changes without this process, so no clock is read.
     if (
       freshFor === Number.POSITIVE_INFINITY &&
       view.kind === CLOSED &&
@@ -122,7 +122,7 @@ export class TargetLink {
     return asking;
   }
 
-  /** Notes the outcome of a call that was let through in an era, -1 for any; where each is sent, resolves when it is counted. */
+  /** Notes the outcome of a call that was let through in an era, -1 for any; if each is sent by itself, resolves when it is counted. */
   note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
     this.#publishCall(outcome);
     if (era !== -1 && era !== this.#era) return undefined;
@@ -140,7 +140,7 @@ export class TargetLink {
     return typeof heard === "number" ? undefined : heard;
   }
 
-  /** Ends a trial call; -1 for one that says nothing of the target. */
+  /** Ends a trial call; -1 for one that says nothing about the target. */
   async settle(lease: number, outcome: OutcomeCode | -1): Promise<void> {
     if (outcome !== -1) this.#publishCall(outcome);
     await this.#contact(this.#takeAll(), { lease, outcome, asks: false });
@@ -165,15 +165,15 @@ export class TargetLink {
     if (!this.#outbox.isEmpty) await this.flush();
   }
 
-  /** Sets the state by hand, for the whole fleet. Rejects as the store does: it is set for this process alone then. */
+  /** Sets the state by hand, for the whole fleet. Rejects with the store's errors: then it is set for this process alone. */
   async order(kind: number, empties: boolean): Promise<void> {
-    // What happened before the order is reported before it: orders and contacts do not wait for each other on the way.
+    // Outcomes from before the order are reported before it, because orders and contacts may overtake each other.
     if (this.#reporting !== undefined) await this.#reporting.catch(() => {});
     if (!this.#outbox.isEmpty) await this.look();
     const { heard, failure } = await this.#contacts.order(kind, empties);
     this.#learn(heard);
     if (failure !== undefined) throw failure;
-    // A later contact was heard before it, and may have been at the store before it as well.
+    // The reply of a later contact came first, and that contact may also have reached the store first.
     if (this.#learned !== heard.number) await this.look();
   }
 
@@ -189,13 +189,13 @@ export class TargetLink {
     return permit === -1 ? this.#answerKnown(this.view, this.#context.access.now()) : permit;
   }
 
-  /** Many calls that find the view too old ask once; if that made a trial call, the next ones may make the others. */
+  /** Many calls that find the view too old ask once; if that gave a trial call, the next ones may make the others. */
   async #askWithOthers(asking: Promise<number>): Promise<number> {
     await asking;
     return this.#answerKnown(this.view, this.#context.access.now());
   }
 
-  /** The answer where nothing more is asked. */
+  /** The answer without asking again. */
   #answerKnown(view: View, now: number): number {
     if (view.kind === OPEN || view.kind === FORCED_OPEN || view.kind === HALF_OPEN) return 0;
     if (view.kind !== CLOSED || now >= view.ends) return -1;
@@ -204,11 +204,11 @@ export class TargetLink {
 
   async #send(): Promise<void> {
     try {
-      // What came while a report was under way may be due after it.
+      // Outcomes that came while a report was under way may be due after it.
       do await this.look();
       while (this.#outbox.isDue);
     } catch (error) {
-      // Such as a clock that was given, and gives no time: calls say so too.
+      // For example, a given clock without a valid time: calls report that too.
       warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);
     }
   }
@@ -234,7 +234,7 @@ export class TargetLink {
   }
 
   #learn({ view, permit, number }: Heard): number {
-    // An answer to an earlier contact that came later is no news.
+    // An answer to an earlier contact that comes later is ignored.
     if (number < this.#learned) return permit;
     this.#learned = number;
     const before = this.#view;
@@ -279,7 +279,7 @@ export class TargetLink {
   }
 }
 
-/** Whether calls that were let through before say nothing of the present; of a change of who counts they do. */
+/** Whether calls that were let through before are irrelevant now; they are not if only the place of counting changed. */
 function isAnotherEra(before: View, view: View): boolean {
   if (before.kind !== view.kind) return true;
   return before.period !== view.period && before.degraded === view.degraded && view.period !== 0;

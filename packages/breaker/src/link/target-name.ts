@@ -13,7 +13,7 @@ export function nameOfTarget(target: string): string {
   return `${target.slice(0, BEGINNING)}…${escapeSubject(target)}`;
 }
 
-/** A copy with memory of its own: V8 keeps the whole text alive for as long as a slice of it. */
+/** A copy with its own memory: V8 keeps a whole string alive as long as a slice of it. */
 export function copyOfText(text: string): string {
   return Buffer.from(text, "utf16le").toString("utf16le");
 }

@@ -5,14 +5,14 @@ import { FORCED_OPEN, OPEN, STATES } from "../machine/period.ts";
 import type { Counts } from "../machine/window.ts";
 import type { Snapshot } from "../snapshot.ts";
 
-/** What a contact reported of a target. Times are the store's microseconds, as this process reads them. */
+/** What a contact reported about a target. Times are the store's microseconds, as this process reads them. */
 export interface View {
   readonly kind: number;
   /** The period's number; 0 for a target that has no record. */
   readonly period: number;
   /** When it was learned. */
   readonly learned: number;
-  /** When the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
+  /** When the period changes by time alone: an open period or a ramp ends, or a place for a trial call comes free. */
   readonly ends: number;
   readonly opened: number;
   readonly degraded: boolean;
@@ -71,10 +71,10 @@ export function ratesOf({ calls, failures, slow }: Counts): {
   return { successRate: (calls - failures) / calls, slowRate: slow / calls };
 }
 
-/** A ramp lets one call of ten through, and trial calls are mostly over long before their leases: who asks again need not wait longer. */
+/** A ramp lets one call in ten through, and trial calls usually end long before their leases, so no longer wait is needed. */
 const SOON_MS = 1_000;
 
-/** When to ask again a target that lets no call through: milliseconds, rounded up; Infinity where it was opened by hand. */
+/** When to ask again if a target lets no call through: milliseconds, rounded up; Infinity if it was opened by hand. */
 export function retryAfterMs({ kind, ends, learned }: View, now: number): number {
   if (kind === FORCED_OPEN) return Number.POSITIVE_INFINITY;
   const left = Math.max(toMilliseconds(ends - Math.max(now, learned)), 1);

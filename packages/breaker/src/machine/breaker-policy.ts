@@ -13,13 +13,13 @@ export interface BreakerPolicy {
   /** How long a trial call's lease lasts. */
   readonly lease: number;
   readonly ramp: number;
-  /** For how long it opens the first, the second, ... time in a row; the last from then on. */
+  /** How long it stays open the first, the second, ... time in a row; the last one repeats. */
   readonly openFor: readonly number[];
   /** The same, as the Lua twin takes it. */
   readonly description: string;
 }
 
-/** Whether so many calls are worse than the policy wants. */
+/** Whether these calls are worse than the policy allows. */
 export function isBad(
   policy: BreakerPolicy,
   calls: number,

@@ -10,7 +10,7 @@ export interface CallWindowState extends Counts {
   digits: string;
 }
 
-/** A day: a window that nothing was added to for so long is forgotten. */
+/** A day: a window without new outcomes for this long is forgotten. */
 const FORGOTTEN = 86_400_000_000;
 
 /** Outcomes one after the other, no more than a window holds. */
@@ -31,7 +31,7 @@ class OrderedOutcomes implements OutcomeBatch {
   }
 
   add(outcome: OutcomeCode): void {
-    // Cut rarely: cutting copies what is kept.
+    // Cut rarely, because cutting copies the rest.
     if (this.#digits.length >= 2 * this.#most) this.#digits = this.digits;
     this.#digits += outcome;
   }

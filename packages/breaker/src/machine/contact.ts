@@ -20,7 +20,7 @@ export interface Contact {
   readonly asks: boolean;
 }
 
-/** Contacts a target: reports how calls ended, asks for one more, and learns how it is doing. contact.lua documents the reply. */
+/** Contacts a target: reports how calls ended, asks for one more, and learns its state. contact.lua documents the reply. */
 export const contact: Step<Contact> = {
   ...runList<Contact>("contact", {
     source: contactLua,

@@ -25,7 +25,7 @@ export interface Order {
   readonly empties: boolean;
 }
 
-/** Sets how a target is doing, by hand. The reply is that of a contact. */
+/** Sets the state of a target by hand. The reply is that of a contact. */
 export const order: Step<Order> = {
   ...runList<Order>("order", {
     source: orderLua,

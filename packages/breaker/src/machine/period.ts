@@ -12,6 +12,7 @@ export const STATES = [
   "metrics-only",
 ] as const;
 
+/** The state of a target. */
 export type BreakerState = (typeof STATES)[number];
 
 export const CLOSED = 0;
@@ -31,7 +32,7 @@ interface Lease {
   ends: number;
 }
 
-/** How a target is doing. Twin of the record that period.lua describes; changed in place. */
+/** The state of a target. Twin of the record that period.lua describes; changed in place. */
 export interface Period {
   kind: number;
   id: number;
@@ -47,13 +48,13 @@ export interface Period {
   doneFailures: number;
   doneSlow: number;
   leases: Lease[];
-  /** Whether it is to be kept. */
+  /** Whether it must be kept. */
   dirty: boolean;
   /** Whether it began now. */
   changed: boolean;
 }
 
-/** What a target without a record is: closed. */
+/** A target without a record is closed. */
 export function absentPeriod(now: number): Period {
   return {
     kind: CLOSED,
@@ -118,7 +119,7 @@ export function beginHalfOpen(period: Period, id: number, now: number): void {
   period.expires = now + A_DAY;
 }
 
-/** What was let through before must not count after: the record stays for a day, the longest window and ramp that there is. */
+/** Calls that were let through before must not count afterwards: the record stays for a day, the longest possible window and ramp. */
 export function beginClosed(
   period: Period,
   id: number,
@@ -132,7 +133,7 @@ export function beginClosed(
   period.expires = now + A_DAY;
 }
 
-/** A state set by hand stays for as long as somebody asks for it once in a week. */
+/** A state set by hand stays as long as somebody asks for it once a week. */
 export function beginByHand(
   period: Period,
   kind: number,
@@ -195,7 +196,7 @@ export function advancePeriod(
   return period;
 }
 
-/** Whether outcomes of calls that were admitted in the period `admitted`, -1 for any, are counted now. */
+/** Whether outcomes of calls that were admitted in the period `admitted`, -1 for any, count now. */
 export function isCounted(period: Period, admitted: number): boolean {
   if (period.kind !== CLOSED && period.kind !== METRICS_ONLY) return false;
   return period.id === 0 || admitted === -1 || admitted === period.id;

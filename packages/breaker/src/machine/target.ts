@@ -7,7 +7,7 @@ import type { Counts } from "./window.ts";
 /** Integers that report a target. */
 export const NUMBERS = 12;
 
-/** How much work a contact is for the server, as a decision on one counter is 1. */
+/** How much work a contact is for the server; a decision on one counter is 1. */
 export const WEIGHT = 8;
 
 /** Where a target's counts are, and when it opens. Both keys are in one cluster slot. */
@@ -69,7 +69,7 @@ export function emptyWindow(
   target.windowIsDirty = true;
 }
 
-/** Keeps what has changed, and says how the target is doing, with the answer to what was asked. */
+/** Keeps what has changed, and returns the state of the target, with the answer to what was asked. */
 export function writeTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   { period, window, began, windowIsDirty }: ReadTarget,
@@ -78,7 +78,7 @@ export function writeTarget(
   permit: number,
 ): number[] {
   if (period.dirty) {
-    // What a breaker knows is dearer than a limit that is hardly used.
+    // What a breaker knows is worth more than a limit that is hardly used.
     memory.set(periodKey, period, { share: 1, expires: period.expires, entries: 0 }, now);
   }
   if (windowIsDirty) {

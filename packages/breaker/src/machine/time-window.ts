@@ -14,7 +14,7 @@ const SUB_WINDOWS = 50;
 const WIDTH = 3;
 const MOST = 2 ** 32 - 1;
 
-/** Outcomes that are as good as simultaneous. */
+/** Outcomes so close in time that they count as simultaneous. */
 class CountedOutcomes implements OutcomeBatch {
   size = 0;
   failures = 0;
@@ -81,7 +81,7 @@ export const timeWindow: Window<TimeWindowState, CountedOutcomes> = {
   batch: () => new CountedOutcomes(),
 };
 
-/** Adds to a count that can hold so much; returns what was added. */
+/** Adds to a count with an upper bound; returns what was added. */
 function addTo(counts: number[], position: number, more: number): number {
   const before = counts[position] as number;
   const added = Math.min(more, MOST - before);

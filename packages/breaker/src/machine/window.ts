@@ -1,4 +1,4 @@
-/** How many calls ended how: failures and slow ones are some of the calls. */
+/** The number of calls; failures and slow calls are some of them. */
 export interface Counts {
   readonly calls: number;
   readonly failures: number;
@@ -23,11 +23,11 @@ export interface OutcomeBatch {
 export interface Window<State extends Counts = Counts, Batch extends OutcomeBatch = OutcomeBatch> {
   readonly kind: "time" | "calls";
   fresh(now: number, size: number): State;
-  /** Forgets what does not count any more. Returns whether the clock stepped back. */
+  /** Forgets outcomes that do not count any more. Returns whether the clock stepped back. */
   advance(state: State, now: number, size: number): boolean;
   /** Counts outcomes. */
   add(state: State, outcomes: Batch, now: number, size: number): void;
-  /** Microseconds after which a window that nothing is added to is as good as absent. */
+  /** Microseconds after which a window without new outcomes is as good as absent. */
   expiry(size: number): number;
   /** A place for outcomes to come, of which no more are kept than can count. */
   batch(size: number): Batch;

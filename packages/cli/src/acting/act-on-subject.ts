@@ -34,9 +34,9 @@ type Target = readonly [limiter: KnownLimiter["limiter"], subject: Subject, logg
 
 /** What is done to a subject of a limiter. */
 interface Verb {
-  /** As the sentence has it: `This would block 203.0.113.7 in api`. */
+  /** The verb in the sentence, as in `This would block 203.0.113.7 in api`. */
   readonly name: string;
-  /** Whether it is done in every limiter where none is named. */
+  /** Whether it is done in every limiter if none is named. */
   readonly isForAll?: boolean;
   act(operator: Operator, ...target: Target): Promise<Done>;
 }
@@ -44,12 +44,12 @@ interface Verb {
 export const addReset: AddCommand = (cli) => {
   const command = cli.program
     .command("reset [subject]")
-    .summary("give a subject its whole limits again")
-    .description("Forgets what a subject has used, and a block that a limit has set.");
+    .summary("give a subject its whole limit back")
+    .description("Forgets what a subject has used, and any block that a limit has set.");
   addExamples(command, {
     "headgate reset ada --limiter api --reason 'a mistake of ours'":
       "in one limiter, with the reason for the log",
-    "headgate reset --ip 203.0.113.7 --all --dry-run": "look at what it would do, and do nothing",
+    "headgate reset --ip 203.0.113.7 --all --dry-run": "show what it would do, and do nothing",
   });
   addSubjectCommand(command).action(
     handle(cli, {
@@ -62,8 +62,8 @@ export const addReset: AddCommand = (cli) => {
 export const addUnblock: AddCommand = (cli) => {
   const command = cli.program
     .command("unblock [subject]")
-    .summary("end what blocks a subject")
-    .description("Ends what blocks a subject. What it has used stays used.");
+    .summary("lift the blocks of a subject")
+    .description("Lifts the blocks of a subject. What it has used stays used.");
   addExamples(command, {
     "headgate unblock ada --limiter api": "in one limiter",
     "headgate unblock --ip 203.0.113.7 --all --yes": "in all of them, without a question",
@@ -85,7 +85,7 @@ export const addForget: AddCommand = (cli) => {
     );
   addExamples(command, {
     "headgate forget ada": "in every limiter, after a question",
-    "headgate forget ada --dry-run": "look at what there is to erase",
+    "headgate forget ada --dry-run": "show what there is to erase",
   });
   addSubjectCommand(command).action(
     handle(cli, {
@@ -95,7 +95,7 @@ export const addForget: AddCommand = (cli) => {
         const forgotten = await operator.forget(...target);
         const { overrides, logged, listed } = forgotten;
         const notes = overrides.map(
-          (override) => `override taken away: ${describeOverride(override)}`,
+          (override) => `override removed: ${describeOverride(override)}`,
         );
         if (logged > 0) notes.push(`taken out of ${logged} entries of the log`);
         if (listed > 0) notes.push(`taken out of ${listed} lists of usage`);
@@ -109,8 +109,8 @@ export const addBlock: AddCommand = (cli) => {
   const command = cli.program
     .command("block <subject-or-duration> [duration]")
     .usage("[options] [subject] <duration>")
-    .summary("deny a subject everything for a time")
-    .description("Denies a subject everything for a time, as 10m, 1h or 7d.");
+    .summary("deny every request of a subject for a time")
+    .description("Denies every request of a subject for a time, such as 10m, 1h or 7d.");
   addExamples(command, {
     "headgate block --ip 203.0.113.7 1h --limiter api --reason flood": "for an hour",
     "headgate block ada 7d --all": "in every limiter, after a question",
@@ -165,7 +165,7 @@ async function actOnSubject(
       const { name } = one.limiter;
       if (subjects.length === 0) skipped.push({ limiter: name, why: needed });
       for (const subject of subjects) {
-        // Policies that differ in their numbers alone have the same counters.
+        // Policies that differ only in their numbers have the same counters.
         const id = JSON.stringify([name, one.counters, subject]);
         if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, reason));
       }

@@ -8,11 +8,11 @@ export interface ActionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** Adds what all commands have that change something. */
+/** Adds the options of all commands that change something. */
 export function addActionOptions(command: Command): Command {
   return command
     .option("--reason <text>", "why, for the log of actions")
-    .option("--dry-run", "look at what would be acted on, and change nothing")
+    .option("--dry-run", "show what would change, and change nothing")
     .option("--yes", "do not ask")
     .option("--json", "print one JSON document");
 }

@@ -23,7 +23,7 @@ type Options = ConnectionOptions & ActionOptions & { readonly options?: string |
 
 type Target = ReturnType<Breaker["for"]>;
 
-/** What can be done to a target, by the word that asks for it. */
+/** The orders for a target, by their words. */
 const ORDERS = {
   open: (target: Target) => target.forceOpen(),
   close: (target: Target) => target.reset(),
@@ -53,7 +53,7 @@ export const addBreaker: AddCommand = ({ program, surroundings, handle }) => {
   addActionOptions(addConnectionOptions(command))
     .option(
       "--options <json>",
-      "the breaker's options as JSON, or @FILE, where the directory does not have it",
+      "the breaker's options as JSON, or @FILE, if the directory does not have it",
     )
     .addHelpText(
       "after",
@@ -119,7 +119,7 @@ async function findOptions(
     const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
     const there = names === "" ? "which has no breaker" : `which has ${names}`;
     throw new Failure(
-      `no breaker ${JSON.stringify(name)} in the directory, ${there}; of one that is not listed give --options`,
+      `no breaker ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, give --options`,
     );
   }
   if (first.isCut === true) {
@@ -181,7 +181,7 @@ async function give(
   return workOff(order, [task], options, surroundings);
 }
 
-/** Nobody can say how a target is doing in the fleet while the store is away. */
+/** The state of a target in the fleet is not known while the store does not answer. */
 function requireAnswer({ degraded }: Snapshot): void {
   if (degraded) throw new Failure("the store does not answer: try again when it does", EXIT.store);
 }

@@ -39,11 +39,11 @@ interface Explained {
   readonly limiter: string;
   readonly subject: Subject;
   readonly decision: Decision;
-  /** The name of the limit whose numbers speak for all. */
+  /** The name of the binding limit. */
   readonly binding: string;
   /** What is used now. */
   readonly limits: readonly LimitState[];
-  /** In words, when the calendar's window of each limit ends. */
+  /** In words, when the calendar window of each limit ends. */
   readonly calendars: readonly (string | undefined)[];
   readonly blocks: Inspection["blocks"];
   readonly overrides: readonly Override[];
@@ -142,7 +142,7 @@ async function ask(
   };
 }
 
-/** The limit that the numbers of a decision are of. */
+/** The limit whose numbers a decision reports. */
 function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string {
   const binding = limits.find(
     (one) =>
@@ -170,7 +170,7 @@ function print(
     ...(isMixed
       ? ["by one of several policies under this name: headgate limiters shows them"]
       : []),
-    ...(shadow && !wouldAllow ? ["in shadow: without that it would be denied"] : []),
+    ...(shadow && !wouldAllow ? ["in shadow: otherwise it would be denied"] : []),
     ...blocks.map((block) => formatBlock(block, dimensions, now)),
     ...formatBinding(explained, now),
     ...explained.limits.map((state) => `${state.name}: ${formatUse(state, now)}`),
@@ -181,7 +181,8 @@ function print(
 }
 
 /** What only a process knows. */
-const REMEMBERED = "a process that denied it within the last second may deny it until that is over";
+const REMEMBERED =
+  "a process that denied it within the last second may go on denying it until that second is over";
 
 function isUsed({ limits }: Explained): boolean {
   return limits.some(({ resetAfterMs }) => resetAfterMs > 0);
@@ -202,6 +203,6 @@ function formatBinding({ decision, binding, blocks }: Explained, now: number): r
   }
   return [
     ...(blocks.length > 0 ? [] : [`${binding} binds: the request costs ${costs}`]),
-    `it passes at ${formatEnd(state.retryAfterMs, now)}, unless others ask before`,
+    `it passes at ${formatEnd(state.retryAfterMs, now)}, unless other requests come first`,
   ];
 }

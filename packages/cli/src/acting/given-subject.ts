@@ -14,14 +14,14 @@ export interface SubjectOptions {
   readonly hashSecretFile?: string | undefined;
 }
 
-/** What is said of a subject, before it is known how a limiter makes its own. */
+/** A subject as it was given, before it is known how a limiter derives its own. */
 export interface GivenSubject {
   /** For a limiter of one dimension, or for the part of a key that a function of the application makes. */
   readonly text?: string | undefined;
   readonly named: ReadonlyMap<string, string>;
   readonly ip?: string | undefined;
   readonly header?: { readonly name: string; readonly value: string } | undefined;
-  /** Where a file was named. */
+  /** Missing if no file was named. */
   readonly hasHashSecret: boolean;
   /** Reads the secret when it is needed, once. Rejects with a `Failure`. */
   hashSecret(): Promise<string>;
@@ -59,7 +59,7 @@ export async function readSubject(
     const at = given.indexOf("=");
     if (at > 0 && at < given.length - 1) named.set(given.slice(0, at), given.slice(at + 1));
     else if (at === -1 && plain === undefined && given !== "") plain = given;
-    else throw new Failure("--subject must be dimension=value, and a text alone may be given once");
+    else throw new Failure("--subject must be dimension=value; a value alone may be given once");
   }
   if (ip !== undefined && isIP(ip.replace(/%.*$/s, "")) === 0) {
     throw new Failure("--ip must be an IP address, as 203.0.113.7 or 2001:db8::7");
@@ -91,9 +91,9 @@ async function readHeader(
 ): Promise<GivenSubject["header"]> {
   if (name === undefined) {
     if (file === undefined) return undefined;
-    throw new Failure("--header-file has the value of a header: name that with --header");
+    throw new Failure("--header-file holds the value of a header: name the header with --header");
   }
-  // Not said again: it may hold the value.
+  // Not repeated, because it may hold the value.
   if (!/^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) {
     throw new Failure(
       "--header takes the header's name alone; its value comes from standard input or --header-file",

@@ -16,7 +16,7 @@ export interface LimiterOptions {
   readonly blockOn?: string | undefined;
 }
 
-/** A limiter, and what is known of how requests are counted with it. */
+/** A limiter, and what is known about how requests are counted with it. */
 export interface KnownLimiter {
   readonly limiter: OperatedLimiter & {
     readonly limits: readonly Exclude<Policy, readonly unknown[]>[];
@@ -26,7 +26,7 @@ export interface KnownLimiter {
   readonly extends?: string | undefined;
   /** Equal where the counters are the same. */
   readonly counters: string;
-  /** How many processes have it; undefined where the directory was not asked. */
+  /** How many processes have it; undefined if the directory was not asked. */
   readonly processes?: number | undefined;
   /** Whether processes have several policies under its name. */
   readonly isMixed: boolean;
@@ -35,8 +35,8 @@ export interface KnownLimiter {
 export function addLimiterOptions(command: Command): Command {
   return command
     .option("--limiter <name>", "the limiter, as the directory has it")
-    .option("--limits <json>", "its policy as JSON, or @FILE, where the directory does not have it")
-    .option("--block-on <settle>", "beside --limits, where the limiter blocks by what is kept");
+    .option("--limits <json>", "its policy as JSON, or @FILE, if the directory does not have it")
+    .option("--block-on <settle>", "with --limits, if the limiter blocks by what is kept");
 }
 
 /**
@@ -78,7 +78,7 @@ function givenLimiter(
   return { limiter: { name, limits, blockOn }, uses: [], counters: "", isMixed: false };
 }
 
-/** Records that differ only in how the limiter is used, or by which version, are of one limiter. */
+/** Records that differ only in how the limiter is used, or by which version, belong to one limiter. */
 function gather(records: readonly DirectoryLimiter[]): readonly KnownLimiter[] {
   const known = new Map<string, DirectoryLimiter[]>();
   for (const record of records) {
@@ -112,6 +112,6 @@ function unknownLimiter(name: string, limiters: readonly DirectoryLimiter[]): Fa
   const names = [...new Set(limiters.map((one) => JSON.stringify(one.name)))];
   const there = names.length === 0 ? "which is empty" : `which has ${names.join(", ")}`;
   return new Failure(
-    `no limiter ${JSON.stringify(name)} in the directory, ${there}; of one that is not listed, as in the first 15 seconds of a process, give the policy with --limits`,
+    `no limiter ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, as in the first 15 seconds of a process, give its policy with --limits`,
   );
 }

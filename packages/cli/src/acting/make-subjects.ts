@@ -12,11 +12,11 @@ import type { KnownLimiter } from "./known-limiters.ts";
 /** A subject of a limiter, by dimension. */
 export type Subject = Readonly<Record<string, string>>;
 
-/** Who is meant, as one limiter counts. */
+/** The given subject, as one limiter counts it. */
 export interface MadeSubjects {
   /** One for each way in which the limiter is used; none where nothing fits. */
   readonly subjects: readonly Subject[];
-  /** Dimensions of which nothing is known. */
+  /** Dimensions without a given subject. */
   readonly missing: readonly string[];
   /** What to give for what is missing. */
   readonly needed: string;
@@ -89,7 +89,7 @@ async function makeOne(
   return isWithoutKey && ip !== undefined ? subjectOfMissing(ip) : undefined;
 }
 
-/** What a key may be made of, where nobody says. */
+/** What a key may be made of, if the directory does not say. */
 function guess(
   dimension: string,
   own: readonly string[],
@@ -103,7 +103,7 @@ function guess(
   return { by: "function" };
 }
 
-/** Whether a text, as it is counted, may come of a key. */
+/** Whether a text, as it is counted, may come from a key. */
 function mayBe(text: string, source: SubjectSource): boolean {
   if (source.by === "function" || text.startsWith("~")) return true;
   if (source.by !== "ip") return false;

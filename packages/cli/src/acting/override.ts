@@ -40,19 +40,19 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("set [numbers...]")
     .usage("[options] [limit.number=value...]")
-    .summary("put other numbers in force, or shadow")
+    .summary("override a limiter's numbers, or put it in shadow")
     .description(
-      "Puts other numbers in force for a limiter or one of its subjects, or puts it in shadow. A number is the limit, burst, capacity or refill of a limit. What is set takes the place of what was set before.",
+      "Overrides the numbers of a limiter or of one of its subjects, or puts it in shadow. A number is the limit, burst, capacity or refill of a limit. A new override replaces the one before it.",
     );
   addExamples(command, {
     "headgate set --limiter api 100-per-1m.limit=500 --for 2h": "for everybody",
     "headgate set --subject ada --limiter api 100-per-1m.limit=500": "for one subject, for a day",
-    "headgate set --limiter api --shadow on --for 1h": "denies nobody, and goes on counting",
+    "headgate set --limiter api --shadow on --for 1h": "denies nobody, but still counts",
   });
   addOverrideOptions(command)
-    .option("--shadow <on|off>", "deny nobody, or enforce what is written in shadow")
+    .option("--shadow <on|off>", "deny nobody (on), or enforce the limits (off)")
     .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
-    .option("--forever", "until it is taken away")
+    .option("--forever", "until it is removed")
     .action(
       handle((numbers: string[], options: SetOptions) => set(numbers, options, surroundings)),
     );
@@ -61,8 +61,8 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
 export const addUnset: AddCommand = ({ program, surroundings, handle }) => {
   const command = program
     .command("unset")
-    .summary("take away what was set")
-    .description("Takes away what was set for a limiter, or for one of its subjects.");
+    .summary("remove an override")
+    .description("Removes the override of a limiter, or of one of its subjects.");
   addExamples(command, {
     "headgate unset --limiter api": "what was set for everybody",
     "headgate unset --limiter api --ip 203.0.113.7": "what was set for one subject",
@@ -123,7 +123,7 @@ function requireFit(
   if (first !== undefined && misfits.length === known.length) throw first.error;
   for (const { error, processes } of misfits) {
     stderr.write(
-      `headgate: where the policy is another one it is ignored (processes: ${processes}): ${visible(error.message)}\n`,
+      `headgate: processes with another policy will ignore it (${processes} of them): ${visible(error.message)}\n`,
     );
   }
 }

@@ -5,10 +5,10 @@ import { formatSubject } from "../output/subject.ts";
 import { formatSpan, formatTime } from "../output/time.ts";
 import type { Subject } from "./make-subjects.ts";
 
-/** What the clock may be off by. */
+/** How far the clock may be off. */
 const LAG_MS = 100;
 
-/** When something ends that lasts so many milliseconds more: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
+/** The end of something that lasts some more milliseconds: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
 export function formatEnd(ms: number, now: number): string {
   // The clock was read a moment ago: what ends with a whole second must not seem to end one later.
   const end = Math.ceil((now + ms - LAG_MS) / 1_000) * 1_000;
@@ -49,11 +49,11 @@ export function formatBlock(
   return `blocked ${by}${where} until ${formatEnd(endsInMs, now)}`;
 }
 
-/** An override, for whom it is, and how long. */
+/** An override, with its subject and its end. */
 export function describeOverride(override: Override): string {
   const { subject, until } = override;
   const end =
-    until === null ? "until it is taken away" : `until ${formatTime(Math.ceil(until / 1_000))}`;
+    until === null ? "until it is removed" : `until ${formatTime(Math.ceil(until / 1_000))}`;
   return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
 }
 

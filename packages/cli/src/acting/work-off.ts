@@ -19,7 +19,7 @@ export interface Task {
   format(state: unknown): readonly string[];
 }
 
-/** What came of a task. */
+/** The result of a task. */
 export interface Done {
   readonly before: unknown;
   readonly after: unknown;
@@ -35,7 +35,7 @@ interface WorkOptions {
 }
 
 /**
- * Does one task after the other, and says of each what was before, what is now, and from when everywhere. Where the store fails in
+ * Does one task after the other, and prints for each the state before and after, and from when it is in force everywhere. If the store fails in
  * the middle, it rejects with a `Failure` that says what was done and what was not.
  */
 export async function workOff(
@@ -60,7 +60,7 @@ export async function workOff(
   if (failure === undefined) return 0;
   if (dryRun || done.length === 0) throw failure;
   throw new Failure(
-    `${action}: done in ${namesOf(tasks.slice(0, done.length))}; not in ${namesOf(tasks.slice(done.length))}, of which the first may be half done: do it again; ${failure.message} (${failure.code})`,
+    `${action}: done in ${namesOf(tasks.slice(0, done.length))}; not in ${namesOf(tasks.slice(done.length))}, the first of which may be half done: run the command again; ${failure.message} (${failure.code})`,
     EXIT.store,
     { cause: failure },
   );

@@ -33,21 +33,21 @@ export function addConnectionOptions(
 ): Command {
   return command
     .option("--redis <url>", whatFor)
-    .option(
-      "--redis-file <file>",
-      "a file of yours with that URL in it, which nobody else can read",
-    )
-    .option("--user <name>", "who connects, where the server has users")
+    .option("--redis-file <file>", "a file with that URL, which only you can read")
+    .option("--user <name>", "the user of Redis to connect as")
     .option("--password-stdin", "read the password from standard input, or ask for it")
-    .option("--cacert <file>", "the certificate of who signed the server's, for rediss://")
+    .option(
+      "--cacert <file>",
+      "the certificate of the authority that signed the server's, for rediss://",
+    )
     .option("--cert <file>", "the certificate of the client, for rediss://")
     .option("--key <file>", "its private key")
-    .option("--cluster", "the URL's hosts are of a cluster")
+    .option("--cluster", "the URL's hosts belong to a cluster")
     .option(
       "--sentinel <name>",
       "the URL's hosts are Sentinels, which know the primary by this name",
     )
-    .option("--prefix <prefix>", "what the keys of the application begin with", "hg")
+    .option("--prefix <prefix>", "the prefix of the application's keys", "hg")
     .option("--timeout <time>", "the longest wait for each answer", "5s");
 }
 
@@ -118,11 +118,11 @@ function requireMode({ isCluster, place, addresses }: Target, mode: ServerMode):
     );
   }
   if (mode === "standalone" && isCluster) {
-    throw new Failure(`${place} is no cluster: leave out --cluster`, EXIT.store);
+    throw new Failure(`${place} is not a cluster: leave out --cluster`, EXIT.store);
   }
   if (mode !== "cluster" && !isCluster && addresses.length > 1) {
     throw new Failure(
-      `${place} is no cluster, and several hosts are for one, or for --sentinel NAME: give one host`,
+      `${place} is not a cluster, and only a cluster or --sentinel NAME takes several hosts: give one host`,
       EXIT.store,
     );
   }

@@ -1,28 +1,28 @@
 import { messageOf } from "../command/failure.ts";
 
-/** What an error means to somebody at a terminal, and what to do. */
+/** Explains an error to somebody at a terminal, and says what to do. */
 type Explanation = string | ((match: RegExpExecArray) => string);
 
-/** Of codes of Node's, which stand in `code`. */
+/** Node's error codes, in `code`. */
 const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = [
-  [/^ECONNREFUSED$/, "nobody listens there: start Redis, or check host and port"],
+  [/^ECONNREFUSED$/, "nothing listens there: start Redis, or check host and port"],
   [/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/, "there is no such host: check its name"],
   [/^ENOENT$/, "there is no such socket: check the path, and `unixsocket` of the server"],
   [/^EACCES$/, "you may not open the socket: check its owner, and `unixsocketperm` of the server"],
-  [/^(EHOSTUNREACH|ENETUNREACH)$/, "no network leads there: check the host, and the VPN"],
+  [/^(EHOSTUNREACH|ENETUNREACH)$/, "there is no route to it: check the host, and the VPN"],
   [
     /^ETIMEDOUT$/,
     "it does not answer: check host, port and firewall, or wait longer with --timeout",
   ],
   [
     /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT.*|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/,
-    "its certificate is signed by nobody who is known here: name the authority's with --cacert FILE",
+    "its certificate is not signed by an authority that is known here: give the authority's with --cacert FILE",
   ],
   [/^CERT_HAS_EXPIRED$/, "its certificate has expired: renew it, or check this machine's clock"],
   [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet: check this machine's clock"],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
-    "its certificate is for another host: use the name that stands in the certificate",
+    "its certificate is for another host: use a host name that the certificate has",
   ],
   [
     /^ERR_SSL_.*(WRONG_VERSION_NUMBER|PACKET_LENGTH|UNKNOWN_PROTOCOL|RECORD_OVERFLOW)/,
@@ -30,22 +30,22 @@ const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = 
   ],
   [
     /^ERR_SSL_.*(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA)/,
-    "it wants a certificate of the client: give one that it knows with --cert FILE and --key FILE",
+    "it requires a client certificate: give one that it trusts with --cert FILE and --key FILE",
   ],
   [
     /^(ERR_SSL|ERR_TLS|ERR_OSSL|EPROTO)/,
     "TLS fails: check the certificates, and the versions of TLS",
   ],
-  [/^(ECONNRESET|EPIPE)$/, "it closes the connection: if it wants TLS, use rediss://"],
+  [/^(ECONNRESET|EPIPE)$/, "it closes the connection: if it requires TLS, use rediss://"],
 ];
 
-/** Of a server's words, of which only those in front are the same everywhere, and of the client's. */
+/** Errors of servers, whose first words are the same everywhere, and of clients. */
 const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] = [
   [
     /^NOAUTH/,
-    "it wants a password: give it with --password-stdin, in REDISCLI_AUTH, or in the URL of a --redis-file",
+    "it requires a password: give it with --password-stdin, in REDISCLI_AUTH, or in the URL of a --redis-file",
   ],
-  [/^WRONGPASS/, "user and password are not right together: check both"],
+  [/^WRONGPASS/, "the user or the password is wrong: check both"],
   [
     /NOPERM.*channel/,
     "this user may not use a channel that it needs: give it the permissions of docs/how-to/operate.md",
@@ -59,16 +59,13 @@ const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] 
     /(NOPERM|ACL failure|can't access).*(key|pattern)/is,
     "this user may not see keys with this prefix: check --prefix, or have it allowed with ACL SETUSER ... ~PREFIX:*",
   ],
-  [
-    /NOPERM|can't run this command/,
-    "this user may not run all that it needs: headgate doctor says what is missing",
-  ],
+  [/NOPERM|can't run this command/, "this user lacks permissions: headgate doctor says which"],
   [/LOADING/, "it is still loading its data: try again in a moment"],
   [/MASTERDOWN/, "it is a replica that has lost its primary: connect to the primary"],
-  [/READONLY/, "it is a replica, where nothing can be written: connect to the primary"],
+  [/READONLY/, "it is a read-only replica: connect to the primary"],
   [
     /^DENIED|protected mode/,
-    "its protected mode takes nobody from other machines: set a password there, or run this there",
+    "its protected mode refuses other machines: set a password there, or run this on that machine",
   ],
   [/CLUSTERDOWN/, "the cluster is down: see CLUSTER INFO and CLUSTER NODES"],
   [/max number of clients/, "it takes no more connections: raise maxclients, or close some"],
@@ -82,7 +79,7 @@ const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] 
     "it does not answer: check host, port and firewall, or wait longer with --timeout",
   ],
   [/^(Protocol error|Unknown RESP type)/, "what answers there is not Redis: check host and port"],
-  [/Connection is closed/, "it closes the connection: if it wants TLS, use rediss://"],
+  [/Connection is closed/, "it closes the connection: if it requires TLS, use rediss://"],
 ];
 
 /** A server that knows no TLS waits for the rest of what it takes for a command. */
@@ -90,8 +87,8 @@ const SILENT_OVER_TLS =
   "it does not answer over TLS: use redis:// if it speaks none there, check host, port and firewall, or wait longer with --timeout";
 
 /**
- * One line that says what is wrong and what to do, without anything of who connects: servers quote users. An error that nobody
- * foresaw is in its own words.
+ * One line that says what is wrong and what to do, without any credentials: servers quote users. An unforeseen error
+ * keeps its own words.
  */
 export function explainError(error: unknown, isTls = false): string {
   const { code = "" } = (error ?? {}) as NodeJS.ErrnoException;
@@ -119,7 +116,7 @@ function explain(
   return undefined;
 }
 
-/** Whether a client of Redis says so: of a server's answer, or of the connection. */
+/** Whether a Redis client reports it: a server's answer, or an error of the connection. */
 export function isOfClient(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (

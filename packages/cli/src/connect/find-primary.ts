@@ -5,7 +5,7 @@ import { openPrimary, openServer } from "./open-client.ts";
 import type { Address, Credentials } from "./redis-url.ts";
 import type { Target } from "./target.ts";
 
-/** A Sentinel that answered, and who it let in. */
+/** A Sentinel that answered, and the credentials that it accepted. */
 interface Found {
   readonly address: Address;
   readonly login: Credentials;
@@ -42,7 +42,7 @@ async function askSentinels(target: Target, name: string, signal: AbortSignal): 
   throw failure;
 }
 
-/** Many Sentinels let everybody in. A secret is shown to those only that want one. */
+/** Many Sentinels need no password. It is sent only to those that require one. */
 function loginsOf({ credentials, login }: Target): readonly Credentials[] {
   const withPassword = [credentials, login].filter(({ password }) => password !== undefined);
   const [first, second] = withPassword.map(({ username = "default", password }) => ({
@@ -66,7 +66,7 @@ async function askSentinel(
   try {
     if (mode !== "sentinel") {
       throw new Failure(
-        `${host}:${port} is no Sentinel: leave out --sentinel, or give the port of one`,
+        `${host}:${port} is not a Sentinel: leave out --sentinel, or give the port of one`,
         EXIT.store,
       );
     }

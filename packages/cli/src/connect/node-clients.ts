@@ -28,7 +28,7 @@ export function openNode(client: Redis, address: NodeAddress): Promise<Redis> {
   return open(client.duplicate({ ...ONCE, ...plain, ...address }));
 }
 
-/** Opens one more client of the same place. Rejects as the connection does. */
+/** Opens one more client to the same place. Rejects with the connection's errors. */
 export function openAgain(client: Redis): Promise<Redis> {
   return open(client.duplicate(ONCE));
 }
@@ -46,7 +46,7 @@ export function openSentinel(client: Redis, address: NodeAddress): Promise<Redis
   return open(client.duplicate({ ...ONCE, ...plain, ...theirs, ...address }));
 }
 
-/** One that takes the connection and says nothing is given up as late as one that does not take it. */
+/** A server that accepts the connection but says nothing is given up after the same time as one that does not accept it. */
 async function open(client: Redis): Promise<Redis> {
   const { connectTimeout = 10_000 } = client.options;
   let why: Error | undefined;

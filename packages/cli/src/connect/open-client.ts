@@ -7,7 +7,7 @@ import type { ServerMode } from "./server-mode.ts";
 import { readMode } from "./server-mode.ts";
 import type { Target } from "./target.ts";
 
-/** So long a connection that was lost is not tried again. */
+/** How long to wait before a lost connection is tried again. */
 const RETRY_MS = 200;
 
 /** A client that is connected. */
@@ -18,7 +18,7 @@ export interface OpenClient<Client extends Redis | Cluster = Redis> {
 
 type Strategy = () => number | null;
 
-/** A client of one server, and what that says it is. */
+/** A client of one server, and that server's mode. */
 export interface OpenServer extends OpenClient {
   readonly at: Address | string;
   readonly mode: ServerMode;
@@ -31,7 +31,7 @@ interface Opening<Client> {
   readonly signal: AbortSignal;
   /** A client that tries again as `retry` says. */
   make(retry: Strategy): Client;
-  /** Asks for what shows that it may be used. */
+  /** A first command, which shows whether it may be used. */
   check?(client: Client): Promise<unknown>;
   /** The event in which it says what went wrong. */
   readonly errors: "error" | "node error";
@@ -133,7 +133,7 @@ function commonOf({ tls, timeoutMs }: Target): object {
     disconnectTimeout: 100,
     enableReadyCheck: false,
     disableClientInfo: true,
-    // A refusal of HELLO, by which the other one begins, may be taken for a warning, and be lost.
+    // A refusal of HELLO, with which the other client begins, may be treated as a warning, and get lost.
     protocol: 2,
   };
 }

@@ -7,7 +7,7 @@ import { Failure } from "../command/failure.ts";
  * nobody else can read.
  */
 export async function readRedisFile(path: string): Promise<string> {
-  // A pipe would otherwise wait for somebody who writes.
+  // Opening a pipe would otherwise wait for a writer.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error) => {
     throw new Failure(`cannot read --redis-file ${path}: ${reasonOf(error)}`, undefined, {
       cause: error,
@@ -18,7 +18,7 @@ export async function readRedisFile(path: string): Promise<string> {
     if (!stats.isFile()) throw new Failure(`--redis-file ${path} is not a regular file`);
     const user = process.getuid?.();
     if (user !== undefined && stats.uid !== user) {
-      throw new Failure(`--redis-file ${path} belongs to another user: give one that is yours`);
+      throw new Failure(`--redis-file ${path} belongs to another user: give a file of your own`);
     }
     if (user !== undefined && (stats.mode & 0o077) !== 0) {
       throw new Failure(`--redis-file ${path} is open to other users: run chmod 600 ${path}`);

@@ -11,9 +11,9 @@ export interface Credentials {
   readonly password?: string | undefined;
 }
 
-/** What a URL says of where the counters are. */
+/** Where a URL says that the counters are. */
 export interface RedisUrl {
-  /** Of a cluster or of Sentinels there may be several; none where it is a socket. */
+  /** Several for a cluster or Sentinels; none for a socket. */
   readonly addresses: readonly Address[];
   /** The path of a unix socket. */
   readonly path?: string | undefined;
@@ -41,7 +41,7 @@ export function parseRedisUrl(url: string, origin: string): RedisUrl {
   const addresses = hosts.split(",").map(parseAddress);
   const credentials = parseCredentials(who);
   if (whole === undefined || addresses.includes(undefined) || credentials === undefined) {
-    throw new Failure(`${origin} is not a URL of Redis: give ${FORMS}`);
+    throw new Failure(`${origin} is not a Redis URL: give ${FORMS}`);
   }
   return {
     addresses: addresses as Address[],
@@ -58,7 +58,7 @@ function parseAddress(text: string): Address | undefined {
   return { host: match[1] ?? (match[2] || "127.0.0.1"), port: Number(match[3] ?? 0) };
 }
 
-/** Undefined where an escape makes no sense. */
+/** Undefined if an escape is invalid. */
 function parseCredentials(who = ""): Credentials | undefined {
   const [, user = "", password] = /^([^:]*)(?::(.*))?$/s.exec(who) ?? [];
   try {

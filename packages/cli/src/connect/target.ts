@@ -23,11 +23,11 @@ export interface ConnectionOptions {
   readonly timeout?: string | undefined;
 }
 
-/** Where the counters are, and how to get there. */
+/** Where the counters are, and how to connect. */
 export interface Target extends RedisUrl {
   /** Without secrets, for messages. */
   readonly place: string;
-  /** Who connects to the server; the credentials of the URL are the Sentinels', where it names those. */
+  /** The credentials for the server; those of the URL are the Sentinels' if it names Sentinels. */
   readonly login: Credentials;
   readonly tls?: TlsOptions | undefined;
   readonly isCluster: boolean;

@@ -26,13 +26,13 @@ interface DoctorOptions extends ConnectionOptions {
 export function addDoctor({ program, handle, surroundings }: Cli): void {
   const command = program
     .command("doctor")
-    .summary("look for what is wrong with Redis and what counts there")
+    .summary("check Redis, and what counts there")
     .description(
-      "Looks at the servers, at what this user may do, and at what is kept there; says what each finding means for limits, and what mends it. Changes nothing. Ends with 1 where it finds a warning or a problem. Where Redis cannot be reached, it says how far one gets.",
+      "Checks the servers, what this user may do, and the keys; says what each finding means for limits, and how to fix it. Changes nothing. Ends with 1 if it finds a warning or a problem. If Redis cannot be reached, it shows which step on the way fails.",
     )
     .option("--role <role>", "whose permissions: application, reader or operator", "application")
     .option("--as <user>", "check the permissions of this user of Redis, not of the one connected")
-    .option("--store-timeout <time>", "what the application's limiters wait for Redis", "100ms")
+    .option("--store-timeout <time>", "how long the application's limiters wait for Redis", "100ms")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
     "headgate doctor --redis-file ~/.headgate": "look for what is wrong",

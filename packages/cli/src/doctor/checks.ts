@@ -21,7 +21,7 @@ import { slowCommands } from "./checks/slow-commands.ts";
 import { version } from "./checks/version.ts";
 import type { Check } from "./finding.ts";
 
-/** In the order in which they are printed, and of docs/how-to/doctor.md. */
+/** In the order in which they are printed, and that of docs/how-to/doctor.md. */
 export const CHECKS: readonly Check[] = [
   servers,
   version,

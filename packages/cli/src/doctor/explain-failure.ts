@@ -7,7 +7,7 @@ import { visible } from "../output/visible.ts";
 import type { Step } from "./reach.ts";
 import { readSteps } from "./reach.ts";
 
-/** Prints how far one gets where there is no connection. Whatever else failed is as clear as it can be. */
+/** If there is no connection, prints which step on the way fails. Other failures explain themselves. */
 export async function explainFailure(
   failure: unknown,
   options: ConnectionOptions & { readonly json?: boolean | undefined },

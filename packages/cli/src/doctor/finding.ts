@@ -1,22 +1,22 @@
 import type { Facts, ServerFacts } from "./facts/facts.ts";
 import { Unknown } from "./facts/unknown.ts";
 
-/** From the best to the worst, but for what nobody knows. */
+/** From the best to the worst, except for what is not known. */
 export const STATUSES = ["ok", "unknown", "note", "warning", "problem"] as const;
 
-/** A note is nothing to mend. What could not be asked is unknown. */
+/** A note needs no fix. What could not be asked is unknown. */
 export type Status = (typeof STATUSES)[number];
 
-/** What a check has to say of a server, or of all of them together. */
+/** What a check found on a server, or on all of them together. */
 export interface Finding {
   readonly status: Status;
   /** With its numbers: a sentence without its full stop. */
   readonly found: string;
-  /** What it means for limits; missing where all is well. */
+  /** What it means for limits; missing if all is well. */
   readonly means?: string;
-  /** What mends it, in words. */
+  /** How to fix it, in words. */
   readonly mend?: string;
-  /** What mends it, to be pasted in a shell. */
+  /** A command that fixes it, for a shell. */
   readonly commands?: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function eachServer(
   };
 }
 
-/** Judges what is known; of what is not it says what would have to be granted. */
+/** Judges what is known; for the rest it says what would have to be granted. */
 export function ifKnown<T>(fact: T | Unknown, judge: (value: T) => Finding): Finding {
   if (!(fact instanceof Unknown)) return judge(fact);
   const { asked, grant, why } = fact;

@@ -7,7 +7,7 @@ import type { Report } from "./report.ts";
 type CheckReport = Report["checks"][number];
 type ReportedFinding = CheckReport["findings"][number];
 
-/** A sign for who looks, a word for who cannot see it. */
+/** A sign to see, and a word for those who cannot see it. */
 const SIGNS: Readonly<Record<Status, readonly [sign: string, format: Parameters<Style>[0]]>> = {
   ok: ["✓", "green"],
   unknown: ["?", "dim"],
@@ -16,10 +16,10 @@ const SIGNS: Readonly<Record<Status, readonly [sign: string, format: Parameters<
   problem: ["✗", "red"],
 };
 
-/** Who finds fault with many servers names so many of them. */
+/** The most servers that a finding names. */
 const NAMED = 4;
 
-/** Writes a report for somebody at a terminal: a line for each check, then, the worst first, what is to be said of those that are not in order. */
+/** Writes a report for a terminal: a line for each check, then, the worst first, the details of those that are not in order. */
 export function formatReport(report: Report, style: Style): string {
   const { place, prefix, checks } = report;
   const width = Math.max(...checks.map(({ name }) => name.length));
@@ -43,7 +43,7 @@ export function formatReport(report: Report, style: Style): string {
   ].join("\n");
 }
 
-/** What the worst of a check's findings has found, and of how many servers. */
+/** The worst finding of a check, and how many servers have it. */
 function summaryOf({ findings }: CheckReport): string {
   const [worst] = findings;
   if (worst === undefined) return "";

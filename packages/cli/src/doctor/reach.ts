@@ -9,7 +9,7 @@ import { readRedisFile } from "../connect/redis-file.ts";
 import type { Address } from "../connect/redis-url.ts";
 import { parseRedisUrl } from "../connect/redis-url.ts";
 
-/** A step that is not made within so many milliseconds is not made. */
+/** A step that takes more milliseconds has failed. */
 const LONGEST_MS = 2_000;
 
 /** One step on the way to a server that was not reached. */
@@ -19,7 +19,7 @@ export interface Step {
   readonly found: string;
 }
 
-/** How far one gets, with no secret: the name, a connection, TLS. Of several hosts each is tried. Rejects with a `Failure`. */
+/** Tries each step of the way to a server, without any secret: the name, a connection, TLS. Each of several hosts is tried. Rejects with a `Failure`. */
 export async function readSteps(
   options: ConnectionOptions,
   { environment }: Surroundings,

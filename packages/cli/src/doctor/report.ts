@@ -3,7 +3,7 @@ import type { Facts } from "./facts/facts.ts";
 import type { Check, Finding, PlacedFinding, Status } from "./finding.ts";
 import { STATUSES } from "./finding.ts";
 
-/** What all checks came to. Plain data, as `--json` prints it. */
+/** The result of all checks. Plain data, as `--json` prints it. */
 export interface Report {
   readonly place: string;
   readonly prefix: string;
@@ -23,7 +23,7 @@ interface CheckReport {
 }
 
 interface ReportedFinding extends Finding {
-  /** Those it is about; none where it is about all of them together. */
+  /** The servers that it concerns; none if it concerns all of them together. */
   readonly servers: readonly string[];
 }
 
@@ -46,7 +46,7 @@ function rank(status: Status): number {
   return STATUSES.indexOf(status);
 }
 
-/** Servers of which the same is said are named together. */
+/** Servers with the same finding are named together. */
 function together(findings: readonly PlacedFinding[]): ReportedFinding[] {
   const byWords = new Map<string, ReportedFinding>();
   for (const { server, ...finding } of findings) {

@@ -3,7 +3,7 @@ import type { LoggedRequest } from "./logged-request.ts";
 /** Seconds of log time within which requests are put in order. */
 const SECONDS = 120;
 
-/** So many requests wait at most for what may be earlier than they. */
+/** The most requests that wait for possibly earlier ones. */
 const MAX_WAITING = 1_000_000;
 
 /** A power of two that has room for all the seconds that wait. */

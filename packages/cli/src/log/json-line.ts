@@ -64,7 +64,7 @@ function textOf(record: object, name: string | undefined): string {
 
 /**
  * A time as milliseconds since the epoch: a number of seconds or milliseconds, ISO 8601 (UTC, where it has no offset), or as the
- * common format writes it. Undefined for what is none, or before 1970 or after 2199.
+ * common format writes it. Undefined for anything else, and before 1970 or after 2199.
  */
 function readTime(value: unknown): number | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;

@@ -1,10 +1,10 @@
-/** So many texts are kept at once, each in a place that its bytes choose. */
+/** The most texts kept, each in a place that its bytes choose. */
 const PLACES = 65_536;
 
 const FIRST_NOT_ASCII = 0x80;
 
 /**
- * Makes texts of bytes. Those of late are kept, so that equal ones are mostly one text: a log names the same clients and
+ * Turns bytes into strings. Recent ones are kept, so that equal bytes mostly give the same string: a log names the same clients and
  * paths again and again.
  */
 export class KeptTexts {

@@ -9,13 +9,13 @@ import type { LineOptions } from "./log-line.ts";
 import { parseLogLine } from "./log-line.ts";
 import type { LoggedRequest, MalformedLine } from "./logged-request.ts";
 
-/** Of so many malformed lines the text is kept. */
+/** The most malformed lines whose text is kept. */
 const MAX_EXAMPLES = 5;
 
-/** The text of a malformed line is kept so far. */
+/** How much of a malformed line is kept. */
 const MAX_EXAMPLE = 400;
 
-/** A file with a longer line is no access log. */
+/** A file with a longer line is not an access log. */
 const MAX_LINE = 1_048_576;
 
 const NEWLINE = 0x0a;

@@ -35,7 +35,7 @@ export function parseLogTime(bytes: Uint8Array, at: number): number | undefined 
   const second = digitsAt(bytes, at + 18, 2);
   const zoneHour = digitsAt(bytes, at + 22, 2);
   const zoneMinute = digitsAt(bytes, at + 24, 2);
-  // What is not a number is not below its bound either. 60 is a leap second: the first of the next minute.
+  // NaN is not below its bound either. 60 is a leap second: the first of the next minute.
   const isTime = hour < 24 && minute < 60 && second <= 60 && zoneHour < 24 && zoneMinute < 60;
   if (!isTime || (sign !== PLUS && sign !== MINUS)) return undefined;
   const offset = (zoneHour * 60 + zoneMinute) * (sign === MINUS ? -1 : 1);
@@ -57,7 +57,7 @@ function midnightOf(year: number, bytes: Uint8Array, at: number): number {
   return lastMidnight;
 }
 
-/** A number of so many digits; NaN where one of them is none. */
+/** A number of so many digits; NaN if one of them is not a digit. */
 function digitsAt(bytes: Uint8Array, at: number, count: number): number {
   let number = 0;
   for (let i = at; i < at + count; i += 1) {

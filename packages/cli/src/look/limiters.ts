@@ -143,6 +143,6 @@ function formatOverrides(
 
 function endOf({ until }: KnownOverride, now: number): string {
   return until === null
-    ? "when it is taken away"
+    ? "when it is removed"
     : `${formatTime(until)} (${formatFromNow(until, now)})`;
 }

@@ -45,8 +45,8 @@ export function addLog({ program, surroundings, handle }: Cli): void {
     .description(
       "Lists what operators did to limiters on this Redis and prefix, the last action first. At most 1,000 actions of 90 days are kept.",
     )
-    .option("--limiter <name>", "only what was done to this one")
-    .option("--limit <number>", "so many actions at most, 1 to 1000", "50")
+    .option("--limiter <name>", "only what was done to this limiter")
+    .option("--limit <number>", "the most actions to show, 1 to 1000", "50")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
     "headgate log --limiter orders": "what was done to one limiter",
@@ -65,13 +65,13 @@ async function printLog(options: LogOptions, surroundings: Surroundings): Promis
     const entries = selectEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
-        `headgate: warning: ${log.unreadable} of the log's entries make no sense to this version of the command: another one wrote them\n`,
+        `headgate: warning: ${log.unreadable} of the log's entries cannot be read: another version of Headgate wrote them\n`,
       );
     }
     if (options.json) {
       writeJson(stdout, { entries: entries.map(toDocument), unreadable: log.unreadable });
     } else if (entries.length === 0) {
-      stderr.write("headgate: no action is in the log\n");
+      stderr.write("headgate: the log has no actions\n");
     } else {
       stdout.write(formatTable(COLUMNS, entries.map(rowOf), widthOf(stdout)));
     }

@@ -14,7 +14,7 @@ const APART: readonly string[] = [
 /** An override whose times are milliseconds since the epoch, by the server's clock. */
 export interface KnownOverride extends Omit<Override, "from" | "until"> {
   readonly from: number;
-  /** Null: until it is taken away. */
+  /** Null: until it is removed. */
   readonly until: number | null;
 }
 

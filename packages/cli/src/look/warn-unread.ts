@@ -3,9 +3,9 @@ import { visible } from "../output/visible.ts";
 
 const WHY: Readonly<Record<UnreadRecord["why"], string>> = {
   "other-format": "another version of Headgate wrote it: use that one's command",
-  damaged: "it makes no sense to this version: update the command, or delete the key",
+  damaged: "this version cannot read it: update the command, or delete the key",
   missing: "it is gone, as after an eviction: it is written again within an hour",
-  "wrong-type": "somebody else's value is in its place: delete the key",
+  "wrong-type": "another application wrote to its key: delete the key",
 };
 
 /** Says which records of the directory could not be read: then the rest is not whole. */

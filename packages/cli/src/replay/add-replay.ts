@@ -30,7 +30,7 @@ const SHOWN_OF_LINE = 100;
 export function addReplay(cli: Cli): void {
   const command = cli.program
     .command("replay")
-    .summary("show whom limits would have denied, by access logs")
+    .summary("replay access logs, and show whom limits would have denied")
     .description("Shows whom limits would have denied, by replaying access logs in their own time.")
     .argument("<logs...>", "in the common or combined format, or JSON lines; - is standard input")
     .option(
@@ -46,7 +46,10 @@ export function addReplay(cli: Cli): void {
     )
     .option("--html <file>", "write a report, one HTML file")
     .option("--json", "print one JSON document");
-  addConnectionOptions(command, "count there, and delete it again (default: in this process)");
+  addConnectionOptions(
+    command,
+    "count in that Redis, and delete the keys at the end (default: in this process)",
+  );
   addExamples(command, {
     "headgate replay access.log": "under a limit of 30 per minute, and 100 in any hour",
     "headgate replay access.log --limits old=old.json --limits new=new.json --html report.html":

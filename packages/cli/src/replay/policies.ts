@@ -8,6 +8,7 @@ import { MAX_POLICIES } from "./trace.ts";
 /** The dimensions that a replay knows the subject of: the client, under either name, and everybody. */
 const DIMENSIONS = ["default", "ip", "global"] as const;
 
+/** A limit that a replay can decide. */
 export type ReplayLimit = Limit<(typeof DIMENSIONS)[number]>;
 
 /** A policy to be replayed. */
@@ -67,7 +68,7 @@ async function readLimitsFile(path: string): Promise<string> {
   }
 }
 
-/** Reads a limit, or a list of them, as JSON. Throws a `Failure` that begins with `option`. */
+/** Reads a limit, or a list of them, from JSON. Throws a `Failure` whose message begins with `option`. */
 export function parseLimits(json: string, option: string): readonly ReplayLimit[] {
   const value = readJson(json, option);
   try {
@@ -98,7 +99,7 @@ function readJson(json: string, option: string): unknown {
   }
 }
 
-/** Limits under what they are called. */
+/** Names a policy by its limits. */
 export function namePolicy(limits: readonly ReplayLimit[]): NamedPolicy {
   return { name: namesOf(limits), limits };
 }

@@ -8,13 +8,14 @@ import { showProgress } from "./show-progress.ts";
 import type { StartOptions } from "./start-runs.ts";
 import { startRuns } from "./start-runs.ts";
 
+/** Options of `replayLogs`. */
 export interface ReplayLogsOptions extends Omit<StartOptions, "clock"> {
-  /** For logs in JSON lines: what their fields are called. Default: the common or combined format. */
+  /** The names of the fields, for logs in JSON lines. Default: the common or combined format. */
   readonly fields?: FieldNames | undefined;
 }
 
 /**
- * Replays logs under policies, side by side, each request at its own time; `-` is standard input. Shows on stderr how far it is, where
+ * Replays logs under policies, side by side, each request at its own time; `-` is standard input. Shows progress on stderr if
  * that is a terminal. Rejects with a `Failure`, and with the signal's reason.
  */
 export async function replayLogs(

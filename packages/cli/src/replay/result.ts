@@ -3,7 +3,7 @@ import type { MalformedLine } from "../log/logged-request.ts";
 
 export type { MalformedLine };
 
-/** What came of a log under one or several policies. Plain data, fit for JSON; all counts are exact unless `approximate` says otherwise. */
+/** The result of a replay under one or several policies. Plain data, fit for JSON; all counts are exact unless `approximate` says otherwise. */
 export interface ReplayResult {
   readonly log: ReplayedLog;
   /** Milliseconds of log time in each column of a timeline. */
@@ -16,7 +16,7 @@ export interface ReplayResult {
   readonly peaks: readonly ClientPeaks[];
 }
 
-/** What was read. */
+/** The log that was read. */
 export interface ReplayedLog {
   /** Paths; `-` is standard input. */
   readonly files: readonly string[];
@@ -28,14 +28,14 @@ export interface ReplayedLog {
   readonly examples: readonly MalformedLine[];
   /** Lines that were put in order. */
   readonly reordered: number;
-  /** Lines that came too late to be put in order, and were replayed at the time of the line before. */
+  /** Lines that came too late to be put in order, and were replayed at the time of the previous line. */
   readonly late: number;
   /** Milliseconds since the epoch; null without requests. */
   readonly from: number | null;
   readonly to: number | null;
 }
 
-/** What a policy did to a log. */
+/** The result of one policy on a log. */
 export interface PolicyResult {
   /** As given, or its limits in short. */
   readonly name: string;
@@ -53,6 +53,7 @@ export interface PolicyResult {
   readonly evicted: number;
 }
 
+/** How long denied clients were told to wait, in milliseconds. */
 export interface Waits {
   readonly p50: number;
   readonly p90: number;
@@ -60,6 +61,7 @@ export interface Waits {
   readonly max: number;
 }
 
+/** A client that a policy denied. */
 export interface DeniedClient {
   readonly client: string;
   readonly requests: number;

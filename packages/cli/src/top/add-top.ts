@@ -46,10 +46,10 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
     )
     .option("--span <time>", "the time to look at, from 10s to 24h", "1h")
     .option("--subject <subject>", "only this one, also where subjects are kept as hashes")
-    .option("--keys <count>", "without usage: look at so many keys at most", "100000")
+    .option("--keys <count>", "without usage: the most keys to look at", "100000")
     .option(
       "--follow",
-      "go on, every five seconds, until Ctrl-C; subjects come half a minute later than totals",
+      "repeat every five seconds, until Ctrl-C; subjects come half a minute later than totals",
     )
     .option("--json", "print one JSON document");
   addExamples(command, {
@@ -83,8 +83,8 @@ function readKeys(text: string): number {
 
 function requireFollowable({ follow, json }: TopOptions, { stdout }: Surroundings): void {
   if (!follow) return;
-  if (json) throw new Failure("--follow is for people: leave out --json, and ask again instead");
-  if (!isTerminal(stdout)) throw new Failure("--follow is for a terminal: leave it out");
+  if (json) throw new Failure("--follow cannot be used with --json: leave one of them out");
+  if (!isTerminal(stdout)) throw new Failure("--follow needs a terminal: leave it out");
 }
 
 async function topOf(
@@ -159,7 +159,7 @@ function noteOn(top: UsageTop | CounterTop): string | undefined {
   const { keys, isWhole, hashed } = top;
   const looked = isWhole
     ? `Looked at all ${keys} keys.`
-    : `Looked at ${keys} keys, and not at all: --keys raises that.`;
+    : `Looked at ${keys} keys, which is not all of them: --keys raises that.`;
   const left = hashed > 0 ? ` ${hashed} long subjects are known by a hash only, and left out.` : "";
   return `No usage is kept of this limiter, so these are its counters. ${looked}${left}`;
 }

@@ -11,9 +11,9 @@ import { readCount, rejectLimit } from "./read-limit.ts";
  * Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of
  * calendar-window.lua.
  *
- * State  used: units spent in the window. starts, ends: the window, in microseconds since the epoch. now: the moment at which
- *        this is so.
- * Quota  limit. calendar: where windows begin, for those that are not kept yet.
+ * State  used: units spent in the window. starts, ends: the window, in microseconds since the epoch. now: the time of
+ *        this state.
+ * Quota  limit. calendar: where windows begin, for windows without a record yet.
  */
 interface DatedWindow {
   used: number;
@@ -70,7 +70,7 @@ const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
 
 const DAY = 86_400_000_000;
 
-/** Microseconds that no window lasts longer than, whichever changes of clocks are in it: some have put theirs back by a day. */
+/** Microseconds: no window lasts longer, whatever clock changes are in it: some zones have put clocks back by a day. */
 const LONGEST_WINDOWS: Readonly<Record<CalendarWindow, number>> = {
   day: 2 * DAY,
   week: 8 * DAY,
@@ -129,7 +129,7 @@ function readCalendar(limit: FixedWindowLimit, window: CalendarWindow, timeZone:
     if (typeof timeZone === "string" && TIME_ZONE.test(timeZone))
       return calendarOf(window, timeZone);
   } catch {
-    // No zone of this name.
+    // There is no zone with this name.
   }
   return rejectLimit(
     limit,

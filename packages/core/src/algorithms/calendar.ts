@@ -18,7 +18,7 @@ export interface Calendar {
   around(now: number): Boundaries;
 }
 
-/** The first midnight of the window that is some windows after the one of a day. */
+/** The first midnight of the window that comes some windows after that of a day. */
 const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number) => number>> = {
   day: (day, after) => midnightOf(day, day.getUTCMonth(), day.getUTCDate() + after),
   week: (day, after) =>
@@ -28,12 +28,12 @@ const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number
 };
 
 /**
- * Windows from the one in which a moment falls by its date. It may be in the next one already, where clocks are put back across
- * midnight; and a day that a zone skips is none.
+ * Windows, starting with the one in which a moment falls by its date. The moment may already be in the next one, if clocks are put back across
+ * midnight; and a day that a zone skips does not count.
  */
 const NEAR = [-3, -2, -1, 0, 1, 2, 3, 4];
 
-/** So many calendars are kept: to open a time zone takes far longer than a decision. */
+/** How many calendars are cached: opening a time zone takes far longer than a decision. */
 const MAX_CALENDARS = 500;
 
 const calendars = new LRUCache<string, Calendar>({ max: MAX_CALENDARS });
@@ -42,7 +42,7 @@ export function isCalendarWindow(window: unknown): window is CalendarWindow {
   return typeof window === "string" && Object.hasOwn(FIRST_MIDNIGHTS, window);
 }
 
-/** The calendar of a time zone. Throws a `RangeError` for a name that is no zone's. */
+/** The calendar of a time zone. Throws a `RangeError` for an unknown name. */
 export function calendarOf(window: CalendarWindow, timeZone: string): Calendar {
   const id = `${window} ${timeZone}`;
   const known = calendars.get(id);
@@ -54,7 +54,7 @@ export function calendarOf(window: CalendarWindow, timeZone: string): Calendar {
 
 function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
   const zone = openTimeZone(timeZone);
-  // Two: where two clocks are not quite the same, decisions ask about both sides of a boundary in turn, and to find takes long.
+  // Two, because slightly different clocks ask about both sides of a boundary in turn, and a search takes long.
   let last: Boundaries = [0, 0, 0, 0];
   let other = last;
 
@@ -65,7 +65,7 @@ function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
     const distinct = [...new Set(starts)];
     const present = distinct.findLastIndex((start) => start <= moment);
     const found = distinct.slice(present - 1, present + 3);
-    // The server's clock, and what it keeps of it, begin with the epoch.
+    // The server's clock, and the times that it keeps, begin with the epoch.
     return found.map((start) => Math.max(0, start) * 1_000) as unknown as Boundaries;
   }
 

@@ -20,7 +20,7 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
 };
 
 /**
- * Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` where it cannot
+ * Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` if it cannot
  * block in this way.
  */
 export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): CompiledLimit {

@@ -3,7 +3,7 @@ import type { BlockOn, Limit, LimitDescription, Policy } from "../policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
 
-/** So many limits in one policy: all of them are in one script, which grows with each. */
+/** The most limits in one policy: all of them are in one script, which grows with each. */
 const MAX_LIMITS = 100;
 
 /** Validates a policy and compiles its limits, in the order in which they were written. Throws as `compileLimit`. */

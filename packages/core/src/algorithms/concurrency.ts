@@ -7,7 +7,7 @@ import { readCount, readWindow, requireShape } from "./read-limit.ts";
  * Concurrency: at most `limit` places taken at the same time. Twin of concurrency.lua.
  *
  * State  taken: how many places are taken.
- *        holders: who holds places, until when, and how many; the one whose places lapse first comes first.
+ *        holders: who holds places, until when, and how many; the holder whose places expire first comes first.
  *        last: until when the last of them is held.
  *        clock: microseconds on the places' own clock, which starts with the first of them.
  * Quota  limit. ttl: microseconds for which a place is held unless it is renewed.
@@ -32,10 +32,10 @@ interface PlacesQuota {
 /** The largest limit: all places of a subject are read by each decision. */
 const MAX_LIMIT = 10_000;
 
-/** Nobody knows when a place comes free, so whoever is denied is told to come again after a second, in microseconds. */
+/** In microseconds: nobody knows when a place comes free, so a denied subject is told to ask again after a second. */
 const RETRY = 1_000_000;
 
-/** Of a state that a script answered, only how many are taken is known. */
+/** For a state that a script returned, only the number of taken places is known. */
 const UNKNOWN: Map<string, Held> = new Map();
 
 const places: Algorithm<Places, PlacesQuota> = {
@@ -43,7 +43,7 @@ const places: Algorithm<Places, PlacesQuota> = {
 
   read: ([taken]) => ({ taken: taken as number, holders: UNKNOWN, last: 0, clock: 0 }),
 
-  // To spend from it takes no holder.
+  // Spending from it needs no holder.
   copy: (state) => ({ ...state }),
 
   advance(state, _, elapsed) {
@@ -87,10 +87,10 @@ const places: Algorithm<Places, PlacesQuota> = {
 };
 
 /**
- * At most `limit` places (1 to 10,000) taken at the same time. A request holds its place until it is over; one that nobody renews
- * is held for `ttl` (1 ms to 366 days).
+ * A limit of `limit` places (1 to 10,000) taken at the same time. A request holds its place until it ends; a place that is not renewed
+ * is free again after `ttl` (1 ms to 366 days).
  *
- * Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function concurrency(options: WithoutPer<ConcurrencyLimit<never>>): ConcurrencyLimit<never>;
 export function concurrency<const Per extends string>(

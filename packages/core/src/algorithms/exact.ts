@@ -8,12 +8,12 @@
 const SAFE = Number.MAX_SAFE_INTEGER;
 
 /**
- * The longest wait that is told, in microseconds: 285 years. Whole milliseconds, and below the last integers before 2^53,
+ * The longest wait that is reported, in microseconds: 285 years. Whole milliseconds, and below the last integers before 2^53,
  * which the parsers of ioredis 6 and node-redis 6 read wrong by one.
  */
 export const LONGEST = 9_007_199_254_740_000;
 
-/** In place of a wait: no wait would help. */
+/** Instead of a wait: no wait would help. */
 export const NEVER = -1;
 
 /** The remainder that the last call of `mulDiv` left; a second return value without an allocation. */

@@ -65,13 +65,13 @@ const fixed: Algorithm<Window, WindowQuota> = {
 };
 
 /**
- * A counter of at most `limit` units (1 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days).
- * `align: "first"` (default) begins a window with the first request, `"clock"` at multiples of it since the Unix epoch.
+ * A limit of `limit` units (1 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days), counted from zero in each window.
+ * `align: "first"` (default) begins a window with a subject's first request, `"clock"` at multiples of `window` since the Unix epoch.
  *
- * `window: "day"`, `"week"`, `"month"` or `"year"` lasts from the first instant of that day, week (Monday), month or year in
- * `timeZone` (an IANA name, default `"UTC"`) to that of the next one.
+ * `window: "day"`, `"week"`, `"month"` or `"year"` is that day, week (from Monday), month or year in
+ * `timeZone` (an IANA name, default `"UTC"`).
  *
- * Up to twice `limit` across the boundary of two windows. Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * Admits up to twice `limit` around the boundary of two windows. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function fixedWindow(options: WithoutPer<FixedWindowLimit<never>>): FixedWindowLimit<never>;
 export function fixedWindow<const Per extends string>(
@@ -116,7 +116,7 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit {
   };
 }
 
-/** Throws for what only a calendar window takes, and for a text that is neither one of those nor a duration. */
+/** Throws for an option that only a calendar window takes, and for text that is neither a calendar window nor a duration. */
 function rejectCalendarOptions(limit: FixedWindowLimit): void {
   const { window, timeZone } = limit;
   if (typeof window === "string" && !/^\d/.test(window)) {

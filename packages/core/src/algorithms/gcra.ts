@@ -5,11 +5,11 @@ import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { bucketShape, compileBucket } from "./token-bucket.ts";
 
 /**
- * One request every `window / limit`, and `burst` (default `limit`) of them at once: the generic cell rate algorithm
+ * A limit of one request every `window / limit`, and `burst` (default `limit`) of them at once: the generic cell rate algorithm
  * (ITU-T I.371). `limit` 1 to 10^9 and at most 10^6 per second, `window` 1 ms to 366 days, `burst` 1 to 10^9.
  *
- * Never more than `burst + limit * t / window` in any time t: up to twice `limit` within one window when `burst`
- * is `limit`. Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * Admits at most `burst + limit * t / window` in any time t: up to twice `limit` within one window if `burst`
+ * is `limit`. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function gcra(options: WithoutPer<GcraLimit<never>>): GcraLimit<never>;
 export function gcra<const Per extends string>(options: WithPer<GcraLimit<Per>>): GcraLimit<Per>;
@@ -18,7 +18,7 @@ export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
   return { algorithm: "gcra", ...options };
 }
 
-/** GCRA's arithmetic is the token bucket's: the theoretical arrival time is ahead of now by what the debt takes to drain. */
+/** GCRA's arithmetic is the token bucket's: the theoretical arrival time is ahead of now by the time that the debt takes to drain. */
 export function compileGcra(limit: GcraLimit): CompiledLimit {
   requireShape(limit, ["limit", "window", "burst"]);
   const window = readWindow(limit, "window");

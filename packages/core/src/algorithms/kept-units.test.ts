@@ -118,7 +118,7 @@ test.each([
   expect(() => compileLimit(named, "settle")).toThrow(
     expect.objectContaining({
       code: "HEADGATE_INVALID_OPTION",
-      message: `a limit with block goes together with count, and with blockOn: "settle", where it is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Take a fixedWindow, or leave them out and give back what should not count: limit.of(request).refund()`,
+      message: `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Use a fixedWindow, or leave them out and give back what should not count: limit.of(request).refund()`,
     }),
   );
   const { block: _, ...plain } = named;

@@ -5,9 +5,9 @@ import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 const MOST = 2_000_000_000;
 
 /**
- * What is kept of a window, beside what is used of it. Twin of kept.lua.
+ * The units kept in a window, next to the units used. Twin of kept.lua.
  *
- * State  kept: units of the window that were settled, and are not given back any more.
+ * State  kept: units of the window that were settled, and cannot be given back any more.
  */
 interface KeptWindow {
   used: number;
@@ -15,7 +15,7 @@ interface KeptWindow {
 }
 
 /**
- * A limit with `block` that blocks by what is kept of it, in place of by its denials. That is part of its shape. Throws
+ * A limit with `block` that blocks by its kept units, instead of by its denials. That is part of its shape. Throws
  * `HEADGATE_INVALID_OPTION` for another algorithm than `fixedWindow`.
  */
 export function withKept(compiled: CompiledLimit): CompiledLimit {
@@ -35,7 +35,7 @@ export function withKept(compiled: CompiledLimit): CompiledLimit {
   };
 }
 
-/** The same algorithm, which also counts what is kept. Its state has the one of the window in it. */
+/** The same algorithm, which also counts kept units. Its state contains that of the window. */
 function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow, unknown> {
   return {
     ...window,
@@ -54,7 +54,7 @@ function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow
       if (state.used === 0) state.kept = 0; // a new window
     },
 
-    // It counts in the window in which it is known: who holds answers back until the next one gains nothing.
+    // It counts in the window in which it is reported: holding answers back until the next window gains nothing.
     keep(state, _, units, charged, age) {
       const isHere = age <= (window.age?.(state) as number);
       if (!isHere) state.used = Math.min(MOST, state.used + Math.min(charged, units));
@@ -68,6 +68,6 @@ function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow
 function isNoWindow(algorithm: string, name: string): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `a limit with block goes together with count, and with blockOn: "settle", where it is a fixedWindow; the limit ${formatReceived(name)} is a ${algorithm}. Take a fixedWindow, or leave them out and give back what should not count: limit.of(request).refund()`,
+    `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${algorithm}. Use a fixedWindow, or leave them out and give back what should not count: limit.of(request).refund()`,
   );
 }

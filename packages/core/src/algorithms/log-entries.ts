@@ -15,7 +15,7 @@ export interface LogEntries {
   copy(): LogEntries;
 }
 
-/** Entries in this process: two arrays whose dead front is cut off when it is the larger part, O(1) an entry. */
+/** Entries in this process: two arrays whose dead front is cut off once it is the larger part; O(1) for each entry. */
 export function createLogEntries(times: number[] = [], totals: number[] = []): LogEntries {
   let first = 0;
 
@@ -53,7 +53,7 @@ export function createLogEntries(times: number[] = [], totals: number[] = []): L
   };
 }
 
-/** A copy that reads the original until something else than appending is asked of it: to look ahead costs no reading. */
+/** A copy that reads the original until it is used for anything but appending, so that looking ahead reads nothing. */
 function createCopy(original: LogEntries, duplicate: () => LogEntries): LogEntries {
   const under = original.count();
   const added = createLogEntries();

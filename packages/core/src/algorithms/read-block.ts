@@ -4,11 +4,11 @@ import { MAX_DURATION_MS, parseDuration } from "../time.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { readWindow, rejectLimit } from "./read-limit.ts";
 
-/** So many blocks in a list that escalates: in the scripts, LEVELS. */
+/** The most blocks in a list: in the scripts, LEVELS. */
 export const LEVELS = 16;
 
 /**
- * A limit with its option `block`. Whether a limit blocks is part of its shape; for how long is not, so a changed duration
+ * A limit with its option `block`. Whether a limit blocks is part of its shape, but the duration is not: a changed duration
  * continues the count. Throws `HEADGATE_INVALID_LIMIT`.
  */
 export function withBlock(limit: Limit, compiled: CompiledLimit): CompiledLimit {
@@ -38,8 +38,8 @@ function readSpans(limit: Limit, block: unknown): number[] {
 }
 
 /**
- * Until the level is forgotten, without another block: the window, or the time in which all units come back, if that is longer;
- * by the calendar, the longest that such a window may last.
+ * How long the level is kept without another block: the window, or the time in which all units come back if that is longer;
+ * for a calendar window, the longest that it can last.
  */
 function quietOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
   const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;

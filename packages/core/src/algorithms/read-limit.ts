@@ -53,7 +53,7 @@ export function readWindow(limit: Limit, option: string): number {
   return parseDuration(value, `${limit.algorithm}: ${option}`, "HEADGATE_INVALID_LIMIT");
 }
 
-/** Throws for a property that the algorithm does not have, since a misspelt one must not be ignored, and for a `name` or `per` that is none. */
+/** Throws for an unknown property, because a misspelt one must not be ignored, and for an invalid `name` or `per`. */
 export function requireShape(limit: Limit, known: readonly string[]): void {
   const common = limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "per"];
   const taken = [...known, ...common];

@@ -14,8 +14,8 @@ import { readRate, readWindow, requireShape } from "./read-limit.ts";
  *        clock: microseconds on the log's own clock, which starts with its first entry and never steps back.
  * Quota  limit. window: microseconds.
  *
- * Times that are reported are never negative, and a denial always waits: an entry that does not fit in its log must not pass
- * for a pardon.
+ * Reported times are never negative, and a denial always has a wait: an entry that does not fit in its log must not look
+ * like an admission.
  */
 interface Log {
   readonly entries: LogEntries;
@@ -29,16 +29,16 @@ interface LogQuota {
   readonly window: number;
 }
 
-/** The largest limit of a log: more entries than that are not for one key. */
+/** The largest limit of a log: one key should not hold more entries. */
 const MAX_LIMIT = 1_000_000;
 
-/** A refund reads and rewrites at most so many entries. */
+/** The most entries that a refund reads and rewrites. */
 const NEWER = 1_000;
 
 const log: Algorithm<Log, LogQuota> = {
   fresh: () => ({ entries: createLogEntries(), base: 0, total: 0, clock: 0 }),
 
-  // What the script reports of a log: the units used, and the ages of three of its entries, which stand for all.
+  // What the script reports about a log: the units used, and the ages of three entries that represent all.
   read([used, grows, newest, frees], quota) {
     const total = used as number;
     if (total === 0) return log.fresh(quota);
@@ -79,7 +79,7 @@ const log: Algorithm<Log, LogQuota> = {
     state.entries.append(state.clock, state.total);
   },
 
-  // Units of one time are alike, so those that go are the newest of that time, whichever decision they were of.
+  // Units of one time are alike, so the newest of that time are removed, whatever decision they belong to.
   refund(state, _, cost, age) {
     const { entries } = state;
     const time = state.clock - age;
@@ -143,10 +143,10 @@ function leading(count: number, holds: (i: number) => boolean): number {
 }
 
 /**
- * At most `limit` units (1 to 10^6, at most 10^6 per second) in every window `(now - window, now]`, exactly
+ * A limit of `limit` units (1 to 10^6, at most 10^6 per second) in every window `(now - window, now]`, exactly
  * (`window` 1 ms to 366 days). Costs 13 bytes of Redis for each admitted decision in the window.
  *
- * Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function slidingLog(options: WithoutPer<SlidingLogLimit<never>>): SlidingLogLimit<never>;
 export function slidingLog<const Per extends string>(

@@ -5,16 +5,16 @@ import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { subWindows } from "./sub-windows.ts";
 import { weightedWindow } from "./weighted-window.ts";
 
-/** So many sub-windows at most. */
+/** The most sub-windows. */
 const MAX_BUCKETS = 60;
 
 /**
- * At most `limit` units (1 to 10^9, at most 10^6 per second) in a `window` (1 ms to 366 days) that slides over counters
+ * A limit of `limit` units (1 to 10^9, at most 10^6 per second) in a `window` (1 ms to 366 days) that slides over counters
  * aligned to the Unix epoch.
  *
- * `buckets: 1` (default) weighs the previous window by the share still covered: approximate, at worst twice `limit`.
- * `buckets` 2 to 60 count the oldest sub-window whole: never over `limit` in any window, and under it by at most one
- * sub-window's worth. Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * `buckets: 1` (default) weighs the previous window by the share of it that the window still covers: approximate, at worst twice `limit`.
+ * `buckets` of 2 to 60 count the oldest sub-window in full: never over `limit` in any window, and under it by at most one
+ * sub-window's units. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function slidingWindow(
   options: WithoutPer<SlidingWindowLimit<never>>,

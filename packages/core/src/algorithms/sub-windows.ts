@@ -2,7 +2,7 @@ import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 import { bytesBelow, NEVER } from "./exact.ts";
 
 /*
- * Sliding window over counters of sub-windows, of which the oldest, partly covered, counts whole. Twin of sub-windows.lua.
+ * Sliding window over counters of sub-windows; the oldest is partly covered, but counts in full. Twin of sub-windows.lua.
  *
  * State  age: microseconds since the current sub-window began. counts: units spent in each, the current one first.
  * Quota  limit. size: microseconds of a sub-window. last: how many are kept, one more than make up the window.
@@ -32,7 +32,7 @@ const windows: Algorithm<Windows, WindowsQuota> = {
     if (shift > 0) {
       for (let i = quota.last - 1; i >= 0; i -= 1) counts[i] = counts[i - shift] ?? 0;
     }
-    // Where nothing is counted, the sub-windows can be aligned.
+    // While nothing is counted, the sub-windows can be aligned.
     state.age = (sum(counts) === 0 ? now : age) % quota.size;
   },
 
@@ -79,7 +79,7 @@ function sum(counts: readonly number[]): number {
   return total;
 }
 
-/** At most `limit` units in a window that slides over so many sub-windows. `id` names the shape. */
+/** At most `limit` units in a window that slides over sub-windows. `id` names the shape. */
 export function subWindows(
   id: string,
   limit: number,
@@ -96,7 +96,7 @@ export function subWindows(
     algorithm: windows,
     quota: { limit, size, last },
     numbers: [limit],
-    // Of eight sub-windows as much as of one counter elsewhere.
+    // Eight sub-windows weigh as much as one counter elsewhere.
     counters: 1 + Math.floor(buckets / 8),
     shape: {
       id,

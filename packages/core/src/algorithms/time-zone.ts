@@ -3,17 +3,17 @@ const SECOND = 1_000;
 const DAY = 86_400_000;
 
 /**
- * The clocks on the walls of a time zone, by the zone data of this Node. Moments are milliseconds since the epoch, in whole
- * seconds, as all changes of clocks are; what clocks show is written as if they hung in UTC.
+ * The wall clocks of a time zone, by the zone data of this Node. Moments are milliseconds since the epoch, in whole
+ * seconds, as all clock changes are; what clocks show is written as if they showed UTC.
  */
 export interface TimeZone {
   /** What clocks show at a moment. */
   localAt(moment: number): number;
-  /** The first moment at which clocks show this, or are past it because they skip it. */
+  /** The first moment at which clocks show this time, or have skipped it. */
   firstAt(local: number): number;
 }
 
-/** Throws a `RangeError` for a name that is no zone's. */
+/** Throws a `RangeError` for the name of an unknown zone. */
 export function openTimeZone(name: string): TimeZone {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: name,
@@ -42,17 +42,17 @@ export function openTimeZone(name: string): TimeZone {
     localAt,
 
     firstAt(local) {
-      // Clocks are less than a day away from UTC, so one change of theirs at most is between these two.
+      // Clocks differ from UTC by less than a day, so at most one change lies between these two.
       const before = offsetAt(local - DAY);
       const after = offsetAt(local + DAY);
-      // Where they are put back, this may come twice: first as they were before.
+      // If clocks are put back, this may come twice: first as they were before.
       if (offsetAt(local - before) === before) return local - before;
       if (offsetAt(local - after) === after) return local - after;
       return firstPast(local, local - after, local - before);
     },
   };
 
-  /** The moment from which on clocks are past what they skip: after `from`, at `to` at the latest. */
+  /** The moment at which clocks skip ahead: after `from`, at `to` at the latest. */
   function firstPast(local: number, from: number, to: number): number {
     let [early, late] = [from, to];
     while (late - early > SECOND) {

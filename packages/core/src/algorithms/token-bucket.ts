@@ -5,10 +5,10 @@ import { bytesBelow, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 
 /*
- * Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.lua. GCRA is the same
- * arithmetic in other words, and uses it.
+ * Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.lua. GCRA uses the same
+ * arithmetic under other names.
  *
- * State  whole, part: the debt is whole + part / every units. It is above capacity where that was larger when it was spent, or
+ * State  whole, part: the debt is whole + part / every units. It exceeds capacity if that was larger before, or
  *        more was charged than was left.
  *        fastest: the largest refill by which time has passed in this generation of the counter. It outlasts the debt: what was
  *        charged before may still be given back, and must not be taken for a part of what was charged since.
@@ -50,8 +50,8 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     state.whole += cost;
   },
 
-  // What is left of a charge is at least its cost less all that can have drained since: to give back that much can never leave
-  // more room than if it had not been asked.
+  // What is left of a charge is at least its cost minus all that can have drained since: giving back that much can never leave
+  // more room than if the request had not been made.
   refund(state, { every }, cost, age) {
     const drained = mulDiv(age, state.fastest, every);
     if (drained >= cost) return false;
@@ -150,7 +150,7 @@ export function bucketShape(id: string, every: number): LimitShape {
  * A bucket of `capacity` tokens (1 to 10^9) into which `refill` tokens (1 to 10^9, at most 10^6 per second)
  * come back every `every` (1 ms to 366 days), continuously.
  *
- * Never more than `capacity + refill * t / every` in any time t. Throws `HEADGATE_INVALID_LIMIT` when it is used.
+ * Admits at most `capacity + refill * t / every` in any time t. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
 export function tokenBucket(options: WithoutPer<TokenBucketLimit<never>>): TokenBucketLimit<never>;
 export function tokenBucket<const Per extends string>(

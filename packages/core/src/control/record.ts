@@ -1,13 +1,13 @@
 import { isListOf, isRecordOf, isWhole, parseJson } from "../from-json.ts";
 import { isPlainObject } from "../plain-object.ts";
 
-/** What all processes of a prefix must know. Times are microseconds of the server's clock. */
+/** The control record: what all processes of a prefix must know. Times are microseconds of the server's clock. */
 export interface ControlRecord {
-  /** Another one with each change: the time of the change. 0 where there is no record. */
+  /** Changes with each change of the record: the time of the change. 0 if there is no record. */
   readonly version: number;
   readonly overrides: readonly Override[];
   readonly orders: readonly Order[];
-  /** The `from` of the last order that had to make room: whoever remembers anything from before it drops all of that. */
+  /** The `from` of the last order that was dropped to make room: processes forget everything that they remember from before it. */
   readonly droppedTo?: number | undefined;
 }
 
@@ -18,14 +18,14 @@ export interface Override {
   readonly subject?: Readonly<Record<string, string>> | undefined;
   /** By the name of a limit. */
   readonly limits?: Readonly<Record<string, OverrideNumbers>> | undefined;
-  /** Whether the limiter denies nobody meanwhile. */
+  /** Whether the limiter is in shadow meanwhile: it denies nobody. */
   readonly shadow?: boolean | undefined;
   readonly from: number;
-  /** Null: until it is taken away. */
+  /** Null: until it is removed. */
   readonly until: number | null;
 }
 
-/** Numbers of units in place of a limit's own. */
+/** The numbers of units that replace a limit's own. */
 export interface OverrideNumbers {
   readonly limit?: number | undefined;
   readonly burst?: number | undefined;
@@ -33,7 +33,7 @@ export interface OverrideNumbers {
   readonly refill?: number | undefined;
 }
 
-/** What was done to a subject: whoever sees it drops what it remembers of the subject. */
+/** An action on a subject: processes that read it forget what they remember about the subject. */
 export interface Order {
   readonly limiter: string;
   /** By dimension. */
@@ -43,25 +43,25 @@ export interface Order {
   readonly from: number;
 }
 
-/** What holds where there is no record. */
+/** What applies without a record. */
 export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
 
-/** In microseconds: by what a process read longer ago than that it does not decide, unless it cannot read. */
+/** In microseconds: a process does not decide by a record that it read longer ago than this, unless it cannot read. */
 export const LONGEST_BELIEVED = 1_900_000;
 
-/** In microseconds: so long after a change all processes decide by it, also those whose clocks run slowly. */
+/** In microseconds: how long after a change all processes decide by it, even those whose clocks run slowly. */
 export const IN_FORCE_AFTER = 2_000_000;
 
-/** So many overrides are in a record at most. */
+/** The most overrides in a record. */
 export const MAX_OVERRIDES = 1_000;
 
 /** The version is in front, in so many digits, so that it can be read alone. */
 export const VERSION_DIGITS = 16;
 
-/** The numbers of units, which are all that an override changes of a limit. */
+/** The numbers of units: an override changes nothing else of a limit. */
 export const OVERRIDE_NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
 
-/** Another format is not read at all: who does not know what it means must not guess. */
+/** Another format is not read at all, rather than guessed at. */
 const FORMAT = 1;
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export function writeRecord(record: ControlRecord): string {
   return writeVersion(record.version) + writeBody(record);
 }
 
-/** Writes what a record begins with; empty where there is none. */
+/** Writes the beginning of a record; empty if there is none. */
 export function writeVersion(version: number): string {
   return version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
 }
@@ -85,7 +85,7 @@ export function writeBody({
   return JSON.stringify({ format: FORMAT, overrides, orders, droppedTo });
 }
 
-/** Reads what is kept; undefined where it makes no sense, whichever part of it. An empty text is no record. */
+/** Reads a record as it is kept; undefined if any part of it is invalid. An empty string is no record. */
 export function readRecord(text: string): ControlRecord | undefined {
   if (text === "") return NO_RECORD;
   const version = text.slice(0, VERSION_DIGITS);

@@ -9,15 +9,15 @@ import { requireHeaderName } from "./key-function.ts";
 import type { Client } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
-/** The header in which a proxy in front says whose request it is, and which proxies may say so. */
+/** The header in which a proxy gives the client's address, and the proxies that are trusted to send it. */
 export interface AddressOption {
-  /** The header's name. It counts only with exactly one address in it. */
+  /** The header's name. The header must hold exactly one address. */
   readonly header: string;
   /** The addresses and networks (CIDR) of the proxies that connect to this process. */
   readonly trust: AddressList;
 }
 
-/** Finds the address of a client that counts. */
+/** Finds the address by which a client counts. */
 export type AddressReader = (request: HttpRequest, client: Client) => Client;
 
 /** Prepares to read the header. Throws `HEADGATE_INVALID_OPTION`. */
@@ -39,13 +39,13 @@ export function createAddressReader(
     if (isTrusted) {
       warn(
         "HEADGATE_ADDRESS_HEADER",
-        `a request from ${peer}, which is trusted, came without exactly one address in ${header}, so it counts by the framework's address; let the proxy send that header with every request`,
+        `a request from the trusted proxy ${peer} did not have exactly one address in ${header}, so it was counted by the framework's address; let the proxy send that header with every request`,
         request,
       );
     } else if (value !== undefined) {
       warn(
         "HEADGATE_ADDRESS_HEADER",
-        `a request came with the header ${header} from ${peer ?? "nowhere"}, which is not trusted to send it, so it counts by the framework's address; if that is your proxy, add it to address.trust`,
+        `a request had the header ${header} from ${peer ?? "an unknown peer"}, which is not trusted to send it, so it was counted by the framework's address; if that is your proxy, add it to address.trust`,
         request,
       );
     }

@@ -23,7 +23,7 @@ const NO_STORE: Header = ["Cache-Control", "no-store"];
 
 const NONE: readonly Header[] = [];
 
-/** `X-RateLimit-*`, to be taken off again where a limiter that reports nothing denies after one that reported room. */
+/** `X-RateLimit-*`, to be removed again if a limiter that reports nothing denies after one that reported room. */
 const NO_LEGACY: readonly Header[] = [
   ["X-RateLimit-Limit", undefined],
   ["X-RateLimit-Remaining", undefined],
@@ -31,7 +31,7 @@ const NO_LEGACY: readonly Header[] = [
 ];
 
 /**
- * Says a request's decisions in HTTP, each as far as its limiter reports it. `nowMs` is the wall clock; `waitedMs` how long the
+ * Writes a request's decisions into an HTTP answer, each as far as its limiter reports it. `nowMs` is the wall clock; `waitedMs` how long the
  * request waited for the last of them, where that is reported.
  */
 export function answerTo(
@@ -105,7 +105,7 @@ function standardHeaders(reported: readonly ReportedDecision[]): readonly Header
   ];
 }
 
-/** A decision that was taken without counting has nothing to report. */
+/** A decision without counting has nothing to report. */
 function hasNumbers({ limits }: Decision): boolean {
   return limits.length > 0;
 }

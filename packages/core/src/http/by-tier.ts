@@ -1,7 +1,7 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Policy } from "../policy.ts";
 
-/** Limits that depend on the request: each tier has its own, and counters of its own. */
+/** Limits that depend on a request's tier, as `byTier` returns them: each tier has its own limits and counters. */
 export interface TierPolicy<Request = never, Per extends string = string> {
   /** The limits of each tier; null for one that is not limited. */
   readonly tiers: Readonly<Record<string, Policy<Per> | null>>;
@@ -11,8 +11,8 @@ export interface TierPolicy<Request = never, Per extends string = string> {
 /**
  * Chooses the limits by the tier a request belongs to: `byTier({ free: ..., premium: ... }, (req) => req.user.plan)`.
  * `select` returns the name of one of the tiers, or a promise of it; another name does not compile. At run time a tier that
- * does not exist is an error handed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier whose limits
- * are null is not limited: its requests pass without headers. One tier at least has limits.
+ * does not exist is an error passed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier whose limits
+ * are null is not limited: its requests pass without headers. At least one tier must have limits.
  * Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byTier<
@@ -27,7 +27,7 @@ export function byTier<
   return { tiers, select };
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for tiers that are none, or that nobody selects from. */
+/** Throws `HEADGATE_INVALID_OPTION` for invalid tiers, or without a function that selects one. */
 export function requireTiers({ tiers, select }: TierPolicy): void {
   const areTiers = typeof tiers === "object" && tiers !== null && !Array.isArray(tiers);
   if (!areTiers || Object.keys(tiers).length === 0) {
@@ -39,7 +39,7 @@ export function requireTiers({ tiers, select }: TierPolicy): void {
   if (Object.values(tiers).every((limits) => limits === null)) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `byTier: one of the tiers at least must have limits, got ${formatReceived(tiers)}`,
+      `byTier: at least one tier must have limits, got ${formatReceived(tiers)}`,
     );
   }
   if (typeof select !== "function") {

@@ -9,8 +9,8 @@ import { PASS } from "./verdict.ts";
 import { withoutAddress } from "./without-address.ts";
 
 /**
- * Says which clients are on a list: addresses and networks (CIDR), a `net.BlockList`, or a function. `address` is the client's,
- * whole: IPv4 inside IPv6 as IPv4, without a zone; undefined where there is none.
+ * The clients on a list: addresses and networks (CIDR), a `net.BlockList`, or a function. `address` is the client's,
+ * whole: IPv4 inside IPv6 as IPv4, without a zone; undefined if the request has none.
  */
 export type ClientList<Request> =
   | AddressList
@@ -25,23 +25,23 @@ interface ListOptions<Request> {
 export interface ListCheck<Request> {
   /** Whether the client's address decides. */
   readonly usesAddress: boolean;
-  /** What becomes of a request that is on a list; undefined for one that is on none. A promise only where a function answers later. */
+  /** What happens to a request that is on a list; undefined if it is on none. A promise only if a function returns one. */
   find(request: Request, client: Client): Found | Promise<Found>;
 }
 
 type Found = Verdict | undefined;
 
-/** A list, and what becomes of a request that is on it. */
+/** A list, and what happens to a request that is on it. */
 interface List<Request> {
   readonly option: keyof ListOptions<Request>;
   readonly verdict: Verdict;
-  /** Whether nothing can be said without an address. */
+  /** Whether an address is needed to answer. */
   readonly needsAddress: boolean;
   readonly usesAddress: boolean;
   readonly has: (request: Request, address: string | undefined) => boolean | Promise<boolean>;
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for lists that are none. */
+/** Throws `HEADGATE_INVALID_OPTION` for invalid lists. */
 export function validateClientLists(owner: string, options: ListOptions<never>): void {
   readLists(owner, options);
 }
@@ -115,7 +115,7 @@ function readList<Request>(
   return [{ option, verdict, needsAddress: true, usesAddress: true, has }];
 }
 
-/** What is neither must not pass for one: the request would be unlimited, or not blocked. */
+/** Anything but a boolean is an error: otherwise the request would be unlimited, or not blocked. */
 function readAnswer(owner: string, option: string, answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw new HeadgateError(

@@ -3,10 +3,10 @@ import { formatKind, HeadgateError } from "../errors.ts";
 import type { Unjudged } from "./request-state.ts";
 import type { Warn } from "./warn.ts";
 
-/** What a function of `count` says of a request: whether it counts, or the units that it cost. */
+/** What a `count` function returns for a request: whether it counts, or the units that it cost. */
 export type CountResult = boolean | number;
 
-/** Which answers count against a limit: those with a status from 400, those below, or what a function says when they are over. */
+/** Which answers count against a limit: all, those with a status from 400, those below 400, or as a function says when an answer ends. */
 export type CountOption<Request, Reply> =
   | "all"
   | "failed"
@@ -96,7 +96,7 @@ export function createCount<Request extends object>(
     } catch (error) {
       warn(
         "HEADGATE_COUNT_FAILED",
-        "count threw, or returned neither a boolean nor a whole number from 0; such requests stay charged",
+        "count threw, or returned neither a boolean nor a whole number of at least 0; the request stays charged",
         request,
         error,
       );
@@ -105,7 +105,7 @@ export function createCount<Request extends object>(
   }
 
   return (decided, request, reply, response) => {
-    // The answer is out: nobody is left to be told, and what failed stays charged.
+    // The answer was sent, so nobody gets an error, and what failed stays charged.
     settleAtEnd(decided, request, reply, response as Response).catch(() => {});
   };
 }

@@ -7,7 +7,7 @@ interface Source {
 
 type Method = (...args: unknown[]) => unknown;
 
-/** What is used of a response of Node's: one of HTTP/1.1, or of HTTP/2's compatibility API. */
+/** What is used of Node's response: of HTTP/1.1, or of HTTP/2's compatibility API. */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -20,7 +20,7 @@ export interface NodeResponse {
 /** Its methods that throw once the headers have been sent. */
 const HEAD_METHODS = ["setHeader", "setHeaders", "appendHeader", "removeHeader"];
 
-/** The headers that describe a body, or lead elsewhere: what is left of an answer that was given up must not stand beside another. */
+/** The headers that describe a body, or redirect: those of an abandoned answer must not mix with another one's. */
 export const BODY_HEADERS: readonly string[] = [
   "content-length",
   "content-encoding",
@@ -40,7 +40,7 @@ export interface Head {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** Why something that was to become an answer did not. */
+/** Why something did not become an answer. */
 export interface Failure {
   readonly reason: unknown;
 }
@@ -64,7 +64,7 @@ export class DeniedResponse {
   #expected = 0;
   #failure: Failure | undefined;
   #wake: (() => void) | undefined;
-  /** Whether nobody waits any more for an answer to begin. */
+  /** Whether nothing waits any more for an answer to begin. */
   #isSettled = false;
   /** What to call when a source is taken off again. */
   readonly #leavers = new WeakMap<Source, () => void>();
@@ -154,7 +154,7 @@ export class DeniedResponse {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /** Has the answer sent with this status and these headers, whatever comes too late and sets others. */
+  /** Makes sure that the answer is sent with this status and these headers, whatever sets others too late. */
   keep(status: number, headers: Head["headers"]): void {
     this.#head = { status, headers };
   }
@@ -175,7 +175,7 @@ export class DeniedResponse {
     if (!this.#isEnded && this.#expected === 0) this.#response.destroy();
   }
 
-  /** Whether what is written now belongs to no answer: one has ended, or is kept and has not begun. */
+  /** Whether what is written now comes too late: an answer has ended, or is kept and has not begun. */
   get #isTooLate(): boolean {
     return this.#isEnded || (this.#head !== undefined && !this.#response.headersSent);
   }
@@ -204,7 +204,7 @@ export class DeniedResponse {
     return [status, ...rest];
   }
 
-  /** Where a source fails and nobody listens, Node alone would end the process. */
+  /** If a source fails and nobody listens, Node would end the process. */
   #follow(source: Source): void {
     const over = this.expect();
     source.once("error", (reason) =>

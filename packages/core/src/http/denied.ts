@@ -2,10 +2,10 @@ import type { Decision } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
 import { toProblem } from "./problem.ts";
 
-/** A denial as an error, for the framework's own error handler (`onDenied: "error"`). Its headers are set on the response already. */
+/** A denial as an error, for the framework's error handler (`onDenied: "error"`). The response's headers are already set. */
 export class HeadgateDenied extends HeadgateError {
   override readonly name = "HeadgateDenied";
-  /** 429; 503 when the store was away and `onUnavailable` is `"deny"`. */
+  /** The HTTP status: 429, or 503 if the store could not answer and `onUnavailable` is `"deny"`. */
   readonly status: number;
   readonly statusCode: number;
   readonly decision: Decision;

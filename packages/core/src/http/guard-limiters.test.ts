@@ -127,7 +127,9 @@ describe("a limiter", () => {
   ])("does not go with %s", (option, value) => {
     expect(errorOf({ limiter: createLimiter({ limits }), [option]: value })).toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringMatching(new RegExp(`limiter stands in place .* got ${option}`)),
+      message: expect.stringMatching(
+        new RegExp(`limiter replaces limits .* got ${option} as well`),
+      ),
     });
   });
 
@@ -187,7 +189,7 @@ describe("tiers", () => {
     const { of } = make({ limits: tiers });
     await expect(of({ plan: "gold" })).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_TIER",
-      message: "rateLimit: the tier of this request is none of those configured",
+      message: "rateLimit: the tier of this request is not one of the configured tiers",
       cause: { tier: "gold", tiers: ["free", "premium"] },
     });
   });

@@ -128,7 +128,7 @@ function requestLimiter<Request>(
   if (options.lease !== undefined) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: lease takes units ahead under limits that are known; it is not for perRequest`,
+      `${owner}: lease cannot be used with perRequest, because it takes units ahead and needs fixed limits; leave one of them out`,
     );
   }
   const only = make(policy.base);
@@ -197,7 +197,7 @@ function tierLimiters<Request>(
       if (found !== undefined) return found;
       throw new HeadgateError(
         "HEADGATE_UNKNOWN_TIER",
-        `${owner}: the tier of this request is none of those configured`,
+        `${owner}: the tier of this request is not one of the configured tiers`,
         { cause: { tier, tiers: [...asked.keys()] } },
       );
     },
@@ -214,7 +214,7 @@ function rejectBeside<Request>(owner: string, options: GuardOptions<Request>): v
     if (options[option] === undefined) continue;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: limiter stands in place of limits and all that belongs to them; got ${option} as well`,
+      `${owner}: limiter replaces limits and their options; got ${option} as well, which must be given where the limiter is made`,
     );
   }
 }

@@ -48,7 +48,7 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["global", "register without limits"],
   ["whitelist", "allowList"],
   ["cache", "memoryStore({ maxKeys })"],
-  ["continueExceeding", "nothing, always"],
+  ["continueExceeding", "never costs anything"],
   ["ban", "block of a limit"],
   ["exponentialBackoff", "list of blocks"],
   ["onExceeding", "headgate:decision"],

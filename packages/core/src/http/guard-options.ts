@@ -24,13 +24,13 @@ import { isRequestPolicy, requireLimitsOf } from "./per-request.ts";
 import type { WaitOption } from "./wait-option.ts";
 import { readWaitOption } from "./wait-option.ts";
 
-/** What happens to a request whose key is undefined or empty. */
+/** What happens to a request whose key is undefined or empty: count its address, answer 400, or leave the limit out. */
 export type MissingKey = "ip" | "reject" | "skip";
 
 /** The dimensions that need no key function. */
 export type KnownDimension = "default" | "ip" | "global";
 
-/** The options that all adapters share. `Request` is the framework's own. */
+/** The options that all adapters share. `Request` is the framework's request. */
 export interface GuardOptions<Request, Dimension extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
@@ -40,7 +40,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | TierPolicy<Request, NoInfer<Dimension> | KnownDimension>
     | RequestPolicy<Request, NoInfer<Dimension> | KnownDimension>
     | undefined;
-  /** A limiter made with `createLimiter`, in place of `limits`, `store` and `name`. */
+  /** A limiter created with `createLimiter`, instead of `limits`, `store` and `name`. */
   readonly limiter?: Limiter | undefined;
   /** Where counts live. Default: a `memoryStore()` of its own. */
   readonly store?: Store | undefined;
@@ -53,19 +53,19 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   readonly address?: AddressOption | undefined;
   /** Clients that are never limited: addresses and networks (CIDR), or a function. */
   readonly allowList?: ClientList<Request> | undefined;
-  /** Clients that are answered with status 403, also where they are on `allowList`. */
+  /** Clients that are answered with status 403, even if they are on `allowList`. */
   readonly blockList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
   /**
-   * Units a request costs: a whole number of at least 1, or an object with units for limits by their names. Those that are not named
+   * The units a request costs: a whole number of at least 1, or an object of units by limits' names. Limits that are not named
    * cost 1, and 0 leaves a limit out of the decision. Default 1.
    */
   readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
-   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below), or a function that says at the
-   * end of an answer whether its request counts, or how many units it cost. Until then every request is charged; one that is not
-   * answered whole stays so.
+   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below 400), or a function that says at the
+   * end of an answer whether its request counts, or how many units it cost. Until then every request is charged, and a request whose answer
+   * is cut off stays charged.
    */
   readonly count?: CountOption<Request, never> | undefined;
   /** Whether a request is not limited at all. */
@@ -74,19 +74,19 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers an answer carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Not every adapter has it. */
+  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Some adapters do not have it. */
   readonly onDenied?: unknown;
   /**
-   * How long a request that would be denied waits its turn first, 1 ms to 10 minutes: behind those of its subject that wait in this
-   * process already, at most 100 and no more than half of `maxQueue`. Who leaves while it waits costs nothing. Not for limits with
+   * How long a request that would be denied waits first, 1 ms to 10 minutes: in line behind its subject's other requests in this
+   * process, at most 100 and no more than half of `maxQueue`. A client that leaves while it waits costs nothing. Not for limits with
    * `block`. Default `false`.
    */
   readonly wait?: WaitOption | undefined;
-  /** How many requests may wait at once, and calls of `limiter.wait`, from 1. Default 1,000. */
+  /** The most requests and calls of `limiter.wait` that may wait at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Decides, counts and publishes, and denies nobody: it stays out of `rateLimit` and of all headers, and only `of` and the channel
-   * `headgate:decision` have its decisions. Default false.
+   * Shadow mode: decides, counts and publishes, but denies nobody. It sets neither `rateLimit` nor any header; only `of` and the channel
+   * `headgate:decision` show its decisions. Default false.
    */
   readonly shadow?: boolean | undefined;
 }
@@ -114,14 +114,14 @@ const OWN_OPTIONS: readonly string[] = [
 /** The options' names. */
 export const GUARD_OPTIONS: readonly string[] = [...OWN_OPTIONS, ...FAILURE_OPTIONS];
 
-/** Those that mean something else where they are a function of the request. */
+/** Options of others that mean something else here when they are a function of the request. */
 const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
   max: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
   limit: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
   timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
 };
 
-/** Throws `HEADGATE_INVALID_OPTION` for what no option takes, naming ours where another limiter's was meant. */
+/** Throws `HEADGATE_INVALID_OPTION` for an unknown option, with the name of ours if it is another limiter's. */
 export function validateGuardOptions(
   owner: string,
   options: object,
@@ -197,7 +197,7 @@ function peerOptionsFor(options: object): Readonly<Record<string, string>> {
   return { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS, ...Object.fromEntries(functions) };
 }
 
-/** Says whose options are wrong, a route's for one, in front of what is. */
+/** Adds to an error's message whose options are wrong, such as a route's. */
 function withOwner(owner: string, validate: () => void): void {
   try {
     validate();
@@ -208,7 +208,7 @@ function withOwner(owner: string, validate: () => void): void {
   }
 }
 
-/** Throws `HEADGATE_INVALID_LIMIT` for limits that can be refused before it is known where they count. */
+/** Throws `HEADGATE_INVALID_LIMIT` for limits that are wrong whatever store they count in. */
 function validateLimits(limits: GuardOptions<never>["limits"]): void {
   if (limits === undefined) return;
   for (const policy of policiesIn(limits)) {
@@ -219,7 +219,7 @@ function validateLimits(limits: GuardOptions<never>["limits"]): void {
   }
 }
 
-/** The policies that are known before a request comes. */
+/** The policies that do not depend on a request. */
 function policiesIn(limits: NonNullable<GuardOptions<never>["limits"]>): readonly Policy[] {
   if (isTierPolicy(limits)) {
     requireTiers(limits);

@@ -254,7 +254,7 @@ describe("one request", () => {
     expect(remainingAfter(await first.check(one, client))).toBe(2);
     await expect(second.check(one, client)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringContaining("cost is not read, because this request asked the limiter"),
+      message: expect.stringContaining("cost would be ignored, because the limiter"),
     });
     // Asked first, it is read; and asked again, it is the same.
     const other = request();
@@ -439,7 +439,7 @@ describe("an error", () => {
       const guard = guardOf({ limits: byTier({ free: limits }, () => tier as "free") });
       await expect(guard.check(request(), client)).rejects.toMatchObject({
         code: "HEADGATE_UNKNOWN_TIER",
-        message: "rateLimit: the tier of this request is none of those configured",
+        message: "rateLimit: the tier of this request is not one of the configured tiers",
         cause: { tier, tiers: ["free"] },
       });
     },

@@ -48,16 +48,16 @@ import type { Warn } from "./warn.ts";
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, there `count`
-   * decides, about `reply`, which is the framework's own, and with `wait` it is watched for who leaves. Rejects with what the
-   * framework shall handle as an error.
+   * Checks lists, skip, limits, key, cost and decision, in this order. `response` is Node's: until it ends, places are held; then `count`
+   * judges `reply`, which is the framework's own; with `wait` it shows whether the client leaves. Rejects with what the
+   * framework should handle as an error.
    */
   check(request: Request, client: Client, response?: object, reply?: object): Promise<Verdict>;
-  /** Whether `check` cannot do without a response: it is for `count`, `wait` or places. */
+  /** Whether `check` needs a response, for `count`, `wait` or places. */
   readonly needsResponse: boolean;
-  /** Answers all requests that wait, as if their time were over, and lets nobody wait from now on. */
+  /** Answers all waiting requests as if their time were over, and lets no request wait from now on. */
   endWaits(): void;
-  /** What its limiter decided of a request; undefined when it was not asked. */
+  /** The limiter's decision on a request; undefined if it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface Adapter<Request> {
 }
 
 /**
- * Prepares the one path a request takes in HTTP. `owner` names it in errors; `inherited` are those of the options that were given
+ * Prepares the one path a request takes in HTTP. `owner` names it in errors; `inherited` are the options that were given
  * for others too, and need not all be read here. Throws `HEADGATE_INVALID_OPTION`, and then closes the limiters, so that nothing
  * keeps their names.
  */
@@ -91,7 +91,7 @@ export function createGuard<Request extends HttpRequest>(
   }
 }
 
-/** What is known of a limiter before anybody asks. */
+/** What is known of a limiter before the first request. */
 interface Prepared<Request> {
   readonly reader: SubjectReader<Request>;
   /** What answers say of its own limits. */
@@ -208,7 +208,7 @@ function prepareGuard<Request extends HttpRequest>(
       started === undefined
         ? undefined
         : messageOf(request, part, decision, performance.now() - started);
-    // Of a decision in shadow nothing is said, and what others decided has been.
+    // A decision in shadow is not shown, and the others' decisions already were.
     const verdict = decision.shadow
       ? PASS
       : answerTo(decisionsOf(request), Date.now(), areSilent ? undefined : waitedMs);
@@ -219,7 +219,7 @@ function prepareGuard<Request extends HttpRequest>(
     return verdict;
   }
 
-  /** Of a request that is on a list. With tiers nobody knows which of them it would have been. */
+  /** For a request that is on a list. With tiers it is not known which one it would have been. */
   function listedMessageOf(request: Request, { kind }: Verdict): ListedRequest {
     return {
       limiter: limiters.only?.name ?? options.name ?? "limiter",
@@ -255,7 +255,7 @@ function prepareGuard<Request extends HttpRequest>(
     if (asked.some((part) => isSameCost(part.cost, options.cost))) return;
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: cost is not read, because this request asked the limiter ${formatReceived(limiter.name)} before; give the cost where it is asked first`,
+      `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where it is asked first`,
     );
   }
 
@@ -266,7 +266,7 @@ function prepareGuard<Request extends HttpRequest>(
       if (part.count === options.count) continue;
       throw new HeadgateError(
         "HEADGATE_INVALID_OPTION",
-        `${owner}: count is not read, because this request asked the limiter ${formatReceived(limiter.name)} before, under another count; give the same one, or none`,
+        `${owner}: count would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request under another count; give the same one, or none`,
       );
     }
   }
@@ -352,7 +352,7 @@ function ofRequest(owner: string, error: unknown): unknown {
   if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
   return new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
-    `${owner}: the limits of this request are not those of its base with other numbers`,
+    `${owner}: the limits of this request must be those of its base with other numbers; the cause says how they differ`,
     { cause: error },
   );
 }
@@ -387,14 +387,14 @@ function rejectBesideBlocks(
     reject(
       limits.find(({ shape }) => shape.blocks),
       (name) =>
-        `count is not for limits whose denials block, because requests under way would set blocks; the limit ${name} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
+        `count cannot be used with limits whose denials block, because requests in progress would set blocks; the limit ${name} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
     );
   }
   if (waitMs !== undefined) {
     reject(
       limits.find(({ block }) => block !== undefined),
       (name) =>
-        `wait is not for limits with block, which is set at once; the limit ${name} has one. Leave one of them out, as by wait: false`,
+        `wait cannot be used with limits that have a block, because it is set at once; the limit ${name} has one. Leave one of them out, for example with wait: false`,
     );
   }
 }

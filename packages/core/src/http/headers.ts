@@ -12,16 +12,17 @@ export function valueBehind([, value, added]: Header, before: unknown): string |
   return added === undefined || before === undefined ? value : `${before}, ${value}`;
 }
 
+/** Which rate limit headers an answer carries. */
 export interface HeaderOptions {
   /** `X-RateLimit-Limit`, `-Remaining`, `-Reset`. Default true. */
   readonly legacy?: boolean | undefined;
   /** `RateLimit-Policy` and `RateLimit`, draft-ietf-httpapi-ratelimit-headers-11. Default true. */
   readonly standard?: boolean | undefined;
-  /** What `X-RateLimit-Reset` reports: seconds from now (`"delta"`, default), or since the Unix epoch (`"epoch"`). */
+  /** The unit of `X-RateLimit-Reset`: seconds from now (`"delta"`, default), or since the Unix epoch (`"epoch"`). */
   readonly legacyReset?: "delta" | "epoch" | undefined;
 }
 
-/** Which headers an answer carries; `false` for none but `Retry-After`. */
+/** Which headers an answer carries; `false` for only `Retry-After`. */
 export type HeadersOption = HeaderOptions | boolean;
 
 /** The option with its defaults. Throws `HEADGATE_INVALID_OPTION`. */
@@ -44,7 +45,7 @@ function requireOneOf(option: string, value: unknown, allowed: readonly unknown[
   );
 }
 
-/** The binding limit's numbers, under the names that clients have known for longest. `nowMs` is the wall clock. */
+/** The binding limit's numbers under their oldest names, `X-RateLimit-*`. `nowMs` is the wall clock. */
 export function formatLegacy(
   decision: Decision,
   legacyReset: "delta" | "epoch",
@@ -97,7 +98,7 @@ export function formatRemaining(
   return list;
 }
 
-/** `Retry-After` in whole seconds (RFC 9110 §10.2.3), never earlier than the real moment; undefined when waiting is no use. */
+/** `Retry-After` in whole seconds (RFC 9110 §10.2.3), rounded up; undefined if waiting does not help. */
 export function formatRetryAfter(decision: Decision): string | undefined {
   return Number.isFinite(decision.retryAfterMs)
     ? String(toSeconds(decision.retryAfterMs))

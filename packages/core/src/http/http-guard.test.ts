@@ -142,7 +142,7 @@ describe("an adapter that makes a mistake is told", () => {
     const { check } = createHttpGuard("limited", { limits });
     await expect(check(request(), wrong as Client)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringMatching(/^limited: check takes a client, /),
+      message: expect.stringMatching(/^limited: check takes a client made by clientOf/),
     });
   });
 

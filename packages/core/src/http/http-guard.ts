@@ -22,31 +22,31 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
   /** The limiter of each tier, where the limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * Lists, skip, limits, key, cost, decision, in this order. `response` is Node's: until its end places are held, there `count`
-   * decides, and with `wait` it is watched for who leaves. Rejects with what the framework shall handle as an error, and is one; with
-   * `HEADGATE_INVALID_OPTION` where `client` or `response` is none.
+   * Checks lists, skip, limits, key, cost and decision, in this order. `response` is Node's: until it ends, places are held; then `count`
+   * judges it; with `wait` it shows whether the client leaves. Rejects with an `Error` that the framework should handle, and with
+   * `HEADGATE_INVALID_OPTION` for an invalid `client` or `response`.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
-  /** Answers requests that wait, and frees the names of the limiters that were made here. The store's client stays open. */
+  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
   close(): Promise<void>;
 }
 
-/** What an adapter knows of its framework, and does. */
+/** What an adapter knows about its framework, and what it does itself. */
 export interface HttpAdapter<Request> {
-  /** What it is called where operators read which limiters there are: 1 to 64 characters. Default `"http"`. */
+  /** The adapter's name in the directory that operators' tools read: 1 to 64 characters. Default `"http"`. */
   readonly name?: string | undefined;
-  /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined where there is none. */
+  /** The method and the route of a request as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
   readonly routeOf?: ((request: Request) => string | undefined) | undefined;
-  /** Warns the operator. Default: a warning of the process, each code once. */
+  /** Warns the operator. Default: a process warning, once for each code. */
   readonly warn?: Warn | undefined;
   /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is refused. */
   readonly onDenied?: boolean | undefined;
-  /** Whether the adapter hands each response to `check`. Default false: `count`, `wait` and limits of `concurrency` are refused. */
+  /** Whether the adapter passes each response to `check`. Default false: `count`, `wait` and `concurrency` limits are refused. */
   readonly count?: boolean | undefined;
 }
 
 /**
- * Prepares what an adapter asks about each request. `owner` is the adapter's function in the messages of errors. Throws
+ * Creates the guard that an adapter asks about each request. `owner` is the name of the adapter's function, for error messages. Throws
  * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createHttpGuard<Request extends HttpRequest>(
@@ -109,13 +109,13 @@ function misuseOf(
   if (typeof client?.hasLeft !== "function" || typeof address !== "string") {
     return new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: check takes a client, as clientOf(address, request) makes it, whose address is a text; got ${formatReceived(client)}`,
+      `${owner}: check takes a client made by clientOf(address, request), whose address is a string; got ${formatReceived(client)}`,
     );
   }
   if (!needsResponse || isNodeResponse(response)) return undefined;
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: for count, wait and concurrency the adapter must hand Node's response to check, and handed ${formatKind(response)}`,
+    `${owner}: for count, wait and concurrency the adapter must pass Node's response to check, got ${formatKind(response)}`,
   );
 }
 
@@ -132,7 +132,7 @@ function requireAdapterName(owner: string, name: unknown): void {
   if (typeof name === "string" && name !== "" && name.length <= 64) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `${owner}: adapter: name must be a text of 1 to 64 characters, got ${formatReceived(name)}`,
+    `${owner}: adapter: name must be a string of 1 to 64 characters, got ${formatReceived(name)}`,
   );
 }
 

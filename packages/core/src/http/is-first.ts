@@ -1,6 +1,6 @@
 const known = new WeakMap<object, Set<string>>();
 
-/** Whether something is said for the first time in a place: an application may have many limiters, and hears it once. */
+/** Whether a warning is new in a place: an application may have many limiters, and logs it once. */
 export function isFirst(place: object, code: string): boolean {
   const codes = known.get(place) ?? new Set();
   known.set(place, codes);

@@ -1,4 +1,4 @@
-/** Whether a function of the application answers later. What is known already is not waited for: each wait costs every request. */
+/** Whether a function of the application returned a promise. Other values are not awaited, because each wait costs every request time. */
 export function isPromiseLike<Value>(
   value: Value | PromiseLike<Value>,
 ): value is PromiseLike<Value> {

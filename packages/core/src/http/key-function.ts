@@ -10,10 +10,10 @@ import { noteAddress, notedAddress } from "./noted-address.ts";
 import type { KindSubject } from "./subject.ts";
 import { joinSubjects, kindText, plainSubject, subjectText } from "./subject.ts";
 
-/** What Headgate reads of a request by itself: members that the requests of most frameworks share. */
+/** What Headgate itself reads from a request: properties that the requests of most frameworks share. */
 export interface HttpRequest {
   readonly ip?: string | undefined;
-  /** As Node has them, or `Headers` of the Fetch API. */
+  /** A plain object as Node has it, or the `Headers` of the Fetch API. */
   readonly headers: NodeHeaders | WebHeaders;
 }
 
@@ -21,8 +21,8 @@ export interface HttpRequest {
 export type KeyResult = string | KindSubject | undefined | null;
 
 /**
- * Tells who is counted. `address` is the client's as `byIp()` counts it: an IPv6 address as its /64. It was read when the request
- * came in: `request.ip` may be gone after an await.
+ * Returns who is counted. `address` is the client's as `byIp()` counts it: an IPv6 address as its /64. It was read when the request
+ * arrived: `request.ip` may be gone after an await.
  */
 export type KeyFunction<Request = HttpRequest> = (
   request: Request,
@@ -32,7 +32,7 @@ export type KeyFunction<Request = HttpRequest> = (
 /** How Headgate's own key functions are called: with the client's whole address. */
 const READ: unique symbol = Symbol.for("@headgate/core.read-key") as never;
 
-/** Marks key functions that count addresses, so that a proxy nobody trusts is noticed. */
+/** Marks key functions that count addresses, so that an untrusted proxy is noticed. */
 const BY_ADDRESS: unique symbol = Symbol.for("@headgate/core.by-address") as never;
 
 /** What Headgate's own key functions make subjects of, for the directory. */
@@ -52,7 +52,7 @@ export function readKey<Request extends object>(
   const read = (key as { [READ]?: Read<Request> })[READ];
   if (read !== undefined) return read(request, address);
   const handed = address && addressSubject(address);
-  // For what the function may ask byIp() itself.
+  // Because the function may call byIp() itself.
   noteAddress(request, { address, handed });
   return key(request, handed);
 }
@@ -63,8 +63,8 @@ export function sourceOf(key: object): SubjectSource {
 }
 
 /**
- * Makes a key function of what reads whole addresses. Called by an application with the address that it was handed, or with none,
- * it finds the whole one that was noted; another address is taken as it is.
+ * Turns a function that reads whole addresses into a key function. If an application calls it with the address that it got, or with none,
+ * it uses the whole address noted before; any other address is taken as it is.
  */
 function keyFunction<Request extends HttpRequest>(
   read: Read<Request>,
@@ -89,14 +89,15 @@ export function countsByAddress(key: object): boolean {
   return BY_ADDRESS in key;
 }
 
+/** Options of `byIp`. */
 export interface ByIpOptions {
   /** How many leading bits of an IPv6 address name one client: a whole number from 1 to 128. Default 64. */
   readonly ipv6Prefix?: number | undefined;
 }
 
 /**
- * Counts by client address, as the framework's own proxy trust gives it. IPv4 inside IPv6 is the IPv4 address; IPv6
- * counts per network. Throws `HEADGATE_INVALID_OPTION`.
+ * Counts by client address, as the framework's proxy trust gives it. An IPv4 address inside IPv6 counts as IPv4; IPv6
+ * counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
   const prefix = readPrefix("byIp", options);
@@ -116,14 +117,15 @@ export function readPrefix(owner: string, options: ByIpOptions): number {
   );
 }
 
+/** Options of `byHeader`. */
 export interface ByHeaderOptions {
-  /** Makes the hash an HMAC-SHA-256 with this key, so that whoever reads Redis cannot try values out. */
+  /** Makes the hash an HMAC-SHA-256 with this key, so that someone who reads Redis cannot guess values. */
   readonly hashSecret?: string | undefined;
 }
 
 /**
- * Counts by the value of a request header, which is hashed with SHA-256 before it becomes a key: of any length, and never
- * readable in Redis. A header alone is no identity, a new value would be a new bucket: count by address beside it.
+ * Counts by the value of a request header, which is hashed with SHA-256 before it becomes a key: it may have any length, and is never
+ * readable in Redis. A header alone does not identify a client, because each new value gets a new counter: also count by address.
  * Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFunction<HttpRequest> {
@@ -171,7 +173,7 @@ export function requireHeaderName(option: string, name: unknown): asserts name i
 }
 
 /**
- * Counts by several keys together, as address and account: each combination is a subject of its own. A request that lacks one
+ * Counts by several keys together, such as address and account: each combination is a subject of its own. A request that lacks one
  * of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byAll<Request extends HttpRequest>(
@@ -194,7 +196,7 @@ export function byAll<Request extends HttpRequest>(
     if (key === undefined) return plainSubject(joinSubjects(texts));
     const add = (value: KeyResult): KeyResult | Promise<KeyResult> => {
       const text = subjectText(value);
-      // What is no subject, or none at all, is judged by whoever asked.
+      // The caller handles a missing or invalid subject.
       return typeof text === "string" ? readFrom(request, address, [...texts, text]) : value;
     };
     const value = readKey(key, request, address);

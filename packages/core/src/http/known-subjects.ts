@@ -12,7 +12,7 @@ import { joinSubjects, kindText } from "./subject.ts";
 
 /**
  * The subject that `byIp(options)` counts an address as: `limiter.reset(subjectOfAddress("2001:db8::7"))`. Throws
- * `HEADGATE_INVALID_KEY` for what is no IP address, and `HEADGATE_INVALID_OPTION`.
+ * `HEADGATE_INVALID_KEY` for anything but an IP address, and `HEADGATE_INVALID_OPTION`.
  */
 export function subjectOfAddress(address: string, options: ByIpOptions = {}): string {
   const prefix = readPrefix("subjectOfAddress", options);
@@ -26,7 +26,7 @@ export function subjectOfAddress(address: string, options: ByIpOptions = {}): st
 }
 
 /**
- * The subject that `byHeader(name, options)` counts a header's value as. Throws `HEADGATE_EMPTY_KEY` for no value, and
+ * The subject that `byHeader(name, options)` counts a header's value as. Throws `HEADGATE_EMPTY_KEY` for an empty value, and
  * `HEADGATE_INVALID_OPTION`.
  */
 export function subjectOfHeader(
@@ -39,13 +39,13 @@ export function subjectOfHeader(
   // Not the value itself: it may be a secret.
   throw new HeadgateError(
     "HEADGATE_EMPTY_KEY",
-    "subjectOfHeader takes the value of a header, a text that is not empty",
+    "subjectOfHeader takes the value of a header, a non-empty string",
   );
 }
 
 /**
- * The subject of a request without a key, which counts by its address (`missing: "ip"`), and never in one bucket with a key. Throws
- * `HEADGATE_INVALID_KEY` for what is no IP address.
+ * The subject of a request without a key, which counts by its address (`missing: "ip"`) and never shares a counter with a key. Throws
+ * `HEADGATE_INVALID_KEY` for anything but an IP address.
  */
 export function subjectOfMissing(address: string): string {
   return kindText("ip", subjectOfAddress(address));
@@ -60,6 +60,6 @@ export function subjectOfAll(...subjects: readonly string[]): string {
   if (isWhole && subjects.length > 1) return joinSubjects(subjects);
   throw new HeadgateError(
     "HEADGATE_EMPTY_KEY",
-    `subjectOfAll takes two or more subjects, texts that are not empty, got ${formatReceived(subjects)}`,
+    `subjectOfAll takes two or more subjects, each a non-empty string, got ${formatReceived(subjects)}`,
   );
 }

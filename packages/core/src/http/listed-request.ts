@@ -5,9 +5,9 @@ import type { ReportedLimiter } from "../limiter/reported-limiter.ts";
 
 /** Published on `headgate:request:listed`. */
 export interface ListedRequest extends ReportedLimiter {
-  /** The method and the route as it was written, as in `GET /users/:id`; undefined where there is none. */
+  /** The method and the route as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
-  /** The list that the client is on: `allowList` lets it on without a limit, `blockList` refuses it. */
+  /** The list that the client is on: on `allowList` it is not limited, on `blockList` it is refused. */
   readonly list: "allowList" | "blockList";
 }
 

@@ -2,7 +2,7 @@ import type { Header } from "./headers.ts";
 import { valueBehind } from "./headers.ts";
 import type { Rejection } from "./verdict.ts";
 
-/** What is used of a response of Node's, as those of Express and Koa (`ctx.res`) are. */
+/** What Headgate uses of Node's response, which is also that of Express and Koa (`ctx.res`). */
 interface Answer {
   statusCode: number;
   getHeader(name: string): unknown;
@@ -11,7 +11,7 @@ interface Answer {
   end(body: string): unknown;
 }
 
-/** Puts headers on a response of Node's, or takes them off. */
+/** Sets headers on Node's response, or removes them. */
 export function setHeaders(
   response: Pick<Answer, "getHeader" | "setHeader" | "removeHeader">,
   headers: readonly Header[],
@@ -24,7 +24,7 @@ export function setHeaders(
   }
 }
 
-/** Answers a request that does not go on, with a response of Node's. */
+/** Answers a request that does not go on, on Node's response. */
 export function sendRejection(
   response: Pick<Answer, "statusCode" | "setHeader" | "end">,
   { status, contentType, body }: Rejection,

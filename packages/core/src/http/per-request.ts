@@ -1,7 +1,7 @@
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Policy } from "../policy.ts";
 
-/** Limits that are known when the request comes: a base, and what gives a request its numbers. */
+/** Limits whose numbers depend on the request, as `perRequest` returns them: a base, and a function that gives the numbers. */
 export interface RequestPolicy<Request = never, Per extends string = string> {
   readonly base: Policy<Per>;
   readonly limitsOf: (request: Request) => Policy<Per> | null | Promise<Policy<Per> | null>;
@@ -9,10 +9,10 @@ export interface RequestPolicy<Request = never, Per extends string = string> {
 
 /**
  * Takes the numbers of limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (req) => req.customer.limits)`.
- * The base fixes algorithms, windows, dimensions and names; the function returns the same limits with other numbers of units, or
- * null for a request that is not limited, or a promise of either. The count goes on whatever the numbers are.
+ * The base sets algorithms, windows, dimensions and names; the function returns the same limits with other numbers of units, or
+ * null for a request that is not limited, or a promise of either. Counts stay when the numbers change.
  *
- * Anything else that it returns is an error handed to the framework, `HEADGATE_INVALID_LIMIT`, never an unlimited request.
+ * Anything else that it returns is an error passed to the framework, `HEADGATE_INVALID_LIMIT`, never an unlimited request.
  * Throws `HEADGATE_INVALID_OPTION`; the base is checked when the limiter is made.
  */
 export function perRequest<const Per extends string = never, Request = never>(
@@ -26,7 +26,7 @@ export function perRequest<const Per extends string = never, Request = never>(
   return policy;
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for limits of a request that nobody gives. */
+/** Throws `HEADGATE_INVALID_OPTION` if there is no function that gives a request's limits. */
 export function requireLimitsOf({ limitsOf }: RequestPolicy): void {
   if (typeof limitsOf === "function") return;
   throw new HeadgateError(
@@ -39,7 +39,7 @@ export function isRequestPolicy(limits: unknown): limits is RequestPolicy {
   return typeof limits === "object" && limits !== null && "limitsOf" in limits;
 }
 
-/** What the function returned, where it can be limits; the limiter judges the rest. Throws `HEADGATE_INVALID_LIMIT`. */
+/** What the function returned, if it can be limits; the limiter checks the rest. Throws `HEADGATE_INVALID_LIMIT`. */
 export function readLimits(owner: string, returned: unknown): Policy | null {
   if (typeof returned === "object") return returned as Policy | null;
   throw new HeadgateError(

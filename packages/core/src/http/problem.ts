@@ -12,6 +12,7 @@ export interface QuotaProblem {
 
 const PROBLEM_TYPES = "https://iana.org/assignments/http-problem-types";
 
+/** The content type of a problem: RFC 9457. */
 export const PROBLEM_JSON = "application/problem+json";
 
 const QUOTA_EXCEEDED: QuotaProblem = {
@@ -28,13 +29,13 @@ const REDUCED_CAPACITY: QuotaProblem = {
   "violated-policies": [],
 };
 
-/** The body of the answer to a denied request. A decision with the source `"deny"` names no limits: none was asked. */
+/** The body of the answer to a denied request. For a decision with the source `"deny"` it names no limits, because none was asked. */
 export function toProblem(decision: Decision): QuotaProblem {
   const violated = decision.limits.filter(({ allowed }) => !allowed).map(({ name }) => name);
   return { ...kindOf(decision), "violated-policies": violated };
 }
 
-/** The status that a denial is answered with. */
+/** The HTTP status of a denial: 429 or 503. */
 export function statusOf(decision: Decision): number {
   return kindOf(decision).status;
 }
@@ -57,7 +58,7 @@ const HEADS = new Map(
   [QUOTA_EXCEEDED, REDUCED_CAPACITY].map((kind) => [kind, JSON.stringify(kind).slice(0, -2)]),
 );
 
-/** The body of the answer to a request that lacks what it is counted by. */
+/** The body of the answer to a request without the key that it is counted by. */
 export function missingKeyProblem(dimension: string): object {
   return {
     type: "about:blank",

@@ -20,7 +20,7 @@ export function createProxyTrustWatch(warn: Warn): ProxyTrustWatch {
         if (trustsEverybody(request)) {
           warn(
             "HEADGATE_TRUST_EVERYBODY",
-            "every client is trusted to name its own address in X-Forwarded-For, so each can have as many limits as it likes; trust the addresses of your proxies instead",
+            "every client is trusted to name its own address in X-Forwarded-For, so a client can evade its limits by sending another one; trust the addresses of your proxies instead",
             request,
           );
         }

@@ -15,23 +15,23 @@ import { kindSubject, subjectText } from "./subject.ts";
 import type { Client, Verdict } from "./verdict.ts";
 import { withoutAddress } from "./without-address.ts";
 
-/** What helps where the address is missing that would be counted. */
+/** What to do if the address to count by is missing. */
 const OWN_KEY = "give a key of your own";
 
-/** What is read of a request: its subjects, or what happens to one that has none. */
+/** What is read of a request: its subjects, or what happens to it without one. */
 export type Read = RequestSubjects | Verdict;
 
 /** Reads who a limiter counts a request as. */
 export interface SubjectReader<Request> {
-  /** Whether addresses are counted, by a key or in place of a missing one. */
+  /** Whether addresses are counted, by a key or instead of a missing one. */
   readonly usesAddress: boolean;
   /** What makes the subjects of each dimension. */
   readonly sources: Readonly<Record<string, SubjectSource>>;
-  /** A promise only where a key function answers later. Throws or rejects when a key is not a string, or there is no address. */
+  /** A promise only if a key function returns one. Throws or rejects if a key is not a string, or there is no address. */
   read(request: Request, client: Client): Read | Promise<Read>;
 }
 
-/** Prepares the key functions that a limiter needs. Throws `HEADGATE_INVALID_OPTION` when one is lacking. */
+/** Prepares the key functions that a limiter needs. Throws `HEADGATE_INVALID_OPTION` if one is missing. */
 export function createSubjectReader<Request extends HttpRequest>(
   owner: string,
   limiter: Limiter,
@@ -45,7 +45,7 @@ export function createSubjectReader<Request extends HttpRequest>(
     key: keyOf(owner, dimension, option),
   }));
 
-  /** Puts down the subject of a dimension, from what its key function returned; or says what happens to a request without one. */
+  /** Notes the subject of a dimension that its key function returned; or returns what happens to a request without one. */
   function put(
     subjects: Record<string, string | null>,
     { dimension, key }: (typeof keys)[number],

@@ -26,7 +26,7 @@ export function fixedCharge(
   if (hasLease) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `${owner}: lease takes units of all limits alike; it is not for a cost by name`,
+      `${owner}: lease cannot be used with a cost by name, because it takes the same units of all limits; leave one of them out`,
     );
   }
   // What the application does to its object later was not checked.

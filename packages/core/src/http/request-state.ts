@@ -14,7 +14,7 @@ import type { HeaderOptions } from "./headers.ts";
 import type { PolicyText } from "./policy-text.ts";
 import type { RequestSubjects } from "./request-subjects.ts";
 
-/** What has been asked of one request so far, by all limiters on its way. */
+/** What all limiters have asked about one request so far. */
 interface RequestState {
   asked: readonly AskedPart[];
 }
@@ -28,7 +28,7 @@ export interface AskedPart {
   readonly cost: unknown;
   /** The option that says which answers count, where a mount has named one. */
   count: unknown;
-  /** Whether that was asked: once, when the answer was over. */
+  /** Whether that was asked: once, when the answer ended. */
   isJudged: boolean;
   /** What was decided; undefined until it is. */
   reported: ReportedDecision | undefined;
@@ -40,22 +40,22 @@ export interface ReportedDecision {
   readonly headers: Required<HeaderOptions>;
   /** What was written in advance of the decision's limits, where they are all that the limiter has. */
   readonly text?: PolicyText | undefined;
-  /** Whether the application let the request on, which was denied. */
+  /** Whether the application let the denied request on. */
   readonly passed?: boolean;
 }
 
-/** What one limiter decided of a request, whichever others it met. */
+/** What one limiter decided about a request, as its `of(request)` returns it. */
 export interface OwnDecision {
-  /** The decision; the one that binds, where some of its dimensions were asked later than others. */
+  /** The decision; if some of its dimensions were asked later than others, the binding one. */
   readonly decision: Decision;
-  /** Whom it counted, by dimension, as `limiter.reset`, `peek` and `consume` take it. */
+  /** Who was counted, by dimension, as `limiter.reset`, `peek` and `consume` take it. */
   readonly subject: RequestSubjects;
   readonly limiter: Limiter;
-  /** Makes this request cost so many units here, from 0, once, or so many of each limit by its name. Rejects as `limiter.settle` does. */
+  /** Changes this request's cost here, once: to a whole number of at least 0, or to units by limits' names. Rejects with the same errors as `limiter.settle`. */
   settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
-  /** Gives back what this request was charged here; true if something was. Rejects as `limiter.refund` does. */
+  /** Gives back what this request was charged here. Resolves with true if something was given back. Rejects with the same errors as `limiter.refund`. */
   refund(): Promise<boolean>;
-  /** Gives back the places that this request holds here before it is answered; true if it held one. Rejects as `limiter.release` does. */
+  /** Gives back the places that this request holds here before it is answered. Resolves with true if it held one. Rejects with the same errors as `limiter.release`. */
   release(): Promise<boolean>;
 }
 
@@ -84,7 +84,7 @@ function stateOf(request: object): RequestState {
 function isAsked(asked: readonly AskedPart[], counted: CountedPolicy, group: Group): boolean {
   return asked.some((part) => {
     const { counted: other } = part.limiter[LIMITER];
-    // What let the request on in shadow says nothing for a limiter that may deny it.
+    // A limiter in shadow that let the request on does not decide for one that may deny it.
     if (other.shadow && !counted.shadow) return false;
     return part.groups.some((one) => isSame(other, one, counted, group));
   });
@@ -147,7 +147,7 @@ export function forgetAsked(request: object, part: AskedPart): void {
   state.asked = state.asked.filter((asked) => asked !== part);
 }
 
-/** Every decision of a request so far, but for those in shadow. */
+/** Every decision on a request so far, except those in shadow. */
 export function decisionsOf(request: object): readonly ReportedDecision[] {
   const decisions: ReportedDecision[] = [];
   for (const { reported } of stateOf(request).asked) {
@@ -279,8 +279,8 @@ function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjec
 }
 
 /**
- * The subject under which a request was last counted, by whichever limiter that was, as that limiter's `reset` takes it;
- * undefined when it was not counted. What was counted in shadow is left out. A limiter's own is reported by its `of(request)`.
+ * The subject under which any limiter last counted a request, as that limiter's `reset` takes it;
+ * undefined if it was not counted. Limiters in shadow are left out. For one limiter's subject, use its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
   const last = (request as Carrier)[STATE]?.asked.findLast(

@@ -3,8 +3,8 @@ import { toError } from "./to-error.ts";
 import type { Verdict } from "./verdict.ts";
 
 /**
- * Ends what an adapter does with a request: `answer` puts the verdict on the response, and says now or later whether the
- * request goes on. Then `next` is called without anything, or with what went wrong, as an error; never twice.
+ * The last step of an adapter: `answer` puts the verdict on the response, and returns, now or later, whether the
+ * request goes on. Then `next` is called, without an argument or with an error; never twice.
  */
 export async function settle(
   verdict: Promise<Verdict>,

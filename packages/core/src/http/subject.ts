@@ -1,13 +1,13 @@
 import { HeadgateError } from "../errors.ts";
 
-/** Marks a subject that Headgate made; no JSON a client sends can carry it. */
+/** Marks a subject that Headgate created; JSON from a client cannot contain it. */
 const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
 
 /**
- * A subject of a kind of its own, which no text that a key function returns can equal: those that begin with `~` get
+ * A subject of a special kind, which never equals a string that a key function returns: strings that begin with `~` get
  * another one in front, and all of these begin with `~` and a letter.
  *
- * It is no text, and throws `HEADGATE_INVALID_KEY` when it is used as one, in JSON too: `[object Object]` and `{}` would be one
+ * It is not a string, and throws `HEADGATE_INVALID_KEY` if it is used as one, in JSON too: `[object Object]` and `{}` would be one
  * bucket for everybody.
  */
 export interface KindSubject {
@@ -19,7 +19,7 @@ export interface KindSubject {
 function refuseText(): never {
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    "what byIp, byHeader and byAll return is no text, because it would not say who is counted: join keys with byAll(byIp(), (request) => ...), or use the address that a key function gets",
+    "what byIp, byHeader and byAll return cannot be used as a string, because it would not say who is counted: join keys with byAll(byIp(), (request) => ...), or use the address that a key function gets",
   );
 }
 
@@ -39,7 +39,7 @@ export function plainSubject(value: string): KindSubject {
   return { [SUBJECT]: value, toString: refuseText, toJSON: refuseText };
 }
 
-/** What a key function returned, as the subject's text; undefined when it is missing or empty; null when it is no subject. */
+/** What a key function returned, as the subject's text; undefined if it is missing or empty; null if it is not a subject. */
 export function subjectText(value: unknown): string | undefined | null {
   if (typeof value === "string") {
     if (value === "") return undefined;

@@ -46,7 +46,7 @@ describe("what was thrown", () => {
     expect(error).toMatchObject({
       name: "HeadgateError",
       code: "HEADGATE_NO_ERROR",
-      message: `a function of the application threw or rejected with ${kind}, which is no error`,
+      message: `a function of the application threw or rejected with ${kind}, which is not an Error`,
     });
     expect(Object.hasOwn(error, "cause")).toBe(true);
     expect(error.cause).toBe(reason);

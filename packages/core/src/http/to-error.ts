@@ -1,14 +1,14 @@
 import { formatKind, HeadgateError } from "../errors.ts";
 
 /**
- * What a function of the application threw, as an error a framework will take for one. Frameworks go on with the request
- * when they are handed nothing, and Express takes some texts for instructions.
+ * What a function of the application threw, as an error that frameworks recognise. Frameworks go on with the request
+ * if they get nothing, and Express takes some strings for instructions.
  */
 export function toError(reason: unknown): Error {
   if (reason instanceof Error) return reason;
   return new HeadgateError(
     "HEADGATE_NO_ERROR",
-    `a function of the application threw or rejected with ${formatKind(reason)}, which is no error`,
+    `a function of the application threw or rejected with ${formatKind(reason)}, which is not an Error`,
     { cause: reason },
   );
 }

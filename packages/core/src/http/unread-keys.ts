@@ -5,8 +5,8 @@ import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
 import type { GuardOptions } from "./guard-options.ts";
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for a key that none of the limiters counts by: it would never be called, and whoever wrote it
- * would believe that it is.
+ * Throws `HEADGATE_INVALID_OPTION` for a key that none of the limiters counts by: it would never be called, while its author
+ * believes that it is.
  */
 export function rejectUnreadKeys(
   owner: string,
@@ -33,7 +33,7 @@ export function rejectUnreadKeys(
 }
 
 function whyUnread(limiters: readonly Limiter[], counted: ReadonlySet<string>): string {
-  if (limiters.length === 0) return "all that have limits have keys of their own";
+  if (limiters.length === 0) return "everything that has limits has a key of its own";
   if (counted.size === 0) return "the limits count everybody together";
   return `the limits count per ${[...counted].map(formatReceived).join(", ")}`;
 }

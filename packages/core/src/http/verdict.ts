@@ -10,21 +10,21 @@ export interface Rejection {
 
 /** What an adapter does with a request. */
 export type Verdict =
-  /** Nothing was asked: it goes on. */
+  /** No limiter was asked: the request goes on. */
   | { readonly kind: "pass" }
-  /** The client is gone and nobody waits for an answer. */
+  /** The client has left, so no answer is needed. */
   | { readonly kind: "left" }
-  /** It goes on. `decision` binds among all of this request so far; the headers are for its answer. */
+  /** The request goes on. `decision` is the binding one of this request so far; the headers are for its answer. */
   | { readonly kind: "allowed"; readonly decision: Decision; readonly headers: readonly Header[] }
   | {
       readonly kind: "denied";
       readonly decision: Decision;
       readonly headers: readonly Header[];
       readonly rejection: Rejection;
-      /** To be called when it is known whether the application let it on; missing where it may not. Only the first call counts. */
+      /** Call it once it is known whether the application lets the request on; missing if it must not. Only the first call counts. */
       readonly conclude?: (passed: boolean) => void;
     }
-  /** It is answered without being counted: it lacks what it is counted by, or its client is blocked. */
+  /** The request is answered without being counted: it has no key, or its client is blocked. */
   | {
       readonly kind: "refused";
       readonly headers: readonly Header[];
@@ -45,7 +45,7 @@ export interface Client {
   hasLeft(): boolean;
 }
 
-/** What is read of the connection that a request came over. */
+/** What is read from a request's connection. */
 interface Connection {
   readonly destroyed?: boolean | undefined;
   readonly remoteAddress?: string | undefined;

@@ -2,7 +2,7 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 
-/** How long a request that would be denied waits its turn first; `false` where it does not. */
+/** How long a request that would be denied waits first: 1 ms to 10 minutes, or `false` for no wait. */
 export type WaitOption = Duration | false;
 
 /** The longest wait, in microseconds: ten minutes. */

@@ -3,7 +3,7 @@ import type { HeadgateErrorCode } from "../errors.ts";
 import { isFirst } from "./is-first.ts";
 
 /**
- * Warns the operator of the application that got a request; an adapter logs each code once for an application. `error` shows
+ * Warns the operator of the application that got a request. An adapter logs each code once for an application. `error` shows
  * where it came from.
  */
 export type Warn = (

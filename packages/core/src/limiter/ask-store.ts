@@ -13,9 +13,9 @@ import type { Answer, AskedStore } from "./slots/slots.ts";
 const NOTHING: readonly never[] = [];
 
 /**
- * Asks a store whose counts are on servers: in one call where all counters are in one slot, as far as is known. A call that shows
- * that they are not did nothing, and is asked again over the slots in what is left of the time. What a cost by name leaves out is
- * not asked. `waitedMs` of the time are over already. Rejects with the store's error.
+ * Asks a store whose counts are on servers: in one call if all counters are in one slot, as far as is known. A call that shows
+ * that they are not did nothing, and is repeated for each slot in the time that is left. What a cost by name leaves out is
+ * not asked. `waitedMs` of the time have already passed. Rejects with the store's error.
  */
 export function askStore(
   asked: AskedStore,

@@ -23,7 +23,7 @@ export interface Asking extends Pick<Limiter, "consume" | "peek">, Pick<LimiterP
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision>;
-  /** The counters that a call asks, under limits of its own where it has some. Throws `HEADGATE_INVALID_LIMIT`, and as `countersOf`. */
+  /** The counters that a call asks, under its own limits if it has some. Throws `HEADGATE_INVALID_LIMIT`, and the errors of `countersOf`. */
   countersAsked(
     subject: Subjects,
     limits: Policy | undefined,
@@ -140,10 +140,10 @@ export function createAsking(
   };
 }
 
-/** Units that were taken ahead under some numbers say nothing of what others allow. */
+/** Units that were taken ahead under some numbers do not tell what other numbers allow. */
 function leasesUnits(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    "limits of a call are not for a limiter with lease, which takes units ahead under its own",
+    "a limiter with lease takes no limits for a call, because it takes units ahead under its own; leave one of them out",
   );
 }

@@ -5,7 +5,7 @@ import { namedCountersOf, unitsOnly } from "./counters.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/** How a subject is blocked by hand, let in again, and forgotten. */
+/** How a subject is blocked by hand, unblocked and forgotten. */
 export function createBlocking({
   counted,
   decider,

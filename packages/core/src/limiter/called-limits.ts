@@ -5,22 +5,22 @@ import { isPlainObject } from "../plain-object.ts";
 import type { Limit, Policy } from "../policy.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 
-/** So many policies are kept, the least recently used given up first. */
+/** The most policies cached; the least recently used is dropped first. */
 const MAX_POLICIES = 10_000;
 
 type Properties = Readonly<Record<string, unknown>>;
 
 /** A policy that calls brought, compiled. */
 interface KnownPolicy {
-  /** What its limits said then: copies, because the application may change its own. */
+  /** Copies of its limits, because the application may change its own. */
   readonly limits: readonly Properties[];
   readonly counted: CountedPolicy;
 }
 
 /**
- * The policies that calls bring, each compiled once while it is kept. They are found by a hash of their numbers and compared
- * property by property, whether or not the object came before: it may have been changed since, and to write it out would take as
- * long as a decision. Of two with one hash, which is rare, the one that came last is kept.
+ * The policies that calls bring, each compiled once while it is cached. They are found by a hash of their numbers and compared
+ * property by property, even if the same object came before: it may have changed since, and serialising it would take as
+ * long as a decision. Of two with the same hash, which is rare, the later one is kept.
  */
 export class CalledLimits {
   readonly #compile: (limits: readonly Limit[]) => CountedPolicy;
@@ -79,7 +79,7 @@ function isSame(limit: unknown, known: Properties): boolean {
   return isPlainObject(limit) && agrees(limit, known) && agrees(known, limit);
 }
 
-/** Whether all that one says is what the other says; undefined says nothing. */
+/** Whether two limits have the same properties; undefined ones do not count. */
 function agrees(one: Properties, other: Properties): boolean {
   for (const name of Object.keys(one)) {
     if (one[name] !== other[name] && !isSameList(one[name], other[name])) return false;

@@ -12,7 +12,7 @@ import type { CostOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { readCost, readUnits } from "./read-cost.ts";
 
-/** How a limiter charges without being asked, and gives back. */
+/** How a limiter charges without asking, and gives back. */
 export function createCharging(
   core: LimiterCore,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
@@ -21,7 +21,7 @@ export function createCharging(
 
   async function chargeAll(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
     const named = unitsOnly(countersOf(counted, subject));
-    // Where there is nothing to wait for it goes at once: calls keep their order.
+    // If there is nothing to wait for it goes at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
     const counters = overrides?.apply(named) ?? named;
@@ -29,7 +29,7 @@ export function createCharging(
       const asked = askedOf(withCosts(counters, cost));
       return decider.charge(asked, largestCost(asked));
     }
-    // Nothing is charged where only places are counted.
+    // Nothing is charged if only places are counted.
     return counters.length === 0 ? NOTHING_CHARGED : decider.charge(counters, cost);
   }
 

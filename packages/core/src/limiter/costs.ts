@@ -10,7 +10,7 @@ interface Named {
   readonly name: string;
 }
 
-/** What is said for all limits of a name, in whichever dimension, and of whichever of two limiters. */
+/** Units for all limits of a name, in any dimension and in either of two limiters. */
 export function unitsFor(units: CostByName, name: string): number | undefined {
   return Object.hasOwn(units, name) ? units[name] : undefined;
 }
@@ -42,7 +42,7 @@ export function requireUnitsByName(
   return Object.fromEntries(read);
 }
 
-/** A cost of at least `least`, or by the names of limits, of which one at least is asked. Throws `HEADGATE_INVALID_COST`. */
+/** A cost of at least `least`, or by the names of limits, at least one of which is asked. Throws `HEADGATE_INVALID_COST`. */
 export function requireCost(
   what: string,
   cost: unknown,
@@ -60,7 +60,7 @@ export function leavesOut(cost: CostByName, limits: readonly Named[]): boolean {
   return limits.every(({ name }) => unitsFor(cost, name) === 0);
 }
 
-/** Throws `HEADGATE_INVALID_COST` where one number, but 0, would stand for what a decision was charged by name. */
+/** Throws `HEADGATE_INVALID_COST` for one number other than 0, if the decision was charged by name. */
 export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): void {
   if (typeof units !== "number" || units === 0) return;
   if (typeof Object(decision).cost !== "object") return;
@@ -103,7 +103,7 @@ export function costByName(counters: readonly Counter[]): CostByName {
   return Object.freeze(Object.fromEntries(asksOf(counters).filter(([, units]) => units > 0)));
 }
 
-/** What became of units that were charged, as the store's reply says. */
+/** What happened to units that were charged, by the store's reply. */
 export function readCharged(
   counters: readonly Counter[],
   cost: number,
@@ -134,14 +134,14 @@ function asksOf(counters: readonly Counter[]): readonly (readonly [name: string,
 
 function nothingLeft(what: string, cost: CostByName): HeadgateError {
   return invalidCost(
-    `${what} leaves out every limit that would be asked, got ${formatReceived(cost)}`,
+    `${what} must name at least one limit that would be asked, got ${formatReceived(cost)}`,
   );
 }
 
 function unknownName(what: string, name: string, limits: readonly Named[]): HeadgateError {
   const names = [...new Set(limits.map((limit) => formatReceived(limit.name)))].join(", ");
   return invalidCost(
-    `${what} names ${formatReceived(name)}, which no limit is called; the limits are ${names}`,
+    `${what} names ${formatReceived(name)}, but no limit has that name; the limits are ${names}`,
   );
 }
 

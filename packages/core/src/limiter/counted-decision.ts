@@ -11,19 +11,19 @@ import type { OverriddenTerms, SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
 import type { HeldPlaces } from "./places/places.ts";
 
-/** How every copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
+/** How any copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
 /** How it is asked for its places. */
 const PLACES_OF = Symbol.for("@headgate/core.places-of");
 
-/** How it learns that what was taken was not used. */
+/** How it learns that receipts that were taken out were not used. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
 /** How it learns of limits that a decision left out. */
 const DESCRIBE_LIMITS = Symbol.for("@headgate/core.describe-limits");
 
-/** What is known of a decision when it has been taken. */
+/** What is known about a decision once it has been taken. */
 export interface Outcome {
   /** What the limits say: in shadow, what the decision would be. */
   readonly allowed: boolean;
@@ -71,7 +71,7 @@ export class CountedDecision implements Decision {
   readonly wouldAllow: boolean;
   /** The counters that were asked. */
   readonly #counted: CountedPolicy;
-  /** Private, so that nobody can make one up; gone once they were used. */
+  /** Private, so that none can be forged; removed once they are used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
   readonly #places: HeldPlaces | undefined;
@@ -109,7 +109,7 @@ export class CountedDecision implements Decision {
 
   /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
   static take(decision: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
-    // What only inherits from a decision, or stands in for one, has no receipts of its own.
+    // An object that inherits from a decision, or imitates one, has no receipts of its own.
     if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
     decision.#taken = decision.#receipts;
     decision.#receipts = NONE;
@@ -186,7 +186,7 @@ function receiptOfLeftOut(
   return [{ cost: 0, charged: 0, counters, generations: counters.map(() => 0) }];
 }
 
-/** Whether there is anything to give back by a receipt. */
+/** Whether a receipt has anything to give back. */
 export function isCharged({ cost }: Receipt): boolean {
   return cost > 0;
 }

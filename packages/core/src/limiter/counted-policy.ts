@@ -14,7 +14,7 @@ export interface Group extends CounterLimits {
   /** The name of the limiter whose limits they are. */
   readonly limiter: string;
   readonly dimension: string;
-  /** For how long a place is held unless it is renewed, in microseconds; undefined where units are counted. */
+  /** How long a place is held unless it is renewed, in microseconds; undefined if units are counted. */
   readonly heldFor: number | undefined;
   /** Where each of the limits stands in the policy as it was written. */
   readonly positions: readonly number[];
@@ -29,17 +29,17 @@ export interface CountedPolicy {
   readonly groups: readonly Group[];
   /** Every limit, in the order of the policy. */
   readonly limits: readonly CompiledLimit[];
-  /** The policy in canonical form: equal exactly when two limiters count the same. */
+  /** The policy in canonical form: equal if and only if two limiters count the same. */
   readonly canonical: string;
-  /** Equal exactly when, on one store, all keys are. */
+  /** Equal if and only if all keys are, on one store. */
   readonly keyspace: string;
   /** Whether places are among what is counted. */
   readonly hasPlaces: boolean;
-  /** Whether a limit blocks by what is kept of charges that are settled. */
+  /** Whether a limit sets blocks when charges are settled. */
   readonly keeps: boolean;
-  /** Whether it denies nobody. No part of what is counted: the same name in shadow and not has the same counters. */
+  /** Whether it denies nobody. It does not affect what is counted: the same name has the same counters in shadow and not. */
   readonly shadow: boolean;
-  /** Whose it is. No part of what is counted. */
+  /** The limiter that it belongs to. It does not affect what is counted. */
   readonly reported: ReportedLimiter;
 }
 
@@ -49,19 +49,19 @@ interface Placed {
   readonly position: number;
 }
 
-/** A limit, and what it is known by among those of its dimension. */
+/** A limit, and what identifies it among those of its dimension. */
 interface Known extends Placed {
   readonly id: string;
 }
 
-/** How a policy is counted, beside its limits. */
+/** How a policy is counted, apart from its limits. */
 interface Counting {
   readonly shadow?: boolean;
   readonly blockOn?: BlockOn;
   readonly plugin?: string | undefined;
 }
 
-/** Goes into every key: counters of another format are others. */
+/** Goes into every key, so that counters of another format have other keys. */
 const FORMAT = 2;
 
 /** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
@@ -135,7 +135,7 @@ function countedTogether(limits: readonly Known[]): readonly (readonly Known[])[
 function unnamed({ source, per }: CompiledLimit): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
-    `${source.algorithm}: two limits per ${formatReceived(per)} differ in their numbers only, which may change while they count: give each a name`,
+    `${source.algorithm}: two limits per ${formatReceived(per)} differ only in their numbers, which may change while they count: give each a name`,
   );
 }
 
@@ -163,7 +163,7 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
   if (first.shadow !== second.shadow) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `extends: one decision is in shadow or it is not; shadow is ${first.shadow} for the limiter that is extended, got ${second.shadow}`,
+      `extends: both limiters must have the same shadow, because they make one decision; it is ${first.shadow} for the limiter that is extended, got ${second.shadow}`,
     );
   }
   const moved = second.groups.map((group) => ({

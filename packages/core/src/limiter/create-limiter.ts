@@ -44,7 +44,7 @@ const OPTIONS = [
 ] as const;
 
 /**
- * Makes a limiter. The same name on the same store with the same policy is the same limiter.
+ * Creates a limiter. The same name on the same store with the same policy gives the same limiter.
  * Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createLimiter<const Per extends string = never>(
@@ -66,7 +66,7 @@ export function makeLimiter(
   if (typeof shadow !== "boolean") throw invalidOption("shadow must be true or false", shadow);
   const blockOn = readBlockOn(options.blockOn);
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
-    throw invalidKind("extends takes a limiter that extends none itself", parent);
+    throw invalidKind("extends takes a limiter that does not extend another one", parent);
   }
   if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
@@ -175,7 +175,7 @@ function limiterOn(
 function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
   if (store !== undefined) requireStore(store);
   const place = store ?? (parent === undefined ? undefined : partsOf(parent).counted.store);
-  // Counters that nobody else can reach need no name to be told apart by.
+  // Counters that nothing else can reach need no name.
   const named = name === undefined && place === undefined ? "limiter" : name;
   requireName(named);
   return { name: named, store: place ?? memoryStore() };
@@ -198,7 +198,7 @@ function invalidOption(rule: string, received: unknown): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
 }
 
-/** For values that may hold what nobody should read in a message. */
+/** For values that may hold secrets, which a message must not show. */
 function invalidKind(rule: string, received: unknown): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatKind(received)}`);
 }

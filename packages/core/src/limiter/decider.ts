@@ -19,15 +19,15 @@ export interface Decider {
     mode: DecideMode,
     waitedMs?: number,
   ): Promise<Decision>;
-  /** The same at once, where what is known in this process admits a subject. */
+  /** The same without waiting, if this process knows enough to admit a subject. */
   readonly admitKnown?: (subject: Subjects, cost: number) => Decision | undefined;
-  /** Gives back what is held ahead of those counters that are overridden. */
+  /** Gives back the units held ahead for counters that are overridden. */
   readonly endLeases?: (isOverridden: (counter: SubjectCounter) => boolean) => void;
   /** Gives back what a decision charged, once; true if something was. Rejects with `HEADGATE_INVALID_DECISION`. */
   giveBack(decision: Decision): Promise<boolean>;
   /** Charges counters, whatever is left of their limits. */
   charge(counters: readonly SubjectCounter[], cost: number): Promise<Charged<Cost>>;
-  /** Makes a decision cost so many units, once. Rejects with `HEADGATE_INVALID_DECISION`. */
+  /** Changes the cost of a decision, once. Rejects with `HEADGATE_INVALID_DECISION`. */
   settle(decision: Decision, units: Cost): Promise<Charged<Cost>>;
   /** Blocks counters for so many microseconds, or ends their blocks with 0; true if one was blocked, or was until now. */
   block(counters: readonly SubjectCounter[], span: number): Promise<boolean>;

@@ -8,13 +8,13 @@ import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./r
 import { sharedBy } from "./shared.ts";
 import type { CountersReply } from "./slots/slots.ts";
 
-/** A denial is believed for at most so many microseconds, because units may be given back elsewhere. */
+/** A denial is used for at most this many microseconds, because units may be given back elsewhere. */
 const LONGEST = 1_000_000;
 
-/** So many subjects are kept, the least recently asked given up first. */
+/** The most subjects remembered; the least recently asked is dropped first. */
 const MAX_COUNTERS = 10_000;
 
-/** So many of one subject: each cost under each of the numbers that its limits had. */
+/** The most denials of one subject: one for each cost under each set of numbers that its limits had. */
 const MAX_DENIALS = 8;
 
 /** What is known of a decision without asking for it: that it is denied. */
@@ -26,7 +26,7 @@ export interface KnownDenial {
 
 const NONE: readonly never[] = [];
 
-/** What was said of a counter: when, four numbers for each limit, as the reply has them, and of what. */
+/** What the store said about a counter: when, four numbers for each limit as in the reply, and for what call. */
 interface Reported {
   readonly now: number;
   readonly reply: readonly number[];
@@ -41,29 +41,29 @@ interface Denial {
   readonly of: string;
   /** The numbers of its limits, and what each was asked for where the cost was by name: under others it may allow. */
   readonly terms: string;
-  /** When the asking call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
+  /** When the call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
   readonly sent: number;
   /** When its answer had come. */
   readonly received: number;
   readonly until: number;
-  /** What was said of every counter of the decision, by its key. */
+  /** What the store said about every counter of the decision, by its key. */
   readonly reported: ReadonlyMap<string, Reported>;
 }
 
 interface KnownCounter {
-  /** Denials that were asked for before this moment are not believed: something was given back then. */
+  /** Denials that were asked for before this moment are ignored: something was given back then. */
   readonly since: number;
   /** The oldest first. */
   readonly denials: Denial[];
 }
 
 /**
- * Remembers who was denied what, and for how long that will stay so, so that those who keep asking cost no call. It answers
- * the same cost only: a larger one would get too short a wait.
+ * Remembers which costs a subject was denied, and for how long, so that a subject that keeps asking costs no call. It answers
+ * only the same cost: a larger one would get too short a wait.
  */
 export class DenyCache {
   readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
-  /** Denials of any counter that were asked for before this moment are not believed. */
+  /** Denials of any counter that were asked for before this moment are ignored. */
   #since = Number.NEGATIVE_INFINITY;
 
   /**
@@ -108,7 +108,7 @@ export class DenyCache {
     }
   }
 
-  /** What was said of a counter that would have allowed is told, too, until it is charged: which is noted of those that are known. */
+  /** What the store said about a counter that would have allowed is used, too, until it is charged, which is noted for known ones. */
   #heed(key: string): void {
     const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
     this.#known.set(key, known);

@@ -1,15 +1,15 @@
 import { codeOf } from "../errors.ts";
 import { sharedBy } from "./shared.ts";
 
-/** A limiter, middleware or a breaker: `close` frees its name at once. */
+/** What `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name at once. */
 interface Named {
   close(): Promise<unknown>;
 }
 
 /**
- * For development with hot reload, where a module is evaluated again after each change while the Redis client stays. Makes a
- * limiter, middleware or a breaker; if its name is taken with another policy, closes what earlier evaluations made under
- * `key`, and makes it again. With the same policy nothing is closed.
+ * For development with hot reload, where a module is evaluated again after each change while the Redis client stays. Creates a
+ * limiter, middleware or a breaker; if its name is taken with another policy, closes what earlier evaluations created under
+ * `key`, and creates it again. With the same policy nothing is closed.
  *
  * Only with `NODE_ENV=development`. Otherwise it just calls `make`, so that using a name twice stays
  * `HEADGATE_DUPLICATE_NAME`.

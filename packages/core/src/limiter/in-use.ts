@@ -7,11 +7,11 @@ import { sharedBy } from "./shared.ts";
 
 /** Published on `headgate:waiting` and `headgate:places`. */
 export interface InUse extends ReportedLimiter {
-  /** How many there are in this process, in limiters of this name; of those that began while anybody listened. */
+  /** How many there are in this process, in limiters of this name. Those that began before anybody listened are left out. */
   readonly count: number;
 }
 
-/** What of a limiter is in use for a time. */
+/** What can be in use in a limiter: places, or calls that wait. */
 type InUseOf = "waiting" | "places";
 
 const IN_USE: Readonly<Record<InUseOf, Channel>> = {
@@ -20,7 +20,7 @@ const IN_USE: Readonly<Record<InUseOf, Channel>> = {
 };
 
 /**
- * Notes that so many more are in use, and returns what notes, once, that they are not any more. Undefined where nobody listens:
+ * Counts so many as in use, and returns a function that ends this, once. Undefined if nobody listens:
  * then they are not counted.
  */
 export function noteInUse(

@@ -11,7 +11,7 @@ export interface LimiterCore {
   readonly decider: Decider;
   /** What operators did; undefined where the store has no control record. */
   readonly control: LimiterControl | undefined;
-  /** What they overrode; undefined with it. */
+  /** What they overrode; undefined together with `control`. */
   readonly overrides: Overrides | undefined;
   /** What its decisions are counted in; undefined where the store keeps no usage. */
   readonly usage: LimiterUsage | undefined;

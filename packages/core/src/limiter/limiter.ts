@@ -11,7 +11,7 @@ import type { Turn, TurnOptions } from "./line/line.ts";
 import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
 import type { LimiterUsage } from "./usage/limiter-usage.ts";
 
-/** Other parts of Headgate, and other copies of it, find what they need of a limiter here. */
+/** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
 /** How a limiter is seen by the rest of Headgate. */
@@ -19,13 +19,13 @@ export interface LimiterParts {
   readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
-  /** `consume` of some of its groups only, which is not published. */
+  /** `consume` for some of its groups only; it publishes nothing. */
   consumeIn(
     groups: readonly Group[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision>;
-  /** `consumeIn` that waits its turn when it is denied. Undefined when nobody waits for the answer any more. */
+  /** `consumeIn` that waits in line if it is denied. Undefined if nobody waits for the answer any more. */
   consumeInTurn(
     groups: readonly Group[],
     subject: Subjects,
@@ -38,81 +38,85 @@ export interface LimiterParts {
   readonly usage: LimiterUsage | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
-  /** Whether it denies nobody, as far as that is known without a subject. */
+  /** Whether it is in shadow, as far as that is known without a subject. */
   isInShadow(): Promise<boolean>;
   isClosed(): boolean;
 }
 
+/** What a call costs. */
 export interface CostOptions<Units extends Cost = Cost> {
   /**
-   * Units asked for, or charged: a whole number, at least 1; at least 0 for `peek`. Default 1. Or by the names of limits, as the
-   * policy was written, each a whole number of at least 0: those that are not named cost 1, and 0 leaves a limit out; one limit at
-   * least is asked. A name stands for all limits that have it. By name not with `lease`.
+   * The units to ask for or to charge: a whole number of at least 1, for `peek` of at least 0. Default 1. Or an object of units by limits' names,
+   * each a whole number of at least 0: limits that are not named cost 1, 0 leaves a limit out, and at least one limit
+   * must be asked. A name stands for all limits that have it. Units by name cannot be used with `lease`.
    */
   readonly cost?: Units | undefined;
 }
 
+/** Options of `consume` and `peek`. */
 export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
   /**
-   * The limits of this call: the limiter's own, those of a limiter that it extends left out, with other numbers of units
+   * The limits of this call: the limiter's own (without those of a limiter that it extends) with other numbers of units
    * (`limit`, `burst`, `capacity`, `refill`). The counts and the names of the limits stay. Plain data, and compiled once: 10,000
-   * policies are kept, and an object that was changed since is read anew. Not with `lease`.
+   * policies are cached, and an object that has changed is read again. Cannot be used with `lease`.
    */
   readonly limits?: Policy<Dimension> | undefined;
 }
 
+/** Options of `wait`. */
 export interface WaitForOptions extends CostOptions {
-  /** The longest wait. Default: as long as it takes. */
+  /** The longest wait: 1 ms to 366 days. Default: as long as it takes. */
   readonly timeout?: Duration | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of `run`. */
 export interface RunOptions extends CostOptions {
-  /** The longest wait for admission; 0 for none at all. Default: as long as it takes. */
+  /** The longest wait for admission: up to 366 days; 0 for no wait. Default: as long as it takes. */
   readonly timeout?: Duration | 0 | undefined;
-  /** Ends the wait, and aborts the signal that the work has. */
+  /** Ends the wait, and aborts the signal that the work gets. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What work under a limiter is given. */
+/** What `run` passes to its work. */
 export interface AdmittedWork {
   /** Aborts when a place that the work holds is lost, and when the caller's signal does. */
   readonly signal: AbortSignal;
   readonly decision: Decision;
 }
 
-/** A named policy on a store. */
+/** A rate limiter: a named policy on a store. */
 export interface Limiter<Dimension extends string = string> {
   readonly name: string;
-  /** What each limit promises, in the order of the policy. */
+  /** The limits in the numbers that clients are told, in the order of the policy. */
   readonly limits: readonly LimitDescription[];
 
   /**
-   * Asks for admission and charges it, if every limit allows; a denial costs nothing, and is a value. Answers within
-   * `storeTimeout`: when the store could not, the decision is `degraded`, taken as `onUnavailable` says.
+   * Asks for admission, and charges the cost if every limit allows it. A denial costs nothing, and is returned, not thrown. Answers within
+   * `storeTimeout`: if the store could not, the decision is `degraded`, taken as `onUnavailable` says.
    * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and with
    * `HEADGATE_INVALID_LIMIT` for `limits` that differ from the limiter's in more than numbers.
    */
   consume(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
-   * The answer that `consume` would give now, nothing charged. With a cost of 0 it reports the limits as they are and is
-   * always allowed, unless the store could not answer and `onUnavailable` is `"deny"`. Rejects as `consume`.
+   * Returns the answer that `consume` would give now, and charges nothing. With a cost of 0 it reports the limits as they are and is
+   * always allowed, unless the store could not answer and `onUnavailable` is `"deny"`. Rejects with the same errors as `consume`.
    */
   peek(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
-   * Gives back what a decision charged, as far as it has not come back by itself; true if something was given back.
-   * Works once for each decision, and never leaves more room than if the decision had not been asked. Rejects with
-   * `HEADGATE_STORE_UNAVAILABLE` when the store gave no answer in time: whether it gave back is not known then, unless it
-   * was known to be down, and the same can be asked again. Rejects with what else the store may say, as `reset`.
+   * Gives back what a decision charged, as far as it has not come back by itself. Resolves with true if something was given back.
+   * Works once for each decision, and never leaves more room than if the decision had not been made. Rejects with
+   * `HEADGATE_STORE_UNAVAILABLE` if the store gave no answer in time. Then it is not known whether it gave back, unless the store
+   * was known to be down: then the call can be repeated. Also rejects with the store's other errors, like `reset`.
    */
   refund(decision: Decision): Promise<boolean>;
 
   /**
-   * Charges a subject whatever is left of its limits: a penalty, or work that was done elsewhere. What is more than was left
-   * is overdrawn, and nothing of it is forgiven until it drains or expires. Answers within `storeTimeout`: what the store did
-   * not get is `degraded`, and counts in this process where `onUnavailable` is `"local"`. Rejects as `consume`, and with
+   * Charges a subject even if less is left of its limits: a penalty, or work that was done elsewhere. What exceeds the limit
+   * is overdrawn, and stays so until it drains or expires. Answers within `storeTimeout`: what the store did
+   * not get is `degraded`, and counts in this process if `onUnavailable` is `"local"`. Rejects with the same errors as `consume`, and with
    * `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
   charge<Units extends Cost = number>(
@@ -121,57 +125,57 @@ export interface Limiter<Dimension extends string = string> {
   ): Promise<Charged<Units>>;
 
   /**
-   * Makes a decision cost `units`, a whole number of at least 0: what its request turned out to cost. Less than it was charged
+   * Changes the cost of a decision to `units`, a whole number of at least 0: what its request turned out to cost. Less than was charged
    * is given back, as `refund` does; more is charged now, as `charge` does, also where the limits were reset meanwhile. Works
-   * once for each decision; nothing is done for one that was denied, given back or settled before. What the store did not get
-   * is `degraded`, and costs what it did; the same can be settled again where the store was known to be down. In a limiter with
-   * `blockOn: "settle"`, `units` are what is kept, and may block.
+   * once for each decision; it does nothing for one that was denied, given back or settled before. What the store did not get
+   * is `degraded`, and keeps its cost; if the store was known to be down, the decision can be settled again. In a limiter with
+   * `blockOn: "settle"`, `units` are what is kept, and may set a block.
    *
-   * `units` by the names of limits are for those limits; others keep what they were charged. A decision with a cost by name is
-   * settled by name, also limits that it left out, or at 0, which gives back all of it. Rejects with
+   * `units` by limits' names settle those limits; the others keep what they were charged. A decision with a cost by name is
+   * settled by name, limits that it left out included, or at 0, which gives everything back. Rejects with
    * `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_DECISION`, `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
   settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;
 
   /**
-   * Forgets a subject, in each dimension that is named, in this limiter only; true if a record of it was deleted. A block that a
-   * limit has set ends with it, one by hand stays. Everybody is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` when the store gave no
+   * Forgets a subject, in each dimension that is named, in this limiter only. Resolves with true if a record was deleted. A block that a
+   * limit has set ends too; one set by hand stays. Everybody is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store gave no
    * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
    * `HEADGATE_BAD_REPLY`.
    */
   reset(subject: Subjects<Dimension>): Promise<boolean>;
 
   /**
-   * Denies a subject everything for a time, 1 ms to 366 days, in each dimension that is named, in this limiter only; everybody only
-   * by name. A block that is there is not made shorter. Processes that remember a denial, or hold a lease, learn of it when that is
-   * over. Rejects with `HEADGATE_INVALID_OPTION` for a time that is none, and as `reset`.
+   * Denies every request of a subject for 1 ms to 366 days, in each dimension that is named, in this limiter only; everybody only
+   * by name. It never shortens an existing block. Processes that remember a denial, or hold a lease, learn of the block when that is
+   * over. Rejects with `HEADGATE_INVALID_OPTION` for an invalid duration, and with the same errors as `reset`.
    */
   block(subject: Subjects<Dimension>, duration: Duration): Promise<void>;
 
   /**
-   * Ends what blocks a subject, whether a limit or a hand has set it; true if it was blocked. What it has used stays used. Rejects
-   * as `reset`.
+   * Ends the blocks of a subject, whether set by a limit or by hand. Resolves with true if it was blocked. What it has used stays used. Rejects
+   * with the same errors as `reset`.
    */
   unblock(subject: Subjects<Dimension>): Promise<boolean>;
 
   /**
-   * Waits for admission, first come, first served in this process among those who name the same subjects; in shadow, nobody
+   * Waits for admission: first come, first served among the calls of this process for the same subjects. In shadow, nobody
    * waits. Rejects with `HEADGATE_WAIT_TIMEOUT`,
    * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and all that `consume` rejects with.
    */
   wait(subject: Subjects<Dimension>, options?: WaitForOptions): Promise<Decision>;
 
   /**
-   * Gives back the places that a decision holds, once, and nothing else: units stay charged. True if a place was still held. Also
-   * after `close`. Rejects with `HEADGATE_INVALID_DECISION`, and as `refund` does when the store gave no answer in time: then
-   * the places lapse, or can be given back again.
+   * Gives back the places that a decision holds, once; units stay charged. Resolves with true if a place was still held. Works also
+   * after `close`. Rejects with `HEADGATE_INVALID_DECISION`, and with the same errors as `refund` if the store gave no answer in time: then
+   * the places expire after `ttl`, or the call can be repeated.
    */
   release(decision: Decision): Promise<boolean>;
 
   /**
-   * Waits for its turn as `wait` does, runs `work`, and gives its places back when that is over, whatever came of it; meanwhile they
+   * Waits like `wait`, runs `work`, and gives its places back when the work ends, whether or not it fails. Until then they
    * are renewed. With a `timeout` of 0 it does not wait, and rejects with `HEADGATE_DENIED`, whose `cause` is the decision.
-   * Otherwise rejects as `wait`, and with what `work` throws.
+   * Otherwise rejects with the same errors as `wait`, and with what `work` throws.
    */
   run<T>(
     subject: Subjects<Dimension>,
@@ -179,12 +183,13 @@ export interface Limiter<Dimension extends string = string> {
     options?: RunOptions,
   ): Promise<T>;
 
-  /** Frees the name and rejects everybody who waits. The store's client stays open. */
+  /** Frees the name, and rejects the calls that are waiting with `HEADGATE_CLOSED`. The store's client stays open. */
   close(): Promise<void>;
 
   readonly [LIMITER]: LimiterParts;
 }
 
+/** Options of `createLimiter`. */
 export interface LimiterOptions<Per extends string = string> extends FailureOptions {
   /** The identity of the counters, across processes and deploys. Required with a `store`. */
   readonly name?: string | undefined;
@@ -192,18 +197,18 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
   readonly limits: Policy<Per>;
   /** Where counts live. Default: a `memoryStore()` of its own. */
   readonly store?: Store | undefined;
-  /** A limiter on the same store whose limits are decided together with these, under these options. It extends none itself. */
+  /** A limiter on the same store whose limits are decided together with these, under these options. It must not extend another itself. */
   readonly extends?: Limiter | undefined;
-  /** How many calls of `wait`, and requests, may be waiting at once, from 1. Default 1,000. */
+  /** The most calls of `wait` and requests that may be waiting at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Decides, counts and publishes, and denies nobody: decisions are `allowed`, and `wouldAllow` says what they would be without.
+   * Shadow mode: decides, counts and publishes, but denies nobody. Decisions are `allowed`, and `wouldAllow` says what they would be otherwise.
    * Default false. A limiter and the one it extends are both in shadow, or neither.
    */
   readonly shadow?: boolean | undefined;
   /**
-   * What sets the blocks of limits with `block`: a denial, or that as many units are kept in a window as the limit grants, by
-   * `settle`. Then every decision is to be settled, at 0 where it shall not count, and only `fixedWindow` may block. Default
+   * When limits with `block` set it: on a denial, or with `"settle"` once as many units were kept in a window as the limit grants, by
+   * `settle`. Then every decision must be settled, at 0 if it should not count, and only a `fixedWindow` may have `block`. Default
    * `"denial"`.
    */
   readonly blockOn?: BlockOn | undefined;

@@ -157,7 +157,7 @@ async function judgeOn(store: Store, judgements: readonly Judgement[]): Promise<
   return true;
 }
 
-/** What is counted alone is no ground to block anybody. */
+/** Units that are only counted never set a block. */
 const judgeNobody = async (): Promise<boolean> => true;
 
 /** Settles on a store of this process what receipts say was charged. In shadow, and by default, what is kept blocks nobody. */

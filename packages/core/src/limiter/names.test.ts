@@ -100,7 +100,7 @@ describe("a name", () => {
       message(fixedWindow({ limit: 30, window: "1m" }), fixedWindow({ limit: 60, window: "1m" })),
     ).toBe(
       'a limiter named "api" with another policy exists on this store: fixedWindow({ limit: 30, window: "1m" }) is not ' +
-        'fixedWindow({ limit: 60, window: "1m" }); give one of them another name, or close the first before the second is made (with hot reload: use hotReload)',
+        'fixedWindow({ limit: 60, window: "1m" }); give one of them another name, or close the first before you make the second (with hot reload: use hotReload)',
     );
     expect(
       message({ algorithm: "gcra", limit: 2, window: 60_000, burst: undefined }, [

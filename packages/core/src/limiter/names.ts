@@ -2,10 +2,10 @@ import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import { sharedBy } from "./shared.ts";
 
-/** What counts under a name, known by owner, prefix and name: those that share this object share their counts. */
+/** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
 export interface NameClaim {
   readonly identity: object;
-  /** Gives the name back; the last one to do so frees it, and gets true. */
+  /** Releases the name. The last holder frees it, and gets true. */
   release(): boolean;
 }
 
@@ -28,12 +28,12 @@ interface NameEntry {
 /** How many characters of a policy go into a message. */
 const MAX_WRITTEN = 300;
 
-/** Throws `HEADGATE_INVALID_OPTION` for a name that is none. */
+/** Throws `HEADGATE_INVALID_OPTION` for an invalid name. */
 export function requireName(name: unknown): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > 512) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
-      `name must be a text of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
+      `name must be a string of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
     );
   }
 }
@@ -56,7 +56,7 @@ export function claimName(
     const first = entry.written ?? entry.policy;
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before the second is made (with hot reload: use hotReload)`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)`,
     );
   }
   entry.users += 1;

@@ -8,8 +8,8 @@ import type { CountedPolicy, Group } from "./counted-policy.ts";
 import { formatPolicy } from "./format-policy.ts";
 
 /**
- * A policy under other numbers of units: the same counters, and the names as they were written. Limits may come in any order,
- * and without a name where their shape tells which one is meant. Throws `HEADGATE_INVALID_LIMIT` for limits that are none, or
+ * A policy with other numbers of units: the same counters, and the names as they were written. Limits may come in any order,
+ * and without a name if their shape tells which one is meant. Throws `HEADGATE_INVALID_LIMIT` for invalid limits, and for limits
  * that differ in anything but their numbers.
  */
 export function withNumbers(base: CountedPolicy, policy: readonly Limit[]): CountedPolicy {

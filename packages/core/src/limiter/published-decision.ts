@@ -11,16 +11,16 @@ import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:decision`. */
 export interface PublishedDecision extends ReportedLimiter {
-  /** In HTTP, the method and the route as it was written, as in `GET /users/:id`; undefined where there is none. */
+  /** In HTTP, the method and the route as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
   /** Who was counted, by dimension, as the limiter's `reset` takes it. */
   readonly subject: Readonly<Record<string, string>>;
   readonly decision: Decision;
-  /** Milliseconds, with fractions, from the question to the answer. */
+  /** How long the decision took: milliseconds, with fractions. */
   readonly durationMs: number;
   /** Whether the limiter is in shadow, as `decision.shadow`: then `decision.wouldAllow` says what it would have decided. */
   readonly shadow: boolean;
-  /** True where `onDenied` let a denied request on; missing otherwise. */
+  /** True if `onDenied` let a denied request on; missing otherwise. */
   readonly passed?: true;
 }
 
@@ -29,7 +29,7 @@ export type DecisionMessage = Omit<PublishedDecision, "shadow">;
 
 const decisions = channel(CHANNELS.decision);
 
-/** Whether anybody listens. Asked before a clock is read: where nobody does, a decision costs no more. */
+/** Whether anybody listens. Checked before a clock is read, so that a decision costs nothing more if nobody does. */
 export function areDecisionsHeard(): boolean {
   return decisions.hasSubscribers;
 }
@@ -54,7 +54,7 @@ export function publishTaken(
   publishDecision({ limiter: name, plugin, route: undefined, subject, decision, durationMs });
 }
 
-/** Groups that were asked, and about whom. */
+/** Groups that were asked, and their subjects. */
 export interface AskedGroups {
   readonly groups: readonly Group[];
   readonly subjects: Subjects;
@@ -75,7 +75,7 @@ function subjectOf(subjects: Subjects, dimension: string): unknown {
   return typeof subjects === "string" ? subjects : subjects[dimension];
 }
 
-/** Who was counted. Everybody is named only where nobody else is: a reset must not forget them too. */
+/** Who was counted. `global` is named only if no other dimension is, so that a reset does not forget everybody. */
 export function subjectsIn(...asked: readonly AskedGroups[]): Readonly<Record<string, string>> {
   const only = asked.length === 1 ? onlySubjectIn(asked[0] as AskedGroups) : undefined;
   if (only !== undefined) return only;

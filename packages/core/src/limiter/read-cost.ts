@@ -33,6 +33,6 @@ function withoutLease(hasLease: boolean, units: Cost): Cost {
   if (typeof units === "number" || !hasLease) return units;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    "units by name are not for a limiter with lease, whose units are of all limits alike",
+    "units by name cannot be used with lease, which takes the same units of all limits; leave one of them out",
   );
 }

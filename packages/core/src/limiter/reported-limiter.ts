@@ -1,7 +1,7 @@
-/** A limiter, as what is published names it. */
+/** A limiter, as published messages name it. */
 export interface ReportedLimiter {
   /** The limiter's name. */
   readonly limiter: string;
-  /** The plugin's name, with which the limiter's begins, where it is that of a Fastify route; undefined elsewhere. */
+  /** For the limiter of a Fastify route: the plugin's name, with which the limiter's begins. Otherwise undefined. */
   readonly plugin: string | undefined;
 }

@@ -168,7 +168,7 @@ describe("a limiter that extends another", () => {
     const make = () =>
       limiterWith({ name: "child", limits: own, extends: parent, store: undefined, shadow });
     expect(make).toThrow(
-      `extends: one decision is in shadow or it is not; shadow is ${of ?? false} for the limiter that is extended, got ${shadow ?? false}`,
+      `extends: both limiters must have the same shadow, because they make one decision; it is ${of ?? false} for the limiter that is extended, got ${shadow ?? false}`,
     );
   });
 });

@@ -146,7 +146,11 @@ export function createWaiting(
     signal?.throwIfAborted();
     const decision = await consumeAs("charge", subject, { cost });
     if (decision.allowed) return decision;
-    throw new HeadgateError("HEADGATE_DENIED", "denied, and told not to wait", { cause: decision });
+    throw new HeadgateError(
+      "HEADGATE_DENIED",
+      "denied, and a timeout of 0 leaves no time to wait",
+      { cause: decision },
+    );
   }
 
   return {

@@ -21,7 +21,9 @@ export function readActionOptions(
 
 function requireText(option: string, text: unknown, most: number): void {
   if (text === undefined || (typeof text === "string" && text.length <= most)) return;
-  throw invalid(`${option} must be a text of at most ${most} characters, got ${formatKind(text)}`);
+  throw invalid(
+    `${option} must be a string of at most ${most} characters, got ${formatKind(text)}`,
+  );
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a subject that is too long to be kept in the record. */

@@ -50,7 +50,7 @@ export class ControlStore {
     if (record !== undefined) return { record, now: reply[0] as number };
     throw new HeadgateError(
       "HEADGATE_CONTROL_DAMAGED",
-      `the control record ${this.#recordKey} makes no sense: deploy the version that wrote it, or delete the key`,
+      `the control record ${this.#recordKey} is damaged or of another version: deploy the version that wrote it, or delete the key`,
     );
   }
 
@@ -72,7 +72,7 @@ export class ControlStore {
     }
     throw new HeadgateError(
       "HEADGATE_STORE_UNAVAILABLE",
-      `others changed the control record ${TRIES} times meanwhile`,
+      `others changed the control record during each of ${TRIES} tries: try again`,
     );
   }
 

@@ -1,11 +1,11 @@
 import { escapePart, readPart } from "../key.ts";
 
-/** What a counter's key says. */
+/** What is in a counter's key. */
 export interface CounterKey {
   readonly dimension: string;
-  /** Undefined where the key has a hash in its place, as that of a long subject has. */
+  /** Undefined if the key has a hash instead, as for a long subject. */
   readonly subject: string | undefined;
-  /** Its last part, as the directory has it of each shape of a limiter. */
+  /** Its last part, as the directory has it for each shape of a limiter. */
   readonly fingerprint: string;
 }
 

@@ -3,7 +3,7 @@ import type { UnreadRecord } from "./operated-source.ts";
 
 /** A process that has limiters or breakers. */
 export interface DirectoryProcess {
-  /** Random, and of no other process. */
+  /** Random, and different in each process. */
   readonly id: string;
   readonly host: string;
   readonly pid: number;
@@ -13,11 +13,11 @@ export interface DirectoryProcess {
   readonly seenAt: number;
   /** Of Headgate. */
   readonly version: string;
-  /** How many limiters and breakers it has beside the 1,000 of a client and prefix that are listed. */
+  /** How many limiters and breakers it has beyond the 1,000 of a client and prefix that are listed. */
   readonly more: number;
 }
 
-/** Who has something that is listed. */
+/** The processes that have a limiter or breaker. */
 interface Owned {
   /** The `id` of each. */
   readonly processes: readonly string[];
@@ -25,18 +25,18 @@ interface Owned {
   readonly isMixed: boolean;
 }
 
-/** A limiter, and which processes have it. */
+/** A limiter, and the processes that have it. */
 export interface DirectoryLimiter extends LimiterRecord, Owned {}
 
-/** A breaker, and which processes have it. */
+/** A breaker, and the processes that have it. */
 export interface DirectoryBreaker extends BreakerRecord, Owned {}
 
-/** Which limiters and breakers there are on one prefix, and in which processes. */
+/** The limiters and breakers of one prefix, and the processes that have them. */
 export interface Directory {
-  /** In the order of their names. Processes that differ in what is said of a limiter have one each. */
+  /** In the order of their names. A limiter that differs between processes has an entry for each version. */
   readonly limiters: readonly DirectoryLimiter[];
   readonly breakers: readonly DirectoryBreaker[];
   readonly processes: readonly DirectoryProcess[];
-  /** Where any are, the rest is not whole. */
+  /** The records that could not be read; if there are any, the rest may be incomplete. */
   readonly unread: readonly UnreadRecord[];
 }

@@ -31,6 +31,7 @@ import type {
 import { readFor, readOverride, readPlace } from "./override-options.ts";
 import { systemUser } from "./system-user.ts";
 
+/** Options of `operate`. */
 export interface OperateOptions {
   /** The longest wait for each call to the store: 1 ms to 1 minute. Default 5 seconds. */
   readonly storeTimeout?: Duration | undefined;
@@ -39,15 +40,15 @@ export interface OperateOptions {
 type ActionKind = Order["kind"];
 
 /**
- * Acts on the limiters that count in Redis under the prefix of a store: each action does what it says, makes it known to all processes, and
- * stands in the log. Throws `HEADGATE_INVALID_OPTION`.
+ * Creates an operator for the limiters that count in Redis under the prefix of a store. Each action takes effect in all processes, and
+ * is written to the log. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function operate(store: Store, options: OperateOptions = {}): Operator {
   rejectUnknownOptions("operate", options, ["storeTimeout"]);
   const place = placeOf(store, options.storeTimeout ?? "5s");
   const control = new ControlStore(place);
 
-  /** Watches the store for this call only: that it was away before is no reason not to ask. */
+  /** Watches the store for this call only: it is asked even if it was down before. */
   async function watched<T>(work: () => Promise<T>): Promise<T> {
     const release = place.watch.use();
     try {
@@ -63,14 +64,14 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     return { by, aclUser, reason };
   }
 
-  /** Acts on counters, and then orders all processes to ask anew: who asked before may have been told what was so before. */
+  /** Acts on counters, and then orders all processes to ask again, because what they remember may be out of date. */
   async function act(
     kind: ActionKind,
     counters: OperatedCounters,
     options: ActionOptions,
     work: (decider: Decider, counters: readonly SubjectCounter[]) => Promise<unknown>,
   ): Promise<Action<Inspection>> {
-    // A record that makes no sense is found out before anything is done.
+    // An invalid record is noticed before anything is done.
     await control.read();
     const names = await namesOf(options);
     const before = await counters.look();
@@ -111,7 +112,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     return { before, after, inForceAt: inForceAfter(at), overrides, logged, listed };
   }
 
-  /** Puts an override, or none, in the place of the one that is there. */
+  /** Replaces the existing override, by another one or by none. */
   async function replace(
     kind: "setOverride" | "unsetOverride",
     overridePlace: OverridePlace,
@@ -252,7 +253,7 @@ function requireRoom({ overrides }: { readonly overrides: readonly Override[] })
   if (overrides.length <= MAX_OVERRIDES) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `there are ${MAX_OVERRIDES} overrides already: what many subjects have, such as plans, belongs in limits`,
+    `there are already ${MAX_OVERRIDES} overrides, which is the most: remove some; what many subjects have, such as plans, belongs in limits`,
   );
 }
 

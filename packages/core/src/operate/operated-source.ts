@@ -8,26 +8,26 @@ import { within } from "../store/within.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 
-/** Why a record says nothing: it makes no sense, or a version of Headgate wrote it that writes them in another way. */
+/** Why a record cannot be read: it is damaged, or a version of Headgate with another format wrote it. */
 export type Unreadable = "damaged" | "other-format";
 
 /** A record that could not be read. */
 export interface UnreadRecord {
   readonly key: string;
-  /** `"missing"`: a process names it, and it is not there. */
+  /** `"missing"`: a process names it, but it does not exist. */
   readonly why: Unreadable | "missing" | "wrong-type";
 }
 
-/** Where and for how long something is read. */
+/** Where to read, and for how long. */
 export interface SourceOptions {
-  /** What every key begins with, beside a client. Default `"hg"`. */
+  /** The prefix of all keys; only with a client. Default `"hg"`. */
   readonly prefix?: string | undefined;
-  /** The longest that all of it may take. Default 5 s. */
+  /** The longest that reading may take, in total: 1 ms to 1 minute. Default 5 s. */
   readonly timeout?: Duration | undefined;
 }
 
 /**
- * Reads something of a store in Redis, or of a client; `owner` is the function in the messages of errors. Rejects with
+ * Reads from a store in Redis, or from a client; `owner` is the function's name for error messages. Rejects with
  * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_STORE_UNAVAILABLE`, and with what is read.
  */
 export async function readFrom<T>(
@@ -42,7 +42,7 @@ export async function readFrom<T>(
   });
 }
 
-/** What is found; undefined where there is nothing. */
+/** What was found; undefined if there is nothing. */
 export function readFound<T extends object>(
   { text, isWrongType }: FoundText,
   read: (text: string) => T | Unreadable,
@@ -57,8 +57,8 @@ function storeOf(owner: string, source: Store | RedisClient, prefix: string | un
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     source.remote === undefined
-      ? `${owner}: memory of this process has nothing to read; it takes what redisStore returns, or a client of Redis`
-      : `${owner}: a store has its prefix already; prefix is for a client`,
+      ? `${owner}: a memory store cannot be used here, because no other process can read it; give what redisStore returns, or a Redis client`
+      : `${owner}: prefix is for a client, because a store already has one; leave it out`,
   );
 }
 

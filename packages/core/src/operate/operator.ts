@@ -7,20 +7,20 @@ import type { Duration } from "../time.ts";
 
 /** What an operator can do to the limiters of a prefix, from any process. */
 export interface Operator {
-  /** What a subject has used of each limit, in each dimension that is named. Rejects as `reset`. */
+  /** Returns what a subject has used of each limit, in each dimension that is named. Rejects with the same errors as `reset`. */
   inspect(limiter: OperatedLimiter, subject: Subjects): Promise<Inspection>;
 
   /**
-   * The answer that a request would get now, nothing charged, under the overrides in force, in each dimension that is named: what a
-   * limiter counts by the others is left out. In memory of the processes it may be another one for a moment: a denial that one
-   * remembers, units that one has leased. Rejects as `reset`, and with `HEADGATE_INVALID_COST`.
+   * Returns the answer that a request would get now under the overrides in force, and charges nothing. It looks at each dimension that is named: what a
+   * limiter counts by others is left out. A process may answer differently for a moment, by its memory: a denial that it
+   * remembers, or units that it has leased. Rejects with the same errors as `reset`, and with `HEADGATE_INVALID_COST`.
    */
   peek(limiter: OperatedLimiter, subject: Subjects, options?: CostOptions): Promise<Decision>;
 
   /**
-   * As `reset` of the limiter, and made known to all processes. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`,
-   * `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, and with what the store says: after `HEADGATE_STORE_UNAVAILABLE` it is not known
-   * how much was done; it can be done again. With `HEADGATE_CONTROL_DAMAGED` nothing was done.
+   * Like `limiter.reset`, but for all processes. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`,
+   * `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, and with the store's errors. After `HEADGATE_STORE_UNAVAILABLE` it is not known
+   * how much was done; the action can be repeated. After `HEADGATE_CONTROL_DAMAGED` nothing was done.
    */
   reset(
     limiter: OperatedLimiter,
@@ -28,7 +28,7 @@ export interface Operator {
     options?: ActionOptions,
   ): Promise<Action<Inspection>>;
 
-  /** As `block` of the limiter, and made known to all processes. Rejects as `reset`. */
+  /** Like `limiter.block`, but for all processes. Rejects with the same errors as `reset`. */
   block(
     limiter: OperatedLimiter,
     subject: Subjects,
@@ -36,7 +36,7 @@ export interface Operator {
     options?: ActionOptions,
   ): Promise<Action<Inspection>>;
 
-  /** As `unblock` of the limiter, and made known to all processes. Rejects as `reset`. */
+  /** Like `limiter.unblock`, but for all processes. Rejects with the same errors as `reset`. */
   unblock(
     limiter: OperatedLimiter,
     subject: Subjects,
@@ -44,47 +44,48 @@ export interface Operator {
   ): Promise<Action<Inspection>>;
 
   /**
-   * Forgets all that there is of a subject but the places that its work holds: what it has used in this limiter, and its blocks, also
-   * those by hand; and of the whole prefix the overrides for it, and its name in the log. The log says that somebody was forgotten.
-   * Rejects as `reset`.
+   * Erases a subject, except for the places that its work holds: what it has used in this limiter, and its blocks, also
+   * those set by hand; and in the whole prefix the overrides for it, and its name in the log. The log says that somebody was forgotten.
+   * Rejects with the same errors as `reset`.
    */
   forget(limiter: OperatedLimiter, subject: Subjects, options?: ActionOptions): Promise<Forgotten>;
 
   /**
-   * Puts other numbers in force for a limiter, or for one of its subjects, or puts it in shadow; in place of what was set for the
-   * same before. Rejects with `HEADGATE_INVALID_OPTION`, also where there are 1,000 already, and as `reset`.
+   * Overrides the numbers of a limiter or of one of its subjects, or puts it in shadow. Replaces an override that was set for the
+   * same before. Rejects with `HEADGATE_INVALID_OPTION`, also if there are 1,000 already, and with the same errors as `reset`.
    */
   setOverride(
     override: NewOverride,
     options?: OverrideOptions,
   ): Promise<Action<Override | undefined>>;
 
-  /** Takes an override away, if there is one for the limiter, or for the subject. Rejects as `reset`. */
+  /** Removes the override of a limiter, or of one of its subjects, if there is one. Rejects with the same errors as `reset`. */
   unsetOverride(of: OverridePlace, options?: ActionOptions): Promise<Action<Override | undefined>>;
 
   /**
-   * Writes down what was done to a breaker, and does nothing to it. Resolves with when, by the server's clock. Rejects as `reset`.
+   * Writes to the log what was done to a breaker; it does not act on the breaker. Resolves with the server's time. Rejects with the same errors as `reset`.
    */
   logBreaker(done: BreakerAction, options?: ActionOptions): Promise<Date>;
 
-  /** What all processes must know. Rejects with `HEADGATE_CONTROL_DAMAGED`, and with what the store says. */
+  /** Returns the control record: what all processes must know. Rejects with `HEADGATE_CONTROL_DAMAGED`, and with the store's errors. */
   readControl(): Promise<ControlRecord>;
 
-  /** What was done: at most 1,000 actions of the last 90 days, the last one first. Rejects with what the store says. */
+  /** Returns the log: at most 1,000 actions of the last 90 days, the last one first. Rejects with the store's errors. */
   log(): Promise<ActionLog>;
 }
 
 /** A limiter to act on. */
 export interface OperatedLimiter {
   readonly name: string;
-  /** Its policy as it is written: it says where the counters are. Numbers of units do not matter. */
+  /** Its policy as it was written, which tells where the counters are. Numbers of units do not matter. */
   readonly limits: Policy;
-  /** As the limiter's: `"settle"` where it blocks by what is kept, as behind an adapter with `count`. Default `"denial"`. */
+  /** The limiter's own `blockOn`; `"settle"` also behind an adapter with `count`. Default `"denial"`. */
   readonly blockOn?: BlockOn | undefined;
-  /** Whether it is written in shadow. Default false. */
+  /** Whether the application put it in shadow. Default false. */
   readonly shadow?: boolean | undefined;
 }
 
+/** Why an action is done, and by whom. */
 export interface ActionOptions {
   /** Why, for the log: at most 1,000 characters. */
   readonly reason?: string | undefined;
@@ -92,44 +93,45 @@ export interface ActionOptions {
   readonly by?: string | undefined;
 }
 
+/** Options of `setOverride`. */
 export interface OverrideOptions extends ActionOptions {
-  /** For how long, by the server's clock. Default 24 hours. */
+  /** How long it lasts, by the server's clock: 1 ms to 366 days, or `"forever"`. Default 24 hours. */
   readonly for?: Duration | "forever" | undefined;
 }
 
-/** Whose override it is. */
+/** The limiter, and perhaps the subject, of an override. */
 export type OverridePlace = Pick<Override, "limiter" | "subject">;
 
-/** An override to be set: `limits`, `shadow`, or both. */
+/** An override to set: `limits`, `shadow`, or both. */
 export type NewOverride = Omit<Override, "from" | "until">;
 
 /** What a subject has used. */
 export interface Inspection {
   /** Every limit of the dimensions that were named. */
   readonly limits: readonly LimitState[];
-  /** Whether it is blocked: by hand, or by a limit. */
+  /** Whether the subject is blocked, by hand or by a limit. */
   readonly blocked: boolean;
-  /** What blocks it, at most one for each dimension and limit. */
+  /** Its blocks, at most one for each dimension and limit. */
   readonly blocks: readonly SubjectBlock[];
 }
 
-/** What blocks a subject. */
+/** A block of a subject. */
 export interface SubjectBlock {
   /** The dimension. */
   readonly per: string;
-  /** The name of the limit that has set it; missing for one by hand. */
+  /** The name of the limit that has set it; missing if it was set by hand. */
   readonly limit?: string | undefined;
   /** Milliseconds until it ends, rounded up. */
   readonly endsInMs: number;
 }
 
-/** What was forgotten. */
+/** What `forget` erased. */
 export interface Forgotten extends Action<Inspection> {
-  /** The overrides for the subject, of whichever limiter, that were taken away. */
+  /** The overrides for the subject, of any limiter, that were removed. */
   readonly overrides: readonly Override[];
-  /** In how many entries of the log its name was. */
+  /** How many entries of the log had its name. */
   readonly logged: number;
-  /** In how many lists of usage, each of ten minutes, it was. */
+  /** How many lists of usage, each of ten minutes, had it. */
   readonly listed: number;
 }
 
@@ -137,22 +139,23 @@ export interface Forgotten extends Action<Inspection> {
 export interface BreakerAction {
   readonly breaker: string;
   readonly target: string;
-  /** How it was doing before and after: plain data. */
+  /** Its state before and after: plain data. */
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** What came of an action. */
+/** The result of an action. */
 export interface Action<State> {
   readonly before: State;
   readonly after: State;
-  /** By the server's clock: from then on every process goes by it, and nothing that was remembered before decides. */
+  /** From this time of the server's clock on, every process follows the action, and nothing that was remembered before decides. */
   readonly inForceAt: Date;
 }
 
+/** The log of actions, the last one first. */
 export interface ActionLog {
   readonly entries: readonly LogEntry[];
-  /** How many entries make no sense: another version, or somebody else, wrote them. */
+  /** How many entries cannot be read, because another version or another program wrote them. */
   readonly unreadable: number;
 }
 
@@ -168,19 +171,19 @@ export interface LogEntry {
     | "unsetOverride"
     | "forget"
     | "breaker";
-  /** Its name; of a breaker that one's. */
+  /** The name of the limiter or breaker. */
   readonly limiter: string;
   /**
-   * By dimension; a breaker's as `target`. Missing: all subjects. One that was forgotten since is `~forgotten~` and 24 bits of its
+   * By dimension; a breaker's target as `target`. Missing: all subjects. A subject that was forgotten since is `~forgotten~` and 24 bits of its
    * SHA-256 as base64url.
    */
   readonly subject?: Readonly<Record<string, string>> | undefined;
-  /** Who, as the system or the application names them. */
+  /** Who did it, as the system or the application names them. */
   readonly by?: string | undefined;
-  /** Who, as the server names its users; missing where it may not be asked. */
+  /** Who did it, as a user of the server; missing if the server may not be asked. */
   readonly aclUser?: string | undefined;
   readonly reason?: string | undefined;
-  /** What was there before and after, as JSON has it: an inspection, or an override. */
+  /** The state before and after, as JSON: an inspection, or an override. */
   readonly before?: unknown;
   readonly after?: unknown;
 }

@@ -11,7 +11,7 @@ const MAX_OVERRIDE = 4_096;
 
 const MAX_UNITS = 1_000_000_000;
 
-/** Microseconds for which an override holds; undefined for ever. Throws `HEADGATE_INVALID_OPTION`. */
+/** How many microseconds an override lasts; undefined for ever. Throws `HEADGATE_INVALID_OPTION`. */
 export function readFor(duration: unknown = "1d"): number | undefined {
   if (duration === "forever") return undefined;
   return parseDuration(duration, 'for, unless it is "forever",', "HEADGATE_INVALID_OPTION");
@@ -29,14 +29,14 @@ export function readPlace({ limiter, subject }: OverridePlace): OverridePlace {
     Object.values(subject).every((text) => typeof text === "string" && text !== "");
   if (!isRecord) {
     throw invalid(
-      `subject must be a text for each dimension, as in { default: "..." }; got ${formatKind(subject)}`,
+      `subject must be a string for each dimension, as in { default: "..." }; got ${formatKind(subject)}`,
     );
   }
   requireShortSubject(subject);
   return { limiter, subject };
 }
 
-/** Checks an override, as far as that can be told without the limiter's policy. Throws `HEADGATE_INVALID_OPTION`. */
+/** Checks an override, as far as possible without the limiter's policy. Throws `HEADGATE_INVALID_OPTION`. */
 export function readOverride(override: NewOverride): NewOverride {
   rejectUnknownOptions("setOverride", override, ["limiter", "subject", "limits", "shadow"]);
   const { limits, shadow } = override;

@@ -10,11 +10,12 @@ import { gatherListed, gatherProcesses } from "./gather-directory.ts";
 import type { SourceOptions, Unreadable, UnreadRecord } from "./operated-source.ts";
 import { readFound, readFrom } from "./operated-source.ts";
 
+/** Options of `readDirectory`. */
 export interface ReadDirectoryOptions extends SourceOptions {}
 
 /**
- * Reads which limiters and breakers there are, and in which processes: of a store in Redis, or of a client. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and as the store does.
+ * Reads which limiters and breakers there are, and in which processes, from a store in Redis or a Redis client. Rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
 export async function readDirectory(
   source: Store | RedisClient,

@@ -24,10 +24,11 @@ import type { LimiterUsage, Usage, UsageSeries, UsageSpan, UsageSubjects } from 
 import type { KeptSeries, KeptTops } from "./usage-records.ts";
 import { readSeries, readTops, readUsageIndex } from "./usage-records.ts";
 
+/** Options of `readUsage`. */
 export interface ReadUsageOptions extends SourceOptions {
   /** The name of the only limiter to read. Default: all. */
   readonly limiter?: string | undefined;
-  /** Over which time totals and subjects are: the last 10 seconds to 24 hours. Default one hour. */
+  /** The time that totals and subjects cover: the last 10 seconds to 24 hours. Default one hour. */
   readonly span?: Duration | undefined;
 }
 
@@ -37,8 +38,8 @@ const SHORTEST = SHORT_SPAN;
 const LONGEST = LONG_PLACES * LONG_SPAN;
 
 /**
- * Reads what limiters decided, and whom they were asked about most, from the usage of a store in Redis, or of a client. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and as the store does.
+ * Reads what limiters decided, and which subjects asked most, from the usage of a store in Redis or a Redis client. Rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
 export async function readUsage(
   source: Store | RedisClient,

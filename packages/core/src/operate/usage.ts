@@ -1,25 +1,25 @@
 import type { UnreadRecord } from "./operated-source.ts";
 
-/** How many decisions there were. */
+/** Numbers of decisions. */
 export interface UsageCounts {
-  /** What the limits allowed, and what they, or a block, denied; in shadow, what they would have. */
+  /** What the limits allowed, and what they or a block denied; in shadow, what they would have allowed or denied. */
   readonly allowed: number;
   readonly denied: number;
-  /** How many of both were decided without the store. */
+  /** How many of these were decided without the store. */
   readonly degraded: number;
 }
 
-/** Those of ten seconds, or of ten minutes. */
+/** The decisions of ten seconds, or of ten minutes. */
 export interface UsageSpan extends UsageCounts {
   /** When it began: milliseconds since the epoch, by the server's clock. */
   readonly from: number;
 }
 
-/** What is known of some decisions by time. */
+/** Numbers of decisions over time. */
 export interface UsageSeries {
   /** In the span that was asked for. */
   readonly total: UsageCounts;
-  /** Of the last hour and of the last day, in the order of time, without those in which nothing was decided. */
+  /** The last hour and the last day, in the order of time, without periods in which nothing was decided. */
   readonly tenSeconds: readonly UsageSpan[];
   readonly tenMinutes: readonly UsageSpan[];
 }
@@ -27,27 +27,27 @@ export interface UsageSeries {
 /** A subject that asked, or was denied, often. */
 export interface TopSubject {
   readonly dimension: string;
-  /** As it was given, or the hash that stands for it. */
+  /** The subject as it was given, or its hash. */
   readonly subject?: string | undefined;
   readonly hash?: string | undefined;
-  /** How many decisions there were about it: at least `count`, and at most `error` more. */
+  /** The number of decisions about it: at least `count`, at most `count + error`. */
   readonly count: number;
   readonly error: number;
 }
 
-/** A list of subjects. */
+/** The subjects that asked, or were denied, most. */
 export interface TopList {
   /** At most 50. */
   readonly top: readonly TopSubject[];
-  /** How many decisions there were about all subjects; one of several dimensions is about several. */
+  /** The number of decisions about all subjects; a decision of several dimensions counts for each. */
   readonly total: number;
-  /** How many there were at most about a subject that is in no list. */
+  /** The most decisions that a subject outside the list can have. */
   readonly unlisted: number;
 }
 
-/** Who asked a limiter. */
+/** The subjects that asked a limiter. */
 export interface UsageSubjects {
-  /** Since when: the beginning of the ten minutes in which the span began. Milliseconds since the epoch. */
+  /** The start of the ten minutes in which the span began: milliseconds since the epoch. */
   readonly from: number;
   readonly used: TopList;
   readonly denied: TopList;
@@ -65,8 +65,8 @@ export interface Usage {
   readonly at: number;
   /** In the order of their names. */
   readonly limiters: readonly LimiterUsage[];
-  /** Of all limiters that came when there were 500 already; missing where there are none. */
+  /** For all limiters after the first 500 together; missing if there are none. */
   readonly others?: UsageSeries | undefined;
-  /** Where any are, the rest is not whole. */
+  /** The records that could not be read; if there are any, the rest may be incomplete. */
   readonly unread: readonly UnreadRecord[];
 }

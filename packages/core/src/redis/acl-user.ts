@@ -1,6 +1,6 @@
 import { within } from "../store/within.ts";
 
-/** What some clients can be asked beside scripts. */
+/** What some clients offer besides scripts. */
 interface Asked {
   /** ioredis and iovalkey. */
   call?(...command: readonly string[]): Promise<unknown>;
@@ -8,7 +8,7 @@ interface Asked {
   aclWhoAmI?(): Promise<unknown>;
 }
 
-/** The server's name of the user that a client is; undefined where it may not ask, or gets no answer within a time. */
+/** The user of the server as which a client is connected; undefined if it may not ask, or gets no answer in time. */
 export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
   try {
     const user = await within(withinMs, ask(client), () => undefined);

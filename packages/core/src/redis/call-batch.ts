@@ -6,7 +6,7 @@ export interface PendingCall<Call = never> {
   readonly step: Step<Call>;
   readonly call: Call;
   readonly keys: readonly string[];
-  /** How much work it is for the server: 1 for a decision on one counter. */
+  /** How much work the call is for the server: 1 for a decision on one counter. */
   readonly weight: number;
   /** The clock that was given to the store, read when the call was made; empty for the server's own. */
   readonly clock: string;
@@ -24,7 +24,7 @@ export function joinKeys(calls: readonly PendingCall[]): readonly string[] {
   return keys;
 }
 
-/** Hands each call of a step its part of the script's reply. Rejects with `HEADGATE_BAD_REPLY` those for which there is none that it returns. */
+/** Gives each call of a step its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid. */
 export function settleCalls(pending: readonly PendingCall[], reply: unknown): void {
   const { step } = pending[0] as PendingCall;
   const replies = step.read(

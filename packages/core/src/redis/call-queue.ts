@@ -1,31 +1,31 @@
 import { nobody } from "../store/nobody.ts";
 import type { PendingCall } from "./call-batch.ts";
 
-/** So many calls go together at most: more of them would hardly make each one cheaper. */
+/** The most calls in one batch: more would hardly make each one cheaper. */
 export const MAX_TOGETHER = 64;
 
 /**
- * So much as calls weigh may go in one script. A decision on one counter weighs 1 and takes the server about 3 µs, so that it
- * answers somebody else after about a millisecond.
+ * The most that the calls of one script may weigh. A decision on one counter weighs 1 and takes the server about 3 µs, so it
+ * can answer others after about a millisecond.
  */
 const MAX_WEIGHT = 256;
 
 /**
- * So many scripts may be under way before calls gather, so that the server always has something to decide while this process
- * reads what it said last.
+ * How many scripts may be in flight before calls are collected, so that the server always has something to decide while this process
+ * reads its last reply.
  */
 const FEW_UNDER_WAY = 4;
 
-/** So many are a batch worth sending though more scripts are under way. Of more than that half go at a time. */
+/** A batch of this many is sent even if scripts are in flight. From more than that, half go at a time. */
 export const ENOUGH = 32;
 
-/** So many scripts are under way at most. */
+/** The most scripts in flight. */
 const MAX_UNDER_WAY = 16;
 
-/** A script that has no answer after so long does not count as under way: its connection may be lost, and another one work. */
+/** A script without an answer after this time does not count as in flight: its connection may be lost while another one works. */
 const LOST_MS = 1_000;
 
-/** A call waits for company at most so long. */
+/** The longest that a call waits for others. */
 const LONGEST_WAIT_MS = 1;
 
 interface SentScript {
@@ -33,9 +33,9 @@ interface SentScript {
 }
 
 /**
- * Sends calls to one place. A lone call goes at the end of the tick in which it was made. Where calls have company, those that
- * are made in one turn of the event loop go together; while several scripts are under way they gather, until one is
- * answered, enough are there, or a millisecond is over.
+ * Sends calls to one place. A lone call is sent at the end of the tick in which it was made. If there are several, those that
+ * are made in one turn of the event loop go together; while several scripts are in flight they are collected, until one is
+ * answered, there are enough, or a millisecond is over.
  */
 export class CallQueue {
   readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
@@ -62,7 +62,7 @@ export class CallQueue {
     else this.#hurryLater();
   }
 
-  /** Sends all that waits, so that what is sent elsewhere after this comes after it. */
+  /** Sends everything that waits, so that what is sent elsewhere afterwards also arrives afterwards. */
   hasten(): void {
     if (this.#length > 0) nobody.runInAsyncScope(this.#sendAll, this);
   }
@@ -75,7 +75,7 @@ export class CallQueue {
     return this.#waiting.length - this.#next;
   }
 
-  /** After all that was asked for in this tick, or turn. */
+  /** Runs after everything that was asked for in this tick, or turn. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -87,7 +87,7 @@ export class CallQueue {
     this.#timer ??= nobody.runInAsyncScope(() => setTimeout(() => this.#hurry(), LONGEST_WAIT_MS));
   }
 
-  /** Sends also what would be better kept for company. */
+  /** Sends everything, even what should rather wait for others. */
   #hurry(): void {
     this.#timer = undefined;
     if (this.#length === 0) return;
@@ -96,7 +96,7 @@ export class CallQueue {
     this.flush();
   }
 
-  /** Sends what is not better kept for company. */
+  /** Sends what should not wait for others. */
   flush(): void {
     this.#isScheduled = false;
     while (this.#isWorthSending()) this.#sendNext();
@@ -126,7 +126,7 @@ export class CallQueue {
     else if (this.#underWay.size === 0) this.#onIdle();
   }
 
-  /** The calls that go next. Those whom nobody waits for any more are not sent at all: nothing is charged for them. */
+  /** The calls that go next. Calls that nobody waits for any more are not sent: they cost nothing. */
   #take(): PendingCall[] {
     const waiting = this.#waiting;
     const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(this.#length / 2)));

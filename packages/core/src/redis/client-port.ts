@@ -1,6 +1,6 @@
 import { formatKind, HeadgateError } from "../errors.ts";
 
-/** All that Headgate asks of a Redis client: to run a script, by its digest or by its text. Strings in the reply are Buffers. */
+/** All that Headgate needs from a Redis client: to run a script, by its digest or its text. Strings in the reply are Buffers. */
 export interface ClientPort {
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
@@ -8,10 +8,10 @@ export interface ClientPort {
 
 /** The shape of ioredis (5, 6; `Redis` and `Cluster`) and of iovalkey. */
 export interface IoredisLike {
-  /** Not called, but in place of it `evalshaBuffer`, which the types of the clients leave out; so with `eval`. */
+  /** Not called: `evalshaBuffer` is called instead, which the clients' types leave out. The same goes for `eval`. */
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
-  /** Not called. node-redis 3 and REST clients have the other two, with other arguments, and not this one. */
+  /** Not called. node-redis 3 and REST clients lack it, but have the other two, with other arguments. */
   defineCommand(...args: never[]): unknown;
 }
 
@@ -32,7 +32,7 @@ interface ScriptArguments {
 export interface NodeRedisLike {
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
   eval(source: string, options: ScriptArguments): Promise<unknown>;
-  /** Legacy clients, which return no promises, do not have it, nor do those of node-redis 4. */
+  /** Missing in legacy clients, which return no promises, and in those of node-redis 4. */
   withTypeMapping(types: { readonly [BLOB_STRING]: typeof Buffer }): unknown;
 }
 
@@ -75,7 +75,7 @@ function isPipeline(client: unknown): boolean {
   return (client as { readonly isPipeline?: unknown }).isPipeline === true;
 }
 
-/** What a client that is none of those looks like, and what to do about it. */
+/** What an unsupported client looks like, and what to do about it. */
 function describe(client: unknown): string {
   if (hasMethods(client, "evalSha", "eval")) {
     return "one that looks like node-redis 4 or a legacy client: install node-redis 5 or later, and pass what createClient() returns, without legacyMode or legacy()";

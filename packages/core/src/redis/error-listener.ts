@@ -7,7 +7,7 @@ interface Emitter {
 
 /** What a client says is wrong. */
 export interface ClientErrors {
-  /** The last error of the last minute: an older one is no reason for what happens now. */
+  /** The last error of the last minute: an older one does not explain what happens now. */
   recent(): Error | undefined;
 }
 
@@ -17,8 +17,8 @@ const RECENT_MS = 60_000;
 const listening = new WeakMap<object, ClientErrors>();
 
 /**
- * Listens for a client's errors, to tell the operator why it does not answer. Where nobody else listens, node-redis would
- * end the process at the first lost connection without this, and the first error is told as a process warning with the
+ * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis would
+ * end the process at the first lost connection. If the application has none, the first error becomes a process warning with the
  * code `HEADGATE_CLIENT_ERROR`.
  */
 export function listenForErrors(client: object): ClientErrors {

@@ -6,15 +6,15 @@ import { createScriptRunner } from "./script-runner.ts";
 import { toStoreError } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
-/** What is under a key. */
+/** The value of a key. */
 export interface FoundText {
   readonly key: string;
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   readonly text: string | undefined;
   readonly isWrongType: boolean;
 }
 
-/** So many keys are read in one script at most. */
+/** The most keys that one script reads. */
 const TOGETHER = 128;
 
 /** Reads strings, all in one cluster slot. Rejects as a store does. */

@@ -14,28 +14,30 @@ import { createScriptRunner } from "./script-runner.ts";
 import { isCrossSlot } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
+/** Options of `redisStore`. */
 export interface RedisStoreOptions {
-  /** What every key begins with: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
+  /** The prefix of all keys: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
   readonly prefix?: string | undefined;
-  /** For tests and replays, in place of the server's clock. Keys then live for at least 24 hours. */
+  /** Returns milliseconds since the epoch, for tests and replays, instead of the server's clock. Keys then live for at least 24 hours. */
   readonly clock?: Clock | undefined;
-  /** Whether this process writes down there which limiters and breakers it has, for operators' tools. Default true. */
+  /** Whether this process lists its limiters and breakers in Redis, for operators' tools. Default true. */
   readonly directory?: boolean | undefined;
   /**
-   * Whether limiters add up there what they decide, and which subjects asked and were denied most, for operators' tools. Subjects
+   * Whether limiters keep usage in Redis, for operators' tools: what they decide, and which subjects asked and were denied most. Subjects
    * are written as hashes, or as they are with `"plain"`. Default false.
    */
   readonly usage?: boolean | UsageOptions | undefined;
 }
 
+/** How limiters keep usage. */
 export interface UsageOptions {
   /** How subjects are written: as 96 bits of their SHA-256, or as they are. Default `"hashed"`. */
   readonly subjects?: UsageSubjects | undefined;
 }
 
 /**
- * Keeps counts in Redis or Valkey, through a client of yours: ioredis, iovalkey or node-redis. Calls that wait at the same
- * time go in one EVALSHA, on the server's clock, and every key expires. The client stays yours: it is neither connected nor
+ * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey or node-redis. Calls that wait at the same
+ * time go in one EVALSHA, on the server's clock, and every key expires. You connect and close the client: it is neither connected nor
  * closed here.
  *
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.

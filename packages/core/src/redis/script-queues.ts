@@ -22,7 +22,7 @@ export function createScriptQueues(
   /** Microseconds by which the server's clock is ahead of this process's, as far as it matters. */
   let ahead = 0;
   const guess = (): number => now() + ahead;
-  /** The one of a server; of a cluster's, those in which something waits or is under way. */
+  /** The only queue for a single server; for a cluster, those in which something waits or is in flight. */
   const queues = new Map<string, CallQueue>();
 
   function queueOf(place: string): CallQueue {
@@ -46,7 +46,7 @@ export function createScriptQueues(
 
   async function sendTogether(place: string, calls: readonly PendingCall[]): Promise<void> {
     if (placeOf(calls[0] as PendingCall) !== place) {
-      // The server was found to have slots while these waited.
+      // The server turned out to have slots while these waited.
       for (const call of calls) add(call);
       return;
     }
@@ -61,7 +61,7 @@ export function createScriptQueues(
     }
   }
 
-  /** Asks once more, with times around the server's clock. Nothing was done, so those whom nobody waits for any more are left out. */
+  /** Asks once more, with times around the server's clock. Nothing was done, so calls that nobody waits for any more are left out. */
   async function askAgain(calls: readonly PendingCall[], clock: number): Promise<void> {
     ahead = clock - now();
     const waiting = calls.filter(({ waiter }) => !waiter?.isOver);
@@ -84,7 +84,7 @@ export function createScriptQueues(
     return runner.run(script, nodeOf(keys[0] as string), keys, args);
   }
 
-  /** Calls that were refused because of each other's slots are made again, in scripts of their own now. */
+  /** Calls that were refused because of each other's slots are made again, each in its own script. */
   function failTogether(calls: readonly PendingCall[], error: unknown): void {
     const keys = joinKeys(calls);
     if (isServerError(error, "CROSSSLOT")) noteRefused(keys);
@@ -109,7 +109,7 @@ export function createScriptQueues(
   };
 }
 
-/** A clock in place of replies, which are no such number. */
+/** A clock instead of replies, which never is such a number. */
 function readClockAlone(reply: unknown): number | undefined {
   if (typeof reply === "object") return undefined;
   const clock = readInteger(reply);

@@ -14,13 +14,13 @@ export interface ScriptRunner {
 }
 
 /**
- * How long a slot that is being moved is waited for, each time longer: TRYAGAIN comes while some keys of a call have moved
+ * How long to wait for a slot that is being moved, longer each time: TRYAGAIN comes while some keys of a call have moved
  * and some have not, which takes moments for each subject.
  */
 const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
 
 /**
- * Runs scripts by their digest, and by their text where the server does not know it.
+ * Runs scripts by their digest, and by their text if the server does not know it.
  *
  * Only NOSCRIPT and TRYAGAIN are answered by another call here, because they say for certain that nothing happened. (So does
  * CROSSSLOT, after which script-queues.ts makes the calls apart.) After NOSCRIPT it is the same call as EVAL: routed
@@ -31,7 +31,7 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
   /** By node and digest: settles when the EVAL under way there, and those that wait for it, have. */
   const loading = new Map<string, Promise<unknown>>();
 
-  /** Runs the text when nobody else does. */
+  /** Runs the text, unless another call is doing so. */
   function load(
     script: LuaSource,
     place: string,
@@ -48,7 +48,7 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
     return reply;
   }
 
-  /** Runs a script by its digest; where the server does not know it, what there is `otherwise`. */
+  /** Runs a script by its digest; if the server does not know it, runs `otherwise`. */
   function runByDigest(
     { sha1 }: LuaSource,
     keys: readonly string[],
@@ -72,7 +72,7 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
       const loaded = loading.get(place);
       if (loaded === undefined) return load(script, place, keys, args);
       await loaded;
-      // Gone again: no more than one round each, whatever the server forgets.
+      // Gone again: at most one round each, however often the server forgets it.
       return runByDigest(script, keys, args, () => load(script, place, keys, args));
     });
   }

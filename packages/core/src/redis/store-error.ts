@@ -2,7 +2,7 @@ import type { HeadgateErrorCode } from "../errors.ts";
 import { codeOf, formatKind, HeadgateError } from "../errors.ts";
 
 /**
- * Codes of servers that say how a server, a user or a client is set up, and that no waiting mends. All others, and every
+ * Servers' error codes about the setup of a server, a user or a client, which do not go away by waiting. All others, and every
  * error of a connection, mean that the store cannot answer now.
  */
 const MISCONFIGURED: readonly string[] = [
@@ -14,19 +14,19 @@ const MISCONFIGURED: readonly string[] = [
   "CROSSSLOT",
 ];
 
-/** Servers say `ERR` of these as well, and they pass. */
+/** Errors that also begin with `ERR`, but are temporary. */
 const PASSING = /^ERR (max number of clients|.*Script killed)/;
 
-/** Redis before 7 puts an error of a script behind words of its own: `ERR Error running script (...): ... -READONLY ...`. */
+/** Redis before 7 puts its own words before an error of a script: `ERR Error running script (...): ... -READONLY ...`. */
 const WRAPPED = /^ERR Error running script .*: -?([A-Z]+) /;
 
-/** A server of a cluster says so where another one has the keys. */
+/** A cluster's server answers this if another one has the keys. */
 const ELSEWHERE = /^(?:MOVED|ASK) /;
 
 /**
- * What a client's error means for the store; `followsCluster` says whether the client goes where MOVED and ASK send it. Its
- * words may name servers, and messages may reach a client of the application: they stand in the cause. Errors of Headgate's
- * own stay what they are.
+ * What a client's error means for the store; `followsCluster` says whether the client follows MOVED and ASK. Its
+ * words may name servers, and messages may reach a client of the application, so they are in the cause. Headgate's
+ * own errors are not changed.
  */
 export function toStoreError(error: unknown, followsCluster: boolean): HeadgateError {
   if (codeOf(error) !== undefined) return error as HeadgateError;
@@ -52,7 +52,10 @@ function meaningOf(
     ];
   }
   if (isMisconfigured(reason)) {
-    return ["HEADGATE_STORE_MISCONFIGURED", "the store refuses to take decisions as it is set up"];
+    return [
+      "HEADGATE_STORE_MISCONFIGURED",
+      "the store, as it is configured, refuses to take decisions",
+    ];
   }
   return ["HEADGATE_STORE_UNAVAILABLE", "the store could not answer"];
 }
@@ -77,7 +80,7 @@ function isMisconfigured(reason: string): boolean {
 }
 
 /**
- * A client's error as it can be handed on, without the command: ioredis hangs it on the error with all its arguments, servers
+ * A client's error as it can be passed on, without the command: ioredis adds it to the error with all its arguments, servers
  * quote those in their words, and a password or a subject is one of them.
  */
 export function withoutCommand(error: unknown, reason: string = reasonOf(error)): Error {
@@ -88,7 +91,7 @@ export function withoutCommand(error: unknown, reason: string = reasonOf(error))
   return Object.assign(clean, handedOn, code === undefined ? {} : { code });
 }
 
-/** An error's words; those of the first of several where it has none, as when no address of a host could be reached. */
+/** An error's words; if it has none, those of the first of several, as when no address of a host could be reached. */
 function reasonOf(error: unknown): string {
   if (typeof error === "string") return withoutQuote(error);
   if (!(error instanceof Error)) return formatKind(error);

@@ -1,7 +1,7 @@
 import calculateSlot from "cluster-key-slot";
 import type { Remote } from "../store/store.ts";
 
-/** Who has a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
+/** The servers of a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
 type SlotOwner = readonly string[] | { readonly master?: Master } | undefined;
 
 interface Master {
@@ -19,7 +19,7 @@ interface ClusterLike {
   nodeClient?(master: Master): Promise<unknown>;
 }
 
-/** Which server answers for a key, and what can be asked of it in one script. */
+/** Which server answers for a key, and which keys can go in one script. */
 export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> {
   /**
    * Equal for keys that may go in one script. With a plain client any may, until its server is known to have slots, and then
@@ -27,13 +27,13 @@ export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> 
    * of a script may be here and some there, and that is TRYAGAIN, which ioredis hears for 1.6 s before it tells.
    */
   scriptOf(key: string): string;
-  /** Whether the client goes where MOVED and ASK send it. */
+  /** Whether the client follows MOVED and ASK. */
   readonly followsCluster: boolean;
   /** Notes that the server refused a script because of the slots of its keys. */
   noteRefused(keys: readonly string[]): void;
 }
 
-/** Of clients that are no cluster's: what was learned of a server holds for all stores on its client. */
+/** For clients of one server: what was learned about the server, for all stores on its client. */
 const plainTopologies = new WeakMap<object, Topology>();
 
 /** How a client of ioredis or iovalkey looks that asks Sentinels for the primary. */
@@ -43,7 +43,7 @@ interface SentinelLike {
   disconnect(reconnect: boolean): void;
 }
 
-/** A primary that is silent for so long may have been replaced. */
+/** A primary that is silent for longer may have been replaced. */
 const RECONNECT_MS = 5_000;
 
 /** Reads a client's own table of slots, which the client keeps up to date. */
@@ -61,9 +61,9 @@ export function topologyOf(client: object): Topology {
 }
 
 /**
- * A client that is no cluster's has one server. That may be in cluster mode and have all slots, as many managed services
+ * A client of one server. That server may be in cluster mode and have all slots, as many managed services
  * offer: it takes every key, but no script with keys of several slots. Neither client nor server says so before the first
- * such script is refused. A proxy may have slots of its own; where it refuses keys of one slot, each goes by itself.
+ * such script is refused. A proxy may have its own slots; if it refuses keys of one slot, each goes by itself.
  */
 function plainTopologyOf(client: object): Topology {
   const known = plainTopologies.get(client);
@@ -88,7 +88,7 @@ function plainTopologyOf(client: object): Topology {
   return topology;
 }
 
-/** What ioredis puts in front of each key may hold a hash tag. */
+/** The prefix that ioredis puts before each key may hold a hash tag. */
 function slotsOf(client: object): (key: string) => number {
   const { options } = client as { readonly options?: { readonly keyPrefix?: string } };
   const keyPrefix = options?.keyPrefix ?? "";
@@ -96,8 +96,8 @@ function slotsOf(client: object): (key: string) => number {
 }
 
 /**
- * Lets a client read its table anew. Clients do so by themselves when a connection breaks or a server says MOVED; a server
- * that is frozen does neither, even when another one has long taken its place. What fails is tried again later.
+ * Lets a client read its table again. Clients do so by themselves when a connection breaks or a server answers MOVED; a server
+ * that is frozen causes neither, even if another one has long taken its place. What fails is tried again later.
  */
 function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
   /** Servers that have not answered yet: no more is sent to them. */
@@ -129,8 +129,8 @@ function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
 }
 
 /**
- * Lets a client ask its Sentinels anew. It does so only when it connects, and the connection to a primary that is frozen
- * stays open, even when another one has long taken its place.
+ * Lets a client ask its Sentinels again. It does so only when it connects, and the connection to a frozen primary
+ * stays open, even if another one has long taken its place.
  */
 function reconnects(client: SentinelLike): () => void {
   let last = Number.NEGATIVE_INFINITY;

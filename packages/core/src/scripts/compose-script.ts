@@ -72,7 +72,7 @@ const FIELDS: Readonly<Record<ScriptName, readonly Field[]>> = {
   ],
 };
 
-/** The part that finds the answer to a call; where the cost is by name, one that ends in "-by-name" goes before it. */
+/** The part that finds the answer to a call; if the cost is by name, one that ends in "-by-name" takes precedence. */
 const ANSWERS: Readonly<Record<ScriptName, string>> = {
   "decide-lone": "decide",
   "decide-batch": "decide",
@@ -95,13 +95,13 @@ const READ_LATER: Readonly<Partial<Record<ScriptName, readonly string[]>>> = {
 
 const NO_NAMES: Names = new Map();
 
-/** So many numbers are read or written by one call, which takes up to 8 places each: Lua has room for 250. */
+/** How many numbers one call reads or writes, with up to 8 places each: Lua has room for 250. */
 const MOST_AT_ONCE = 12;
 
 /**
- * Puts a script together for the counters of a call. What a part asks for once for each counter, or limit, is put in with
- * names of its own where there are several. docs/understand/scripts.md follows a script from its parts. `isByName`: for a cost by name, which
- * is a number of each limit's own; a lone decision is a batch of one then.
+ * Puts a script together for the counters of a call. What a part needs for each counter, or limit, is inserted with
+ * its own names if there are several. docs/understand/scripts.md follows a script from its parts. `isByName`: for a cost by name, which
+ * is a separate number for each limit; then a lone decision is a batch of one.
  */
 export function composeScript(
   script: ScriptName,
@@ -142,7 +142,7 @@ class Composition {
     const names = new Map([
       ["CLOCK", this.#isLone ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
       ["DIGITS", digits],
-      // Who asks for places comes last.
+      // The holder of places comes last.
       ["HOLDER", `string.sub(${digits}, -${HOLDER_DIGITS})`],
       ["COST_AT", String(this.#placeOf("cost"))],
       ["HOLDERS_AT", String(sizeOf(this.#fields) + 1)],
@@ -182,7 +182,7 @@ class Composition {
     return this.#counters.map(({ names }) => nameOf(names, name));
   }
 
-  /** What each limit calls it; nothing where it is the same for all. */
+  /** Its name in each limit; nothing if it is the same for all. */
   #ofLimits(name: string): string[] {
     return this.#counters.flatMap(({ limits }) =>
       limits.flatMap(({ names }) => names.get(name) ?? []),
@@ -204,7 +204,7 @@ class Composition {
     return sizeOf(this.#fields.slice(0, index));
   }
 
-  /** A part with all that it asks for; of a counter, where one is given. */
+  /** A part with everything that it includes; for a counter, if one is given. */
   #expand(part: string, counter?: NamedCounter): string {
     return this.#fillIn(sectionOf(part), counter);
   }
@@ -223,7 +223,7 @@ class Composition {
     return counter === undefined ? filled : rename(filled, counter.names);
   }
 
-  /** What stands for a directive, which is a line of its own. */
+  /** The text that replaces a directive, which is a line by itself. */
   #follow(directive: string, operand: string, counter: NamedCounter | undefined): string {
     switch (directive) {
       case "include":
@@ -271,7 +271,7 @@ class Composition {
       .join(joint);
   }
 
-  /** A section of each limit that has it: of a counter's, where one is given. */
+  /** A section of each limit that has it; of a counter's limits, if one is given. */
   #sections(section: string, counter: NamedCounter | undefined): string[] {
     const counters = counter === undefined ? this.#counters : [counter];
     return counters.flatMap((each) =>
@@ -302,7 +302,7 @@ class Composition {
     ]);
   }
 
-  /** Statements that make the limit that set the block as if unused. */
+  /** Statements that reset the limit that set the block. */
   #restartLimits({ limits, names }: NamedCounter): string {
     const restarts = limits.map(({ shape, names: own }, i) => {
       if (!shape.blocks && !shape.keeps) return "";
@@ -332,7 +332,7 @@ class Composition {
     }
   }
 
-  /** Reads what the argument brings, but what few calls need. */
+  /** Reads what the argument brings, except what few calls need. */
   #readArgument(): string {
     const later = [...(READ_LATER[this.#script] ?? []), ...this.#rules()];
     const fields = this.#fields.filter(([name]) => !later.includes(name));
@@ -427,7 +427,7 @@ function formatOf(fields: readonly Field[]): string {
   return `">${fields.map(([, bytes]) => `I${bytes}`).join("")}"`;
 }
 
-/** What is reported of a counter: its value, and what only the script can see of its limits. */
+/** What is reported about a counter: its value, and what only the script knows about its limits. */
 function reportedBy({ names, limits }: NamedCounter): string[] {
   const more = limits.flatMap(({ shape, names }) =>
     (shape.reported ?? []).map((name) => nameOf(names, name)),

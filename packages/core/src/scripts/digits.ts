@@ -12,7 +12,7 @@ export const LONG_DIGITS = 8;
 /** Digits of a duration in milliseconds, which is at most 366 days: below 2^35. */
 export const DURATION_DIGITS = 5;
 
-/** Digits of how many calls are alike. */
+/** Digits of the number of equal calls. */
 export const COUNT_DIGITS = 2;
 
 /** Writes a whole number below 128^count. */
@@ -35,7 +35,7 @@ export function newGeneration(): string {
 /** Characters of the holder of a place: in the scripts, HOLDER_BYTES. */
 export const HOLDER_DIGITS = 8;
 
-/** Who holds a place, known by nobody else. */
+/** A random id for the holder of a place. */
 export function newHolder(): string {
   return digitsOf(Math.floor(Math.random() * 2 ** 53), HOLDER_DIGITS);
 }

@@ -5,13 +5,13 @@ import { DURATION_DIGITS, digitsOf } from "./digits.ts";
 /** Digits of the rule by which a limit blocks: see blocks.lua. */
 export const RULE_DIGITS: number = (1 + LEVELS) * DURATION_DIGITS;
 
-/** In place of a rule: nobody is blocked. */
+/** Instead of a rule: nobody is blocked. */
 const NO_RULE: string = "\0".repeat(RULE_DIGITS);
 
 /** Those that were asked for: a rule is read with its limit, and written with each decision. */
 const written = new WeakMap<BlockRule, string>();
 
-/** The rules of those limits that block, as the scripts take them; none blocks where it may not. */
+/** The rules of the limits that block, as the scripts take them; without permission to block, none does. */
 export function rulesOf(limits: readonly CompiledLimit[], mayBlock: boolean): string {
   let rules = "";
   for (const { block } of limits) {

@@ -9,11 +9,11 @@ import type { Step } from "./store.ts";
 /** Counters to block. */
 export interface BlockCall {
   readonly counters: readonly Counter[];
-  /** For so many microseconds from now; 0 ends the block that is there. */
+  /** How many microseconds from now; 0 ends the existing block. */
   readonly span: number;
 }
 
-/** Blocks counters by hand, or ends their blocks. The reply says 1 when one was blocked, or was until now. */
+/** Blocks counters by hand, or ends their blocks. The reply is 1 if one was blocked, or was until now. */
 export const block: Step<BlockCall> = {
   ...runOneByOne("block", ({ span }) => digitsOf(span, LONG_DIGITS) + newGeneration()),
 

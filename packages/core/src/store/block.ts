@@ -1,4 +1,4 @@
-/** That a counter is blocked, or was, and how far its blocks have escalated. Times are in microseconds since the epoch. */
+/** A counter's block, past or present, and how far its blocks have escalated. Times are in microseconds since the epoch. */
 export interface Block {
   /** Until then every decision is denied. */
   readonly ends: number;
@@ -10,7 +10,7 @@ export interface Block {
   readonly setBy: number;
 }
 
-/** Of a counter that has no block. */
+/** For a counter without a block. */
 export const UNBLOCKED: Block = { ends: 0, levelEnds: 0, level: 0, setBy: 0 };
 
 /** Microseconds for which a block denies; 0 when it does not. */
@@ -24,8 +24,8 @@ export function overAt(block: Block): number {
 }
 
 /**
- * The block of a counter after a block by hand of so many microseconds, 0 to end the one that is there; undefined when nothing is
- * left of it. A block that is there is not made shorter. Twin of block-counter-by-hand.lua.
+ * The block of a counter after a block by hand of so many microseconds, 0 to end the existing one; undefined if nothing is
+ * left of it. An existing block is never shortened. Twin of block-counter-by-hand.lua.
  */
 export function blockByHand(
   before: Block | undefined,

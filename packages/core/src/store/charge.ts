@@ -18,7 +18,7 @@ export interface ChargeCall {
   readonly counters: readonly Counter[];
 }
 
-/** Charges counters, whatever is left of their limits. The reply says how many units all limits could hold; with costs, each of them. */
+/** Charges counters, whatever is left of their limits. The reply is how many units all limits could hold; with costs, each of them. */
 export const charge: Step<ChargeCall> = {
   ...runOneByOne("charge", ({ counters, cost }) => unitsOf(counters, cost) + newGeneration()),
 

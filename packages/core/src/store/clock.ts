@@ -4,7 +4,7 @@ import { toMicroseconds } from "../time.ts";
 /** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
 export type Clock = () => number;
 
-/** Throws `HEADGATE_INVALID_OPTION` for a clock that is none. */
+/** Throws `HEADGATE_INVALID_OPTION` for a clock that is not a function. */
 export function requireClock(owner: string, clock: unknown): void {
   if (clock === undefined || typeof clock === "function") return;
   throw new HeadgateError(
@@ -13,7 +13,7 @@ export function requireClock(owner: string, clock: unknown): void {
   );
 }
 
-/** A clock's reading in microseconds. Throws `HEADGATE_INVALID_OPTION` when it is not a time. */
+/** A clock's reading in microseconds. Throws `HEADGATE_INVALID_OPTION` if it is not a time. */
 export function readClock(clock: Clock): number {
   const microseconds = toMicroseconds(clock());
   if (!Number.isSafeInteger(microseconds) || microseconds < 0) {

@@ -18,7 +18,7 @@ export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
   keys: ({ counters }) => keysOf(counters),
 };
 
-/** The same of a step, of its script's name, that takes calls one by one. `fieldsOf` is what a call brings beside its counters' numbers. */
+/** The same for a step that takes calls one by one, named after its script. `fieldsOf` is what a call brings besides its counters' numbers. */
 export function runOneByOne<Call extends CounterCall>(
   name: ScriptName,
   fieldsOf: (call: Call) => string,

@@ -14,7 +14,7 @@ export interface CounterLimits {
   readonly shape: CounterShape;
   /** The numbers of units of all limits, as the scripts take them. */
   readonly numbers: string;
-  /** The times that their calendars bring to a call at a moment; undefined where none has one. */
+  /** The times that their calendars add to a call at a moment; undefined if none has one. */
   readonly timesAt?: ((now: number) => string) | undefined;
 }
 
@@ -49,7 +49,7 @@ function writeBoundaries(boundaries: Boundaries): string {
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
-  /** What a call asks of each limit, where its cost is by name: then all of its counters have them. 0 leaves a limit out. */
+  /** What a call asks of each limit, if its cost is by name: then all of its counters have them. 0 leaves a limit out. */
   readonly costs?: readonly number[] | undefined;
   /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
   readonly besides?: readonly number[] | undefined;
@@ -116,17 +116,17 @@ export function weightOf(counters: readonly Counter[], log: number): number {
   return weight;
 }
 
-/** More than any limit has used: who is blocked, or was of late, is given up last. */
+/** More than any limit can have used: a subject that is or recently was blocked is dropped last. */
 const SHARE_OF_BLOCKED = 2;
 
 /** A counter as this process keeps it: what its value is in Redis, see read-counter.lua. */
 export interface OpenCounter {
   stamp: number;
   generation: number;
-  /** When it was as if unused, by the numbers by which it was kept last; microseconds since the epoch. */
+  /** When it is unused again, by the numbers with which it was kept last; microseconds since the epoch. */
   expires: number;
   readonly states: unknown[];
-  /** Undefined where it is not blocked, and no level is kept. */
+  /** Undefined if it is not blocked, and no level is kept. */
   block: Block | undefined;
 }
 
@@ -157,7 +157,7 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
   };
 }
 
-/** Keeps a counter that was given back to. */
+/** Keeps a counter after a refund. */
 export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryTable): void {
   let share = 0;
   let reset = 0;
@@ -170,7 +170,7 @@ export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryT
   keepReported(counter, open, share, reset, memory);
 }
 
-/** Keeps a counter whose most used limit has used this share, and which is as if unused after `reset` microseconds. */
+/** Keeps a counter whose most used limit has used this share, and which is unused again after `reset` microseconds. */
 export function keepReported(
   { key, limits }: Counter,
   open: OpenCounter,

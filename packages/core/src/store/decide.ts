@@ -25,7 +25,7 @@ import { readDecision } from "./read-decision.ts";
 import { setBlock } from "./set-block.ts";
 import type { Moment, Prepared, Replies, Step } from "./store.ts";
 
-/** What there is to be done about a request. */
+/** What to do about a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
   return isCharging(mode) ? decide : look;
 }
@@ -95,7 +95,7 @@ function writeDecisions(run: Run<DecideCall>, times: string): string {
   return writeRun(run, times) + rulesFor(run.first) + newGeneration() + holder;
 }
 
-/** Whether two calls of one line are decided alike. */
+/** Whether two calls of one line are decided in the same way. */
 function isAlike(one: DecideCall, other: DecideCall): boolean {
   return (
     one.holder === other.holder && costsAsMuch(one, other) && rulesFor(one) === rulesFor(other)
@@ -153,7 +153,7 @@ function decideHere(
     for (let i = 0; i < counter.limits.length; i += 1) {
       const { algorithm, quota } = counter.limits[i] as CompiledLimit;
       const units = unitsAt(counter, i, cost);
-      // Who only looks is denied by no limit, also where more is used than it.
+      // A look is never denied, even if more is used than the limit.
       const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
       allowed &&= wait === 0;
       reply[at] = wait;
@@ -191,14 +191,14 @@ function decideHere(
     }
     const rest = reply[head + 1] as number;
     if (rest > 0) denyByBlock(reply, head + 2, counter, open.block as Block, rest, cost);
-    // A denial keeps what takes longer to drain than by the numbers by which it was spent.
+    // A denial keeps a debt that now takes longer to drain than by the numbers with which it was spent.
     const outlives = isCharging(mode) && open.stamp + longest > open.expires;
     if (charges || blocks || outlives) keepReported(counter, open, share, longest, memory);
   }
   return reply;
 }
 
-/** Blocks a counter that denied, where its limits do that have denied a cost that fits them; true if one did. */
+/** Blocks a counter that denied, if limits with a block denied a cost that fits them; true if one did. */
 function blockNow(
   reply: number[],
   head: number,

@@ -2,10 +2,10 @@ import { runList } from "./list-script.ts";
 import { directoryLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
 
-/** A record that several processes share, known by a hash of what it says. */
+/** A record that several processes share, identified by a hash of its content. */
 export interface SharedRecord {
   readonly hash: string;
-  /** Empty where it is not written, and only kept for longer. */
+  /** Empty if it is not written, but only kept for longer. */
   readonly text: string;
 }
 
@@ -23,7 +23,7 @@ export interface DirectoryCall {
   readonly shared: readonly SharedRecord[];
 }
 
-/** What the step says of the index. */
+/** What the step reports about the index. */
 export const INDEX_STATES = { new: 0, known: 1, full: 2, otherFormat: 3, wrongType: -1 } as const;
 
 /** Where the processes of a prefix are listed. It is no counter's key: behind the subject those have three parts. */
@@ -64,6 +64,6 @@ export const keepDirectory: Step<DirectoryCall> = {
     ...shared.map(({ hash }) => sharedKey(prefix, hash)),
   ],
   weight: ({ shared }) => 1 + shared.length,
-  // Nobody else sees the memory of this process.
+  // No other process sees this memory.
   twin: ({ shared }, _, { now }) => [now, INDEX_STATES.known, ...shared.map(() => 1)],
 };

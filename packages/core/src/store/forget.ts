@@ -9,7 +9,7 @@ import { forgetLua } from "./lua.generated.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import type { Moment, Step } from "./store.ts";
 
-/** Forgets counters, but not that they are blocked by hand. The reply says 1 when there was anything to forget. */
+/** Forgets counters, but not blocks by hand. The reply is 1 if there was anything to forget. */
 export const forget: Step<readonly Counter[]> = {
   ...runList("forget", {
     source: forgetLua,
@@ -27,7 +27,7 @@ export const forget: Step<readonly Counter[]> = {
   ],
 };
 
-/** A digit for each byte of a counter's states: 1 for those that a counter which nobody has used keeps. */
+/** A digit for each byte of a counter's states: 1 for bytes that an unused counter keeps. */
 function keptOf({ limits, places, width }: CounterShape): string {
   const kept = new Array<number>(width).fill(0);
   for (const [i, { state, dates = [] }] of limits.entries()) {

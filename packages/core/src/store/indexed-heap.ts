@@ -1,14 +1,14 @@
 /** Four children a parent: half as deep as two, and the ranks that are compared are neighbours in memory. */
 const CHILDREN = 4;
 
-/** Of this share of all items, moving each to its place is no longer cheaper than to put all in order. */
+/** From this share of all items on, sorting everything is cheaper than moving each to its place. */
 const MANY = 1 / 32;
 
 /**
  * A heap of small whole numbers. First is the one with the least major rank, among equals with the least minor rank.
  *
- * An item whose rank grows is not moved before it comes first: until then it stands under a rank that it had, which is too
- * low, and so hides no other. Growing costs O(1), anything else O(log n); who asks for the first pays for those that
+ * An item whose rank grows is not moved before it comes first: until then it stands under an earlier rank, which is too
+ * low, and so hides no other. Growing costs O(1), anything else O(log n); a query for the first pays for those that
  * have grown, a few nanoseconds for each item there is at most.
  */
 export class IndexedHeap {

@@ -22,7 +22,7 @@ export interface Judgement extends Receipt {
   readonly mayBlock: boolean;
 }
 
-/** What there is to judge of charges of which so many units are kept. */
+/** What to judge about charges with this many kept units. */
 export function judgementsOf(
   receipts: readonly Receipt[],
   units: number,
@@ -35,7 +35,7 @@ export function judgementsOf(
   });
 }
 
-/** Counts what is kept of a charge, and blocks counters of which as much is kept as a limit grants. The reply says 1 when a block was set. */
+/** Counts the kept units of a charge, and blocks counters that have kept as much as a limit grants. The reply is 1 if a block was set. */
 export const judge: Step<Judgement> = {
   ...runOneByOne("judge", fieldsOf),
 
@@ -48,7 +48,7 @@ export const judge: Step<Judgement> = {
     counters.forEach((counter, u) => {
       const open = openCounter(counter, memory, moment);
       const { ends, setBy } = open.block ?? UNBLOCKED;
-      // What is kept of a charge from before a block that a limit has set counts no more.
+      // Kept units of a charge from before a limit's block do not count any more.
       if (setBy > 0 && ends > charged) return;
       const isHere = open.generation === generations[u] && charged <= moment.now;
       const age = isHere ? moment.now - charged : Number.POSITIVE_INFINITY;

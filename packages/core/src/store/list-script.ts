@@ -31,7 +31,7 @@ export function runList<Call>(
 type Parameters = readonly (string | number)[];
 
 /**
- * Calls that follow each other with equal arguments come as their number and their arguments once, because each argument costs
+ * Consecutive calls with equal arguments are sent as their number and their arguments once, because each argument costs
  * the server about as much as a decision's arithmetic.
  */
 function joinArguments(calls: readonly Parameters[], clock: string): string[] {
@@ -66,7 +66,7 @@ export function readEach(calls: readonly unknown[], reply: unknown): Replies {
   });
 }
 
-/** A client may be set to hand numbers over as strings. */
+/** A client may be configured to return numbers as strings. */
 export function readInteger(value: unknown): number {
   if (typeof value === "number") return value;
   return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;

@@ -10,7 +10,7 @@ import { blockIn } from "./read-decision.ts";
 import type { Step } from "./store.ts";
 
 /**
- * Looks at what blocks one counter, the first of a call, and changes nothing. Behind the clock the reply has the microseconds for
+ * Looks at the block of one counter, the first of a call, and changes nothing. After the clock the reply has the microseconds for
  * which it is blocked, and which limit has set the block, from 1 in canonical order; 0 for one by hand, or none.
  */
 export const lookBlock: Step<DecideCall> = {

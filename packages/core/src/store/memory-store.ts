@@ -5,32 +5,33 @@ import { readClock, requireClock } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
 import type { Moment, Step, Store } from "./store.ts";
 
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
-  /** How many subjects are kept at most, from 1. Default 100,000. What is given up first: see `docs/understand/memory.md`. */
+  /** The most subjects kept: 1 to 16,777,216. Default 100,000. `docs/understand/memory.md` says which are dropped first. */
   readonly maxKeys?: number | undefined;
-  /** For tests and replays. Default: the process's monotonic clock. */
+  /** Returns milliseconds since the epoch, for tests and replays. Default: the process's monotonic clock. */
   readonly clock?: Clock | undefined;
 }
 
 /** A store of this process. */
 export interface MemoryStore extends Store {
   /**
-   * How many subjects it has given up for others although they still counted, since it was made: each of them started as new.
+   * How many subjects that still counted have been dropped for others since the store was created: each of them started again with its whole limit.
    * 0 as long as its bounds suffice.
    */
   readonly evicted: number;
   /**
-   * Forgets everybody, in all limiters on this store: between tests. Decisions made before it give nothing back any more. Calls of
-   * `wait` that were told to come later come then.
+   * Forgets everybody, in all limiters on this store; for use between tests. Decisions from before it give nothing back any more. Calls of
+   * `wait` that are waiting still wait as long as they were told to.
    */
   clear(): void;
 }
 
 /**
- * Keeps counts in this process only: no timers, at most `maxKeys` subjects and 1,048,576 log entries.
+ * Creates a store that keeps counts in this process only: without timers, with at most `maxKeys` subjects and 1,048,576 log entries.
  *
- * When it is full, what has expired is given up first, then the subject that has used the lowest share of its limits,
- * then the one that is unused the earliest. Throws `HEADGATE_INVALID_OPTION`.
+ * When it is full, it drops what has expired first, then the subject that has used the lowest share of its limits,
+ * then the one that is unused again first. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   rejectUnknownOptions("memoryStore", options, ["maxKeys", "clock"]);
@@ -66,7 +67,7 @@ function monotonicClock(): number {
 }
 
 /**
- * Reads a clock so that it never steps back: where it does, time goes on from the last moment. There is one moment at a
+ * Reads a clock so that it never steps back: if it does, time goes on from the last moment. There is one moment at a
  * time, which changes with each reading.
  */
 function createMoments(clock: Clock): () => Moment {

@@ -18,15 +18,15 @@ interface Row {
   entries: number;
 }
 
-/** All logs of a table together hold at most so many entries: one log at the largest limit always fits. */
+/** The most entries of all logs of a table together: one log at the largest limit always fits. */
 const MAX_ENTRIES = 1_048_576;
 
 /** At most so many expired rows are swept with each row added, so that a sweep never holds up a request. */
 const SWEPT_PER_ADDITION = 2;
 
 /**
- * Microseconds for which what has expired is kept while there is room: to take a row out and put it back costs more than
- * a decision, and who spends little of a fast limit has expired between any two requests.
+ * Microseconds for which expired rows are kept while there is room: removing a row and adding it again costs more than
+ * a decision, and a subject that spends little of a fast limit expires between any two requests.
  */
 const KEPT_AFTER = 1_000_000;
 
@@ -42,7 +42,7 @@ export class MemoryTable {
   readonly #freeIds: number[] = [];
   #byShare = new IndexedHeap();
   #byExpiry = new IndexedHeap();
-  /** Those that hold log entries: only to give these up makes room for entries. */
+  /** Rows with log entries: only dropping these makes room for entries. */
   #logsByShare = new IndexedHeap();
   #entries = 0;
   #evicted = 0;
@@ -60,7 +60,7 @@ export class MemoryTable {
     return this.#entries;
   }
 
-  /** How many values were given up that had not expired. */
+  /** How many values were dropped before they expired. */
   get evicted(): number {
     return this.#evicted;
   }
@@ -148,7 +148,7 @@ export class MemoryTable {
     while (this.#entries + entries > MAX_ENTRIES && this.#evict(this.#logsByShare.first, now));
   }
 
-  /** Gives up what may still count. */
+  /** Drops what may still count. */
   #evict(id: number | undefined, now: number): boolean {
     if (id !== undefined && this.#byExpiry.rankOf(id) > now) this.#evicted += 1;
     return this.#giveUp(id);

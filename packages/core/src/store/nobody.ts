@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 
 /**
- * The async context of nobody, from the moment this module is loaded: what many requests share runs in it, and keeps none of
- * theirs.
+ * An async context outside of any request, from the moment this module is loaded: what many requests share runs in it, and keeps none of
+ * their contexts.
  */
 export const nobody: AsyncResource = new AsyncResource("HeadgateNobody");

@@ -6,7 +6,7 @@ import { keepCounter, keysOf, numbersOf, openCounter, weightOf } from "./counter
 import { readInteger } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
-/** So many holders go in one call at most. */
+/** The most holders in one call. */
 export const MOST_HOLDERS = 64;
 
 /** Places of one counter that are renewed, or given back. */
@@ -16,7 +16,7 @@ export interface PlacesCall {
   readonly renews: boolean;
 }
 
-/** Renews places, or gives them back. The reply says of each holder whether its place was there, 1 or 0. */
+/** Renews places, or gives them back. The reply has for each holder whether its place was there, 1 or 0. */
 export const places: Step<PlacesCall> = {
   name: "places",
   kind: "decide",

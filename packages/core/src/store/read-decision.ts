@@ -9,7 +9,7 @@ import { isCharging } from "./decide-call.ts";
 import { denyByBlock } from "./deny-by-block.ts";
 import { readInteger } from "./list-script.ts";
 
-/** What a script answered to a decision. */
+/** A script's reply to a decision. */
 interface Answer {
   readonly values: readonly unknown[];
   /** Whether it was charged: the values are of the moment of the decision then, and of an earlier one otherwise. */
@@ -75,7 +75,7 @@ interface BlockedCounter {
   readonly at: number;
 }
 
-/** The block of a counter at a moment; where the clock stepped back, nobody waits longer than before. */
+/** The block of a counter at a moment; if the clock stepped back, nobody waits longer than before. */
 export function blockIn(bytes: Buffer, { shape }: Counter, now: number): Block | undefined {
   const numbers = blockNumbersIn(bytes, shape);
   if (numbers === undefined) return undefined;

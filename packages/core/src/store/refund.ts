@@ -19,7 +19,7 @@ export interface Receipt {
   readonly generations: readonly number[];
 }
 
-/** Gives back what is left of a charge, only into the generation of the counter that was charged. The reply says 1 when something was. */
+/** Gives back what is left of a charge, only into the generation of the counter that was charged. The reply is 1 if something was given back. */
 export const refund: Step<Receipt> = {
   ...runOneByOne("refund", fieldsOf),
 
@@ -48,12 +48,12 @@ export const refund: Step<Receipt> = {
   },
 };
 
-/** What gives back all of a charge but some units. */
+/** A receipt that gives back all of a charge except some units. */
 export function receiptBut(receipt: Receipt, kept: number): Receipt {
   return { ...receipt, cost: receipt.cost - kept, kept };
 }
 
-/** What a receipt says of some of its counters. */
+/** The part of a receipt for some of its counters. */
 export function receiptOf<R extends Receipt>(receipt: R, counters: readonly Counter[]): R {
   if (counters.length === receipt.counters.length) return receipt;
   const { generations } = receipt;

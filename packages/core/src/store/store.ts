@@ -2,15 +2,15 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
-/** The moment of a call, and a number for what it creates. */
+/** The time of a call, and a number for what it creates. */
 export interface Moment {
   /** Microseconds since the epoch. */
   readonly now: number;
-  /** A number below 2^48 that no earlier call had: the generation of what it creates; a key written anew has another one. */
+  /** A number below 2^48 that no earlier call had: the generation of what it creates. A key that is created again has another one. */
   readonly generation: number;
 }
 
-/** The replies to calls that went together: integers each, or undefined where a script returned what it never does. */
+/** The replies to calls that went together: integers each, or undefined if a script returned something invalid. */
 export type Replies = ReadonlyArray<readonly number[] | undefined>;
 
 /** A script and its arguments. */
@@ -22,12 +22,12 @@ export interface Prepared {
 /**
  * Something a store can do to its keys: Lua scripts and their TypeScript twin.
  *
- * A call's reply begins with the clock that it was taken at, in microseconds, or 0 where that says nothing. The first of the
- * integers behind it is -1 when one of the call's keys holds a value of a wrong type, and nothing was done.
+ * A call's reply begins with the server's clock in microseconds, or 0 if that does not matter. The first of the
+ * integers after it is -1 if one of the call's keys holds a value of the wrong type, and nothing was done.
  */
 export interface Step<Call> {
   readonly name: string;
-  /** Steps of one kind keep no order but in a line; what waits of another kind was asked for before, and goes before. */
+  /** Steps of one kind keep their order only within a line; waiting steps of another kind were asked for before, and go first. */
   readonly kind: string;
   /** The line in which a call waits. Those of a line keep their order; those of one step in it that follow each other go together. */
   line(call: Call): object;
@@ -37,7 +37,7 @@ export interface Step<Call> {
    * clock alone.
    */
   times?(call: Call, clock: string, guess: () => number): string;
-  /** What is run for calls that go together, all of one line. `clock` is empty for the server's own. */
+  /** The script for calls that go together, all of one line. `clock` is empty for the server's own. */
   prepare(calls: readonly Call[], clock: string, times?: string): Prepared;
   read(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one cluster slot. */
@@ -48,7 +48,7 @@ export interface Step<Call> {
   twin(call: Call, memory: MemoryTable, moment: Moment): readonly number[];
 }
 
-/** What a store knows of the servers on which it counts, and which may be away. */
+/** What a store knows about the servers on which it counts, which may fail to answer. */
 export interface Remote {
   /**
    * The cluster slot of a key. Keys of one slot can go in one call. Where it is not known that the server has slots, all keys
@@ -60,20 +60,20 @@ export interface Remote {
    * was done, so it may be asked again in parts.
    */
   isAcrossSlots(error: unknown): boolean;
-  /** The server that answers for a key, as the client knows it now; empty where there is one only, or none is known yet. */
+  /** The server that answers for a key, as the client knows it now; empty if there is only one, or none is known yet. */
   nodeOf(key: string): string;
-  /** Asks the client to find out anew which server has which keys, and not to ask those that are down. */
+  /** Asks the client to find out again which server has which keys, without asking those that are down. */
   refresh(down: ReadonlySet<string>): void;
-  /** Whether the limiters on it go by the control record of its prefix. */
+  /** Whether the limiters on it follow the control record of its prefix. */
   readonly isControlled?: boolean | undefined;
-  /** What the client said was wrong of late, for the operator. */
+  /** The client's recent error, for the operator. */
   lastError(): Error | undefined;
 }
 
-/** How subjects are written in usage: as they are, or as hashes. */
+/** How subjects are written in usage: as they are (`"plain"`), or as hashes. */
 export type UsageSubjects = "plain" | "hashed";
 
-/** Who waits for a reply. What nobody waits for any more, and was not sent yet, is not done at all. */
+/** What waits for a reply. A call that nothing waits for any more, and that was not sent yet, is not made at all. */
 export interface Waiter {
   readonly isOver: boolean;
 }
@@ -81,13 +81,13 @@ export interface Waiter {
 /**
  * Where counts live. A store runs steps, each call of a step atomically, on one clock for everybody who shares the store.
  *
- * `run` rejects with `HEADGATE_STORE_UNAVAILABLE` when the store could not answer, and with `HEADGATE_STORE_MISCONFIGURED`
- * when it never will as it is set up; what it did then is unknown. A denial is an answer.
+ * `run` rejects with `HEADGATE_STORE_UNAVAILABLE` if the store could not answer, and with `HEADGATE_STORE_MISCONFIGURED`
+ * if it never will with its configuration; then it is not known what it did. A denial is an answer.
  */
 export interface Store {
   /** The thing that holds the counts: two stores with the same owner and prefix share them. */
   readonly owner: object;
-  /** What every key begins with. */
+  /** The prefix of all keys. */
   readonly prefix: string;
   /** Whether the limiters and breakers on it are listed there, for operators' tools. */
   readonly directory?: boolean | undefined;
@@ -105,7 +105,7 @@ export interface Store {
   readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for a value that is no store. */
+/** Throws `HEADGATE_INVALID_OPTION` for anything but a store. */
 export function requireStore(store: unknown): asserts store is Store {
   const { owner, prefix, now, run } = (store ?? {}) as Partial<Store>;
   const isStore =

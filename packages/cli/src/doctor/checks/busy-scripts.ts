@@ -13,7 +13,7 @@ export const busyScripts: Check = {
     if (server.config instanceof Unknown && server.config.why.startsWith("BUSY")) {
       return {
         status: "problem",
-        found: "a script runs on and on, and the server answers nobody (BUSY)",
+        found: "a script does not end, and the server answers nobody (BUSY)",
         means: "every decision is taken without Redis until it is ended",
         mend: "end it; where it has written already only SHUTDOWN NOSAVE helps",
         commands: [commandAt(server, "SCRIPT", "KILL")],

@@ -3,7 +3,7 @@ import { Unknown } from "../facts/unknown.ts";
 import type { Check, PlacedFinding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 
-/** So many milliseconds apart, beyond what a reading may be wrong, clocks are not in order. */
+/** The most milliseconds between clocks, beyond the error of a reading. */
 const APART = 1_000;
 
 export const clock: Check = {

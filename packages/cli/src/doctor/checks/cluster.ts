@@ -7,7 +7,7 @@ import { count } from "../format-numbers.ts";
 
 const SLOTS = 16_384;
 
-/** More than one call in ten that is sent elsewhere, and so many at least, comes from clients of one server. */
+/** If more than one call in ten is sent elsewhere, and at least this many, they come from clients of one server. */
 const SHARE = 0.1;
 const CALLS = 100;
 
@@ -30,7 +30,7 @@ export const cluster: Check = {
     if (isKnown) return [{ status: "ok", found: "not in cluster mode" }];
     const mend =
       "to have it checked, grant +cluster|info and +cluster|slots, or +info, to the user of this command";
-    return [{ status: "unknown", found: "nobody says whether this is a cluster", mend }];
+    return [{ status: "unknown", found: "whether this is a cluster is not known", mend }];
   },
 };
 
@@ -105,7 +105,7 @@ interface Gap {
   readonly last: number;
 }
 
-/** The slots of nobody. */
+/** The slots that no server has. */
 function gapsIn(slots: readonly SlotRange[]): readonly Gap[] {
   const inOrder = [...slots].sort((a, b) => a.first - b.first);
   const gaps: Gap[] = [];

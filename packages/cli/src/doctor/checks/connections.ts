@@ -31,6 +31,6 @@ function judge(server: ServerFacts, fields: Info): Finding {
     };
   }
   if (rejected === 0) return { status: "ok", found };
-  const means = "whoever was rejected decided without Redis";
+  const means = "processes that were rejected decided without Redis";
   return { status: "note", found, means };
 }

@@ -5,7 +5,7 @@ import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 import { count } from "../format-numbers.ts";
 
-/** So many names are written out at most. */
+/** The most names that are written out. */
 const NAMED = 5;
 
 export const directory: Check = {
@@ -33,7 +33,7 @@ function summaryOf({ limiters, breakers, processes }: Directory, prefix: string)
     status: "note",
     found: `no process is listed under the prefix ${prefix}`,
     means:
-      "none counts here, or none for ten seconds yet, or under another prefix, or in its own memory",
+      "no process counts here, or all started within the last ten seconds, or they use another prefix or their own memory",
     mend: "give --prefix as the application has it",
   };
 }

@@ -16,7 +16,7 @@ export const idleConnections: Check = {
           status: "note",
           found,
           means: `the server ends a connection that was idle for ${timeout} s: the next request waits for a new one, or is decided without Redis`,
-          mend: `let idle connections be; ${permanently}`,
+          mend: `do not end idle connections; ${permanently}`,
           commands: [commandAt(server, "CONFIG", "SET", "timeout", "0")],
         };
       }
@@ -26,7 +26,7 @@ export const idleConnections: Check = {
         found,
         means:
           "a connection that died on the way is not noticed, and keeps its place among the connections",
-        mend: `let the server ask after them; ${permanently}`,
+        mend: `let the server check them; ${permanently}`,
         commands: [commandAt(server, "CONFIG", "SET", "tcp-keepalive", "300")],
       };
     }),

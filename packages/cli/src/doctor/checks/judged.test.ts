@@ -175,7 +175,7 @@ describe("script-cache", () => {
     };
     expect(judge("script-cache", { info })[0]).toMatchObject({
       status: "warning",
-      found: "1,001 calls of 10,000 EVALSHA met a script that the server had forgotten",
+      found: "1,001 calls of 10,000 EVALSHA found that the server had forgotten the script",
     });
     const first = { ...info, cmdstat_evalsha: "calls=300,usec=1", errorstat_NOSCRIPT: "count=300" };
     expect(judge("script-cache", { info: first })[0]?.status).toBe("ok");

@@ -6,7 +6,7 @@ import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 import { count, formatBytes } from "../format-numbers.ts";
 
-/** So many keys are written out at most. */
+/** The most keys that are written out. */
 const NAMED = 5;
 
 /** A life for keys that have none, in milliseconds: a day. An admitted request gives them their own again. */
@@ -33,8 +33,8 @@ function judge(sample: KeySample, server: ServerFacts, facts: Facts): Finding {
     return {
       status: "warning",
       found: `${found}; ${endless.length} of ${sample.asked.length} looked at never expire: ${named.join(", ")}`,
-      means: "somebody took their expiry off, or wrote them: they stay when nobody needs them",
-      mend: "give them a life of a day; an admitted request gives a counter its own again",
+      means: "another program wrote them, or removed their expiry: they stay for ever",
+      mend: "let them expire in a day; the next admitted request sets a counter's own expiry again",
       commands: named.map((key) => commandOnKey(server, "PEXPIRE", key, LIFE)),
     };
   }
@@ -42,7 +42,7 @@ function judge(sample: KeySample, server: ServerFacts, facts: Facts): Finding {
   return {
     status: "note",
     found,
-    means: "nobody counts here now, or under another prefix",
+    means: "nothing counts here now, or it uses another prefix",
     mend: "give --prefix as the application has it",
   };
 }

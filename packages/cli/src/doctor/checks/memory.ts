@@ -27,14 +27,15 @@ function judge(server: ServerFacts, fields: Info): Finding {
   const wanted = Math.ceil((2 * Math.max(counted, most)) / 2 ** 20);
   const commands = [commandAt(server, "CONFIG", "SET", "maxmemory", `${wanted}mb`)];
   const mend =
-    "free memory, or raise maxmemory, if the machine has so much; write it into the server's configuration as well";
+    "free memory, or raise maxmemory, if the machine has enough; write it into the server's configuration as well";
   if (fields["maxmemory_policy"] !== "noeviction") {
-    const means = "where memory is full, counters are given up, and who is forgotten begins anew";
+    const means =
+      "when memory is full, counters are evicted: a subject that is evicted gets its whole limit again";
     return { status: "note", found, means, mend, commands };
   }
   if (share < FULL) {
     const means =
-      "where memory is full, writes are refused (OOM), and decisions are taken without Redis";
+      "when memory is full, writes are refused (OOM), and decisions are taken without Redis";
     return { status: "warning", found, means, mend, commands };
   }
   const means = "writes are refused (OOM), or will be soon: decisions are taken without Redis then";

@@ -18,7 +18,7 @@ function judgeDamaged({ servers: [server], prefix }: Facts): Finding {
   const key = `${prefix}:{control}`;
   return {
     status: "problem",
-    found: `the control record ${key} makes no sense`,
+    found: `the control record ${key} cannot be read`,
     means: "no override is in force in a process that starts now, and nobody can act",
     mend: "deploy the version that wrote it; or delete it, and set the overrides anew",
     ...(server === undefined ? {} : { commands: [commandOnKey(server, "DEL", key)] }),
@@ -36,13 +36,13 @@ function judge(all: readonly Override[], prefix: string): Finding {
     found: `${found}, ${endless.length} without an end: ${first.limiter}${first.subject === undefined ? "" : ` for ${Object.values(first.subject).join(", ")}`}${endless.length > 1 ? ", ..." : ""}`,
     means:
       shadows.length > 0
-        ? "a limiter in shadow denies nobody, until somebody remembers"
-        : "other numbers than the deployed ones hold, until somebody remembers",
-    mend: `deploy what is meant, and take it away: ${unsetCommand(first, prefix)}, with the options by which you connect`,
+        ? "a limiter in shadow denies nobody, until somebody ends it"
+        : "other numbers than the deployed ones are in force, until somebody removes them",
+    mend: `deploy the numbers that you want, and remove the override: ${unsetCommand(first, prefix)}, with the options by which you connect`,
   };
 }
 
-/** The prefix that is usual need not be said. */
+/** The default prefix need not be given. */
 function unsetCommand({ limiter, subject = {} }: Override, prefix: string): string {
   const ofSubject = Object.entries(subject).flatMap(([per, text]) => [
     "--subject",

@@ -31,7 +31,7 @@ function judge(server: ServerFacts, facts: PermissionFacts, prefix: string): Fin
       status: "problem",
       found: `there is no user ${user}`,
       means: MEANS[role],
-      mend: `make it, with a password of your own in the place of secret, in redis-cli: ${aclLine(user, needs, prefix)}`,
+      mend: `create it in redis-cli, with a password of your own instead of secret: ${aclLine(user, needs, prefix)}`,
     };
   }
   if (missing.length > 0) {
@@ -39,7 +39,7 @@ function judge(server: ServerFacts, facts: PermissionFacts, prefix: string): Fin
       status: "problem",
       found: `the server does not know ${listOf(missing)}`,
       means: "calls fail (ERR unknown command), and decisions are taken without Redis",
-      mend: "take rename-command off the server's configuration, and restart it; a service that leaves them out cannot be used",
+      mend: "remove rename-command from the server's configuration, and restart it; a service without these commands cannot be used",
     };
   }
   const grants = [
@@ -51,15 +51,15 @@ function judge(server: ServerFacts, facts: PermissionFacts, prefix: string): Fin
       status: "problem",
       found: `${who} lacks ${grants.join(" ")} for the role ${role}`,
       means: MEANS[role],
-      mend: "grant them; ACL SAVE keeps it where the server has an ACL file, CONFIG REWRITE where it has not",
-      // Who has no name cannot be granted anything.
+      mend: "grant them; ACL SAVE keeps that if the server has an ACL file, else CONFIG REWRITE",
+      // A user without a name cannot be granted anything.
       ...(user === "" ? {} : { commands: [commandAt(server, "ACL", "SETUSER", user, ...grants)] }),
     };
   }
   if (untold.length === needs.length) {
     return {
       status: "unknown",
-      found: `nobody says what ${who} may do`,
+      found: `what ${who} may do is not known`,
       mend: "to have it checked, grant +acl|dryrun to the user of this command; it is there since Redis 7",
     };
   }
@@ -67,7 +67,7 @@ function judge(server: ServerFacts, facts: PermissionFacts, prefix: string): Fin
   if (untold.length === 0) return { status: "ok", found: all };
   return {
     status: "unknown",
-    found: `${who} has all that can be tried of the role ${role}; nobody says whether ${listOf(untold)}`,
+    found: `${who} has all commands of the role ${role} that can be tried; not known: ${listOf(untold)}`,
     mend: "to have it checked, grant +acl|whoami and +acl|dryrun to the user of this command; the latter is there since Redis 7",
   };
 }

@@ -24,12 +24,12 @@ export const replicas: Check = {
 function judgeReplica(fields: Info): Finding {
   const primary = `${fields["master_host"]}:${fields["master_port"]}`;
   if (fields["master_link_status"] === "up") {
-    return { status: "ok", found: `connected with ${primary}` };
+    return { status: "ok", found: `connected to ${primary}` };
   }
   return {
     status: "warning",
-    found: `not connected with its primary ${primary}`,
-    means: "it knows nothing of late: should it become the primary, limits begin anew",
+    found: `not connected to its primary ${primary}`,
+    means: "it has not heard of the latest counts: if it becomes the primary, they are lost",
     mend: MEND,
   };
 }
@@ -49,7 +49,7 @@ function judgePrimary({ decides }: ServerFacts, fields: Info): Finding {
     status: "warning",
     found: bad.length === 0 ? found : `${found}; not in order: ${names}`,
     means:
-      "a failover loses what the replica has not got: what was counted there is admitted again",
+      "a failover loses what the replica has not received: what was counted there is admitted again",
     mend: MEND,
   };
 }

@@ -17,7 +17,7 @@ const CALLS = 1_000;
 const MEANS =
   "calls are made twice, the second time with the whole script: slower, and more work for the server";
 const MEND =
-  "find who runs SCRIPT FLUSH, or EVAL with ever new texts; ACL SETUSER ... -script|flush forbids it; CONFIG RESETSTAT begins the count anew";
+  "find who runs SCRIPT FLUSH, or EVAL with scripts that are always new; ACL SETUSER ... -script|flush forbids it; CONFIG RESETSTAT begins the count anew";
 
 export const scriptCache: Check = {
   name: "script-cache",
@@ -41,7 +41,7 @@ function judgeCounts({ info }: ServerFacts, watched: number): Finding {
   }
   const [calls, again] = callsOf(info);
   if (again >= CALLS && again > SHARE * calls) {
-    const found = `${count(again, "call")} of ${count(calls, "EVALSHA", "EVALSHA")} met a script that the server had forgotten`;
+    const found = `${count(again, "call")} of ${count(calls, "EVALSHA", "EVALSHA")} found that the server had forgotten the script`;
     return { status: "warning", found, means: MEANS, mend: MEND };
   }
   const cached = numberIn(info, "number_of_cached_scripts");

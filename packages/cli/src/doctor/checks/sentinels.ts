@@ -17,7 +17,7 @@ export const sentinels: Check = {
           status: "warning",
           found: `no good answer: ${why}`,
           means: "without a majority of Sentinels there is no failover",
-          mend: "start it, or take it off the list of the clients",
+          mend: "start it, or remove it from the clients' lists",
           server: place,
         };
       }
@@ -35,8 +35,8 @@ export const sentinels: Check = {
       findings.push({
         status: "note",
         found: `${sentinels.length} of the Sentinels given, fewer than ${FEW}`,
-        means: "clients that know so few find no primary when these are away",
-        mend: "name all of them to the clients",
+        means: "clients that know so few find no primary when those are down",
+        mend: "give the clients all of them",
       });
     }
     return findings;

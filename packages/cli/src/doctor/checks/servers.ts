@@ -14,7 +14,7 @@ export const servers: Check = {
         means: decides
           ? "its subjects are decided without Redis"
           : "it cannot take the place of its primary, and a failover may find none that can",
-        mend: "start it; if it runs, it cannot be reached from here under that address, or takes another password",
+        mend: "start it; if it runs, it cannot be reached from here at that address, or it requires another password",
         server: place,
       }),
     );

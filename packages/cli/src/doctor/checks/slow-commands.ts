@@ -20,7 +20,7 @@ export const slowCommands: Check = {
       }
       const slowest = others.reduce((a, b) => (b.milliseconds > a.milliseconds ? b : a), first);
       const found = `${count(lately.length, "command")} of ${SLOW} ms or more within the last hour; the slowest ${describe(slowest)}`;
-      const means = "everybody waits for a command that runs";
+      const means = "all calls wait while a command runs";
       const mend = "SLOWLOG GET shows them with their arguments; move such work to another server";
       if (slowest.milliseconds < storeTimeout) return { status: "note", found, means, mend };
       return {

@@ -16,7 +16,7 @@ export const version: Check = {
       const found = `${name} ${version}`;
       const supported = SUPPORTED[name];
       if (supported === undefined) {
-        const means = "Headgate is tested on Redis and Valkey; what this server does, nobody tried";
+        const means = "Headgate is tested on Redis and Valkey, not on this server";
         return { status: "note", found, means };
       }
       const [first, last] = supported;

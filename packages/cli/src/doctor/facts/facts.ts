@@ -6,16 +6,16 @@ import type { KeySample } from "./sample-keys.ts";
 import type { Fact } from "./unknown.ts";
 import type { ScriptWatch } from "./watch-scripts.ts";
 
-/** What was found out about a deployment, once. */
+/** The facts about a deployment, gathered once. */
 export interface Facts {
   readonly prefix: string;
   /** How the servers were found: by one address, by a cluster's table, by Sentinels. */
   readonly way: "server" | "cluster" | "sentinel";
-  /** Milliseconds: what the application's limiters wait for Redis. */
+  /** Milliseconds: how long the application's limiters wait for Redis. */
   readonly storeTimeout: number;
   /** Those that decide, and their replicas. */
   readonly servers: readonly ServerFacts[];
-  /** Those that should be there, and did not answer. */
+  /** The servers that should be there, but did not answer. */
   readonly silent: readonly SilentServer[];
   readonly sentinels: readonly SentinelFacts[];
   readonly directory: Fact<Directory>;
@@ -51,7 +51,7 @@ export interface ServerFacts extends Address {
 export interface ClockReading {
   /** Negative where it is behind. */
   readonly ahead: number;
-  /** By so much that may be wrong: half a round trip. */
+  /** The error of the reading: half a round trip. */
   readonly within: number;
 }
 

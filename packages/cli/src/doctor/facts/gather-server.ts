@@ -8,7 +8,7 @@ import { sampleKeys } from "./sample-keys.ts";
 import { Unknown } from "./unknown.ts";
 import { watchScripts } from "./watch-scripts.ts";
 
-/** So many small calls are timed, or as many as fit in so many milliseconds. */
+/** How many small calls are timed, or how many milliseconds this takes at most. */
 const CALLS = 200;
 const TIMED_MS = 1_000;
 

@@ -14,7 +14,7 @@ export interface WantedFacts extends Omit<Wanted, "prefix"> {
   readonly storeTimeout: number;
 }
 
-/** Finds out everything that is judged. It changes nothing. What is refused is unknown; rejects for nothing. */
+/** Gathers everything that is judged. It changes nothing. What is refused is unknown; it never rejects. */
 export async function gatherFacts(connection: Connection, wanted: WantedFacts): Promise<Facts> {
   const { store, prefix, timeoutMs } = connection;
   const { way, askers, silent, close } = await openServers(connection);

@@ -3,7 +3,7 @@ import { ROLES } from "../roles.ts";
 import type { Asker } from "./asker.ts";
 import { wordsOf } from "./asker.ts";
 
-/** What a user lacks of what a role needs. */
+/** What a user lacks for a role. */
 export interface PermissionFacts {
   readonly role: Role;
   /** Empty where the server would not say who it is. */
@@ -16,7 +16,7 @@ export interface PermissionFacts {
   readonly lacksKeys: boolean;
   /** Commands that the server does not know: `rename-command`, or a service that leaves them out. */
   readonly missing: readonly string[];
-  /** Commands of which nobody knows. */
+  /** Commands whose permission is not known. */
   readonly untold: readonly string[];
 }
 
@@ -98,7 +98,7 @@ async function dryRun(server: Asker, user: string, words: readonly string[]): Pr
   }
 }
 
-/** A refusal for want of a permission comes before any other. */
+/** A refusal for lack of a permission comes before any other. */
 async function attempt(server: Asker, words: readonly string[]): Promise<Outcome> {
   try {
     await server.ask(words[0] as string, ...words.slice(1));

@@ -1,12 +1,13 @@
 import { Failure } from "../../command/failure.ts";
 import type { Serve } from "./application.ts";
 
-/** What an application can be made with. */
+/** The frameworks that a replay can run behind. */
 export const FRAMEWORKS = ["fastify", "express"] as const;
 
+/** A framework that a replay can run behind. */
 export type Framework = (typeof FRAMEWORKS)[number];
 
-/** Which framework a text names. Throws a `Failure` that begins with `option`. */
+/** Reads the name of a framework. Throws a `Failure` whose message begins with `option`. */
 export function parseFramework(text: string, option: string): Framework {
   const framework = FRAMEWORKS.find((name) => name === text);
   if (framework !== undefined) return framework;

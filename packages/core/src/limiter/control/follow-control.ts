@@ -8,8 +8,8 @@ import type { LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
 
 /**
- * Follows the control record for a limiter: what an order is about is forgotten, so that the store is asked anew. Denials are not
- * known any more, and leases are given back. Undefined where the store has no such record.
+ * Follows the control record for a limiter: what an order affects is forgotten, so that the store is asked again. Denials are not
+ * remembered any more, and leases are given back. Undefined if the store has no such record.
  */
 export function followControl(
   counted: CountedPolicy,

@@ -11,16 +11,16 @@ import type { Notices, StoreWatch } from "../outage/outage.ts";
 import { sharedBy } from "../shared.ts";
 import type { Control, ControlNews, ControlPlace } from "./control.ts";
 
-/** What was read is read again after so many milliseconds, give or take a fifth: processes do not read in step. */
+/** The record is read again after so many milliseconds, give or take a fifth, so that processes do not read in step. */
 const READ_AGAIN_MS = 1_000;
 
-/** Nobody decides by what was read longer ago, unless it cannot be read. */
+/** Nothing is decided by an older record, unless it cannot be read. */
 const STALE_MS = LONGEST_BELIEVED / 1_000;
 
 /** After a read that failed it is not read again for so many milliseconds. */
 const RETRY_MS = 200;
 
-/** What no waiting mends. */
+/** Errors that do not go away by waiting. */
 const REPORTED: readonly unknown[] = [
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_SLOT_UNAVAILABLE",
@@ -94,7 +94,7 @@ class KnownControl implements Control {
     }
   }
 
-  /** What comes behind a later answer is not news any more. */
+  /** An answer that arrives after a later one is ignored. */
   #take(
     [clock = 0, status, ...bytes]: readonly number[],
     asked: number | undefined,
@@ -120,14 +120,14 @@ class KnownControl implements Control {
     this.#isDamageLogged = false;
   }
 
-  /** What fails decisions as well is reported by them, in the same words: so they have the first one. */
+  /** What also fails decisions is reported by them, in the same words, so they go first. */
   #fail(error: unknown, notices: Notices): void {
     const isRepeated = this.#failed > this.#read;
     this.#failed = performance.now();
     if (isRepeated && REPORTED.includes(codeOf(error))) {
       notices.logOnce(
         error as HeadgateError,
-        "the control record cannot be read, so what operators do is not known here",
+        "the control record cannot be read, so this process does not learn what operators do",
       );
     }
   }
@@ -137,7 +137,7 @@ class KnownControl implements Control {
     this.#isDamageLogged = true;
     log(
       "HEADGATE_CONTROL_DAMAGED",
-      `the control record ${this.#key} makes no sense and is ignored; what was known before it holds`,
+      `the control record ${this.#key} cannot be read and is ignored; what was known before stays in force`,
     );
   }
 }

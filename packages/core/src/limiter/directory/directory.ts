@@ -1,22 +1,22 @@
 import type { Limit } from "../../policy.ts";
 
-/** How a subject is made in HTTP, without anything secret. */
+/** How HTTP subjects are made, without secrets. */
 export type SubjectSource =
-  /** Of the client's address: IPv4 whole, of IPv6 so many leading bits. */
+  /** From the client's address: all of an IPv4 address, the leading `ipv6Prefix` bits of an IPv6 one. */
   | { readonly by: "ip"; readonly ipv6Prefix: number }
-  /** Of a header's value, which is hashed; as HMAC where a secret was given. */
+  /** From a header's value, which is hashed; as an HMAC if a secret was given. */
   | { readonly by: "header"; readonly name: string; readonly hash: "sha256" | "hmac" }
-  /** Of several together. */
+  /** From several keys together. */
   | { readonly by: "all"; readonly keys: readonly SubjectSource[] }
   /** By a function of the application. */
   | { readonly by: "function" };
 
-/** What says who is on a list: addresses and networks, or a function. */
+/** What decides who is on a list: addresses and networks, or a function. */
 export type ListSource = "addresses" | "function";
 
 /** How requests are counted behind an adapter. */
 export interface HttpUse {
-  /** `"express"`, `"fastify"`, or what an adapter of the application's calls itself. */
+  /** `"express"`, `"fastify"`, or the name of the application's own adapter. */
   readonly adapter: string;
   /** By dimension; `"global"` has none. */
   readonly keys: Readonly<Record<string, SubjectSource>>;
@@ -27,7 +27,7 @@ export interface HttpUse {
   readonly blockList?: ListSource | undefined;
 }
 
-/** What of a policy is in the keys of a dimension. */
+/** The part of a policy that is in the keys of a dimension. */
 export interface ListedShape {
   readonly per: string;
   /** The last part of the keys. */
@@ -36,46 +36,46 @@ export interface ListedShape {
   readonly limits: readonly string[];
 }
 
-/** What the directory says of a limiter. */
+/** A limiter's record in the directory. */
 export interface LimiterRecord {
   readonly kind: "limiter";
   readonly name: string;
-  /** Equal exactly when two limiters count the same. */
+  /** Equal if and only if two limiters have the same policy. */
   readonly policy: string;
-  /** As they were written. */
+  /** The limits as they were written. */
   readonly limits: readonly Limit[];
-  /** `"settle"` where the limiter blocks by what is kept; missing otherwise. */
+  /** `"settle"` if the limiter sets blocks when charges are settled; missing otherwise. */
   readonly blockOn?: "settle" | undefined;
   /** At most 64. */
   readonly shapes: readonly ListedShape[];
   /** The name of the limiter that is decided together with it. */
   readonly extends?: string | undefined;
   readonly shadow: boolean;
-  /** How adapters use it, at most 16 ways; none without HTTP. */
+  /** How adapters use it: at most 16 entries; none without HTTP. */
   readonly uses: readonly HttpUse[];
   /** Of Headgate. */
   readonly version: string;
-  /** Whether it was too long, and its limits, shapes and uses were left out. */
+  /** Whether the record was too long, so that its limits, shapes and uses were left out. */
   readonly isCut?: boolean | undefined;
 }
 
-/** What the directory says of a breaker. */
+/** A breaker's record in the directory. */
 export interface BreakerRecord {
   readonly kind: "breaker";
   readonly name: string;
-  /** Equal exactly when two breakers decide the same. */
+  /** Equal if and only if two breakers have the same policy. */
   readonly policy: string;
-  /** The options that decide, as they were written; of a function `openFor` the times that it gives. */
+  /** The options of the policy as they were written; for a function `openFor`, the times that it returns. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The last part of the keys in which calls are counted. */
   readonly fingerprint: string;
   /** Of Headgate. */
   readonly version: string;
-  /** Whether it was too long, and its options were left out. */
+  /** Whether the record was too long, so that its options were left out. */
   readonly isCut?: boolean | undefined;
 }
 
-/** What the directory says of what one process has on one client and prefix. */
+/** A process's record in the directory, for one client and prefix. */
 export interface ProcessRecord {
   /** The same for all clients of a process. */
   readonly process: string;
@@ -87,7 +87,7 @@ export interface ProcessRecord {
   readonly version: string;
   /** The hashes of the records of its limiters and breakers, at most 1,000. */
   readonly records: readonly string[];
-  /** How many more it has. */
+  /** How many it has beyond those. */
   readonly more: number;
 }
 

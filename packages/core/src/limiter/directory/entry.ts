@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 
-/** So many ways of using a limiter are listed. */
+/** The most ways of using a limiter that are listed. */
 const MOST_USES = 16;
 
 /** A record that is longer, in characters, is listed without its details. */
@@ -36,7 +36,7 @@ export class Entry {
   }
 }
 
-/** Equal in all processes that have the same: uses are in an order that is not that of their making. */
+/** Equal in all processes that have the same: uses are sorted, not in the order in which they were created. */
 function written(record: ListedRecord, uses: ReadonlyMap<string, HttpUse>): SharedRecord {
   const sorted = [...uses.keys()].sort().map((text) => uses.get(text));
   const details = record.kind === "limiter" ? { uses: sorted } : {};

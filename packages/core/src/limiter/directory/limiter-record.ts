@@ -4,11 +4,11 @@ import type { CountedPolicy, Group } from "../counted-policy.ts";
 import type { LimiterRecord, ListedShape } from "./directory.ts";
 import { list } from "./listings.ts";
 
-/** So many shapes of a limiter are listed. */
+/** The most shapes of a limiter that are listed. */
 const MOST_SHAPES = 64;
 
 /**
- * Lists a limiter where its store keeps a directory. `own` are its limits without those of the one that it extends, whose name is
+ * Lists a limiter if its store keeps a directory. `own` are its limits without those of the one that it extends, whose name is
  * `extended`.
  */
 export function listLimiter(name: string, own: CountedPolicy, extended: string | undefined): void {

@@ -4,7 +4,7 @@ import type { HttpUse, ListedRecord } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
 import { onceRefused } from "./refusal.ts";
 
-/** Lists a limiter or a breaker in the directory of its store, until its name is taken off; nothing where the store keeps none. */
+/** Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store keeps none. */
 export function list(store: Store, record: ListedRecord): void {
   if (store.directory === true) directoryOf(store).add(record, store);
 }
@@ -14,7 +14,7 @@ export function noteUse(store: Store, limiter: string, use: HttpUse): void {
   if (store.directory === true) directoryOf(store).addUse("limiter", limiter, use);
 }
 
-/** Takes a name off that nobody in this process has any more. Waits for the store a moment at most, and never rejects. */
+/** Removes a name that this process does not use any more. Waits for the store a moment at most, and never rejects. */
 export async function unlist(
   store: Store,
   kind: ListedRecord["kind"],
@@ -29,7 +29,7 @@ export function directoryOf(store: Store): ProcessDirectory {
     const onRefused = onceRefused(
       "HEADGATE_DIRECTORY_REFUSED",
       (why) =>
-        `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and it is tried again every half a minute; redisStore(client, { directory: false }) leaves it out`,
+        `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { directory: false }) turns the directory off`,
     );
     return new ProcessDirectory(store.prefix, onRefused);
   });

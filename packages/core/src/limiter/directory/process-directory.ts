@@ -12,13 +12,13 @@ import { refusalOf } from "./refusal.ts";
 import { thisProcess } from "./this-process.ts";
 import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./times.ts";
 
-/** So many limiters and breakers of a process are listed; of the others their number is. */
+/** The most limiters and breakers of a process that are listed; the others are only counted. */
 const MOST_LISTED = 1_000;
 
-/** So many records go in one call at most. */
+/** The most records in one call. */
 const TOGETHER = 64;
 
-/** So many records that are there already are kept for longer each time, in turn. */
+/** How many existing records are renewed each time, in turn. */
 const IN_TURN = 16;
 
 /** `close` waits for the store no longer. */
@@ -33,9 +33,9 @@ export class ProcessDirectory {
   readonly #prefix: string;
   readonly #onRefused: (error: HeadgateError) => void;
   readonly #entries = new Map<string, Entry>();
-  /** The hashes of records that are there, those first that were not kept for longest. */
+  /** The hashes of existing records, the least recently renewed first. */
   readonly #kept = new Set<string>();
-  /** Whether anything was written that has to be taken back. */
+  /** Whether anything was written that has to be removed again. */
   #isListed = false;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export class ProcessDirectory {
     this.#onRefused = onRefused;
   }
 
-  /** The first record under a name is listed, until the name is taken off. */
+  /** The first record under a name is listed, until the name is removed. */
   add(record: ListedRecord, store: Store): void {
     const id = idOf(record.kind, record.name);
     if (this.#entries.has(id)) return;
@@ -58,7 +58,7 @@ export class ProcessDirectory {
     this.#entries.get(idOf(kind, name))?.addUse(use);
   }
 
-  /** Takes a name off. With the last one the process leaves the directory, for which the store is given a moment. Never rejects. */
+  /** Removes a name. With the last one the process leaves the directory, and waits a moment for the store. Never rejects. */
   async remove(kind: Kind, name: string, store: Store): Promise<void> {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;
@@ -67,7 +67,7 @@ export class ProcessDirectory {
     if (this.#isListed) await within(LONGEST_GOODBYE_MS, this.#leave(store), () => {});
   }
 
-  /** Writes what is to be written now. Never rejects, and what is under way is not begun again. */
+  /** Writes what is due now. Never rejects, and does not start again what is already under way. */
   write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
@@ -112,7 +112,7 @@ export class ProcessDirectory {
     return [...added, ...[...this.#kept].slice(0, IN_TURN)];
   }
 
-  /** Keeps some records for longer, and writes those that turn out not to be there. */
+  /** Renews some records, and writes those that turn out to be missing. */
   async #keep(
     hashes: readonly string[],
     records: ReadonlyMap<string, SharedRecord>,
@@ -144,7 +144,7 @@ export class ProcessDirectory {
     return JSON.stringify({ format: RECORD_FORMAT, ...record });
   }
 
-  /** Says of each shared record whether it is there. Rejects as the store does, and where the index takes no process. */
+  /** Returns for each shared record whether it exists. Rejects with the store's errors, and if the index does not accept the process. */
   async #run(record: string, shared: readonly SharedRecord[]): Promise<readonly number[]> {
     // All are on one client and prefix.
     const [entry] = this.#entries.values();
@@ -154,7 +154,7 @@ export class ProcessDirectory {
     const [, state, ...areThere] = await entry.store.run(keepDirectory, this.#call(record, shared));
     const refusal = refusalOf(state);
     if (refusal !== undefined) throw refusal;
-    // Somebody has emptied the store.
+    // The store was emptied.
     if (wasListed && state === INDEX_STATES.new) this.#kept.clear();
     return areThere;
   }

@@ -3,16 +3,16 @@ import { HeadgateError } from "../../errors.ts";
 import { INDEX_STATES } from "../../store/directory.ts";
 import { explain, warn } from "../outage/notices.ts";
 
-/** How servers begin that take no write, also behind a script's own words. Other errors that pass are of a server that is away. */
+/** How errors of servers that refuse writes begin, also inside a script's error. Other temporary errors mean that the server does not answer. */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
-/** Why nothing was written, in words of the log. */
+/** Why nothing was written, for the log. */
 export const OTHER_FORMAT = "another version of Headgate keeps it in another format";
 export const WRONG_TYPE = "its key holds a value of another type";
 
 /**
- * Logs the first write that a server refuses, in words that are made of the reason. What is lost while it is away is written again, and
- * logged by those who wait for it.
+ * Logs the first write that a server refuses, in words made from the reason. What is lost while it does not answer is written again, and
+ * logged where it is waited for.
  */
 export function onceRefused(
   code: HeadgateErrorCode,
@@ -26,7 +26,7 @@ export function onceRefused(
   };
 }
 
-/** Whether a server refuses to keep something, which is for its operator to know. */
+/** Whether a server refuses to keep something, which its operator should know. */
 function isRefusal({ code, cause }: HeadgateError): boolean {
   if (code !== "HEADGATE_STORE_UNAVAILABLE") return true;
   return cause instanceof Error && REFUSAL.test(cause.message);

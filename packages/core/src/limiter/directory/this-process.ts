@@ -4,7 +4,7 @@ import { VERSION } from "../../version.generated.ts";
 import { sharedBy } from "../shared.ts";
 import type { ProcessRecord } from "./directory.ts";
 
-/** What is the same of a process's records for all its clients, whichever copy of this package writes them. */
+/** What a process's records have in common for all its clients, whatever copy of this package writes them. */
 export function thisProcess(): Omit<ProcessRecord, "records" | "more"> {
   return sharedBy(globalThis, "process", () => ({
     process: randomBytes(9).toString("base64url"),

@@ -8,10 +8,10 @@ interface DirectoryTimes {
   every: number;
 }
 
-/** For how long a process stays listed that ended without a word: three times of writing, and some. */
+/** How long a process that crashed stays listed: a bit more than three writes. */
 export const PROCESS_LIFE_MS = 110_000;
 
-/** For how long records stay that processes share. A process has 1,000 of them at most, and all in turn within an hour. */
+/** How long shared records stay. A process has at most 1,000 of them, and renews all in turn within an hour. */
 export const SHARED_LIFE_MS = 7_200_000;
 
 /** One for all copies of this package, so that a test can set other times. */

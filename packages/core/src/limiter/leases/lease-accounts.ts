@@ -24,13 +24,13 @@ import type { Reported } from "./lease-reply.ts";
 import { leaseOf, roomOf } from "./lease-reply.ts";
 import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
-/** So many subjects are kept, the least recently asked given up first. */
+/** The most subjects kept; the least recently asked is dropped first. */
 const MAX_ACCOUNTS = 1_000;
 
-/** A longer subject is known by its key, so that no client chooses how much is kept. No such key is as short as this. */
+/** A longer subject is known by its key, so that no client chooses how much memory it takes. Every such key is longer than this. */
 const MAX_SUBJECT = 48;
 
-/** It is looked for leases that are over so many times in the time of one at most, however many end at different times. */
+/** How often at most expired leases are looked for in the time of one lease, however many end at different times. */
 const LOOKS = 64;
 
 /** The leases of a subject, and what the store reported with the last one. */
@@ -120,7 +120,7 @@ export class LeaseAccounts {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  /** Asks the store for a lease. Nobody waits for it: what the store has to say of it, it says to those who ask for themselves. */
+  /** Asks the store for a lease. Nobody waits for it: the store's errors are reported by the calls of requests. */
   ask(account: SubjectAccount, units: number): void {
     account.asking = units;
     this.#follow(this.#ask(account, units).catch(() => lose(account)));
@@ -164,12 +164,12 @@ export class LeaseAccounts {
     const { allowed, receipt } = readReply(counted, counters as SubjectCounter[], cost, reply);
     if (!allowed) return;
     // At once, on the way on which it came: the store that was late is known to be down.
-    // Nobody waits for it, as there is no time within which it is answered.
+    // Nobody waits for it, because it has no deadline.
     const given = store.run(refund, receipt).then(() => denials.forget(counters, store.now()));
     given.catch(() => {});
   }
 
-  /** What cannot be given back comes back by itself, as all that was charged. */
+  /** What cannot be given back comes back by itself, like any charge. */
   #giveBack(leases: readonly Lease[]): void {
     for (const lease of leases) {
       if (lease.left > 0) this.#follow(this.#place.returns.refund([receiptFor(lease, lease.left)]));

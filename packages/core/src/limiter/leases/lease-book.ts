@@ -4,16 +4,16 @@ import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
 /*
  * The leases of one subject: units that the store has charged, and that this process spends by itself. Pure: `now` is an
- * argument, and what is asked of the store, or given back to it, is asked and given by the caller.
+ * argument, and the caller does what the store has to be asked or given back.
  *
- * What is spent was charged before, so in any time no more is admitted than the limits allow in it, and what was held in
+ * What is spent was charged before, so no time admits more than the limits allow in it plus what was held in
  * leases when it began.
  */
 
 /** The smallest lease: one unit is a request of its own. */
 const SMALLEST = 2;
 
-/** A lease is followed by the next one when less than one in so many of its units is left. */
+/** The next lease is asked for when less than one in so many units of this one is left. */
 const LOW = 4;
 
 /** A subject is hot when it is asked for again within one in so many parts of the time of a lease, which will be used then. */
@@ -77,8 +77,8 @@ export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
 }
 
 /**
- * How many units to ask for beside a request for which the store is asked; 0 for none. They are of the room that the request
- * leaves: one that is denied waits for that room. Fewer than would pay another such request are not worth a call.
+ * How many units to ask for together with a request for which the store is asked; 0 for none. They come from the room that the request
+ * leaves: a denied request waits for that room. Too few to pay another such request are not worth a call.
  */
 export function wantBeside(account: LeaseAccount, cost: number, now: number): number {
   const { rule, asked } = account;

@@ -20,7 +20,7 @@ interface LeaseReceipt extends Receipt {
   readonly lease: Lease;
 }
 
-/** Pays requests of one unit from leases, and lets `inner` decide the others; those of a hot subject ask for a lease as well. */
+/** Pays requests of one unit from leases, and lets `inner` decide the others; for a hot subject these also ask for a lease. */
 export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: LeaseStore): Decider {
   const { counted } = place;
   const { store } = counted;
@@ -53,7 +53,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     });
   }
 
-  /** The request goes first: a lease is taken of what it leaves. */
+  /** The request goes first: a lease takes from what it leaves. */
   async function decideInStore(
     counters: readonly SubjectCounter[],
     cost: number,

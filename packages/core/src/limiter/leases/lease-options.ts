@@ -6,8 +6,8 @@ const MAX_UNITS = 1_000_000;
 const LONGEST_TTL = 60_000_000;
 
 /**
- * One in so many of the units that remain may be taken ahead, so that several processes together leave some for those who
- * ask, and near the limit nothing is taken ahead at all.
+ * One in so many of the remaining units may be taken ahead, so that several processes together leave some for other
+ * requests, and near the limit nothing is taken ahead at all.
  */
 const SHARE = 8;
 

@@ -1,11 +1,11 @@
 import type { Receipt } from "../../store/refund.ts";
 import type { Duration } from "../../time.ts";
 
-/** How a process takes units of a subject that is asked for often ahead, and spends them by itself. */
+/** How a process takes units ahead for a busy subject, and spends them by itself. */
 export interface LeaseOptions {
   /** The most units held ahead for one subject: 2 to 1,000,000. */
   readonly max: number;
-  /** The longest time for which they are held: 1 ms to 1 minute. What is left then is given back. */
+  /** How long they are held at most: 1 ms to 1 minute. What is left then is given back. */
   readonly ttl: Duration;
 }
 
@@ -23,7 +23,7 @@ export interface LeaseRule {
 export interface Lease {
   /** The charge, of all its units. */
   readonly receipt: Receipt;
-  /** When the store was asked. It decided later, so a time that is counted from here is over too early, never too late. */
+  /** When the store was asked. It decided later, so a time that is counted from here ends too early, never too late. */
   readonly sent: number;
   readonly until: number;
   /** Units not spent. */

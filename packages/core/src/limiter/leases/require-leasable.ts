@@ -6,20 +6,20 @@ export function requireLeasable({ limits, groups, hasPlaces }: CountedPolicy): v
   // A place is held by one request.
   if (hasPlaces) {
     throw invalid(
-      "lease takes units ahead, and a concurrency limit has none: leave one of them out",
+      "lease cannot be used with a concurrency limit, which has no units to take ahead: leave one of them out",
     );
   }
-  // Units that are taken ahead of one subject say nothing of what another one, of the same request, allows.
+  // Units that are taken ahead for one subject do not tell what another subject of the same request allows.
   if (groups.length > 1) {
     throw invalid(
-      `lease is for limits of one dimension in a limiter that extends none; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
+      `lease needs limits of one dimension in a limiter that does not extend another one; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
     );
   }
-  // Units that were taken ahead would be spent by who is blocked.
+  // A blocked subject would spend the units that were taken ahead.
   const blocking = limits.find(({ block }) => block !== undefined);
   if (blocking !== undefined) {
     throw invalid(
-      `lease takes units ahead, which a block would come too late for; the limit ${formatReceived(blocking.name)} has block`,
+      `lease cannot be used with block, which would come too late for units taken ahead; the limit ${formatReceived(blocking.name)} has block`,
     );
   }
 }

@@ -1,9 +1,9 @@
-/** Who waits for a signal. */
+/** The callbacks of a signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back once when a signal aborts, until the function that is returned is called. However many wait for a signal, it
- * has one listener of ours: a signal of the whole process may be that of thousands of calls, and Node warns of eleven.
+ * Calls back once when a signal aborts, until the returned function is called. However many wait for a signal, it
+ * has one listener of ours: thousands of calls may share the signal of a process, and Node warns at eleven listeners.
  */
 export function onceAborted(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listenTo(signal);

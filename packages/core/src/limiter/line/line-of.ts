@@ -1,7 +1,7 @@
 import { askedOf } from "../costs.ts";
 import type { SubjectCounter } from "../counters.ts";
 
-/** Whom a call waits with: those who ask the same limits of the same subjects. */
+/** The line in which a call waits, with all calls that ask the same limits of the same subjects. */
 export function lineOf(counters: readonly SubjectCounter[]): string {
   return askedOf(counters)
     .map(({ key, costs = [] }) => [key, ...leftOutBy(costs)].join(" "))

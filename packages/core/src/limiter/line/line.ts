@@ -4,25 +4,25 @@ import type { HeadgateError } from "../../errors.ts";
 /** Calls that wait for admission: first come, first served per line, one attempt at a time. */
 export interface WaitQueue {
   /**
-   * Resolves with the first decision that allows. `line` is whom the call waits with. Rejects with `HEADGATE_QUEUE_FULL`,
+   * Resolves with the first decision that allows. `line` is where the call waits. Rejects with `HEADGATE_QUEUE_FULL`,
    * `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and what an attempt rejects with.
    */
   enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
-  /** Has those who wait for a counter, by its key, ask again now; without a key, everybody who waits. */
+  /** Makes the calls that wait for a counter, by its key, ask again now; without a key, all calls. */
   wake(key?: string): void;
-  /** What a line was denied last; undefined where nobody waits who was denied. */
+  /** A line's last denial; undefined if no call that was denied waits. */
   lastDenial(line: string): Denial | undefined;
-  /** Rejects everybody who waits. */
+  /** Rejects all calls that wait. */
   close(error: HeadgateError): void;
 }
 
 export interface WaitOptions {
-  /** Milliseconds after which the wait is given up. */
+  /** Milliseconds after which the wait ends. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Calls back when something comes free that nobody knew the time of, until the function that is returned is called. */
+  /** Calls back when something comes free at an unforeseeable time, until the returned function is called. */
   readonly onFreed?: ((wake: () => void) => () => void) | undefined;
-  /** Calls back when what is asked has changed, so that its last answer says nothing any more; the same. */
+  /** Calls back when what is asked has changed, so that its last answer is void, until the returned function is called. */
   readonly onChange?: ((wake: () => void) => () => void) | undefined;
   /** How many may wait in the line, this call included. Default: any number. */
   readonly maxLine?: number | undefined;
@@ -38,9 +38,9 @@ export interface Denial {
   readonly at: number;
 }
 
-/** Who waits for an answer, watched from when it begins to wait. */
+/** The client that waits for an answer, watched from the moment it begins to wait. */
 export interface Leaving {
-  /** Aborts when the wait is to end: nobody waits for the answer any more, or nobody is to wait for longer. */
+  /** Aborts when the wait must end: because nobody waits for the answer any more, or because waiting is over for all. */
   readonly signal: AbortSignal;
   /** Whether nobody waits for the answer any more; it may be known before the signal aborts. */
   hasLeft(): boolean;

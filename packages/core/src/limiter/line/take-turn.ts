@@ -4,7 +4,7 @@ import type { Denial, Turn, TurnOptions, WaitOptions, WaitQueue } from "./line.t
 
 /** What a call does in line. */
 export interface TurnCall {
-  /** Whom it waits with. */
+  /** The line in which it waits. */
   readonly line: string;
   /** How many may wait in the line. */
   readonly maxLine: number;
@@ -26,10 +26,10 @@ const ENDS: readonly unknown[] = [
 ];
 
 /**
- * Asks, and waits when it is denied, behind those who wait already: where there are any, it does not ask before its turn. When
- * the time is over, there is no room, or nobody is to wait for longer, the answer is the line's last denial; that costs no call, however
- * many ask. What the store could not answer is not waited for. Undefined when nobody waits for the answer any more: then it
- * costs nothing. Rejects as the attempt does.
+ * Asks, and if it is denied waits behind the calls that already wait; if there are any, it does not ask before its turn. When
+ * the time is over, there is no room, or waiting is over for all, the answer is the line's last denial; that costs no call, however
+ * many ask. It does not wait for what the store could not answer. Undefined if nobody waits for the answer any more: then it
+ * costs nothing. Rejects with the attempt's errors.
  */
 export async function takeTurn(
   queue: WaitQueue,

@@ -7,7 +7,7 @@ import type { Denial, WaitOptions, WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
-/** Who waits for a place, which may be given back in another process, asks again so often. */
+/** How often a call that waits for a place asks again: another process may give one back. */
 const ASK_AGAIN_MS = 250;
 
 interface Waiter extends Waiting {
@@ -16,7 +16,7 @@ interface Waiter extends Waiting {
   readonly onChange: WaitOptions["onChange"];
   /** Whether a denial is the call's answer. */
   readonly isAnswer: WaitOptions["isAnswer"];
-  /** Settles the call; what comes later is not heard. */
+  /** Settles the call; later results are ignored. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
   settled: boolean;
@@ -57,7 +57,7 @@ export function createWaitQueue(
       if (this.#waiters.size === 1) void this.#serve();
     }
 
-    /** Whoever gave up must neither hold up the others, at the head, nor be kept, behind it. */
+    /** A call that gave up must neither hold up the others, at the head, nor be kept, behind it. */
     leave(waiter: Waiter): void {
       if (this.#waiters.first === waiter) this.#wake?.();
       else this.#waiters.delete(waiter);

@@ -5,8 +5,8 @@ export interface Waiting {
 }
 
 /**
- * Who waits, the first come first. Leaving is as cheap as coming, and whoever left holds on to nobody: a `Set` that is used
- * as a queue keeps, in each table it has outgrown, all who were in it then, until the next collection of old objects.
+ * The calls that wait, in order of arrival. Leaving is as cheap as coming, and a call that left keeps no other alive: a `Set` that is used
+ * as a queue keeps, in each table that it has outgrown, all its entries of that time, until the next major collection.
  */
 export class WaitingList<Item extends Waiting> {
   /** Stands before the first and after the last. */
@@ -27,7 +27,7 @@ export class WaitingList<Item extends Waiting> {
     return after === this.#end ? undefined : (after as Item);
   }
 
-  /** Everybody who waits now, the first first. */
+  /** All that wait now, in order. */
   get all(): Item[] {
     const items: Item[] = [];
     for (let item = this.#end.after; item !== this.#end; item = (item as Item).after) {

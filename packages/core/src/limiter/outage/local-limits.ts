@@ -5,7 +5,7 @@ import type { Group } from "../counted-policy.ts";
 import type { SubjectCounter } from "../counters.ts";
 
 /**
- * Finds the counter in which a process counts its share of another counter's limits, above 0, up to 1; each rounded down, at
+ * Finds the counter in which a process counts its share of another counter's limits: above 0, up to 1, each rounded down, at
  * least one unit. A cost that the limit has room for and the share has not counts as the whole share.
  */
 export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {

@@ -6,10 +6,10 @@ import { WaitingList } from "../line/waiting-list.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 
-/** A server that was lost again within so many milliseconds is tried less eagerly than the last time. */
+/** A server that is lost again within this many milliseconds is tried less often than the last time. */
 const STEADY_MS = 5_000;
 
-/** How a server is doing; each period is an object of its own. */
+/** The state of a server; each period is an object of its own. */
 type Period =
   | { readonly is: "up"; readonly since: number }
   | {
@@ -19,7 +19,7 @@ type Period =
       reason: HeadgateError;
       /** Calls that were not sent. */
       refused: number;
-      /** The probe of the last call that was not sent: what ails one slot must not be taken for the server for long. */
+      /** The probe of the last call that was not sent: trouble in one slot must not pass for trouble of the whole server for long. */
       probe: () => Promise<unknown>;
       readonly recovery: Recovery;
     };
@@ -114,11 +114,11 @@ export class NodeWatch {
       this.#waiting.add(call);
       if (waitedMs > 0) this.#giveUpAfter(call, this.#options.timeoutMs - waitedMs);
       this.#timer ??= setTimeout(() => this.#look(), this.#options.timeoutMs);
-      // What is waited for keeps the process alive, and nothing else does.
+      // Only a call that is waited for keeps the process alive.
       if (this.#waiting.size === 1) this.#timer.ref();
       send(call).then(
         (reply) => {
-          // What comes too late is not wanted any more; it was charged, and nobody was admitted by it.
+          // A late answer is refused: it was charged, but admitted nobody.
           if (!this.#settle(call)) return;
           this.#answered = performance.now();
           resolve(reply);
@@ -156,7 +156,7 @@ export class NodeWatch {
   }
 
   /**
-   * A process that was held up runs its timers before it reads what has arrived meanwhile: late is only what is not there
+   * A process that was held up runs its timers before it reads what has arrived meanwhile: an answer is late only if it is not there
    * after that.
    */
   #look(): void {

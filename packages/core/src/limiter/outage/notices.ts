@@ -4,10 +4,10 @@ import type { Log, Notices } from "./outage.ts";
 
 const TELL_AGAIN_MS = 3_600_000;
 
-/** These name a slot and a server, and are one trouble whichever those are. */
+/** Errors that name a slot and a server, and are the same trouble whatever they name. */
 const REDIRECTION = /^(?:MOVED|ASK) .*/s;
 
-/** Words of one code without end, each different, are no use to anybody. */
+/** The most different texts that are logged for one code. */
 const MANY_WORDS = 20;
 
 export function createNotices(): Notices {
@@ -21,7 +21,7 @@ export function createNotices(): Notices {
       try {
         write(code, message, error);
       } catch {
-        // A log that fails must not fail requests, nor hide what it was to hold.
+        // A log that fails must not fail requests, nor lose the message.
         warn(code, message);
       }
     }
@@ -32,9 +32,9 @@ export function createNotices(): Notices {
 
     logOnce(
       error,
-      consequence = "limits are decided as onUnavailable says, and breakers go on by themselves",
+      consequence = "limits are decided by onUnavailable, and breakers by this process alone",
     ) {
-      // What the server says, and not whose keys it is about.
+      // The server's words, without the keys that they name.
       const cause = error.cause instanceof Error ? error.cause.message : "";
       const words = cause.replace(REDIRECTION, "");
       const now = performance.now();
@@ -59,7 +59,7 @@ export function explain({ message, cause }: HeadgateError): string {
   return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
 }
 
-/** Warns where there is no log. `detail` is printed below the message. */
+/** Emits a process warning, for lack of a log. `detail` is printed below the message. */
 export function warn(code: string, message: string, detail?: string): void {
   const more = detail === undefined ? {} : { detail };
   process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...more });

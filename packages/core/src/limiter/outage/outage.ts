@@ -11,29 +11,30 @@ import type { Duration } from "../../time.ts";
 import type { SubjectCounter } from "../counters.ts";
 import type { LeaseOptions, LeaseRule } from "../leases/leases.ts";
 
-/** How a limiter spares its store, and what it does when that cannot answer. Over `memoryStore`, which always answers, it means nothing. */
+/** How a limiter spares its store, and what it does when the store cannot answer. No effect with `memoryStore`, which always answers. */
 export interface FailureOptions {
   /** The longest wait for the store, for each decision: 1 ms to 1 minute. Default 100 ms. */
   readonly storeTimeout?: Duration | undefined;
   /**
-   * Who decides when the store cannot: the same limits counted in this process (`"local"`, default), nobody, so that every
-   * request is admitted (`"allow"`), or nobody, so that every request is denied (`"deny"`; in HTTP status 503).
+   * What decides when the store cannot answer: the same limits counted in this process (`"local"`, default); nothing, so that every
+   * request is admitted (`"allow"`); or nothing, so that every request is denied (`"deny"`; in HTTP with status 503).
    */
   readonly onUnavailable?: OnUnavailable | undefined;
   /**
-   * For `"local"`: the share of each limit that this process admits by itself, above 0, up to 1; rounded down, at least one
-   * unit. Default 1; with n processes, 1 / n keeps the limit that all of them share.
+   * With `"local"`, the share of each limit that this process admits by itself: above 0, up to 1; rounded down, at least one
+   * unit. Default 1. With n processes, 1 / n keeps the limit that they share.
    */
   readonly localShare?: number | undefined;
-  /** Whether denials are remembered for up to a second, so that those who keep asking cost no call. Default true. */
+  /** Whether denials are remembered for up to a second, so that a subject that keeps asking costs no call. Default true. */
   readonly denyCache?: boolean | undefined;
   /**
-   * Lets a process take several units of a subject that is asked for often at once, up to `max` for up to `ttl`, and spend
+   * Lets a process take several units at once for a busy subject, up to `max` for up to `ttl`, and spend
    * them without a call. For limits of one dimension, in a limiter that extends no other. Default: off. See `docs/understand/leases.md`.
    */
   readonly lease?: LeaseOptions | false | undefined;
 }
 
+/** What decides when the store cannot answer: this process by itself, or nothing, so that all are admitted or all denied. */
 export type OnUnavailable = "local" | "allow" | "deny";
 
 /** The options with their defaults. */
@@ -60,57 +61,57 @@ export interface StoreWatch {
     counterKey: string,
     waitedMs?: number,
   ): Promise<readonly number[]>;
-  /** Why the server of a counter's key is known to be down; undefined when it is not. */
+  /** Why the server of a counter's key is known to be down; undefined if it is not. */
   downReason(counterKey: string): HeadgateError | undefined;
   /** What is logged about this client. */
   readonly notices: Notices;
-  /** Notes that it is used, until the function that is returned is called; unused, it stops trying to reach the store. */
+  /** Notes that it is used, until the returned function is called; when unused, it stops trying to reach the store. */
   use(): () => void;
 }
 
-/** Published on `headgate:store:down`. */
+/** Published on `headgate:store:down`: a server stopped answering. */
 export interface StoreDown {
-  /** The server on a cluster, as the client names it; empty where there is one only. */
+  /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
-  /** Why: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, where there was one. */
+  /** Why: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, if there was one. */
   readonly reason: HeadgateError;
 }
 
-/** Published on `headgate:store:up`. */
+/** Published on `headgate:store:up`: a server answers again. */
 export interface StoreUp {
   readonly node: string;
-  /** How long it was down. */
+  /** How long it was down, in milliseconds. */
   readonly downMs: number;
-  /** How many calls were not sent meanwhile. */
+  /** How many calls were not sent while it was down. */
   readonly refused: number;
 }
 
-/** Published on `headgate:store:server`. */
+/** Published on `headgate:store:server`: the state of a server. */
 export interface StoreServer {
-  /** The server on a cluster, as the client names it; empty where there is one only. */
+  /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
-  /** One object for each client and `storeTimeout`: whoever watches a server knows by itself how it is doing. */
+  /** One object for each client and `storeTimeout`, because each of these watches a server by itself. */
   readonly watch: object;
-  /** `"unwatched"` when nobody is left who would learn that it is up. */
+  /** `"unwatched"` if nothing in this process watches the server any more. */
   readonly state: "up" | "down" | "unwatched";
 }
 
 /** What is logged for the operator: as process warnings, or in the logs that were added. */
 export interface Notices {
   readonly log: Log;
-  /** Logs an error that no waiting mends, and what comes of it; the same words at most once an hour. */
+  /** Logs an error that does not go away by waiting, and its consequence; the same words at most once an hour. */
   logOnce(error: HeadgateError, consequence?: string): void;
-  /** Writes to `log` in place of process warnings, until the function that is returned is called. */
+  /** Writes to `log` instead of process warnings, until the returned function is called. */
   addLog(log: Log): () => void;
 }
 
 /** Logs something for the operator. */
 export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
-/** Gives counters room again on servers, or blocks them. Each method resolves with whether there was anything to give, and rejects as the store does. */
+/** Gives back, blocks or forgets counters on servers. Each method resolves with whether there was anything to do, and rejects with the store's errors. */
 export interface StoreReturns {
   refund(receipts: readonly Receipt[]): Promise<boolean>;
-  /** Counts what is kept of charges; true if that blocked. */
+  /** Counts the kept units of charges; true if that set a block. */
   judge(judgements: readonly Judgement[]): Promise<boolean>;
   forget(counters: readonly Counter[]): Promise<boolean>;
   /** For so many microseconds, or not any longer with 0. */

@@ -1,14 +1,14 @@
-/** Milliseconds before a try: the first is soon, as most hiccups are over by then, and each one later is twice as late. */
+/** Milliseconds before a try: the first is soon, because most hiccups are over by then, and the delay doubles each time. */
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 500;
 
-/** How often it is noted that a try has no answer yet. */
+/** How often to note that a try has no answer yet. */
 const SILENCE_MS = 1_000;
 
-/** A try is left alone after so many of these: its connection may be lost, while a new one works. */
+/** A try is abandoned after so many of these: its connection may be lost while a new one works. */
 const PATIENCE = 5;
 
-/** So many tries without an answer may be left alone at once; a client keeps each of them somewhere. */
+/** The most abandoned tries at once, because a client keeps each of them in memory. */
 const MOST_UNANSWERED = 8;
 
 /** Tries something, one try at a time, until it succeeds within a time. */
@@ -75,7 +75,7 @@ export function startRecovery(options: RecoveryOptions): Recovery {
       onSuccess();
       return;
     }
-    // Late is alive again, as a frozen server that was thawed: the next attempt will show.
+    // A late answer means that the server is alive again: the next attempt will show.
     failures = succeeded ? 0 : failures + 1;
     tryAfter(delayAfter(failures));
   }

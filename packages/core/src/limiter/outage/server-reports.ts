@@ -3,14 +3,14 @@ import { CHANNELS } from "../../channels.ts";
 import { publish } from "../publish.ts";
 import type { StoreServer } from "./outage.ts";
 
-/** How often it is published how a server is doing that is asked: whoever begins to listen learns of it within that time. */
+/** How often the state of a server in use is published: a new listener learns of it within that time. */
 const REPEAT_MS = 1_000;
 
 const storeServers = channel(CHANNELS.storeServer);
 
-/** Publishes how the servers of one watch are doing. */
+/** Publishes the states of the servers of one watch. */
 export interface ServerReports {
-  /** To be called only where somebody listens. `state` is undefined as long as the server has answered nothing. */
+  /** Call it only if somebody listens. `state` is undefined as long as the server has answered nothing. */
   onAsked(node: string, state: "up" | "down" | undefined): void;
   onChange(node: string, state: "up" | "down"): void;
   /** Nobody watches the server any more. */

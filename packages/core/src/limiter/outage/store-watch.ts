@@ -64,7 +64,7 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
         reports.onChange(node, "down");
         notices.log(
           "HEADGATE_STORE_DOWN",
-          `${where} is down: ${explain(reason)}; until it answers, limits are decided as onUnavailable says, and breakers go on by themselves`,
+          `${where} is down: ${explain(reason)}; until it answers, limits are decided by onUnavailable, and breakers by this process alone`,
           reason,
         );
       },

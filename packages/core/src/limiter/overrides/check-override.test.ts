@@ -54,7 +54,10 @@ describe("an override that does not fit says what is wrong:", () => {
   test.each<[unknown, string]>([
     [{}, "HEADGATE_INVALID_OPTION: override changes nothing: it takes limits, shadow, or both"],
     [{ shadow: 1 }, "HEADGATE_INVALID_OPTION: override: shadow must be true or false, got 1"],
-    [{ limits: {} }, "HEADGATE_INVALID_OPTION: override: limits must be an object with one limit"],
+    [
+      { limits: {} },
+      "HEADGATE_INVALID_OPTION: override: limits must be an object with at least one limit",
+    ],
     [
       { limits: { hourly: { limit: 5 } } },
       'HEADGATE_INVALID_OPTION: override: no limit is called "hourly"; the limits are "100-per-1m", "bucket", "monthly", "window", "log", "places"',
@@ -65,7 +68,7 @@ describe("an override that does not fit says what is wrong:", () => {
     ],
     [
       { limits: { window: {} } },
-      'HEADGATE_INVALID_OPTION: override of "window" must be an object with one of limit, burst, capacity, refill at least',
+      'HEADGATE_INVALID_OPTION: override of "window" must be an object with at least one of limit, burst, capacity, refill',
     ],
     [
       { limits: { window: { window: "1h" } } },
@@ -101,7 +104,7 @@ describe("an override that does not fit says what is wrong:", () => {
     ],
     [
       { shadow: true, subject: {} },
-      "HEADGATE_INVALID_OPTION: override: subject must be an object with the subject of one dimension at least",
+      "HEADGATE_INVALID_OPTION: override: subject must be an object with the subject of at least one dimension",
     ],
     [
       { shadow: true, subject: { user: "ada" } },
@@ -109,7 +112,7 @@ describe("an override that does not fit says what is wrong:", () => {
     ],
     [
       { shadow: true, subject: { default: "" } },
-      'HEADGATE_INVALID_OPTION: override: the subject of "default" must be a text, got a string',
+      'HEADGATE_INVALID_OPTION: override: the subject of "default" must be a non-empty string, got a string',
     ],
     [
       { shadow: true, subject: { global: "ada" } },

@@ -11,7 +11,7 @@ import { EVERYBODY } from "../counters.ts";
 import { withOverriddenNumbers } from "./under-override.ts";
 
 /**
- * Checks that an override fits a policy as it was written. Throws `HEADGATE_INVALID_OPTION` for what the policy does not have, or an
+ * Checks that an override fits a policy as it was written. Throws `HEADGATE_INVALID_OPTION` for anything the policy does not have or an
  * override cannot change, and `HEADGATE_INVALID_LIMIT` for numbers out of range.
  */
 export function checkOverride(policy: Policy, override: Partial<Override>): void {
@@ -33,14 +33,14 @@ export function checkOverride(policy: Policy, override: Partial<Override>): void
   const compiled = compilePolicy(policy);
   if (subject !== undefined) checkSubject(compiled, subject);
   if (limits === undefined) return;
-  requireEntries("override: limits", limits, "one limit at least by its name");
+  requireEntries("override: limits", limits, "at least one limit by its name");
   for (const [name, numbers] of Object.entries(limits)) {
     for (const limit of named(compiled, name, subject)) checkNumbers(limit, numbers);
   }
 }
 
 function checkSubject(compiled: readonly CompiledLimit[], subject: object): void {
-  requireEntries("override: subject", subject, "the subject of one dimension at least");
+  requireEntries("override: subject", subject, "the subject of at least one dimension");
   const dimensions = [...new Set(compiled.map(({ per }) => per))];
   for (const [dimension, value] of Object.entries(subject) as [string, unknown][]) {
     if (!dimensions.includes(dimension)) {
@@ -50,7 +50,7 @@ function checkSubject(compiled: readonly CompiledLimit[], subject: object): void
     }
     if (typeof value !== "string" || value === "") {
       throw invalid(
-        `override: the subject of ${formatReceived(dimension)} must be a text, got ${formatKind(value)}`,
+        `override: the subject of ${formatReceived(dimension)} must be a non-empty string, got ${formatKind(value)}`,
       );
     }
     if (dimension === GLOBAL_DIMENSION && value !== EVERYBODY) {
@@ -82,7 +82,7 @@ function named(
 
 function checkNumbers(limit: CompiledLimit, numbers: OverrideNumbers): void {
   const what = `override of ${formatReceived(limit.name)}`;
-  requireEntries(what, numbers, `one of ${OVERRIDE_NUMBERS.join(", ")} at least`);
+  requireEntries(what, numbers, `at least one of ${OVERRIDE_NUMBERS.join(", ")}`);
   rejectUnknownOptions(what, numbers, OVERRIDE_NUMBERS);
   try {
     withOverriddenNumbers(limit, numbers);

@@ -237,7 +237,9 @@ describe("beside other limits", () => {
 
   test("two limits of places with one ttl need names, and lease is refused", () => {
     expect(() => start([two, concurrency({ limit: 5, ttl: "30s" })])).toThrow(/give each a name/);
-    expect(() => start(two, { lease: { max: 10, ttl: "1s" } })).toThrow(/lease takes units ahead/);
+    expect(() => start(two, { lease: { max: 10, ttl: "1s" } })).toThrow(
+      /lease cannot be used with a concurrency limit/,
+    );
   });
 });
 

@@ -111,7 +111,7 @@ export class TakenPlaces implements HeldPlaces {
 function lost(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_PLACE_LOST",
-    "the place that this work held is not known to be held any more: it was not renewed in time, or the store lost it",
+    "this work may have lost its place: it was not renewed in time, or the store lost it; end the work",
   );
 }
 

@@ -20,7 +20,7 @@ export function usageOf(store: Store): ProcessUsage {
     const onRefused = onceRefused(
       "HEADGATE_USAGE_REFUSED",
       (why) =>
-        `what this process counts is not added to the usage that operators' tools read: ${why}; limits are decided as usual, and it is tried again every five seconds`,
+        `this process cannot add its counts to the usage that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every five seconds`,
     );
     return new ProcessUsage(store.prefix, onRefused);
   });
