@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ROOT } from "./markdown.ts";
 
 const PACKAGES = readdirSync(join(ROOT, "packages"));
@@ -27,9 +27,10 @@ function readNote(text: string): Note {
   };
 }
 
-/** Where `changeset version` makes the next release, away from the repository. */
+/** Where `changeset version` makes the next release, away from the repository, until the test ends. */
 function makeRelease(): string {
   const dir = mkdtempSync(join(tmpdir(), "headgate-release-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
   const manifests = PACKAGES.map((name) => `packages/${name}/package.json`);
   for (const path of [".changeset", "package.json", "pnpm-workspace.yaml", ...manifests]) {
     cpSync(join(ROOT, path), join(dir, path), { recursive: true });
@@ -57,5 +58,4 @@ test("the release notes make a release: the same version for all, and each note 
     const major = (root: string): string => versionOf(root, "core").split(".")[0] as string;
     expect(major(dir)).toBe(major(ROOT));
   }
-  rmSync(dir, { recursive: true });
 });
