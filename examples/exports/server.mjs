@@ -39,7 +39,7 @@ app.get("/export", twoAtOnce, async (req, res) => {
     console.log(`gave up: ${signal.reason.code}`);
   } finally {
     running -= 1;
-    // Also when nobody listens any more: now the place is free.
+    // Also if the client has left: now the place is free.
     res.end();
   }
 });

@@ -1,11 +1,11 @@
-// A language model that is none: it says as many words as it is asked for, one after another. Yours is somebody else's server.
+// A fake language model: it says as many words as it is asked for, one after another. Yours is somebody else's server.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Starts it on a free port; resolves with where it is. GET / tells what it was asked. */
+/** Starts it on a free port; resolves with its URL. GET / shows what it was asked. */
 export async function startModel() {
   const asked = { requests: 0, tokens: 0 };
 

@@ -1,5 +1,5 @@
-// A gateway to a language model: each API key may make so many requests, and use so many tokens, in a minute. Both are one decision,
-// all or nothing. How many tokens an answer takes is known at its end: an estimate is charged first, and settled then, also when the
+// A gateway to a language model: each API key has a limit on requests and one on tokens, per minute. Both are one decision,
+// all or nothing. How many tokens an answer takes is known at its end: an estimate is charged first, and settled then, even if the
 // client hangs up in the middle.
 //
 //   npx -y pnpm@10.34.9 build
@@ -14,7 +14,7 @@ import express from "express";
 import { Redis } from "ioredis";
 import { startModel } from "./model.mjs";
 
-/** What an answer takes, mostly. One that takes more is charged the rest at its end. */
+/** The tokens of a usual answer. One that takes more is charged the rest at its end. */
 const TYPICAL_ANSWER = 100;
 
 /** The customer of each API key. Yours would be in a database. */
@@ -58,7 +58,7 @@ const app = express();
 
 app.post("/answers", express.json(), limit, async (req, res) => {
   const gone = new AbortController();
-  // Nobody reads on: the model need not, either.
+  // The client has stopped reading, so the model can stop, too.
   res.on("close", () => gone.abort());
   const { signal } = gone;
   let tokens = promptTokens(req);

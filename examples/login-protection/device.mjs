@@ -1,8 +1,8 @@
-// A device on which somebody logged in to an account before. It proves that by a cookie, which is good for that account only.
+// A device on which somebody logged in to an account before. A cookie proves it, for that account only.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** All processes need the same one, and keep it: whoever knows it makes up devices. */
+/** All processes need the same secret. Keep it safe: anyone who knows it can forge devices. */
 const SECRET = process.env["DEVICE_SECRET"] ?? randomBytes(32);
 
 const COOKIE = /(?:^|; *)device=([0-9a-f]{32})\.([0-9a-f]{64})(?:;|$)/;

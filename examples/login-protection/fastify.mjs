@@ -11,7 +11,7 @@ import { account, isRight, protection, welcome } from "./protection.mjs";
 // The addresses of your own proxies: they may say whose request it is.
 const app = Fastify({ trustProxy: "loopback" });
 
-// Who logs in is known when the body has been read.
+// The account is known once the body has been read.
 await app.register(headgate, { ...protection, hook: "preHandler" });
 
 app.post("/login", async (request, reply) => {

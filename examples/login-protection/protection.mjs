@@ -1,4 +1,4 @@
-// How a login is limited, whichever framework serves it: README.md says why.
+// How a login is limited, in any framework: README.md says why.
 
 import { fixedWindow, slidingLog } from "@headgate/core";
 import { byAll } from "@headgate/core/http";
@@ -41,7 +41,7 @@ export const protection = /** @type {const} */ ({
   // A login may take a moment: better than to be counted by one process alone.
   storeTimeout: "2s",
   limits: [
-    // One who guesses from one place is locked out, and for longer each time. Nobody else is.
+    // An attacker who guesses from one place is locked out, for longer each time. Nobody else is.
     fixedWindow({ limit: 5, window: "1d", block: ["1m", "10m", "1h"], name: "pair", per: "pair" }),
     // Guesses at one account from many places. They are slowed, and never locked out.
     slidingLog({ limit: 50, window: "1h", name: "account", per: "account" }),
@@ -50,7 +50,7 @@ export const protection = /** @type {const} */ ({
   ],
   key: {
     pair: byAll(origin, account),
-    // A known device is counted for itself: what others guess does not keep it out.
+    // A known device is counted by itself: guesses by others do not lock it out.
     account: byAll((/** @type {Login} */ request) => device(request) ?? "unknown", account),
   },
   missing: "reject",
@@ -64,13 +64,13 @@ export function isRight(request) {
 }
 
 /**
- * A good login forgives the failures at this account from here; not those from elsewhere, which others made, and never those of the
- * address: whoever has one account would buy guesses at all the others with it. Resolves with the cookie that makes the device known.
+ * A successful login resets the failures at this account from here; not those from elsewhere, which others made, and never those of the
+ * address: otherwise an attacker with one account could buy guesses at all the others. Resolves with the cookie that makes the device known.
  * @param {Login} request
  * @param {import("@headgate/core/http").OwnDecision | undefined} own
  */
 export async function welcome(request, own) {
-  // A store that is away forgives nothing, and keeps nobody out.
+  // If the store does not answer, nothing is reset, and nobody is locked out.
   await own?.limiter.reset({ pair: own.subject["pair"] }).catch(console.error);
   return cookieFor(String(account(request)), device(request));
 }

@@ -1,5 +1,5 @@
-// Headgate for NestJS on Express: a guard, a decorator that puts it on a controller, a route or a resolver, and a filter that answers
-// whom the guard denies.
+// Headgate for NestJS on Express: a guard, a decorator that puts it on a controller, a route or a resolver, and a filter that answers the
+// requests that the guard denies.
 
 import { clientOf, createHttpGuard, sendRejection, setHeaders } from "@headgate/core/http";
 import { Catch, HttpException, mixin, UseGuards } from "@nestjs/common";
@@ -39,8 +39,8 @@ function fieldIn(context) {
 }
 
 /**
- * Makes the class of a guard, for `UseGuards` and `APP_GUARD`. Nest makes the guard when the application starts, and what is wrong
- * with the options is an error then.
+ * Creates the class of a guard, for `UseGuards` and `APP_GUARD`. Nest creates the guard when the application starts, so mistakes
+ * in the options are errors then.
  *
  * @param {Options} options
  */
@@ -58,7 +58,7 @@ export function rateLimitGuard(options) {
       const verdict = await this.guard.check(limited, clientOf(limited.ip, limited));
       if (verdict.kind === "pass") return true;
       if (verdict.kind === "left") return false;
-      // One answer holds many fields: what is left of one is in no header.
+      // One answer holds many fields, so no header shows what is left of one.
       if (!isField(context)) {
         const response = context.switchToHttp().getResponse();
         if (response.headersSent) return false;

@@ -1,4 +1,4 @@
-// Plans from a database: each customer has a plan, and some have a number of their own. Whoever changes the plan keeps the count: an
+// Plans from a database: each customer has a plan, and some have their own limit. A customer that changes the plan keeps the count: an
 // upgrade in the middle of an hour gives what it adds, and flipping between plans gains nothing.
 //
 //   npx -y pnpm@10.34.9 build

@@ -37,7 +37,7 @@ function formatMatrix(results, format) {
   return formatTable(head, rows);
 }
 
-/** Ours are told apart by their framework. */
+/** Our own rows also name their framework. */
 function nameOf(caller) {
   return /^(Fastify|Express),/.test(caller) ? `**Headgate**, ${caller}` : caller;
 }

@@ -2,7 +2,7 @@ import { TABLES } from "../../test/bench/tables/all.mjs";
 import { formatTable } from "../fault-table/markdown-table.mjs";
 import { listLosses } from "./losses.mjs";
 
-/** The page with what a run says between its markers: its machine, its tables, and where others are faster. */
+/** The page with the results of a run between its markers: its machine, its tables, and where others are faster. */
 export function writeTables(page, run) {
   const parts = {
     machine: machineOf(run),
