@@ -7,7 +7,7 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 const tsc = join(root, "node_modules/typescript/bin/tsc");
 
-/** Builds what has changed since the last time; false, when it has errors. */
+/** Builds what has changed since the last time; false if there are errors. */
 export function build(...projects) {
   for (const name of readdirSync(join(root, "packages")))
     markCommonJs(join(root, "packages", name));
@@ -19,7 +19,7 @@ export function build(...projects) {
   return status === 0;
 }
 
-/** A package of ES modules says here that this part of it is none. */
+/** Marks this part of a package of ES modules as CommonJS. */
 function markCommonJs(dir) {
   if (!existsSync(join(dir, "tsconfig.cjs.json"))) return;
   mkdirSync(join(dir, "dist/cjs"), { recursive: true });

@@ -1,5 +1,5 @@
-// Writes the versions of core and of the command where their sources can read them. And turns the Lua of a package into lua.generated.ts beside it: whole scripts with all they include, and the parts of which the
-// scripts of shapes are put together when they are needed. With --check, fails when a committed file is stale instead of writing it.
+// Writes the versions of core and of the command where their sources can read them. Turns the Lua of a package into lua.generated.ts beside it: whole scripts with all that they include, and the parts from which
+// the scripts of shapes are put together when needed. With --check, fails if a committed file is stale instead of writing it.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -13,10 +13,10 @@ const SCRIPTS = [
   ["packages/breaker/src/machine", "@headgate/core/internal"],
 ];
 
-/** Where parts are; what is made of them goes into the first place. */
+/** Where parts are; the result goes into the first place. */
 const PARTS = ["packages/core/src/scripts", "packages/core/src/algorithms"];
 
-/** Numbers that stand for their names in all parts. */
+/** Constants whose names are replaced by their numbers in all parts. */
 const CONSTANTS = "packages/core/src/scripts/constants.lua";
 
 const read = (path) => readFileSync(join(root, path), "utf8");
@@ -57,7 +57,7 @@ const expand = (path) =>
     expand(join(dirname(path), `${included}.lua`)),
   );
 
-/** A whole script says what it Returns; what is only included does not. */
+/** A whole script documents what it Returns; a file that is only included does not. */
 const isScript = (path) => /^Returns /m.test(read(path));
 
 function embedScript(path) {

@@ -13,7 +13,7 @@ import { formatPeerTables } from "./fault-table/peer-tables.mjs";
 const RESULTS = join(import.meta.dirname, "../node_modules/.cache/headgate-faults");
 const PAGE = join(import.meta.dirname, "../docs/understand/outages-measured.md");
 
-/** How each suite is told, and between which markers. */
+/** The table of each suite, and its markers. */
 const SUITES = [
   { suite: "headgate", format: formatHeadgateTable, marker: "faults" },
   { suite: "peers", format: formatPeerTables, marker: "peers" },

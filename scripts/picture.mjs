@@ -1,4 +1,4 @@
-// What all pictures of the documentation have in common: how words look, and how a chart becomes a picture that stands still.
+// What all pictures of the documentation have in common: how text looks, and how a chart becomes a static picture.
 import * as echarts from "echarts";
 
 const SANS = "-apple-system, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif";
@@ -31,8 +31,8 @@ export function text(
 }
 
 /**
- * Draws a chart as SVG that says what it shows, follows the reader's colour scheme, and is without what is there for
- * interaction only. `colors` are by use, for a light page and for a dark one.
+ * Draws a chart as SVG with a description, in the reader's colour scheme, without what is only there for
+ * interaction. `colors` are by use, for a light page and for a dark one.
  */
 export function drawPicture({ width, height, chart: option, colors, title, description }) {
   const chart = echarts.init(null, null, { renderer: "svg", ssr: true, width, height });

@@ -9,7 +9,7 @@ import express from "express";
 
 const app = express();
 
-// What is registered before the middleware goes without.
+// Routes registered before the middleware are not limited.
 app.get("/health", (_req, res) => {
   res.send("ok");
 });

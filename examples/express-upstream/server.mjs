@@ -1,11 +1,11 @@
 // An upstream behind a breaker: when most calls to it fail it is left alone for a while, and a fallback answers.
 //
 //   npx -y pnpm@10.34.9 build
-//   node examples/express-upstream/server.mjs        (with REDIS_URL=redis://... all processes know what one learns)
+//   node examples/express-upstream/server.mjs        (with REDIS_URL=redis://... all processes share what one learns)
 //   curl -i http://localhost:3000/prices/tea         the upstream's price
-//   curl -X PUT http://127.0.0.1:.../fail            as it prints: now it fails; /work, and it works again
+//   curl -X PUT http://127.0.0.1:.../fail            the URL that it prints: now it fails; with /work it works again
 //   curl -i http://localhost:3000/prices/tea         (ten times) a price of ours, soon without asking for theirs
-//   curl -i http://localhost:3000/orders/tea         what has no fallback: 503, and when to ask again
+//   curl -i http://localhost:3000/orders/tea         a route without a fallback: 503, and when to ask again
 
 import { subscribe } from "node:diagnostics_channel";
 import { BREAKER_CHANNELS, createBreaker } from "@headgate/breaker";
@@ -30,7 +30,7 @@ const breaker = createBreaker({
   minimumCalls: 4,
   openFor: "2s",
   probes: 2,
-  // An answer can be a failure too. A 404 would be none: the upstream works.
+  // An answer can be a failure too. A 404 is not: the upstream works.
   isFailure: (call) => call.status === "rejected" || call.value.status >= 500,
 });
 

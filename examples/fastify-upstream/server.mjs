@@ -1,11 +1,11 @@
 // An upstream behind a breaker: when most calls to it fail it is left alone for a while, and a fallback answers.
 //
 //   npx -y pnpm@10.34.9 build
-//   node examples/fastify-upstream/server.mjs        (with REDIS_URL=redis://... all processes know what one learns)
+//   node examples/fastify-upstream/server.mjs        (with REDIS_URL=redis://... all processes share what one learns)
 //   curl -i http://localhost:3000/prices/tea         the upstream's price
-//   curl -X PUT http://127.0.0.1:.../fail            as it prints: now it fails; /work, and it works again
+//   curl -X PUT http://127.0.0.1:.../fail            the URL that it prints: now it fails; with /work it works again
 //   curl -i http://localhost:3000/prices/tea         (ten times) the last price, soon without asking for it
-//   curl -i http://localhost:3000/orders/tea         what has no fallback: 503, and when to ask again
+//   curl -i http://localhost:3000/orders/tea         a route without a fallback: 503, and when to ask again
 
 import { subscribe } from "node:diagnostics_channel";
 import { BREAKER_CHANNELS, createBreaker } from "@headgate/breaker";

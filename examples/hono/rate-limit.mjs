@@ -6,7 +6,7 @@ import { getConnInfo } from "@hono/node-server/conninfo";
 /** @typedef {import("hono").Context<{ Bindings: import("@hono/node-server").HttpBindings }>} Context */
 /** @typedef {{ readonly context: Context, readonly headers: Headers }} HonoRequest */
 
-/** All limiters on the way of a request share one object for it. @type {WeakMap<Context, HonoRequest>} */
+/** All limiters that a request passes share one object for it. @type {WeakMap<Context, HonoRequest>} */
 const requests = new WeakMap();
 
 /** @param {Context} context */
@@ -17,7 +17,7 @@ function requestOf(context) {
 }
 
 /**
- * Makes middleware that limits the requests which reach it.
+ * Creates middleware that limits the requests that reach it.
  *
  * @param {import("@headgate/core/http").GuardOptions<HonoRequest>} options
  */

@@ -1,4 +1,4 @@
-// Hono on Node: each client address gets 5 requests a minute, and some routes have limits of their own beside it.
+// Hono on Node: each client address gets 5 requests a minute, and some routes also have their own limits.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/hono/server.mjs             (PROXIES=10.0.0.7 trusts X-Real-IP of that proxy)
@@ -35,16 +35,16 @@ const accounts = rateLimit({
   },
 });
 
-// Whoever guesses at coupons: those that exist cost nothing.
+// Against guessing coupons: those that exist cost nothing.
 const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), address, count: "failed" });
 
-// One a second: whoever asks more often waits for its turn.
+// One a second: a client that asks more often waits its turn.
 const prices = rateLimit({ limits: gcra({ limit: 1, window: "1s" }), address, wait: "10s" });
 
 /** @type {Hono<{ Bindings: import("@hono/node-server").HttpBindings }>} */
 const app = new Hono();
 
-// What is registered before the middleware goes without.
+// Routes registered before the middleware are not limited.
 app.get("/health", (c) => c.text("ok"));
 app.use(everything);
 app.get("/", (c) => c.json({ left: everything.of(c)?.decision.remaining }));

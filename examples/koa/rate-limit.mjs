@@ -5,7 +5,7 @@ import { clientOf, createHttpGuard, setHeaders } from "@headgate/core/http";
 /** @typedef {import("koa").Context} Context */
 
 /**
- * Makes middleware that limits the requests which reach it.
+ * Creates middleware that limits the requests that reach it.
  *
  * @param {import("@headgate/core/http").GuardOptions<Context>} options
  */

@@ -1,4 +1,4 @@
-// Koa: each client address gets 5 requests a minute, and some routes have limits of their own beside it.
+// Koa: each client address gets 5 requests a minute, and some routes also have their own limits.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/koa/server.mjs              (PROXY=1 trusts X-Forwarded-For of the one proxy in front)
@@ -27,10 +27,10 @@ const accounts = rateLimit({
   key: (ctx) => CUSTOMERS.get(ctx.get("x-api-key")) ?? ctx.throw(401, "no such key"),
 });
 
-// Whoever guesses at coupons: those that exist cost nothing.
+// Against guessing coupons: those that exist cost nothing.
 const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), count: "failed" });
 
-// One a second: whoever asks more often waits for its turn.
+// One a second: a client that asks more often waits its turn.
 const prices = rateLimit({ limits: gcra({ limit: 1, window: "1s" }), wait: "10s" });
 
 /** Yours would be a router's. @type {Readonly<Record<string, import("koa").Middleware>>} */
@@ -42,7 +42,7 @@ const LIMITED = {
   "/prices": prices,
 };
 
-// What comes before the middleware goes without.
+// Routes before the middleware are not limited.
 app.use(async (ctx, next) => {
   if (ctx.path === "/health") ctx.body = "ok";
   else await next();

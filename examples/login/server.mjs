@@ -1,6 +1,6 @@
 // A login: guessing passwords is limited for each address and account together, for each account, and for each address.
-// A good login gives back what it was charged itself (count: "failed"), and nothing else: whoever has one account must not buy
-// guesses at all the others with it.
+// A successful login gives back only what it was charged itself (count: "failed"): an attacker with one account must not buy
+// guesses at all the others.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/login/server.mjs        (with REDIS_URL=redis://... all processes count together)
@@ -33,7 +33,7 @@ const login = rateLimit({
   name: "login",
   store: redis && redisStore(redis, { prefix: "hg-example" }),
   limits: [
-    // Somebody who mistypes, and somebody who guesses from one place.
+    // For users who mistype, and against guesses from one place.
     slidingLog({ limit: 5, window: "15m", name: "pair", per: "pair" }),
     // Guesses at one account from many places. Its owner shares this one with them: so it is larger.
     slidingLog({ limit: 50, window: "1h", name: "account", per: "account" }),

@@ -1,4 +1,4 @@
-// Plain node:http: each client address gets 5 requests a minute, and some routes have limits of their own beside it.
+// Plain node:http: each client address gets 5 requests a minute, and some routes also have their own limits.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/node-http/server.mjs        (PROXIES=10.0.0.7 trusts X-Real-IP of that proxy)
@@ -25,10 +25,10 @@ const reports = rateLimit({
   missing: "reject",
 });
 const accounts = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), key: customerOf });
-// Whoever guesses at coupons: those that exist cost nothing.
+// Against guessing coupons: those that exist cost nothing.
 const guesses = rateLimit({ limits: gcra({ limit: 3, window: "1m" }), address, count: "failed" });
 
-// One a second: whoever asks more often waits for its turn.
+// One a second: a client that asks more often waits its turn.
 const prices = rateLimit({ limits: gcra({ limit: 1, window: "1s" }), address, wait: "10s" });
 
 /** @param {import("node:http").IncomingMessage} req */

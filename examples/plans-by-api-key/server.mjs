@@ -1,5 +1,5 @@
-// Plans: who has the free plan gets 100 requests in any 60 seconds, who has the premium plan 1,000.
-// Requests without a key that we gave out count by address: whoever makes keys up gains nothing.
+// Plans: the free plan gets 100 requests in any 60 seconds, the premium plan 1,000.
+// Requests without a valid key count by address: making up keys gains nothing.
 //
 //   npx -y pnpm@10.34.9 build
 //   node examples/plans-by-api-key/server.mjs

@@ -1,14 +1,14 @@
-// Headgate for handlers of Request and Response, as those of Next.js's routes are.
+// Headgate for handlers of Request and Response, such as Next.js's route handlers.
 
 import { createHttpGuard } from "@headgate/core/http";
 
 /** @typedef {import("@headgate/core/http").Header} Header */
 
-/** What was last said of a request: each limiter on its way adds to what those before it said. @type {WeakMap<Request, readonly Header[]>} */
+/** The headers of a request so far: each limiter that it passes adds to those before. @type {WeakMap<Request, readonly Header[]>} */
 const headersOf = new WeakMap();
 
 /**
- * Makes a function that limits a handler. A `Request` has no address: `addressOf` reads it from where your platform puts it.
+ * Creates a function that limits a handler. A `Request` has no address: `addressOf` reads it from where your platform puts it.
  *
  * @param {import("@headgate/core/http").GuardOptions<Request>} options
  * @param {(request: Request) => string | undefined} [addressOf]

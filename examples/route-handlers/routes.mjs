@@ -7,7 +7,7 @@ import { rateLimit } from "./rate-limit.mjs";
 /** Yours would be in a database. */
 const CUSTOMERS = new Map([["ada-key", "ada"]]);
 
-/** The header in which the platform puts the client's address, and which it takes off what clients send. */
+/** The header in which the platform puts the client's address; it removes the same header from what clients send. */
 const header = process.env["ADDRESS_HEADER"];
 
 /** @param {Request} request */

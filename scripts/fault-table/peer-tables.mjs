@@ -50,7 +50,7 @@ function formatPart(results, format) {
   return formatTable(head, rows);
 }
 
-/** Ours are told apart by their framework. */
+/** Our own rows also name their framework. */
 function nameOf(caller) {
   const name = caller.replace("rejectIfRedisNotReady", "reject");
   return /^(Fastify|Express),/.test(name) ? `**Headgate**, ${name}` : name;

@@ -1,4 +1,4 @@
-// One process of the run: calls the upstream through the breaker, and reports what became of its calls.
+// One process of the run: calls the upstream through the breaker, and reports how its calls ended.
 import { subscribe } from "node:diagnostics_channel";
 import { BREAKER_CHANNELS, createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";

@@ -2,7 +2,7 @@ import { titleOf } from "../../test/bench/clients.mjs";
 import { median, ratiosOf } from "../../test/bench/statistics.mjs";
 import { titleOfCase } from "../../test/bench/tables/decisions.mjs";
 
-/** Whoever is faster than Headgate at the same task, as lines of a list; another limiter, not a floor. */
+/** The limiters that are faster than Headgate at the same task, as lines of a list; without the baselines. */
 export function listLosses(rows) {
   return [
     ...decisionLosses(rows),

@@ -2,7 +2,7 @@ import { LIBRARIES, titleOf } from "../../test/bench/clients.mjs";
 import { formatNumber } from "../../test/bench/print.mjs";
 import { median, ratiosOf } from "../../test/bench/statistics.mjs";
 
-/** A panel for each client: who decides how often. */
+/** A panel for each client: how many decisions each limiter takes. */
 export function decisionPanels(rows) {
   const shown = rows.filter(
     ({ suite, inFlight, subjects, limits, isDenied }) =>
@@ -21,7 +21,7 @@ export function decisionPanels(rows) {
   }));
 }
 
-/** A panel for each framework and outcome: what is left of the requests. */
+/** A panel for each framework and outcome: the remaining requests per second. */
 export function httpPanels(rows) {
   const own = rows.filter(({ suite, name }) => suite === "http" && name !== "bare");
   const titles = [...new Set(own.map(titleOfHttp))];

@@ -81,7 +81,7 @@ test("hosts behind the first that answers are not asked", async () => {
   silent.close();
 });
 
-test("what is none says so, and a database that a cluster has not got", async () => {
+test("a server that is not a cluster is named, and so is a database that a cluster does not have", async () => {
   const [first] = cluster.nodes;
   const database = await runCli(["log", "--cluster", "--redis", `${urlOf(first?.port ?? 0)}/1`]);
   expect([database.exitCode, database.stderr]).toEqual([2, expect.stringContaining("database 0")]);

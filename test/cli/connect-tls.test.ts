@@ -137,7 +137,7 @@ describe.skipIf(started === undefined)(
       await expectFailure(["--redis", bare], "if it requires TLS, use rediss://");
     });
 
-    test("a certificate of another host, or of another time, is none", async () => {
+    test("a certificate of another host, or of another time, is refused", async () => {
       certify("elsewhere", "DNS:redis.example", "-days", "2");
       certify("old", "IP:127.0.0.1", "-days", "-1");
       const elsewhere = await startTls("elsewhere");

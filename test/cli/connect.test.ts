@@ -218,7 +218,7 @@ describe("a server that cannot be reached", () => {
     .find((one) => one?.internal === false && one.family === "IPv4")?.address;
 
   test.skipIf(outside === undefined)(
-    "takes nobody from outside in its protected mode (skipped where this machine has no address but its own)",
+    "refuses other machines in its protected mode (skipped if this machine has only a loopback address)",
     async () => {
       const args = ["--bind", "*", "--protected-mode", "yes"];
       const guarded = await startRedis({ port: true, args });

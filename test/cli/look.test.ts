@@ -134,7 +134,7 @@ describe("limiters", () => {
     expect(processes.split("\n")[1]).toContain(` ${process.pid} `);
   });
 
-  test("are none, under another prefix", async () => {
+  test("are not listed under another prefix", async () => {
     await list(limiter("api", api));
     const { exitCode, stdout, stderr } = await headgate("limiters --prefix shop");
     expect([exitCode, stdout]).toEqual([0, ""]);
@@ -324,7 +324,7 @@ describe("the log", () => {
     expect(stdout).toMatch(/ block +orders +~forgotten~\S+\n/);
   });
 
-  test("shows what a terminal would obey, whoever wrote it, and counts what makes no sense", async () => {
+  test("escapes what a terminal would obey, whoever wrote it, and counts what cannot be read", async () => {
     const operator = operate(redisStore(own.client));
     const subject = "\u001b[2J\u009bK\u202egpj.exe\n7";
     await operator.reset({ name: "orders", limits: api }, subject, { by: "a\tb" });
@@ -351,7 +351,7 @@ describe("the log", () => {
     });
   });
 
-  test("is empty, or asked for with a number that is none", async () => {
+  test("is empty, or asked for with an invalid number", async () => {
     expect(await headgate("log")).toEqual({
       exitCode: 0,
       stdout: "",

@@ -25,7 +25,7 @@ test.each(commands)("%s has help with examples of it", async (name) => {
   expect(examples).toContain(`headgate ${name}`);
 });
 
-test("its help shows commands as they are typed, and no default that is none", async () => {
+test("its help shows commands as they are typed, and no default where there is none", async () => {
   expect(help).toMatch(/^ {2}block \[options\] \[subject\] <duration> /m);
   expect((await runCli(["inspect", "--help"])).stdout).not.toContain("default: []");
 });

@@ -100,7 +100,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("a mistake of its own is one line without a stack, and has an exit code of its own", async () => {
+test("an internal error is one line without a stack, and has its own exit code", async () => {
   const script = `
     const { stringify } = JSON;
     JSON.stringify = (value, ...how) => {

@@ -10,7 +10,7 @@ import { expectRejection, garbage } from "./garbage.ts";
 import { runs } from "./hostile-texts.ts";
 import { FROM_REDIS } from "./redis-of-our-own.ts";
 
-/** A cost that is none is an error and charges nothing; a huge one is denied and charges nothing. */
+/** An invalid cost is an error and charges nothing; a huge one is denied and charges nothing. */
 
 const own = useOwnRedis();
 const LIMIT = 1_000;

@@ -40,7 +40,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a header from somebody who is not trusted chooses no bucket, and is reported once", async () => {
+  test("a header from an untrusted peer is ignored, and reported once", async () => {
     const { from, warnings } = await serving(["10.0.0.0/8", "::1"]);
     expect(await from("203.0.113.1")).toBe(200);
     expect(await from("203.0.113.2")).toBe(429);
@@ -48,7 +48,7 @@ describeFrameworks(({ serve }) => {
     expect(warnings[0]?.message).toContain("127.0.0.1");
   });
 
-  test("somebody who is not trusted and sends none is nobody's business", async () => {
+  test("an untrusted peer that sends no header is not reported", async () => {
     const { from, warnings } = await serving(["10.0.0.0/8"]);
     expect(await from()).toBe(200);
     expect(await from()).toBe(429);
@@ -63,18 +63,15 @@ describeFrameworks(({ serve }) => {
     "203.0.113.1:80",
     "1.2.3",
     "[::1]",
-  ])(
-    "a header that is not exactly one address is none, and is reported once: %j",
-    async (value) => {
-      const { from, warnings } = await serving(["127.0.0.1"]);
-      expect(await from(value)).toBe(200);
-      expect(await from(value)).toBe(429);
-      expect(await from("203.0.113.9")).toBe(200);
-      expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER" }]);
-    },
-  );
+  ])("a header without exactly one address is ignored, and reported once: %j", async (value) => {
+    const { from, warnings } = await serving(["127.0.0.1"]);
+    expect(await from(value)).toBe(200);
+    expect(await from(value)).toBe(429);
+    expect(await from("203.0.113.9")).toBe(200);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER" }]);
+  });
 
-  test("a header that was sent twice is none", async () => {
+  test("a header that was sent twice is ignored", async () => {
     const { ask } = await serving(["127.0.0.1"]);
     const twice = { headers: [header, "203.0.113.1", header, "203.0.113.2"] as never };
     expect((await ask("/", twice)).status).toBe(200);
@@ -125,7 +122,7 @@ describeFrameworks(({ serve }) => {
     [{ header, trust: ["10.0.0.1"], hops: 1 }],
     ["cf-connecting-ip"],
     [null],
-  ])("an option that makes no sense is refused: %j", async (address) => {
+  ])("an invalid option is refused: %j", async (address) => {
     await expect(serve({ limits: { limits, address: address as never } })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("address"),

@@ -81,7 +81,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("a header name or a secret that is none is an error at once", () => {
+  test("an invalid header name or secret is an error at once", () => {
     for (const name of ["", "x api", "x:api", 5, undefined, null]) {
       expect(() => byHeader(name as never)).toThrow(/header name/);
     }

@@ -23,7 +23,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test("the seconds are rounded up: a reset is never told too early", async () => {
+  test("the seconds are rounded up: a reset is never reported too early", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = fixedWindow({ limit: 5, window: "10s" });

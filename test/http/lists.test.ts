@@ -73,14 +73,14 @@ describeFrameworks(({ serve }) => {
     expect(skip).not.toHaveBeenCalled();
   });
 
-  test("a blocked client is told nothing of what earlier limiters counted", async () => {
+  test("a blocked client does not learn what earlier limiters counted", async () => {
     const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
     const { ask } = await serve({ limits: [first, { limits, blockList: ["127.0.0.1"] }] });
     const answer = await ask();
     expect([answer.status, rateLimitFields(answer)]).toEqual([403, []]);
   });
 
-  test("the list of one limiter is none of the other's", async () => {
+  test("the list of one limiter does not apply to the other", async () => {
     const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
     const { ask } = await serve({ limits: [{ limits, allowList: ["127.0.0.1"] }, first] });
     for (const left of ["8", "7"]) {
@@ -166,7 +166,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each([[["10.0.0.0/33"]], [["gateway.example"]], ["127.0.0.1"], [null], [{}]])(
-    "a list that is none is refused: %j",
+    "an invalid list is refused: %j",
     async (list) => {
       for (const option of ["allowList", "blockList"]) {
         await expect(serving({ [option]: list as never })).rejects.toMatchObject({

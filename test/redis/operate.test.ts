@@ -487,7 +487,7 @@ describe("the log", () => {
     expect(await own.client.pttl("hg:{control}:actions")).toBeGreaterThan(89 * 86_400_000);
   });
 
-  test("counts what makes no sense in it", async () => {
+  test("counts the entries that cannot be read", async () => {
     const { operator } = start();
     await operator.reset(api, "ann");
     await own.client.lpush("hg:{control}:actions", "rubbish", '1800000000000000{"kind":"other"}');
@@ -496,7 +496,7 @@ describe("the log", () => {
 });
 
 describe("what stands in the way", () => {
-  test("a record that makes no sense refuses what operators do, before anything is done", async () => {
+  test("a damaged record refuses what operators do, before anything is done", async () => {
     const { store, operator } = start();
     await consume(store);
     await own.client.set("hg:{control}", "rubbish");

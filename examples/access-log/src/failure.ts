@@ -1,4 +1,4 @@
-/** Something the user can put right: reported in one line, without a stack, and ending the program with `exitCode`. */
+/** An error that the user can fix: reported in one line, without a stack; the program ends with `exitCode`. */
 export class Failure extends Error {
   override readonly name: string = "Failure";
   readonly exitCode: number;

@@ -4,7 +4,7 @@ import { Latencies } from "./latencies.ts";
 import type { Settings } from "./settings.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** What came of a log, and how long its requests took. */
+/** The result of a replay, and how long its requests took. */
 export interface Replayed {
   readonly result: ReplayResult;
   readonly latencies: Latencies;
@@ -36,7 +36,7 @@ export async function replay(
   return { result, latencies, elapsedMs: last - (first ?? last) };
 }
 
-/** What is in the environment was in no argument, where others could see it. */
+/** The URL from the environment is in no argument, where others could see it. */
 function redisOf(url: string, { environment }: Surroundings): ConnectionOptions {
   return url === environment["REDIS_URL"] ? {} : { redis: url };
 }

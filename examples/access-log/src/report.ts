@@ -2,7 +2,7 @@ import type { Framework, ReplayLimit } from "@headgate/cli/replay";
 import type { Replayed } from "./replay.ts";
 import type { Settings } from "./settings.ts";
 
-/** What became of one client's requests. */
+/** What happened to one client's requests. */
 interface ClientTally {
   /** As the log names it. */
   readonly client: string;
@@ -11,13 +11,13 @@ interface ClientTally {
   readonly denied: number;
 }
 
-/** What `--json` prints. Counts depend on the log and the limits only; what follows `clients` is of this run. */
+/** What `--json` prints. Counts depend only on the log and the limits; what follows `clients` differs with each run. */
 export interface Report {
   /** Requests sent: `admitted` and `denied` together. */
   readonly requests: number;
   readonly admitted: number;
   readonly denied: number;
-  /** Lines of the log that are no requests, and were not sent. */
+  /** Lines of the log that are not requests, and were not sent. */
   readonly malformed: number;
   /** The clients that were denied, the most often denied first; at most 1,000. */
   readonly clients: readonly ClientTally[];

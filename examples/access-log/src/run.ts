@@ -8,7 +8,7 @@ import { formatReport } from "./report-table.ts";
 import { readSettings } from "./settings.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** The whole program; resolves with its exit code. Rejects only for a mistake of its own. */
+/** The whole program; resolves with its exit code. Rejects only for internal errors. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   try {
     await runOrThrow(args, surroundings);

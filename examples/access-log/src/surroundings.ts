@@ -1,4 +1,4 @@
-/** Where a run is started from, and where it speaks. */
+/** The environment and the streams of a run. */
 export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: NodeJS.WritableStream;

@@ -58,7 +58,7 @@ Exit codes:
 
 headgate COMMAND --help has more, with examples.`;
 
-/** The whole program; resolves with its exit code. Rejects only for a mistake of its own. */
+/** The whole program; resolves with its exit code. Rejects only for internal errors. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let exitCode = 0;
   const { stdout, stderr, signal } = surroundings;

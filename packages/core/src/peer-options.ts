@@ -25,7 +25,7 @@ export const PEER_LIMITER_OPTIONS: Readonly<Record<string, string>> = {
   minWait: 'the first block of a limit, as in block: ["1m", "10m", "1h"]',
   maxWait: 'the last block of a limit, as in block: ["1m", "10m", "1h"]',
   lifetime: "the window of the limit: a level is forgotten when it has passed without a block",
-  continueExceeding: "that a denied request costs nothing, always",
+  continueExceeding: "that a denied request never costs anything",
   dryRun: "shadow",
   cache: "store: memoryStore({ maxKeys })",
   inMemoryBlockOnConsumed: "denyCache, which is on",

@@ -89,7 +89,7 @@ describe("a key that holds somebody else's value", () => {
         { code: "HEADGATE_WRONG_TYPE", message: expect.stringContaining(period) },
       ]);
       expect(await admin.smembers(key)).toEqual(["not ours"]);
-      // Another target of the same breaker is none the worse for it.
+      // Another target of the same breaker is not affected.
       expect(await breaker.for("other").snapshot()).toMatchObject({ degraded: false });
 
       await admin.del(key);

@@ -166,7 +166,7 @@ describeFrameworks(({ serve }) => {
   describe("a denied request", () => {
     const limits = gcra({ limit: 1, window: "1h" });
 
-    test("costs nothing, and is none of the function's business", async () => {
+    test("costs nothing, and the function is not called", async () => {
       const count = vi.fn(() => 5);
       const limiter = createLimiter({ limits });
       await limiter.consume("127.0.0.1");

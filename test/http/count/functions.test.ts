@@ -27,7 +27,7 @@ const WRONG: readonly (readonly [string, () => unknown])[] = [
   ],
   ["a rejection", async () => Promise.reject(new TypeError("a bug"))],
   [
-    "an error that is none",
+    "a thrown undefined",
     () => {
       throw undefined;
     },
@@ -36,7 +36,7 @@ const WRONG: readonly (readonly [string, () => unknown])[] = [
 
 describeFrameworks(({ serve }) => {
   test.each(WRONG)(
-    "%s is reported once; the request stays charged, and its answer is none the worse",
+    "%s is reported once; the request stays charged, and its answer is not affected",
     async (_, count) => {
       const expectNothingUnhandled = watchUnhandled();
       const limiter = createLimiter({ limits });

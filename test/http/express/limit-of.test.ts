@@ -125,7 +125,7 @@ describeExpress(({ serve }) => {
     expect((await ask("/", { headers: { "x-tokens": "1" } })).status).toBe(429);
   });
 
-  test("a number that is none is an error", async () => {
+  test("an invalid number is an error", async () => {
     const limit = rateLimit({ limits: wide });
     const { ask } = await serve((app) => {
       app.use(limit, async (req, res) => {

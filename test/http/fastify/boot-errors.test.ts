@@ -7,31 +7,31 @@ import { expect, onTestFinished, test } from "vitest";
 const limits = gcra({ limit: 9, window: "1h" });
 
 const bad: [what: string, rateLimit: unknown, code: string][] = [
-  ["a limit that is none", { limits: gcra({ limit: -1, window: "1h" }) }, "HEADGATE_INVALID_LIMIT"],
+  ["an invalid limit", { limits: gcra({ limit: -1, window: "1h" }) }, "HEADGATE_INVALID_LIMIT"],
   ["another limiter's option", { max: 5 }, "HEADGATE_INVALID_OPTION"],
   ["a misspelt option", { limit: limits }, "HEADGATE_INVALID_OPTION"],
-  ["a hook that is none", { hook: "onSend" }, "HEADGATE_INVALID_OPTION"],
-  ["a cost that is none", { cost: 0 }, "HEADGATE_INVALID_OPTION"],
+  ["an invalid hook", { hook: "onSend" }, "HEADGATE_INVALID_OPTION"],
+  ["an invalid cost", { cost: 0 }, "HEADGATE_INVALID_OPTION"],
   [
     "a dimension without a key",
     { limits: gcra({ limit: 1, window: "1h", per: "tenant" }) },
     "HEADGATE_INVALID_OPTION",
   ],
-  ["a name that means nothing", { name: "api" }, "HEADGATE_INVALID_OPTION"],
-  ["a store that means nothing", { store: memoryStore() }, "HEADGATE_INVALID_OPTION"],
+  ["a name without effect", { name: "api" }, "HEADGATE_INVALID_OPTION"],
+  ["a store without effect", { store: memoryStore() }, "HEADGATE_INVALID_OPTION"],
   [
     "a limiter beside limits",
     { limits, limiter: createLimiter({ limits }) },
     "HEADGATE_INVALID_OPTION",
   ],
   ["no limits", { limits: [] }, "HEADGATE_INVALID_LIMIT"],
-  ["an extend that means nothing", { extend: true }, "HEADGATE_INVALID_OPTION"],
+  ["an extend without effect", { extend: true }, "HEADGATE_INVALID_OPTION"],
   [
     "extend beside a limiter",
     { limiter: createLimiter({ limits }), extend: true },
     "HEADGATE_INVALID_OPTION",
   ],
-  ["headers that are none", { headers: "none" }, "HEADGATE_INVALID_OPTION"],
+  ["invalid headers", { headers: "none" }, "HEADGATE_INVALID_OPTION"],
   ["true", true, "HEADGATE_INVALID_OPTION"],
   ["null", null, "HEADGATE_INVALID_OPTION"],
   ["a number", 5, "HEADGATE_INVALID_OPTION"],

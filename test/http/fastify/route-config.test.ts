@@ -74,7 +74,7 @@ test("allowList and blockList: the plugin's, unless the route has its own", asyn
   }
 });
 
-test("blockList of the plugin is none of a route that is not limited", async () => {
+test("the plugin's blockList does not apply to a route that is not limited", async () => {
   const ask = await serving({ "/off": false, "/mine": {} }, { blockList: ["127.0.0.1"] });
   for (const [path, status] of [
     ["/", 403],

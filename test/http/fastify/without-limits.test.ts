@@ -137,11 +137,11 @@ describe("a plugin without limits", () => {
 
   test.each<[string, HeadgateOptions]>([
     ["a store without a name", { store: memoryStore() }],
-    ["a store that is none", { name: "api", store: {} as never }],
-    ["a name that is none", { name: "" }],
+    ["an invalid store", { name: "api", store: {} as never }],
+    ["an invalid name", { name: "" }],
     ["limits that are undefined", { limits: undefined }],
     ["a limiter that is undefined", { limiter: undefined }],
-    ["a hook that is none", { hook: "onSend" as never }],
+    ["an invalid hook", { hook: "onSend" as never }],
   ])("is refused with %s", async (_, options) => {
     expect(await refusalOf(appOf(options).ready() as never)).toMatch(/^HEADGATE_INVALID_OPTION: /);
   });

@@ -32,7 +32,7 @@ describe("run rejects", () => {
     [null, "null"],
     [5, "5"],
     [[], "[]"],
-  ])("options that are none: %s", async (options, received) => {
+  ])("invalid options: %s", async (options, received) => {
     const call = vi.fn();
     expect(await run(call, options)).toEqual(
       refusal(`run: options must be an object, got ${received}`),
@@ -62,7 +62,7 @@ describe("run rejects", () => {
     [new AbortController(), "an object"],
     [null, "null"],
     [true, "a boolean"],
-  ])("a signal that is none: %s", async (signal, received) => {
+  ])("an invalid signal: %s", async (signal, received) => {
     const call = vi.fn();
     expect(await run(call, { signal })).toEqual(
       refusal(`run: signal must be an AbortSignal, got ${received}`),

@@ -140,7 +140,7 @@ describe("a signal of AbortSignal.timeout is a timeout", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 2, failures: 2 });
   });
 
-  test("and one that aborts for another reason is none, whatever that is called", async () => {
+  test("and one that aborts for another reason is not a timeout, whatever the reason is called", async () => {
     const { breaker } = breakerOnClock();
     for (const reason of [new DOMException("gone", "AbortError"), { name: "TimeoutError" }]) {
       const controller = new AbortController();

@@ -21,7 +21,7 @@ async function finish(promise: Promise<unknown>, ms: number): Promise<void> {
 }
 
 describe("a slow call", () => {
-  test("took longer than slowCall: exactly as long is none", async () => {
+  test("took longer than slowCall: exactly as long is not slow", async () => {
     const { breaker } = breakerOnClock({ slowCall: "2s" });
     await breaker.run(() => "at once");
     await finish(breaker.run(lasting(2_000)), 2_000);
@@ -67,7 +67,7 @@ describe("a slow call", () => {
     expect(await breaker.snapshot()).toMatchObject({ calls: 0, slow: 0 });
   });
 
-  test("is none where nobody said what is slow", async () => {
+  test("does not exist without slowCall", async () => {
     const { breaker } = breakerOnClock();
     await finish(breaker.run(lasting(3_600_000)), 3_600_000);
     await breaker.record("success", 1e9);

@@ -39,7 +39,7 @@ test.each([
   expect(parse(text)).toBeUndefined();
 });
 
-test("a day that is none does not spoil the day before it", () => {
+test("an invalid day does not spoil the day before it", () => {
   const day = parse("31/May/2015:00:00:00 +0000");
   expect(parse("32/May/2015:00:00:00 +0000")).toBeUndefined();
   expect(parse("31/May/2015:00:00:00 +0000")).toBe(day);

@@ -79,7 +79,7 @@ describe("a limit is refused at construction", () => {
   });
 
   test.each([undefined, null, 5, "gcra", [], {}, { algorithm: "GCRA" }, { algorithm: 1 }])(
-    "that is none: %s",
+    "that is not a limit: %s",
     (limit) => {
       expect(errorOf(limit).code).toBe("HEADGATE_INVALID_LIMIT");
       expect(errorOf(limit).message).toContain(formatReceived(limit));

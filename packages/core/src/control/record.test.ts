@@ -42,7 +42,7 @@ test("the body that the next ones spoil is sound", () => {
   expect(readRecord(withBody(sound))).toMatchObject({ version: 1, orders: [order] });
 });
 
-describe("what makes no sense in one part is no record at all:", () => {
+describe("a record with one invalid part is not read at all:", () => {
   test.each([
     "1",
     "0000000000000001",

@@ -185,7 +185,7 @@ describe("tiers", () => {
     });
   });
 
-  test("that do not exist are told to the application, not in the message", async () => {
+  test("that do not exist are named to the application, not in the message", async () => {
     const { of } = make({ limits: tiers });
     await expect(of({ plan: "gold" })).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_TIER",

@@ -101,7 +101,7 @@ describe("the order in which a request is read", () => {
     expect(subjectOf(one)).toBeUndefined();
   });
 
-  test("ends with skip: a skipped request has no key, costs nothing and is told nothing", async () => {
+  test("ends with skip: a skipped request has no key, costs nothing and gets no headers", async () => {
     const key = vi.fn(() => "user-1");
     const cost = vi.fn(() => 1);
     const one = request();

@@ -15,7 +15,7 @@ async function nextAfter(
   return next.mock.calls;
 }
 
-test("a request goes on once it is told to, sooner or later", async () => {
+test("a request goes on once it is allowed to, sooner or later", async () => {
   const answer = vi.fn(() => true);
   expect(await nextAfter(answer)).toEqual([[]]);
   expect(answer.mock.calls).toEqual([[pass]]);

@@ -125,7 +125,7 @@ describe("a policy that calls bring", () => {
     { ...hourly(5), ["__proto__"]: 5 },
     () => hourly(5),
     Promise.resolve(hourly(5)),
-  ])("that is none is refused, however often it comes (%#)", (policy) => {
+  ])("that is invalid is refused, however often it comes (%#)", (policy) => {
     const { quotasOf } = start(hourly(1));
     for (let i = 0; i < 2; i += 1) {
       expect(() => quotasOf(policy)).toThrow(

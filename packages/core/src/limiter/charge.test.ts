@@ -29,7 +29,7 @@ describe("charge", () => {
     });
   });
 
-  test("refuses options that it does not know, and subjects that are none", async () => {
+  test("refuses unknown options and invalid subjects", async () => {
     await expect(limiter.charge("u", { costs: 3 } as never)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("charge"),

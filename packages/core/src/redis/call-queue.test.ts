@@ -256,7 +256,7 @@ describe("a queue of calls", () => {
     expect(sent.at(-1)?.names).toEqual(["one more"]);
   });
 
-  test("sends all that waits when it is told to", async () => {
+  test("sends everything that waits on demand", async () => {
     const { queue, add, sent, fill } = startQueue();
     await fill();
     add("a", "b");

@@ -403,7 +403,7 @@ describe("what cannot be read", () => {
     await api.close();
   });
 
-  test("because it makes no sense is logged once, and leaves what was known", async () => {
+  test("because it is damaged is logged once, and leaves what was known", async () => {
     const { limiter, state } = startServer();
     const warnings = watchWarnings();
     const api = limiter();

@@ -131,7 +131,7 @@ describe("a recovery", () => {
     expect(onSilence.mock.calls.length).toBeLessThanOrEqual(101);
   });
 
-  test("stops when it is told to, whatever is answered then", async () => {
+  test("stops on demand, whatever is answered then", async () => {
     const { attempts, onSuccess, recovery } = start();
     await vi.advanceTimersByTimeAsync(20);
     recovery.stop();
