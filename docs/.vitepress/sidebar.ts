@@ -56,6 +56,7 @@ const PARTS: readonly Part[] = [
       { text: "Operate limiters from code", link: "/how-to/operate" },
       { text: "Change a limit without a deploy", link: "/how-to/overrides" },
       { text: "Look and act by command", link: "/how-to/acting" },
+      { text: "Why does a client get 429?", link: "/how-to/why-429" },
       { text: "See who uses what", link: "/how-to/usage" },
       { text: "Check an installation", link: "/how-to/doctor" },
       { text: "Find and delete keys", link: "/how-to/redis-keys" },
