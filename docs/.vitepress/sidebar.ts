@@ -85,6 +85,7 @@ const PARTS: readonly Part[] = [
       {
         text: "Operate",
         items: [
+          { text: "Why does a client get 429?", link: "/how-to/why-429" },
           { text: "Prepare for a Redis outage", link: "/how-to/redis-outages" },
           { text: "Check an installation", link: "/how-to/doctor" },
           { text: "Look and act by command", link: "/how-to/acting" },

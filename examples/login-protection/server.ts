@@ -108,4 +108,7 @@ export function createApp(store: Store): Express {
 }
 
 // Started as a program, not imported by a test.
-if (process.argv[1] === import.meta.filename) createApp(redisStore(new Redis())).listen(3000);
+if (process.argv[1] === import.meta.filename) {
+  const redis = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+  createApp(redisStore(redis)).listen(3000);
+}

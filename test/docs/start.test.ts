@@ -45,6 +45,7 @@ async function serverOn(shown: number): Promise<number> {
   if (known !== undefined) return known.port;
   const child = fork(file, {
     execArgv: ["--import", `data:text/javascript,${encodeURIComponent(REPORT)}`],
+    env: { ...process.env, REDIS_URL: inject("redisSocket") },
   });
   const [port] = (await once(child, "message")) as [number];
   servers.set(shown, { child, port });

@@ -1,0 +1,184 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import type { Page } from "../docs/markdown.ts";
+import { page, section } from "../docs/markdown.ts";
+import type { RedisProcess } from "../support/redis-process.ts";
+import { startRedis } from "../support/redis-process.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { NewcomerFolder } from "./newcomer-folder.ts";
+
+const START = page("docs/start/index.md");
+const SHARED = page("docs/start/with-redis.md");
+const LOGIN = page("docs/recipes/login.md");
+const MOVE = page("docs/moving/from-express-rate-limit.md");
+const WHY = page("docs/how-to/why-429.md");
+
+/** The first text of a page that a pattern finds. */
+function found({ path, text }: Pick<Page, "path" | "text">, pattern: RegExp): string {
+  const [, first] = pattern.exec(text) ?? [];
+  if (first === undefined) throw new Error(`${path} has no ${pattern}`);
+  return first;
+}
+
+/** The first program of a page in a language, or under a name of its tabs. */
+function program({ path, text }: Page, fence: string): string {
+  const [, rest] = text.split(`\`\`\`${fence}\n`);
+  if (rest === undefined) throw new Error(`${path} has no block ${fence}`);
+  return rest.split("\n```")[0] as string;
+}
+
+/** What a page has its reader install: the first of its tabs, for Express. */
+const toInstall = (of: Page) => found(of, /npm install ([@\w/ -]+)/).split(" ");
+
+const startsLogin = found(LOGIN, /Start it with `([^`]+)`/);
+const moved = program(MOVE, "ts [express-rate-limit]");
+
+let redis: RedisProcess;
+let folder: NewcomerFolder;
+/** Where the application of the start pages listens, which lists itself ten seconds later. */
+let sharedPort: number;
+
+beforeAll(async () => {
+  redis = await startRedis({ port: true });
+  folder = new NewcomerFolder(`redis://127.0.0.1:${redis.port}`);
+  const imported = [...moved.matchAll(/from "([^"]+)"/g)].map(([, name = ""]) => name);
+  const fetched = startsLogin.split(" ")[1] ?? "";
+  const names = [START, SHARED, LOGIN, MOVE, WHY].flatMap(toInstall);
+  await folder.install([...names, ...imported, fetched], tarballsOf(names));
+  // On a slow machine a minute's limit has room again before the command looks, and Redis is late for the first answer.
+  const server = program(SHARED, "js [Express]")
+    .replace('window: "1m"', 'window: "1h"')
+    .replace("limits:", 'storeTimeout: "10s", limits:');
+  sharedPort = await folder.start("why", "server.mjs", server, found(START, /\n(node .+)\n/));
+}, 180_000);
+
+afterAll(async () => {
+  await folder.remove();
+  await redis.stop();
+}, 60_000);
+
+/** The tarballs of what is installed, and of what these packages need of ours. */
+function tarballsOf(names: readonly string[]): Record<string, string> {
+  const all = inject("tarballs");
+  const ours = names.filter((name) => name.startsWith("@headgate/"));
+  const wanted = new Set([
+    ...ours.map((name) => name.slice("@headgate/".length)),
+    "core",
+    "breaker",
+  ]);
+  return Object.fromEntries([...wanted].map((name) => [name, all[name] as string]));
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The answers that `curl -i` prints, one after the other. */
+function answersIn(printed: string): Answer[] {
+  return printed.split(/(?=HTTP\/1\.1 \d)/).map((text) => {
+    const [head = "", ...body] = text.trimEnd().split(/\r?\n\r?\n/);
+    const [first = "", ...lines] = head.split(/\r?\n/);
+    const pairs = lines.map((line) => line.split(/: (.*)/).slice(0, 2) as [string, string]);
+    return {
+      status: Number(first.split(" ")[1]),
+      headers: Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value])),
+      body: body.join("\n\n"),
+    };
+  });
+}
+
+/** Seconds until a time differ by how long the requests took. */
+const withoutSeconds = (value: string) => value.replace(/(^|t=)\d+/g, "$1N");
+
+/** An answer has all that a page shows of it. Seconds are at most those shown, and not many fewer. */
+function expectShown(answer: Answer, shown: Answer): void {
+  expect([answer.status, answer.body]).toEqual([shown.status, shown.body]);
+  const headers = Object.keys(shown.headers).map((name) => [name, answer.headers[name] ?? ""]);
+  const inBoth = headers.map(([name = "", value = ""]) => [name, withoutSeconds(value)]);
+  const expected = Object.entries(shown.headers);
+  expect(inBoth).toEqual(expected.map(([name, value]) => [name, withoutSeconds(value)]));
+  const most = Number(shown.headers["retry-after"]);
+  expect(Number(answer.headers["retry-after"])).toBeGreaterThanOrEqual(most - 10);
+  expect(Number(answer.headers["retry-after"])).toBeLessThanOrEqual(most);
+}
+
+test("limit a login: guesses are denied, and the right password from elsewhere passes", async () => {
+  const file = found(LOGIN, /save this as `([^`]+)`/);
+  const port = await folder.start("login", file, program(LOGIN, "ts"), startsLogin);
+  const behaves = { ...LOGIN, text: section(LOGIN, "How it behaves") };
+  const lines = program(behaves, "sh").replaceAll("3000", String(port));
+  const { stdout } = await folder.run(lines);
+  const [denied] = answersIn(stdout.slice(stdout.indexOf("HTTP/")));
+  expect(stdout.split("HTTP/")[0]).toBe("401\n".repeat(5));
+  expectShown(denied as Answer, answersIn(program(behaves, "http"))[0] as Answer);
+
+  // As the page says below its answer: from another address, and at another account.
+  const last = lines.slice(lines.lastIndexOf("\ncurl"));
+  const elsewhere = `${last} -H 'x-forwarded-for: 198.51.100.7'`;
+  const other = last.replace("ada@", "grace@").replace("lovelace", "hopper");
+  for (const line of [elsewhere, other]) {
+    const [answer] = answersIn((await folder.run(line)).stdout);
+    expect(answer?.status).toBe(200);
+    expect(answer?.body).toContain("welcome");
+  }
+});
+
+test("move from express-rate-limit: the same requests get the same answers", async () => {
+  const command = found(MOVE, /start it with `([^`]+)`/);
+  const asked = found(MOVE, /`(curl [^`]+)`/);
+  const sides: Answer[][] = [];
+  for (const text of [moved, program(MOVE, "ts [Headgate]")]) {
+    const port = await folder.start(`move-${sides.length}`, "server.mjs", text, command);
+    sides.push(answersIn((await folder.run(`${asked} -s`.replace("3000", String(port)))).stdout));
+  }
+  const [before = [], after = []] = sides;
+  expect(before.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429]);
+  expect(after.map(({ status }) => status)).toEqual(before.map(({ status }) => status));
+  const same = [...found(MOVE, /and send the same([^.]+)\./).matchAll(/`([^`]+)`/g)];
+  expect(same.length).toBe(3);
+  for (const [, name = ""] of same) {
+    const values = (side: readonly Answer[]) =>
+      side.map(({ headers }) => headers[name.toLowerCase()]);
+    if (name !== "Retry-After") expect(values(after)).toEqual(values(before));
+  }
+  for (const { headers } of [before[5], after[5]] as Answer[]) {
+    expect(Number(headers["retry-after"])).toBeGreaterThan(50);
+    expect(Number(headers["retry-after"])).toBeLessThanOrEqual(60);
+  }
+});
+
+test("find out why a client gets 429: the answer names the limit, and the command says why and until when", async () => {
+  const client = new Redis(redis.port);
+  await waitUntil("the application has listed itself", 30_000, async () =>
+    (await client.exists("hg:{directory}")) === 1 ? true : undefined,
+  ).finally(() => client.disconnect());
+  const asked = `curl -si "http://127.0.0.1:${sharedPort}/?[1-6]"`;
+  const denied = answersIn((await folder.run(asked)).stdout).at(-1) as Answer;
+  expect(program(WHY, "http")).toBe(program(START, "http"));
+  const [shown] = answersIn(program(WHY, "http")) as [Answer];
+  expect(denied.status).toBe(shown.status);
+  expect(Object.keys(denied.headers)).toEqual(expect.arrayContaining(Object.keys(shown.headers)));
+  const violated = "violated-policies";
+  const document = JSON.parse(denied.body);
+  expect(document).toEqual({ ...JSON.parse(shown.body), [violated]: ["5-per-1h"] });
+  const [limit] = document[violated];
+  const passesAt = Date.now() + Number(denied.headers["retry-after"]) * 1_000;
+
+  // The commands of the page, about this limiter and this client.
+  const typed = (command: string) =>
+    `npx ${found(WHY, new RegExp(`\\$ (headgate ${command}.*)\\n`))}`
+      .replace(/--ip \S+/, "--ip 127.0.0.1")
+      .replace("orders", "api");
+  const limiters = await folder.run(typed("limiters"));
+  expect(limiters.stdout).toMatch(/^api +5 per 1h/m);
+  const explained = await folder.run(typed("explain"));
+  expect(explained.stdout).toContain("api: 127.0.0.1 would be denied now");
+  expect(explained.stdout).toContain(`${limit} binds`);
+  // To the second, as the client was told.
+  const said = new Date(/it passes at (\S+ \S+ [\w+:-]+),/.exec(explained.stdout)?.[1] ?? "");
+  expect(Math.abs(said.getTime() - passesAt)).toBeLessThanOrEqual(10_000);
+  expect(explained.exitCode).toBe(1);
+  expect((await folder.run(typed("inspect"))).stdout).toContain(`${limit}: 5 of 5 used, 0 left`);
+});
