@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createApp as createExpress } from "../../examples/behind-a-proxy/express.ts";
 import { createApp as createFastify } from "../../examples/behind-a-proxy/fastify.ts";
 import { hasNginx, startNginx } from "../support/nginx-process.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../support/serve.ts";
 
 /** The `server` block of the page. */
 const SERVER = readFileSync(

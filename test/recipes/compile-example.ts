@@ -2,16 +2,16 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import ts from "typescript5";
-import { onTestFinished } from "vitest";
+import { afterAll } from "vitest";
 import { ROOT } from "../docs/markdown.ts";
 
 /**
- * Compiles a file of `examples/` for a process of its own, which finds the packages as they are built; returns its path.
- * It is there until the test ends.
+ * Compiles a file of `examples/` for processes of its own, which find the packages as they are built; returns its path.
+ * It is there until the tests of a suite have ended.
  */
-export function compileExample(path: string): string {
+export function useCompiledExample(path: string): string {
   const dir = mkdtempSync(join(tmpdir(), "headgate-recipe-"));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  afterAll(() => rmSync(dir, { recursive: true }));
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
   const source = readFileSync(join(ROOT, "examples", path), "utf8");
   const compiled = ts.transpile(source, {

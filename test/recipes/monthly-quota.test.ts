@@ -2,7 +2,7 @@ import { memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/monthly-quota/server.ts";
 import { page } from "../docs/markdown.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../support/serve.ts";
 
 /** The application at a time in Berlin's spring, with one customer, whose plan the test changes. */
 async function start(time: string) {

@@ -3,7 +3,7 @@ import { redisStore } from "@headgate/core/redis";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createApp } from "../../examples/plans-from-a-database/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../support/serve.ts";
 
 const redis = useOwnDatabase();
 

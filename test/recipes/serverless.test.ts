@@ -6,17 +6,29 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { redisStore } from "@headgate/core/redis";
 import { Redis as Upstash } from "@upstash/redis";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeIn, page, ROOT, tablesOf } from "../docs/markdown.ts";
+import { ENDS_WITH_PARENT } from "../support/own-children.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { compileExample } from "./compile-example.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../support/serve.ts";
+import { useCompiledExample } from "./compile-example.ts";
 
 const redis = useOwnRedis();
+const handler = useCompiledExample("lambda/handler.ts");
+
+/** Two instances, which live through all tests: each test is of another client, whose denials they do not remember. */
+let one: Instance;
+let other: Instance;
+beforeAll(async () => {
+  [one, other] = await Promise.all([startInstance(), startInstance()]);
+});
+afterAll(() => {
+  for (const instance of [one, other]) instance?.process.kill("SIGKILL");
+});
 
 interface Instance {
   /** Calls the handler so many times at once; resolves with how many were answered with each status. */
-  invoke(times: number, sourceIp?: string): Promise<Record<number, number>>;
+  invoke(times: number, sourceIp: string): Promise<Record<number, number>>;
   readonly process: ChildProcess;
   /** What it wrote to stderr, such as warnings of a store that is away. */
   readonly complaints: readonly string[];
@@ -25,12 +37,11 @@ interface Instance {
 /** An instance of the function, as the platform starts it. */
 async function startInstance(): Promise<Instance> {
   const script = join(import.meta.dirname, "invoke.mjs");
-  const child = fork(script, [compileExample("lambda/handler.ts")], {
+  const child = fork(script, [handler], {
     env: { ...process.env, REDIS_URL: redis.server.socket },
-    execArgv: [],
+    execArgv: [...ENDS_WITH_PARENT],
     silent: true,
   });
-  onTestFinished(() => void child.kill("SIGKILL"));
   const complaints: string[] = [];
   child.stderr?.on("data", (text) => complaints.push(String(text)));
   await once(child, "message");
@@ -50,7 +61,7 @@ async function startInstance(): Promise<Instance> {
   return {
     process: child,
     complaints,
-    async invoke(times, sourceIp = "203.0.113.7") {
+    async invoke(times, sourceIp) {
       const counts: Record<number, number> = {};
       const answers = Array.from({ length: times }, () => call(sourceIp));
       for (const status of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;
@@ -69,10 +80,10 @@ function thaw({ process }: Instance): void {
   process.kill("SIGCONT");
 }
 
-/** Has instances use up a full limit of five at once: they admit no more than that, and what comes back meanwhile. */
-async function useUp(...instances: readonly Instance[]): Promise<void> {
+/** Has instances use up a client's full limit of five at once: they admit no more than that, and what comes back meanwhile. */
+async function useUp(client: string, ...instances: readonly Instance[]): Promise<void> {
   const start = performance.now();
-  const counts = await Promise.all(instances.map(({ invoke }) => invoke(20)));
+  const counts = await Promise.all(instances.map(({ invoke }) => invoke(20, client)));
   const admitted = counts.reduce((sum, { 200: ok = 0 }) => sum + ok, 0);
   const comeBack = Math.floor((performance.now() - start) / 200);
   expect(admitted).toBeGreaterThanOrEqual(5);
@@ -80,33 +91,29 @@ async function useUp(...instances: readonly Instance[]): Promise<void> {
 }
 
 test("instances count together, also at their first call", async () => {
-  const [one, other] = await Promise.all([startInstance(), startInstance()]);
-  await useUp(one, other);
+  await useUp("203.0.113.1", one, other);
   expect([...one.complaints, ...other.complaints]).toEqual([]);
 });
 
 test("one that was frozen for longer than the window decides right after, together with the others", async () => {
-  const [one, other] = await Promise.all([startInstance(), startInstance()]);
-  await useUp(one);
+  await useUp("203.0.113.2", one);
   await freezeForAWindow(one);
   thaw(one);
-  await useUp(one, other);
+  await useUp("203.0.113.2", one, other);
   expect([...one.complaints, ...other.complaints]).toEqual([]);
 });
 
 test("so does one whose connection was closed meanwhile", async () => {
-  const instance = await startInstance();
-  await useUp(instance);
-  await freezeForAWindow(instance);
+  await useUp("203.0.113.3", one);
+  await freezeForAWindow(one);
   await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-  thaw(instance);
-  await useUp(instance);
-  expect(instance.complaints.join("")).not.toContain("HEADGATE_STORE_DOWN");
+  thaw(one);
+  await useUp("203.0.113.3", one);
+  expect(one.complaints.join("")).not.toContain("HEADGATE_STORE_DOWN");
 });
 
 test("instances leave no lines in the directory", async () => {
-  const instance = await startInstance();
-  await instance.invoke(1);
+  await one.invoke(1, "203.0.113.7");
   const keys = (await redis.scan()).map(String);
   expect(keys).toHaveLength(1);
   expect(keys[0]).toMatch(/^hg:\{203\.0\.113\.7\}:api:/);

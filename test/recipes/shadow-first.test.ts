@@ -1,7 +1,7 @@
 import { memoryStore } from "@headgate/core";
 import { beforeEach, expect, test } from "vitest";
 import { createApp, wouldDeny } from "../../examples/shadow-first/server.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../support/serve.ts";
 
 beforeEach(() => wouldDeny.clear());
 

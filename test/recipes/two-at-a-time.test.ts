@@ -2,7 +2,7 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/exports/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../support/serve.ts";
 
 const redis = useOwnDatabase();
 

@@ -1,14 +1,11 @@
-import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Webhook } from "../../examples/webhooks/webhooks.ts";
 import { createDelivery } from "../../examples/webhooks/webhooks.ts";
 import { page } from "../docs/markdown.ts";
 import { useOwnDatabases } from "../support/own-database.ts";
+import { serve } from "../support/serve.ts";
 
 const clients = useOwnDatabases(2);
 
@@ -24,16 +21,12 @@ interface Receiver {
 async function startReceiver(status: number): Promise<Receiver> {
   const arrivals: number[] = [];
   const receiver = { url: "", arrivals, answer: { status } as Receiver["answer"] };
-  const server = createServer((_: IncomingMessage, response: ServerResponse) => {
+  const url = await serve((_, response) => {
     arrivals.push(performance.now());
     const { status, retryAfter } = receiver.answer;
     response.writeHead(status, retryAfter === undefined ? {} : { "retry-after": retryAfter }).end();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
-  return receiver;
+  return Object.assign(receiver, { url: `${url}/hooks` });
 }
 
 /** What the outbox was told, in order. */

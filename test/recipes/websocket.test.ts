@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { runExample } from "../../examples/run-example.ts";
 import { createChat } from "../../examples/websocket/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { serve } from "./serve.ts";
+import { serve } from "../support/serve.ts";
 
 const redis = useOwnDatabase();
 
