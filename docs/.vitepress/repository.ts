@@ -9,7 +9,7 @@ const { repository } = JSON.parse(readFileSync(join(ROOT, "packages/core/package
 /** Where the sources are, for a browser. */
 export const REPOSITORY: string = repository.url.replace(/^git\+|\.git$/g, "");
 
-/** Makes links that lead out of docs/, to a package or an example, links of the repository. */
+/** Makes links to what is not a page, such as a package, an example or a picture of docs/, links of the repository. */
 export function linkToRepository(markdown: MarkdownRenderer): void {
   const { rules } = markdown.renderer;
   const renderLink = rules["link_open"];
@@ -20,8 +20,14 @@ export function linkToRepository(markdown: MarkdownRenderer): void {
     const file = relative(ROOT, env.path);
     if (href?.startsWith("../")) {
       const target = posix.join(dirname(file), href);
-      if (!target.startsWith("docs/")) token?.attrSet("href", `${REPOSITORY}/blob/main/${target}`);
+      if (!isPage(target)) token?.attrSet("href", `${REPOSITORY}/blob/main/${target}`);
     }
     return renderLink(tokens, at, options, env, self);
   };
+}
+
+/** `target` is a path in the repository, perhaps with an anchor. */
+function isPage(target: string): boolean {
+  const [path = ""] = target.split("#");
+  return path.startsWith("docs/") && ["", ".md"].includes(posix.extname(path));
 }
