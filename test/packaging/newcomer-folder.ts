@@ -12,8 +12,9 @@ import { waitUntil } from "../support/wait-until.ts";
 /** What npx fetches for the commands of the pages, and the workspace does not have. */
 const FETCHED_VERSIONS: Readonly<Record<string, string>> = { tsx: "4.23.15" };
 
-/** What npm says when it reaches no registry. */
-const UNREACHABLE = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH)\b/;
+/** What npm says when it reaches no registry: the failure, or that it knows no version of a package. */
+const UNREACHABLE =
+  /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH)\b|Found: \S+@undefined/;
 
 /** Long enough for any start on a busy machine. */
 const WITHIN_MS = 40_000;
@@ -44,7 +45,7 @@ export class NewcomerFolder {
   ): Promise<void> {
     const others = names.filter((name) => !name.startsWith("@headgate/"));
     const specs = [...Object.values(tarballs), ...new Set(others.map(pinned))];
-    const flags = "--no-audit --no-fund --prefer-offline --loglevel=error --fetch-retries=0";
+    const flags = "--no-audit --no-fund --prefer-offline --loglevel=error --fetch-retries=1";
     const { stderr, exitCode } = await this.run(`npm install ${flags} ${specs.join(" ")}`);
     if (exitCode === 0) return;
     if (!UNREACHABLE.test(stderr)) throw new Error(`npm install failed:\n${stderr}`);
