@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname, join, posix, relative } from "node:path";
+import { dirname, extname, join, posix, relative } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -9,7 +9,7 @@ const { repository } = JSON.parse(readFileSync(join(ROOT, "packages/core/package
 /** Where the sources are, for a browser. */
 export const REPOSITORY: string = repository.url.replace(/^git\+|\.git$/g, "");
 
-/** Makes links to what is not a page, such as a package, an example or a picture of docs/, links of the repository. */
+/** Makes links to what the site has no page of, such as a package, an example or a picture, links of the repository. */
 export function linkToRepository(markdown: MarkdownRenderer): void {
   const { rules } = markdown.renderer;
   const renderLink = rules["link_open"];
@@ -26,8 +26,8 @@ export function linkToRepository(markdown: MarkdownRenderer): void {
   };
 }
 
-/** `target` is a path in the repository, perhaps with an anchor. */
+/** Whether a link to a path of the repository, with its anchor, is one to a page of the site. */
 function isPage(target: string): boolean {
   const [path = ""] = target.split("#");
-  return path.startsWith("docs/") && ["", ".md"].includes(posix.extname(path));
+  return path.startsWith("docs/") && ["", ".md"].includes(extname(path));
 }

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeEach, expect, inject, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
+import { ENDS_WITH_PARENT } from "../support/own-children.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { blocksOf, page, ROOT } from "./markdown.ts";
 import { atHome } from "./snippets.ts";
 
@@ -23,31 +24,33 @@ const ASKED = /^```sh\n(curl [\s\S]*?)\n```\n\n```(text|http)\n([\s\S]*?)^```/gm
 const folder = mkdtempSync(join(tmpdir(), "headgate-start-"));
 symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
 const file = join(folder, "server.mjs");
-const redis = new Redis(inject("redisSocket"));
+const redis = useOwnRedis();
 
 /** The servers that a reader has started, by the ports that the page gives them. */
 const servers = new Map<number, { readonly child: ChildProcess; readonly port: number }>();
-
-beforeEach(() => redis.flushdb());
 
 afterEach(() => {
   for (const { child } of servers.values()) child.kill();
   servers.clear();
 });
 
-afterAll(() => {
-  redis.disconnect();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 async function serverOn(shown: number): Promise<number> {
   const known = servers.get(shown);
   if (known !== undefined) return known.port;
   const child = fork(file, {
-    execArgv: ["--import", `data:text/javascript,${encodeURIComponent(REPORT)}`],
-    env: { ...process.env, REDIS_URL: inject("redisSocket") },
+    execArgv: [
+      ...ENDS_WITH_PARENT,
+      "--import",
+      `data:text/javascript,${encodeURIComponent(REPORT)}`,
+    ],
+    env: { ...process.env, REDIS_URL: redis.server.socket },
   });
-  const [port] = (await once(child, "message")) as [number];
+  const ended = once(child, "exit").then(() =>
+    Promise.reject(new Error(`the server on ${shown} ended at once`)),
+  );
+  const [port] = (await Promise.race([once(child, "message"), ended])) as [number];
   servers.set(shown, { child, port });
   return port;
 }
@@ -83,7 +86,7 @@ test.each(
   ]),
 )("docs/start: $name shows what $framework answers", async ({ name, at }) => {
   const it = page(`docs/start/${name}`);
-  const server = atHome(blocksOf([it], "js")[at]?.text ?? "", inject("redisSocket"));
+  const server = atHome(blocksOf([it], "js")[at]?.text ?? "", redis.server.socket);
   // On a busy machine the first answer of Redis may take longer than the default, and the process would decide.
   writeFileSync(file, server.replace("limits:", 'storeTimeout: "10s", limits:'));
   const asked = [...it.text.matchAll(ASKED)];

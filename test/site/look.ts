@@ -11,13 +11,19 @@ export interface Look {
   readonly tooWide: readonly string[];
 }
 
-/** Opens a page of its own and has it looked at; rejects when the page complains, or asks another host than `origin`. */
-export async function withPage<Result>(
+/** A page of the browser that shows one page of the site after another. */
+export interface Tab {
+  readonly page: Page;
+  /** What went wrong since it was asked the last time: messages of the console, errors, answers, and requests to other hosts. */
+  complaints(): readonly string[];
+}
+
+/** Opens a tab on the site at `origin`, with a cache of its own. */
+export async function openTab(
   browser: Browser,
   origin: string,
   options: BrowserContextOptions,
-  look: (page: Page) => Promise<Result>,
-): Promise<Result> {
+): Promise<Tab> {
   const page = await browser.newPage({ ...options, reducedMotion: "reduce" });
   const complaints: string[] = [];
   page.on("console", (message) => {
@@ -29,17 +35,15 @@ export async function withPage<Result>(
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${origin}/`))
       complaints.push(`${page.url()} asks ${request.url()}`);
   });
-  page.on("requestfailed", (request) => complaints.push(`${request.url()} failed`));
+  page.on("requestfailed", (request) => {
+    // What a page was still fetching ahead when it was left.
+    if (request.failure()?.errorText === "net::ERR_ABORTED") return;
+    complaints.push(`${request.url()} failed`);
+  });
   page.on("response", (response) => {
     if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`);
   });
-  try {
-    const result = await look(page);
-    if (complaints.length > 0) throw new Error(complaints.join("\n"));
-    return result;
-  } finally {
-    await page.close();
-  }
+  return { page, complaints: () => complaints.splice(0) };
 }
 
 export async function lookAt(page: Page): Promise<Look> {

@@ -12,7 +12,7 @@ export interface Served {
 /** Serves the site as a static host does: `/reference/http` is `reference/http.html`. */
 export async function serveSite(): Promise<Served> {
   const app = Fastify({ forceCloseConnections: true });
-  app.register(fastifyStatic, { root: DIST, extensions: ["html"] });
+  app.register(fastifyStatic, { root: DIST, extensions: ["html"], maxAge: "1h" });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return { origin: `http://127.0.0.1:${port}`, close: () => app.close() };

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import axe from "axe-core";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { REPOSITORY } from "../../docs/.vitepress/repository.ts";
 import { linksOf, readParts } from "../../docs/.vitepress/sidebar.ts";
 import { ROOT } from "../docs/markdown.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
 import { buildSite } from "./build-site.ts";
 import type { Look } from "./look.ts";
-import { lookAt, withPage } from "./look.ts";
+import { lookAt, openTab } from "./look.ts";
 import type { Served } from "./serve-site.ts";
 import { serveSite } from "./serve-site.ts";
 
@@ -17,9 +17,6 @@ const isLong = process.env["HEADGATE_LONG"] === "1";
 
 /** Of the build, and of all pages one after another, on a busy machine: milliseconds. */
 const TIMEOUT_MS = 600_000;
-
-/** How many pages are open at a time. */
-const OPEN_AT_ONCE = 3;
 
 const PHONE = { width: 360, height: 800 };
 const DESK = { width: 1_440, height: 900 };
@@ -58,21 +55,27 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
     await site?.close();
   });
 
-  /** Does something for each of the pages, a few at a time. */
-  async function forEach(
+  /** Goes to each of the pages in a tab, and has it looked at; fails when one complains. */
+  async function visit(
     paths: readonly string[],
-    act: (path: string) => Promise<void>,
+    viewport: typeof PHONE,
+    look: (page: Page, path: string) => Promise<void>,
   ): Promise<void> {
-    const left = [...paths];
-    const actInTurn = async (): Promise<void> => {
-      for (let path = left.shift(); path !== undefined; path = left.shift()) await act(path);
-    };
-    await Promise.all(Array.from({ length: OPEN_AT_ONCE }, actInTurn));
+    const { page, complaints } = await openTab(browser, site.origin, { viewport });
+    onTestFinished(() => page.close());
+    for (const path of paths) {
+      await page.goto(`${site.origin}${path}`);
+      await look(page, path);
+      expect(complaints(), path).toEqual([]);
+    }
   }
 
+  /** The first page of each part, and one of the API: pages of a part are alike. All pages where there is time. */
+  const some = (): readonly string[] =>
+    isLong ? links : [...readParts().flatMap((part) => linksOf(part)[0] ?? []), "/reference/api/"];
+
   test("is clicked through by its menu and sidebars, and complains of nothing", async () => {
-    await withPage(browser, site.origin, { viewport: DESK }, async (page) => {
-      await page.goto(`${site.origin}/`);
+    await visit(["/"], DESK, async (page) => {
       for (const part of readParts()) {
         const own = linksOf(part);
         await page.locator(`.VPNavBarMenu a[href="${own[0]}"]`).click();
@@ -88,11 +91,8 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
 
   test("fits a phone, shows its images, and no link leads nowhere", async () => {
     const looks = new Map<string, Look>();
-    await forEach(["/", ...links], async (path) => {
-      await withPage(browser, site.origin, { viewport: PHONE }, async (page) => {
-        await page.goto(`${site.origin}${path}`);
-        looks.set(path, await lookAt(page));
-      });
+    await visit(["/", ...links], PHONE, async (page, path) => {
+      looks.set(path, await lookAt(page));
     });
     const seen = [...looks].map(([path, { links: hrefs, missingImages, tooWide }]) => ({
       path,
@@ -119,31 +119,26 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
   test(
     "can be used by everybody, in the light and in the dark",
     async () => {
-      const firsts = [...readParts().flatMap((part) => linksOf(part)[0] ?? []), "/reference/api/"];
-      await forEach(isLong ? ["/", ...links] : ["/", ...firsts], async (path) => {
-        await withPage(browser, site.origin, { viewport: PHONE }, async (page) => {
-          await page.goto(`${site.origin}${path}`);
-          await page.evaluate(axe.source);
-          for (const colorScheme of ["light", "dark"] as const) {
-            await page.emulateMedia({ colorScheme });
-            await page.waitForFunction(IS_IN[colorScheme]);
-            const { violations } = (await page.evaluate(
-              "axe.run({ resultTypes: ['violations'] })",
-            )) as axe.AxeResults;
-            const found = violations
-              .filter(({ impact }) => impact === "serious" || impact === "critical")
-              .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
-            expect(found, `${path}, ${colorScheme}`).toEqual([]);
-          }
-        });
+      await visit(["/", ...some()], PHONE, async (page, path) => {
+        await page.evaluate(axe.source);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          await page.waitForFunction(IS_IN[colorScheme]);
+          const { violations } = (await page.evaluate(
+            "axe.run({ resultTypes: ['violations'] })",
+          )) as axe.AxeResults;
+          const found = violations
+            .filter(({ impact }) => impact === "serious" || impact === "critical")
+            .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
+          expect(found, `${path}, ${colorScheme}`).toEqual([]);
+        }
       });
     },
     TIMEOUT_MS,
   );
 
   test("finds a word without another host", async () => {
-    await withPage(browser, site.origin, { viewport: DESK }, async (page) => {
-      await page.goto(`${site.origin}/`);
+    await visit(["/"], DESK, async (page) => {
       await page.locator("#local-search button").click();
       await page.locator("#localsearch-input").fill("Retry-After");
       await page.locator("#localsearch-list .result").first().click();

@@ -1,10 +1,7 @@
-import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
 import { validateGuardOptions } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
-import type { RequestHandler } from "express";
+import type { Express, RequestHandler } from "express";
 import express from "express";
 import {
   BurstyRateLimiter,
@@ -12,7 +9,8 @@ import {
   RateLimiterRedis,
   RateLimiterUnion,
 } from "rate-limiter-flexible";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { serve } from "../../support/serve.ts";
 import { page } from "../markdown.ts";
 import { readDeclarations } from "./declarations.ts";
 import { load } from "./programs.ts";
@@ -26,6 +24,7 @@ import {
   tablesUnder,
 } from "./side-by-side.ts";
 import { ask, statusesOf, times } from "./traffic.ts";
+import { admittedAtAnEdge, stopTheClock } from "./window-edge.ts";
 
 const it = page("docs/moving/from-rate-limiter-flexible.md");
 
@@ -38,25 +37,19 @@ interface Traffic {
 
 async function answersOf(program: string, { call, of }: Traffic): Promise<unknown[]> {
   const { [call]: asked } = await load(program, [call]);
-  if (call === "limit") return statusesOf(await ask(await serve(asked), times(of.length)));
+  if (call === "limit") return statusesOf(await ask(await serve(limited(asked)), times(of.length)));
   const answers: unknown[] = [];
   for (const one of of) answers.push(await (asked as (one: string) => Promise<unknown>)(one));
   return answers;
 }
 
-/** Serves a middleware until the test ends. Resolves with the URL. */
-async function serve(limit: unknown): Promise<string> {
+/** An application of a middleware and one route. */
+function limited(limit: unknown): Express {
   const app = express().use(limit as RequestHandler);
   app.get("/", (_req, res) => {
     res.send("hello");
   });
-  const server: Server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return app;
 }
 
 const fiveTimes = Array<string>(5).fill("ada");
@@ -156,27 +149,15 @@ describeDifferences(it, {
     expect(await after.consume("ada")).toMatchObject({ allowed: false, degraded: true });
   },
   async "The window can slide."() {
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
+    stopTheClock();
     const store = memoryStore({ clock: () => Date.now() });
     const before = new RateLimiterMemory({ points: 3, duration: 60 });
     const limits = slidingLog({ limit: 3, window: "1m" });
     const after = createLimiter({ name: "slides", limits, store });
-    const admitted = { before: 0, after: 0 };
-    for (const [at, count] of [
-      [0, 1],
-      [59_900, 2],
-      [60_100, 3],
-    ] as const) {
-      vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
-      for (let i = 0; i < count; i += 1) {
-        const [theirs, ours] = [
-          await isAdmitted(before.consume("ada")),
-          await after.consume("ada"),
-        ];
-        if (at > 0 && theirs) admitted.before += 1;
-        if (at > 0 && ours.allowed) admitted.after += 1;
-      }
-    }
+    const admitted = await admittedAtAnEdge({
+      before: () => isAdmitted(before.consume("ada")),
+      after: async () => (await after.consume("ada")).allowed,
+    });
     expect(admitted).toEqual({ before: 5, after: 3 });
   },
 });

@@ -7,6 +7,17 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** What a set-up is asked and answers. */
+export interface Traffic {
+  readonly requests: readonly Asked[];
+  /** What both answer. */
+  readonly statuses: readonly number[];
+  /** What Headgate answers, where the page says that it differs; headers differ then, too. */
+  readonly after?: readonly number[];
+  /** Whether the page says that the body of a denial stays the same. */
+  readonly hasSameBody?: boolean;
+}
+
 /** Sends requests, one after another. */
 export async function ask(url: string, requests: readonly Asked[]): Promise<Response[]> {
   const answers: Response[] = [];
@@ -28,6 +39,23 @@ export function times(count: number, asked: Asked = {}): Asked[] {
 
 export function statusesOf(answers: readonly Response[]): number[] {
   return answers.map(({ status }) => status);
+}
+
+/** Whether a request to a URL is answered with 200. */
+export async function isAnswered(url: string): Promise<boolean> {
+  return (await fetch(url)).status === 200;
+}
+
+/** Expects what a page says of a set-up that both have answered. */
+export async function expectAnswers(
+  { statuses, after, hasSameBody }: Traffic,
+  theirs: readonly Response[],
+  ours: readonly Response[],
+): Promise<void> {
+  expect(statusesOf(theirs)).toEqual(statuses);
+  expect(statusesOf(ours)).toEqual(after ?? statuses);
+  if (after === undefined) expectSameHeaders(theirs, ours);
+  if (hasSameBody) expect(await ours.at(-1)?.json()).toEqual(await theirs.at(-1)?.json());
 }
 
 /** Headers of whole numbers, and what both limiters may differ by where a second passes between their answers. */
