@@ -3,13 +3,13 @@ import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { claim } from "../conformance/claim.ts";
-import { runHistories, SCALE } from "../conformance/histories.ts";
+import { historiesOf, runHistories } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabases } from "../support/own-database.ts";
 
-const HISTORIES = 20 * SCALE;
+const HISTORIES = historiesOf(50, 500);
 const ROUNDS = 6;
 const LANES = 32;
 

@@ -20,7 +20,7 @@ import { randomStart, randomSubjects } from "./random-steps.ts";
  * TypeScript give the same numbers, they are those that the limits have now, and nothing changes.
  */
 
-const HISTORIES = historiesOf(10, 1_500);
+const HISTORIES = historiesOf(25, 1_500);
 const LENGTH = 75;
 
 /** Numbers of a reply before those of the counters, which is the clock; of a counter before those of its limits; and of a limit. */

@@ -28,65 +28,68 @@ const VICTIM = [
 ];
 const VICTIM_TAG = "{203.0.113.9}";
 
-/** Addresses, and what resembles one; none of them is the victim's, and none is in a trusted network. */
+/** What resembles an address, or is one in an odd form; none of them is the victim's, and none is in a trusted network. */
+const ODD_STRANGERS: readonly string[] = [
+  ...[
+    "2001:db8::1",
+    "2001:DB8:0:0::1%eth0",
+    "fe80::1%25eth0",
+    "fe80::1%",
+    "::",
+    "::2",
+    "64:ff9b:1::cb00:7109",
+  ],
+  ...[
+    "[2001:db8::1]:443",
+    "::203.0.113.9",
+    "2002:cb00:7109::",
+    "203.0.113.9.",
+    "203.0.113.09",
+    "203.0.113",
+  ],
+  ...[
+    "203.0.113.9/32",
+    "3405803785",
+    "0xcb007109",
+    "0313.0.0161.011",
+    "203.0.113.9%eth0",
+    "[203.0.113.9",
+  ],
+  ...[
+    "}{203.0.113.9}",
+    "{203.0.113.9}:api",
+    "203.0.113.9}:web",
+    "%32%30%33.0.113.9",
+    "203.0.113.9\t;",
+    "*",
+  ],
+  ...[
+    "unknown",
+    "_hidden",
+    "localhost",
+    "__proto__",
+    "constructor",
+    "~ip~203.0.113.9",
+    "~text~a",
+    "#",
+    "-",
+  ],
+  ...[
+    "x".repeat(2_000),
+    ":".repeat(500),
+    "[".repeat(500),
+    "1.".repeat(500),
+    "%".repeat(500),
+    "\xff\x80",
+    "é",
+  ],
+];
+
+/** Those, and other addresses. */
 const stranger: fc.Arbitrary<string> = fc.oneof(
   fc.ipV4().filter((ip) => !/^(127|10)\.|^203\.0\.113\.9$/.test(ip)),
   fc.ipV6().filter((ip) => !/^(::1|.*:(7f|0?a)..:.*|.*\.\d+)$/i.test(ip)),
-  fc.constantFrom(
-    ...[
-      "2001:db8::1",
-      "2001:DB8:0:0::1%eth0",
-      "fe80::1%25eth0",
-      "fe80::1%",
-      "::",
-      "::2",
-      "64:ff9b:1::cb00:7109",
-    ],
-    ...[
-      "[2001:db8::1]:443",
-      "::203.0.113.9",
-      "2002:cb00:7109::",
-      "203.0.113.9.",
-      "203.0.113.09",
-      "203.0.113",
-    ],
-    ...[
-      "203.0.113.9/32",
-      "3405803785",
-      "0xcb007109",
-      "0313.0.0161.011",
-      "203.0.113.9%eth0",
-      "[203.0.113.9",
-    ],
-    ...[
-      "}{203.0.113.9}",
-      "{203.0.113.9}:api",
-      "203.0.113.9}:web",
-      "%32%30%33.0.113.9",
-      "203.0.113.9\t;",
-      "*",
-    ],
-    ...[
-      "unknown",
-      "_hidden",
-      "localhost",
-      "__proto__",
-      "constructor",
-      "~ip~203.0.113.9",
-      "~text~a",
-      "#",
-      "-",
-    ],
-    ...[
-      "x".repeat(2_000),
-      ":".repeat(500),
-      "[".repeat(500),
-      "1.".repeat(500),
-      "%".repeat(500),
-      "\xff\x80",
-      "é",
-    ],
-  ),
+  fc.constantFrom(...ODD_STRANGERS),
 );
 
 /** With blanks around the commas, as lists may have them. (A tab is part of the address to Express; no proxy writes one.) */
@@ -143,7 +146,8 @@ describeFrameworks(({ serve }) => {
       fc.asyncProperty(forwarded, stranger, async (before, last) => {
         expect((await ask(`X-Forwarded-For: ${before}${last}`)).status).toBe(200);
       }),
-      runs(40),
+      // Each odd one once, then others.
+      { ...runs(100), examples: ODD_STRANGERS.map((last) => ["", last]) },
     );
     const found = await tags();
     expect(found).not.toContain(VICTIM_TAG);
