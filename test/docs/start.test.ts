@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { ENDS_WITH_PARENT } from "../support/own-children.ts";
+import { ENDS_WITH_PARENT } from "../support/ends-with-parent.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { blocksOf, page, ROOT } from "./markdown.ts";
 import { atHome } from "./snippets.ts";

@@ -8,7 +8,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis as Upstash } from "@upstash/redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codeIn, page, ROOT, tablesOf } from "../docs/markdown.ts";
-import { ENDS_WITH_PARENT } from "../support/own-children.ts";
+import { ENDS_WITH_PARENT } from "../support/ends-with-parent.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { serve } from "../support/serve.ts";
 import { useCompiledExample } from "./compile-example.ts";
