@@ -1,3 +1,4 @@
+import { median } from "../../test/bench/statistics.mjs";
 import { formatTable } from "../fault-table/markdown-table.mjs";
 import { putBetween } from "../performance/page.mjs";
 import { calculate, capacityOf, serversFor } from "./model.mjs";
@@ -22,7 +23,8 @@ const CHECKS = {
 };
 
 /** The page with what a run says between its markers. */
-export function writeSizing(page, run) {
+export function writeSizing(page, measured) {
+  const run = withOneCall(measured);
   const parts = {
     costs: costsTable(run),
     memory: memoryTable(run),
@@ -34,25 +36,38 @@ export function writeSizing(page, run) {
   return Object.entries(parts).reduce((text, [name, part]) => putBetween(text, name, part), page);
 }
 
+/** A call takes the same whatever is decided in it: the median of what was measured beside each policy. */
+function withOneCall({ costs, ...run }) {
+  const times = Object.values(costs).map(({ cpu }) => cpu);
+  const call = median(times.map((time) => time.call));
+  const wake = median(times.map((time) => time.wake));
+  const withCall = ([policy, { cpu, ...cost }]) => [
+    policy,
+    { ...cost, cpu: { call, wake, decision: cpu.decision } },
+  ];
+  return { ...run, costs: Object.fromEntries(Object.entries(costs).map(withCall)) };
+}
+
 function digits(number, precision = 2) {
   return Number(number.toPrecision(precision)).toLocaleString("en-US");
 }
 
-/** To the tenth of a microsecond, or to the byte. */
+/** Microseconds to one, and tenths where they are few; bytes. */
 function costsTable({ costs }) {
+  const [{ cpu: time }] = Object.values(costs);
   const rows = Object.entries(POLICIES).map(([policy, name]) => {
     const { cpu, input, output } = costs[policy];
     const bytes = ({ call, decision }) => String(Math.round(call + decision));
-    return [
-      name,
-      cpu.call.toFixed(0),
-      cpu.decision.toFixed(1),
-      cpu.wake.toFixed(0),
-      bytes(input),
-      bytes(output),
-    ];
+    return [`a decision, **D**: ${name}`, cpu.decision.toFixed(1), bytes(input), bytes(output)];
   });
-  return formatTable(["policy", "C, µs", "D, µs", "W, µs", "bytes to Redis", "bytes back"], rows);
+  return formatTable(
+    ["", "microseconds", "bytes to Redis", "bytes back"],
+    [
+      ["a call, **C**", time.call.toFixed(0), "", ""],
+      ["a call that wakes the server, more: **W**", time.wake.toFixed(0), "", ""],
+      ...rows,
+    ],
+  );
 }
 
 function memoryTable({ memory }) {
