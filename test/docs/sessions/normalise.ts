@@ -1,11 +1,11 @@
 import { hostname, userInfo } from "node:os";
 
 /** What differs between two runs, and what a page shows in its place. */
-const RULES: readonly (readonly [what: RegExp, shown: string])[] = [
+const RULES: readonly (readonly [what: RegExp, shown: string | ((found: string) => string)])[] = [
   // Moments, and how far they are.
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z][\w+:-]*/g, "2026-11-22 14:05:10 UTC"],
-  [/\(in [^)]+\)/g, "(in 2 h)"],
-  [/, in \d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))?(?!\w)/g, ", in 2 h"],
+  [/\(in [^)]+\)/g, (found) => `(in ${about(found)})`],
+  [/, in \d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))?(?!\w)/g, (found) => `, in ${about(found)}`],
   [/\b\d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))? ago\b/g, "5 s ago"],
   [/\b1\d{12}\b/g, "1795356310000"],
   // Who and where.
@@ -30,6 +30,12 @@ const RULES: readonly (readonly [what: RegExp, shown: string])[] = [
   [literally(userInfo().username), "ann"],
 ];
 
+/** A time like the one that was found: it lies within the window, or the block, of which it is what is left. */
+function about(found: string): string {
+  if (/\b(?:\d+ m?s|1 min)\b/.test(found) && !/\d (?:min|h) \d/.test(found)) return "48 s";
+  return /\b(?:\d+ min|1 h)\b/.test(found) && !/\d h \d/.test(found) ? "50 min" : "2 h";
+}
+
 function literally(text: string): RegExp {
   return new RegExp(`(?<![\\w.-])${text.replace(/\W/g, "\\$&")}(?![\\w.-])`, "g");
 }
@@ -40,7 +46,8 @@ export function normalise(printed: string): string {
     (text, [what, shown]) =>
       text.replace(new RegExp(`${what.source}( {3,})?`, what.flags), (found, ...groups) => {
         const gap = groups.find((group) => /^ {3,}$/.test(String(group))) ?? "";
-        return gap === "" ? shown : shown.padEnd(found.length - 3).concat("   ");
+        const instead = typeof shown === "string" ? shown : shown(found);
+        return gap === "" ? instead : instead.padEnd(found.length - 3).concat("   ");
       }),
     printed,
   );
