@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { promisify } from "node:util";
+import { inspect, promisify } from "node:util";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { publish } from "./publish.ts";
 
@@ -66,7 +66,7 @@ test("one that unsubscribes while it is called keeps nobody from the message", (
 
 describe("a subscriber that fails", () => {
   const unprintable = {
-    get [Symbol.toStringTag]() {
+    [inspect.custom]() {
       throw new Error("not to be looked at");
     },
   };
