@@ -1,19 +1,18 @@
 import type { Browser } from "playwright-core";
 import { chromium } from "playwright-core";
-import { installDebian } from "./install-debian.ts";
+import { hasTool } from "./install-debian.ts";
 import { onPath } from "./redis-binary.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"] as const;
 
-/** Whether there is a Chromium, installed where that can be done; else says in one line what is missing. */
+/** Whether there is a Chromium, installed where that can be done. */
 export function hasChromium(): boolean {
-  if (pathOfChromium() === undefined) installDebian("chromium");
-  if (pathOfChromium() !== undefined) return true;
-  const remedy = "install chromium (Debian: apt-get install chromium)";
-  // Where all is to be proven, nothing is left out silently.
-  if (process.env["CI"]) throw new Error(`no Chromium, and none could be installed: ${remedy}`);
-  console.error(`Skipped what needs a real browser: ${remedy}.`);
-  return false;
+  return hasTool({
+    name: "Chromium",
+    need: "a real browser",
+    debian: "chromium",
+    isThere: () => pathOfChromium() !== undefined,
+  });
 }
 
 export function startChromium(): Promise<Browser> {

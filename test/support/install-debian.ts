@@ -5,6 +5,30 @@ import { onPath } from "./redis-binary.ts";
 /** Long enough for a slow mirror, short enough that a machine without network learns it soon. */
 const APT_TIMEOUT_MS = 180_000;
 
+/** A program that some tests need. */
+interface Tool {
+  /** As sentences have it. */
+  readonly name: string;
+  /** What its tests need, for who reads why they are skipped. */
+  readonly need: string;
+  /** Debian's package. */
+  readonly debian: string;
+  /** Where its service would note its process id, if it has one. */
+  readonly servicePidFile?: string;
+  isThere(): boolean;
+}
+
+/** Whether there is a tool, installed where that can be done; else says in one line what is missing. In CI it throws. */
+export function hasTool({ name, need, debian, servicePidFile, isThere }: Tool): boolean {
+  if (!isThere()) installDebian(debian, servicePidFile);
+  if (isThere()) return true;
+  const remedy = `install ${name.toLowerCase()} (Debian: apt-get install ${debian})`;
+  // Where all is to be proven, nothing is left out silently.
+  if (process.env["CI"]) throw new Error(`no ${name}, and none could be installed: ${remedy}`);
+  console.error(`Skipped what needs ${need}: ${remedy}.`);
+  return false;
+}
+
 /**
  * Installs a package of Debian's, without its service, whose process id would be in `servicePidFile`, if it has one. Does nothing
  * where there is no apt or no right to use it.

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { installDebian } from "./install-debian.ts";
+import { hasTool } from "./install-debian.ts";
 import { startGuard } from "./process-guard.ts";
 import { onPath } from "./redis-binary.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -19,16 +19,15 @@ export interface NginxProcess {
   stop(): Promise<void>;
 }
 
-/** Whether there is an nginx, installed where that can be done; else says in one line what is missing. */
+/** Whether there is an nginx, installed where that can be done. */
 export function hasNginx(): boolean {
-  const isThere = () => onPath("nginx") !== undefined;
-  if (!isThere()) installDebian("nginx-light", SERVICE_PID_FILE);
-  if (isThere()) return true;
-  const remedy = "install nginx (Debian: apt-get install nginx-light)";
-  // Where all is to be proven, nothing is left out silently.
-  if (process.env["CI"]) throw new Error(`no nginx, and none could be installed: ${remedy}`);
-  console.error(`Skipped what needs a real nginx: ${remedy}.`);
-  return false;
+  return hasTool({
+    name: "nginx",
+    need: "a real nginx",
+    debian: "nginx-light",
+    servicePidFile: SERVICE_PID_FILE,
+    isThere: () => onPath("nginx") !== undefined,
+  });
 }
 
 /** Starts one that has this `server` block, on a port of its own in place of 80, and ends with this process. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { installDebian } from "./install-debian.ts";
+import { hasTool } from "./install-debian.ts";
 import { startGuard } from "./process-guard.ts";
 import { onPath } from "./redis-binary.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -28,16 +28,15 @@ export interface PrometheusProcess {
   stop(): Promise<void>;
 }
 
-/** Whether there are Prometheus and its promtool, installed where that can be done; else says in one line what is missing. */
+/** Whether there are Prometheus and its promtool, installed where that can be done. */
 export function hasPrometheus(): boolean {
-  const isThere = () => onPath("prometheus") !== undefined && onPath("promtool") !== undefined;
-  if (!isThere()) installDebian("prometheus", SERVICE_PID_FILE);
-  if (isThere()) return true;
-  const remedy = "install prometheus (Debian: apt-get install prometheus)";
-  // Where all is to be proven, nothing is left out silently.
-  if (process.env["CI"]) throw new Error(`no Prometheus, and none could be installed: ${remedy}`);
-  console.error(`Skipped what needs a real Prometheus: ${remedy}.`);
-  return false;
+  return hasTool({
+    name: "Prometheus",
+    need: "a real Prometheus",
+    debian: "prometheus",
+    servicePidFile: SERVICE_PID_FILE,
+    isThere: () => onPath("prometheus") !== undefined && onPath("promtool") !== undefined,
+  });
 }
 
 /** Starts one on a port of its own, which scrapes each target every second and evaluates the rules, and ends with this process. */

@@ -22,7 +22,7 @@ import {
   tablesIn,
 } from "./side-by-side.ts";
 import type { Asked, Traffic } from "./traffic.ts";
-import { ask, expectAnswers, from, isAnswered, statusesOf, times } from "./traffic.ts";
+import { ask, compareAnswers, from, isAnswered, statusesOf, times } from "./traffic.ts";
 import { admittedAtAnEdge, stopTheClock } from "./window-edge.ts";
 
 const it = page("docs/moving/from-express-rate-limit.md");
@@ -90,11 +90,7 @@ describeSetUps<Traffic>(
       statuses: [200, 429, 200, 200, 429],
     },
   },
-  async ({ before, after }, traffic) => {
-    const theirs = await askProgram(before, traffic.requests);
-    const ours = await askProgram(after, traffic.requests);
-    await expectAnswers(traffic, theirs, ours);
-  },
+  compareAnswers(askProgram),
 );
 
 const minute = 60_000;

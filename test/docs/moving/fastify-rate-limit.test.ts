@@ -17,7 +17,7 @@ import {
   tablesIn,
 } from "./side-by-side.ts";
 import type { Asked, Traffic } from "./traffic.ts";
-import { ask, expectAnswers, from, isAnswered, statusesOf, times } from "./traffic.ts";
+import { ask, compareAnswers, from, isAnswered, statusesOf, times } from "./traffic.ts";
 import { admittedAtAnEdge, stopTheClock } from "./window-edge.ts";
 
 /** Not imported: its types and ours give the same properties of Fastify other types. */
@@ -65,11 +65,7 @@ describeSetUps<Traffic>(
       hasSameBody: true,
     },
   },
-  async ({ before, after }, traffic) => {
-    const theirs = await askProgram(before, traffic.requests);
-    const ours = await askProgram(after, traffic.requests);
-    await expectAnswers(traffic, theirs, ours);
-  },
+  compareAnswers(askProgram),
 );
 
 type Plugin = FastifyPluginAsync<never> | FastifyPluginCallback<never>;

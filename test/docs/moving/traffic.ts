@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { SetUp } from "./side-by-side.ts";
 
 /** A request: its path and method, and the headers that matter. */
 export interface Asked {
@@ -46,8 +47,19 @@ export async function isAnswered(url: string): Promise<boolean> {
   return (await fetch(url)).status === 200;
 }
 
+/** Compares what both programs of a set-up answer with what the page says. */
+export function compareAnswers(
+  askProgram: (program: string, requests: readonly Asked[]) => Promise<readonly Response[]>,
+): (setUp: SetUp, traffic: Traffic) => Promise<void> {
+  return async ({ before, after }, traffic) => {
+    const theirs = await askProgram(before, traffic.requests);
+    const ours = await askProgram(after, traffic.requests);
+    await expectAnswers(traffic, theirs, ours);
+  };
+}
+
 /** Expects what a page says of a set-up that both have answered. */
-export async function expectAnswers(
+async function expectAnswers(
   { statuses, after, hasSameBody }: Traffic,
   theirs: readonly Response[],
   ours: readonly Response[],
