@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { formatHeadgateTable } from "./fault-table/headgate-table.mjs";
 import { formatPeerTables } from "./fault-table/peer-tables.mjs";
+import { putBetween } from "./put-between.mjs";
 
 const RESULTS = join(import.meta.dirname, "../node_modules/.cache/headgate-faults");
 const PAGE = join(import.meta.dirname, "../docs/understand/outages-measured.md");
@@ -28,7 +29,7 @@ for (const { suite, format, marker } of SUITES) {
   if (results.length === 0) continue;
   const table = format(results);
   console.log(`\n${table}`);
-  if (values.write) putBetweenMarkers(marker, table);
+  if (values.write) writeFileSync(PAGE, putBetween(readFileSync(PAGE, "utf8"), marker, table));
 }
 
 function readResults(suite, since) {
@@ -40,13 +41,4 @@ function readResults(suite, since) {
     .map((file) => JSON.parse(readFileSync(file, "utf8")))
     .filter(({ rounds }) => rounds.length > 0)
     .sort((left, right) => left.order - right.order);
-}
-
-function putBetweenMarkers(marker, table) {
-  const [begin, end] = [`<!-- ${marker}:begin -->`, `<!-- ${marker}:end -->`];
-  const page = readFileSync(PAGE, "utf8");
-  const from = page.indexOf(begin);
-  const to = page.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`${PAGE} has no ${begin} ... ${end}`);
-  writeFileSync(PAGE, `${page.slice(0, from)}${begin}\n\n${table}\n\n${page.slice(to)}`);
 }

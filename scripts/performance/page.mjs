@@ -1,5 +1,6 @@
 import { TABLES } from "../../test/bench/tables/all.mjs";
 import { formatTable, wrap } from "../fault-table/markdown-table.mjs";
+import { putBetween } from "../put-between.mjs";
 import { listLosses } from "./losses.mjs";
 import { summaryOf } from "./summary.mjs";
 
@@ -36,13 +37,4 @@ function machineOf({ machine, rounds, isQuick }) {
 
 function tableOf({ title, head, rows }) {
   return `${title}:\n\n${formatTable(head, rows)}`;
-}
-
-/** The page with a text between the markers of that name. */
-export function putBetween(page, name, text) {
-  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
-  const from = page.indexOf(begin);
-  const to = page.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`the page has no ${begin} ... ${end}`);
-  return `${page.slice(0, from)}${begin}\n\n${text}\n\n${page.slice(to)}`;
 }

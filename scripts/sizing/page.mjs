@@ -1,6 +1,6 @@
 import { median } from "../../test/bench/statistics.mjs";
 import { formatTable } from "../fault-table/markdown-table.mjs";
-import { putBetween } from "../performance/page.mjs";
+import { putBetween } from "../put-between.mjs";
 import { calculate, capacityOf, serversFor } from "./model.mjs";
 
 const POLICIES = {
@@ -8,6 +8,17 @@ const POLICIES = {
   "gcra 3": "three limits",
   "slidingWindow 1": "`slidingWindow`",
   "slidingLog 1": "`slidingLog`",
+};
+
+/** What memory was measured of. */
+const STORED = {
+  "gcra 1": "`gcra`",
+  "tokenBucket 1": "`tokenBucket`",
+  "fixedWindow 1": "`fixedWindow`",
+  "slidingWindow 1": "`slidingWindow`",
+  "slidingWindow, 10 buckets 1": "`slidingWindow`, 10 buckets",
+  "slidingLog 1": "`slidingLog`, 100 requests",
+  "gcra 3": "three `gcra`",
 };
 
 const SITES = [
@@ -71,11 +82,9 @@ function costsTable({ costs }) {
 }
 
 function memoryTable({ memory }) {
-  const names = { "slidingLog 1": "`slidingLog`, 100 requests", "gcra 3": "three `gcra`" };
-  const rows = Object.entries(memory).map(([policy, bytes]) => [
-    names[policy] ??
-      `\`${policy.replace(/ 1$/, "").replace(",", "`,")}${policy.includes(",") ? "" : "`"}`,
-    bytes.toLocaleString("en-US"),
+  const rows = Object.entries(STORED).map(([policy, name]) => [
+    name,
+    memory[policy].toLocaleString("en-US"),
   ]);
   return formatTable(["limits", "bytes a subject"], rows);
 }
