@@ -4,6 +4,7 @@
 //   node test/bench/sizing.mjs [--save]
 //
 // It counts processor time and bytes by the servers' own account (INFO), not seconds on the clock.
+import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { openClient } from "./clients.mjs";
@@ -29,6 +30,8 @@ const KEYS = 50_000;
 const CHECK = { processes: 12, seconds: 10, rate: 100, subjects: 20_000 };
 /** Where each decision is several calls, this machine makes fewer of them. */
 const RATE_OF_DIMENSIONS = 30;
+/** How long servers are watched that have nothing to do. */
+const IDLE_SECONDS = 2;
 
 const quotas = (limits, limit = LIMIT) =>
   Array.from({ length: limits }, (_, i) => ({ limit, windowMs: (i + 1) * HOUR }));
@@ -53,22 +56,20 @@ async function usedBy(controls) {
   );
 }
 
-/** What work used, for each of its decisions. */
-async function perDecision(controls, decisions, work) {
+/** What work used. */
+async function usedDuring(controls, work) {
   const before = await usedBy(controls);
   await work();
   const after = await usedBy(controls);
-  return Object.fromEntries(
-    Object.keys(after).map((name) => [name, (after[name] - before[name]) / decisions]),
-  );
+  return Object.fromEntries(Object.keys(after).map((name) => [name, after[name] - before[name]]));
 }
 
-/** The median of some rounds, value by value. */
-async function inRounds(measure) {
+/** What each of the decisions of work used: the median of some rounds, value by value. */
+async function perDecision({ control }, work) {
   const rounds = [];
-  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measure());
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await usedDuring([control], work));
   return Object.fromEntries(
-    Object.keys(rounds[0]).map((name) => [name, median(rounds.map((one) => one[name]))]),
+    Object.keys(rounds[0]).map((name) => [name, median(rounds.map((one) => one[name])) / CALLS]),
   );
 }
 
@@ -92,11 +93,9 @@ async function measureCalls(redis, algorithm, limits) {
   const busy = () => Promise.all(fleet.map(ask(CALLS / CONNECTIONS, 1)));
   const together = () => ask(CALLS, 1_000)(fleet[0], 0);
   await together();
-  const [woken, one, many] = [
-    await inRounds(() => perDecision([redis.control], CALLS, calm)),
-    await inRounds(() => perDecision([redis.control], CALLS, busy)),
-    await inRounds(() => perDecision([redis.control], CALLS, together)),
-  ];
+  const woken = await perDecision(redis, calm);
+  const one = await perDecision(redis, busy);
+  const many = await perDecision(redis, together);
   await Promise.all(fleet.map(({ limiter }) => limiter.close()));
   for (const client of clients) client.disconnect();
   // A decision alone takes call + decision; one of b in a call takes call / b + decision.
@@ -114,14 +113,14 @@ async function measureMemory(algorithm, limits, quota, asked) {
   const redis = await startRedis();
   const client = await openClient("ioredis", redis.port);
   const limiter = makeLimiter(client, "memory", limits, algorithm, quota);
-  const before = await usedBy([redis.control]);
   const subjects = KEYS / (asked > 1 ? 10 : 1);
-  await keepAsking(limiter, { calls: subjects * asked, inFlight: 1_000, subjects });
-  const after = await usedBy([redis.control]);
+  const { memory } = await usedDuring([redis.control], () =>
+    keepAsking(limiter, { calls: subjects * asked, inFlight: 1_000, subjects }),
+  );
   await limiter.limiter.close();
   client.disconnect();
   await redis.close();
-  return Math.round((after.memory - before.memory) / subjects);
+  return Math.round(memory / subjects);
 }
 
 /** A fleet that decides at its pace, each process on a client of its own, on a real cluster of three. */
@@ -152,7 +151,7 @@ async function checkCluster({ limits, perDimension }) {
     for (let at = performance.now(); at < until; ) {
       at += (-Math.log(1 - Math.random()) * 1_000) / rate;
       const pause = at - performance.now();
-      if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+      if (pause > 0) await delay(pause);
       decisions.push(limiter.consume(subjectOf()));
     }
     const allowed = await Promise.all(decisions);
@@ -160,25 +159,22 @@ async function checkCluster({ limits, perDimension }) {
     return decisions.length;
   };
   await Promise.all(fleet.map((limiter) => decideFor(limiter, 1_000)));
-  const before = await usedBy(cluster.controls);
   const from = performance.now();
-  const made = await Promise.all(fleet.map((one) => decideFor(one, CHECK.seconds * 1_000)));
+  let made = [];
+  const busy = await usedDuring(cluster.controls, async () => {
+    made = await Promise.all(fleet.map((one) => decideFor(one, CHECK.seconds * 1_000)));
+  });
   const seconds = (performance.now() - from) / 1_000;
-  const after = await usedBy(cluster.controls);
-  const idle = await perDecision(
-    cluster.controls,
-    1,
-    () => new Promise((ok) => setTimeout(ok, 2_000)),
-  );
+  const idle = await usedDuring(cluster.controls, () => delay(IDLE_SECONDS * 1_000));
   await Promise.all(fleet.map((limiter) => limiter.close()));
   for (const client of clients) client.disconnect();
   await cluster.close();
   const decisions = made.reduce((sum, one) => sum + one, 0);
   /** Less what the servers do by themselves: they greet each other, and count their keys. */
-  const used = (value) => after[value] - before[value] - (idle[value] / 2) * seconds;
+  const used = (value) => busy[value] - (idle[value] / IDLE_SECONDS) * seconds;
   return {
     decisions,
-    calls: after.calls - before.calls,
+    calls: busy.calls,
     ...Object.fromEntries(
       ["cpu", "input", "output"].map((value) => [value, Math.round(used(value))]),
     ),
