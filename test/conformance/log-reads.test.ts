@@ -3,6 +3,7 @@ import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandsOf } from "../redis/commands-of.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
@@ -72,17 +73,9 @@ test.each([100, 1_000, 10_000, 100_000])(
 
 /** What a decision answers, and how many bytes each of its GETRANGEs asks the server for. */
 async function readsOf<T>(decide: () => Promise<T>): Promise<{ answer: T; reads: number[] }> {
-  const monitor = await redis.monitor();
-  const reads: number[] = [];
-  const done = new Promise<void>((resolve) => {
-    monitor.on("monitor", (_, [command = "", ...args]: string[]) => {
-      if (command.toUpperCase() === "GETRANGE") reads.push(Number(args[2]) - Number(args[1]) + 1);
-      if (command.toUpperCase() === "ECHO") resolve();
-    });
-  });
-  const answer = await decide();
-  await redis.echo("done");
-  await done;
-  monitor.disconnect();
+  const { answer, commands } = await commandsOf(redis, decide);
+  const reads = commands
+    .filter(([name]) => name === "GETRANGE")
+    .map(([, , from, to]) => Number(to) - Number(from) + 1);
   return { answer, reads };
 }

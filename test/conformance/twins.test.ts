@@ -3,7 +3,7 @@ import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
-import { useOwnDatabase } from "../support/own-database.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
 import { historiesOf, isWhole, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -45,7 +45,11 @@ const LEAST = {
   refunded: 8_000,
 };
 
-const redis = useOwnDatabase();
+/**
+ * A server of its own: of two batches that are sent at once, the first comes last where somebody else loads their script between
+ * them, and then those who ask at once are not asked in their order.
+ */
+const own = useOwnRedis();
 
 describe("memoryStore and redisStore give equal decisions", () => {
   test.each(KINDS)("%s", async (kind) => {
@@ -221,8 +225,11 @@ async function compare(
   // Other numbers would make another name of the numbers.
   const limits = written.map((limit) => ({ name: nameOf(limit), ...limit }));
   const plans = [1, 2].map(() => limits.map((limit) => withOtherCapacity(random, limit)));
-  const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
-    (store) => createLimiter({ ...STORE_ALONE, name, limits, store, blockOn: steps.blockOn }),
+  const twins = [
+    memoryStore({ clock: time.clock }),
+    redisStore(own.client, { clock: time.clock }),
+  ].map((store) =>
+    createLimiter({ ...STORE_ALONE, name, limits, store, blockOn: steps.blockOn }),
   ) as [Limiter, Limiter];
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   // A gcra that has no burst of its own has scripts of its own, and no order is kept among calls at once of several scripts.

@@ -5,7 +5,10 @@ import { describe, expect, test } from "vitest";
 import { createModel } from "../../examples/language-model-gateway/model.ts";
 import { createApp } from "../../examples/language-model-gateway/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
+import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
+
+usePatience();
 
 const isLong = process.env["HEADGATE_LONG"] === "1";
 

@@ -6,7 +6,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { createFastify } from "../../examples/login-protection/fastify.ts";
 import { createApp } from "../../examples/login-protection/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
+import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
+
+usePatience();
 
 const isLong = process.env["HEADGATE_LONG"] === "1";
 

@@ -2,8 +2,11 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/per-customer/server.ts";
 import { useHeadgate } from "../cli/acting/use-headgate.ts";
+import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 import { writeDirectory } from "../support/write-directory.ts";
+
+usePatience();
 
 const own = useHeadgate();
 

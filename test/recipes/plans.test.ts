@@ -3,7 +3,10 @@ import { redisStore } from "@headgate/core/redis";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createApp } from "../../examples/plans-from-a-database/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
+import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
+
+usePatience();
 
 const redis = useOwnDatabase();
 

@@ -2,7 +2,10 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/exports/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
+import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
+
+usePatience();
 
 const redis = useOwnDatabase();
 

@@ -5,7 +5,10 @@ import type { Webhook } from "../../examples/webhooks/webhooks.ts";
 import { createDelivery } from "../../examples/webhooks/webhooks.ts";
 import { page } from "../docs/markdown.ts";
 import { useOwnDatabases } from "../support/own-database.ts";
+import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
+
+usePatience();
 
 const clients = useOwnDatabases(2);
 

@@ -6,7 +6,10 @@ import { WebSocket } from "ws";
 import { runExample } from "../../examples/run-example.ts";
 import { createChat } from "../../examples/websocket/server.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
+import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
+
+usePatience();
 
 const redis = useOwnDatabase();
 

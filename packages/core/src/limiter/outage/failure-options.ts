@@ -1,6 +1,7 @@
 import { formatReceived, HeadgateError } from "../../errors.ts";
 import { parseDuration, toMilliseconds } from "../../time.ts";
 import { readLeaseOption } from "../leases/lease-options.ts";
+import { sharedBy } from "../shared.ts";
 import type { FailureOptions, FailurePolicy } from "./outage.ts";
 
 /** The options' names. */
@@ -11,6 +12,11 @@ export const FAILURE_OPTIONS = [
   "denyCache",
   "lease",
 ] as const;
+
+/** `storeTimeout` where it is not given, in milliseconds. One for all copies of this package, so that a test can be patient. */
+export function storeTimes(): { byDefault: number } {
+  return sharedBy(globalThis, "store-times", () => ({ byDefault: 100 }));
+}
 
 /** These options out of more. */
 export function failureOptionsOf(options: FailureOptions): FailureOptions {
@@ -24,7 +30,8 @@ const LONGEST = 60_000_000;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readFailureOptions(options: FailureOptions): FailurePolicy {
-  const { storeTimeout = 100, onUnavailable = "local", localShare = 1, denyCache = true } = options;
+  const { storeTimeout = storeTimes().byDefault } = options;
+  const { onUnavailable = "local", localShare = 1, denyCache = true } = options;
   const timeout = parseDuration(storeTimeout, "storeTimeout", "HEADGATE_INVALID_OPTION");
   requireThat(
     timeout >= SHORTEST && timeout <= LONGEST,

@@ -1,0 +1,14 @@
+import { afterAll, beforeAll } from "vitest";
+import { storeTimes } from "../../packages/core/src/limiter/outage/failure-options.ts";
+
+/** For programs that leave `storeTimeout` to its default: a busy machine must not make their decisions late. */
+export function usePatience(): void {
+  const times = storeTimes();
+  const { byDefault } = times;
+  beforeAll(() => {
+    times.byDefault = 60_000;
+  });
+  afterAll(() => {
+    times.byDefault = byDefault;
+  });
+}
