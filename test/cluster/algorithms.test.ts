@@ -60,9 +60,13 @@ describe.each(clusterClientNames)("on a cluster, through %s", (library) => {
         for (const { owner, decision } of admitted.slice(0, LIMIT / 2)) {
           expect(await owner.refund(decision)).toBe(true);
         }
-        // A look reports what would be left once its cost were charged. What drained before it was given back is not given twice.
-        const drained = limit.algorithm === "gcra" || limit.algorithm === "tokenBucket" ? 1 : 0;
-        expect((await first?.peek(subject))?.remaining).toBe(LIMIT / 2 - 1 - drained);
+        // A look reports what would be left once its cost were charged. What drained before it was given back is not given twice,
+        // so that a unit is not whole until as much has drained again.
+        const isDraining = limit.algorithm === "gcra" || limit.algorithm === "tokenBucket";
+        const left = LIMIT / 2 - 1;
+        expect(isDraining ? [left - 1, left] : [left]).toContain(
+          (await first?.peek(subject))?.remaining,
+        );
         expect(await first?.reset(subject)).toBe(true);
         expect((await first?.peek(subject))?.remaining).toBe(LIMIT - 1);
       }

@@ -233,8 +233,11 @@ test("a lease ends with the window, and what it held is not spent in the next", 
   now = end;
   expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(1_000);
   expect(await ask(50)).toContain("lease");
-  expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(950);
+  // What is held at the end depends on how fast the calls were; closing gives it back.
   await limiter.close();
+  const other = createLimiter({ name: "leased", limits, store, storeTimeout: "1m" });
+  expect((await other.peek("u", { cost: 0 })).remaining).toBe(950);
+  await other.close();
 });
 
 test("counters are apart by window and zone, and go on under another number", async () => {

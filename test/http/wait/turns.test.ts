@@ -54,7 +54,8 @@ describeFrameworks(({ serve }) => {
       // One decision for each request, however often it was asked for in line.
       expect(heard.map(({ decision: { allowed } }) => allowed)).toEqual([true, false]);
       expect(heard[1]?.durationMs).toBeGreaterThanOrEqual(119);
-      expect(heard[1]?.decision.retryAfterMs).toBeLessThanOrEqual(3_600_000 - 119);
+      // Told at the end of the wait. The store's clock is not the one that waits are measured by, and may be milliseconds behind.
+      expect(heard[1]?.decision.retryAfterMs).toBeLessThanOrEqual(3_600_000 - 100);
       await limiter.reset("127.0.0.1");
       expect((await limiter.peek("127.0.0.1")).allowed).toBe(true);
     });
