@@ -3,7 +3,7 @@ import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
-import { useOwnRedis } from "../support/own-redis.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
 import { historiesOf, isWhole, runHistories, SCALE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
@@ -45,11 +45,7 @@ const LEAST = {
   refunded: 8_000,
 };
 
-/**
- * A server of its own: of two batches that are sent at once, the first comes last where somebody else loads their script between
- * them, and then those who ask at once are not asked in their order.
- */
-const own = useOwnRedis();
+const redis = useOwnDatabase();
 
 describe("memoryStore and redisStore give equal decisions", () => {
   test.each(KINDS)("%s", async (kind) => {
@@ -225,17 +221,15 @@ async function compare(
   // Other numbers would make another name of the numbers.
   const limits = written.map((limit) => ({ name: nameOf(limit), ...limit }));
   const plans = [1, 2].map(() => limits.map((limit) => withOtherCapacity(random, limit)));
-  const twins = [
-    memoryStore({ clock: time.clock }),
-    redisStore(own.client, { clock: time.clock }),
-  ].map((store) =>
-    createLimiter({ ...STORE_ALONE, name, limits, store, blockOn: steps.blockOn }),
+  const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
+    (store) => createLimiter({ ...STORE_ALONE, name, limits, store, blockOn: steps.blockOn }),
   ) as [Limiter, Limiter];
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   // A gcra that has no burst of its own has scripts of its own, and no order is kept among calls at once of several scripts.
   const isOneScript = limits.every(({ algorithm }) => algorithm !== "gcra");
   const admitted: [Decision, Decision][] = [];
   let last: Decision | undefined;
+  await loadScripts(twins[1], dimensions);
 
   /** Does the same things at once with each twin, and gives their answers to each. */
   async function both<Plan, Answer>(
@@ -327,6 +321,20 @@ async function compare(
       }
       done.asked += requests.length;
     }
+  }
+}
+
+/** While a server lacks a script, a later call may overtake an earlier one, and then those at once are not asked in their order. */
+async function loadScripts(limiter: Limiter, dimensions: readonly string[]): Promise<void> {
+  const nobody = Object.fromEntries(dimensions.map((per) => [per, "nobody"]));
+  for (const times of [1, 2]) {
+    const atOnce = <T>(act: () => Promise<T>) => Promise.all(Array.from({ length: times }, act));
+    await atOnce(() => limiter.peek(nobody));
+    await atOnce(() => limiter.charge(nobody, { cost: 1 }));
+    await limiter.reset(nobody);
+    const [decision] = await atOnce(() => limiter.consume(nobody));
+    await atOnce(() => limiter.refund(decision as Decision));
+    await limiter.reset(nobody);
   }
 }
 
