@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
+import type { NewOverride } from "@headgate/core/operate";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -89,11 +90,65 @@ describe("limiters", () => {
       .trimEnd()
       .split("\n")
       .map((line) => line.split(/ {3,}/));
-    expect(rows[0]).toEqual(["OVERRIDE OF", "SUBJECT", "IN FORCE", "ENDS"]);
-    expect(rows).toContainEqual(["api", "ann", "in shadow", "when it is removed"]);
+    expect(rows[0]).toEqual(["OVERRIDE OF", "SUBJECT", "SETS", "ENDS", "IN FORCE"]);
+    expect(rows).toContainEqual(["api", "ann", "in shadow", "when it is removed", "in 1 process"]);
     const [, sale] = rows.filter(([, subject]) => subject !== "ann");
     expect(sale?.slice(0, 3)).toEqual(["api", "(everybody)", "100-per-1m: limit 500"]);
+    expect(sale?.[4]).toBe("in 1 process");
     expect(sale?.[3]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(in 2 h\)$|\(in 2 h 1 min\)$/);
+  });
+
+  test("come with overrides that processes ignore, some or all, and why", async () => {
+    await list(limiter("api", gcra({ limit: 200, window: "1m" })));
+    await list(limiter("api", gcra({ limit: 200, window: "1m", per: "user" })));
+    const operator = operate(redisStore(own.client));
+    const set = async (override: NewOverride) => operator.setOverride(override);
+    // The limit's name changed with a deploy.
+    await set({ limiter: "api", limits: { "100-per-1m": { limit: 500 } } });
+    await set({ limiter: "api", subject: { user: "ann" }, shadow: true });
+    await set({ limiter: "gone", shadow: true });
+    const { stdout } = await headgate("limiters --json");
+    const { overrides } = expectDocument("limiters", stdout) as {
+      overrides: { limiter: string; subject?: object; reach: object }[];
+    };
+    const renamed = 'no limit is called "100-per-1m"; the limits are "200-per-1m"';
+    const absent = 'no limit counts by "user"; this limiter counts by default';
+    const gone = "no listed process has this limiter";
+    expect(overrides.map(({ reach }) => reach)).toEqual([
+      { state: "ignored", appliedBy: 0, ignored: [{ why: renamed, processes: 1 }], unknownTo: 0 },
+      { state: "partly", appliedBy: 1, ignored: [{ why: absent, processes: 1 }], unknownTo: 0 },
+      { state: "ignored", appliedBy: 0, ignored: [{ why: gone, processes: 0 }], unknownTo: 0 },
+    ]);
+    const text = (await headgate("limiters")).stdout;
+    expect(text).toContain(`ignored: ${renamed}`);
+    expect(text).toContain(`in 1 process; ignored by 1 process: ${absent}`);
+    const inspected = await headgate("inspect zoe --limiter api");
+    expect(inspected.stdout).toContain(
+      `override, ignored because ${renamed}: 100-per-1m: limit 500; for (everybody)`,
+    );
+    const { stdout: json } = await headgate("inspect --subject user=ann --limiter api --json");
+    const document = expectDocument("inspect", json) as { limiters: { overrides: object[] }[] };
+    expect(document.limiters.flatMap((one) => one.overrides)).toMatchObject([
+      { limits: { "100-per-1m": { limit: 500 } }, ignored: renamed },
+      { subject: { user: "ann" }, shadow: true },
+    ]);
+    const examined = await runCli(["doctor", "--redis", own.server.socket, "--json"]);
+    const { checks } = expectDocument("doctor", examined.stdout) as {
+      checks: { name: string; status: string; findings: { found: string }[] }[];
+    };
+    const check = checks.find(({ name }) => name === "overrides");
+    expect(check?.status).toBe("warning");
+    expect(check?.findings.map(({ found }) => found)).toEqual([
+      `the override of api for (everybody) is ignored: ${renamed}`,
+      `the override of api for user=ann is only in force in 1 process; ignored by 1 process: ${absent}`,
+      `the override of gone for (everybody) is ignored: ${gone}`,
+    ]);
+  });
+
+  test("say that it is not known who applies an override where no process is listed", async () => {
+    const operator = operate(redisStore(own.client));
+    await operator.setOverride({ limiter: "api", shadow: true });
+    expect((await headgate("limiters")).stdout).toContain("unknown: no process is listed");
   });
 
   test("come without overrides that have ended, by the server's clock", async () => {

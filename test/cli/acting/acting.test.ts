@@ -13,7 +13,7 @@ async function list(names: readonly string[], asked = 2) {
   const store = own.store();
   const limits = fixedWindow({ limit: 3, window: "1h", block: "10m" });
   for (const name of names) {
-    const limiter = createLimiter({ name, limits, store, denyCache: false });
+    const limiter = createLimiter({ name, limits, store, denyCache: false, storeTimeout: "10s" });
     onTestFinished(() => limiter.close());
     for (let i = 0; i < asked; i += 1) await limiter.consume("ann");
   }
@@ -76,7 +76,7 @@ describe("explain", () => {
       fixedWindow({ limit: 9, window: "month", timeZone: "Europe/Berlin" }),
       concurrency({ limit: 1, ttl: "1m" }),
     ];
-    const limiter = createLimiter({ name: "export", limits, store });
+    const limiter = createLimiter({ name: "export", limits, store, storeTimeout: "10s" });
     onTestFinished(() => limiter.close());
     await limiter.consume("ann");
     const json = JSON.stringify(limits);
@@ -263,11 +263,18 @@ test("what fits one of several policies is set, and says whose processes ignore 
   onTestFinished(() => limiter.close());
   await writeDirectory(second);
   const set = (number: string) => own.run(["set", "--limiter", "api", "--yes", number]);
-  const { exitCode, stderr } = await set("5-per-1m.limit=50");
-  expect([exitCode, stderr]).toEqual([
+  const { exitCode, stdout } = await set("5-per-1m.limit=50");
+  expect([exitCode, stdout]).toEqual([
     0,
-    'headgate: processes with another policy will ignore it (1 of them): override: no limit is called "5-per-1m"; the limits are "3-per-1h"\n',
+    expect.stringMatching(
+      /in force: in 1 process; ignored by 1 process: no limit is called "5-per-1m"; the limits are "3-per-1h"\n {2}known everywhere by /,
+    ),
   ]);
+  expect(
+    await own.json(["set", "--limiter", "api", "--dry-run", "5-per-1m.limit=50"]),
+  ).toMatchObject({
+    done: [{ reach: { state: "partly", appliedBy: 1, ignored: [{ processes: 1 }] } }],
+  });
   const { overrides } = await operator.readControl();
   expect(overrides).toMatchObject([{ limits: { "5-per-1m": { limit: 50 } } }]);
   const neither = await set("9-per-1m.limit=50");

@@ -10,7 +10,7 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { formatSubject } from "../output/subject.ts";
 import type { ActionOptions } from "./action-options.ts";
-import { addActionOptions } from "./action-options.ts";
+import { addActionOptions, loggedOf } from "./action-options.ts";
 import { confirm } from "./confirm.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
@@ -94,11 +94,13 @@ export const addForget: AddCommand = (cli) => {
       async act(operator, ...target) {
         const forgotten = await operator.forget(...target);
         const { overrides, logged, listed } = forgotten;
-        const notes = overrides.map(
-          (override) => `override removed: ${describeOverride(override)}`,
-        );
-        if (logged > 0) notes.push(`taken out of ${logged} entries of the log`);
-        if (listed > 0) notes.push(`taken out of ${listed} lists of usage`);
+        const isDry = target[2].dryRun === true;
+        const [removed, taken] = isDry
+          ? ["override to be removed", "would be taken"]
+          : ["override removed", "taken"];
+        const notes = overrides.map((override) => `${removed}: ${describeOverride(override)}`);
+        if (logged > 0) notes.push(`${taken} out of ${logged} entries of the log`);
+        if (listed > 0) notes.push(`${taken} out of ${listed} lists of usage`);
         return { ...done(forgotten), notes };
       },
     }),
@@ -149,7 +151,7 @@ async function actOnSubject(
   options: Options,
   surroundings: Surroundings,
 ): Promise<number> {
-  const { limiter, all, reason, dryRun, yes } = options;
+  const { limiter, all, dryRun, yes } = options;
   if (limiter !== undefined && all === true)
     throw new Failure("give --limiter NAME or --all, not both");
   if (limiter === undefined && all !== true && verb.isForAll !== true) {
@@ -167,7 +169,7 @@ async function actOnSubject(
       for (const subject of subjects) {
         // Policies that differ only in their numbers have the same counters.
         const id = JSON.stringify([name, one.counters, subject]);
-        if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, reason));
+        if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, loggedOf(options)));
       }
     }
     if (tasks.size === 0) throw nothingFits(skipped);
@@ -184,13 +186,12 @@ function taskOf(
   { operator, now }: Session,
   { limiter }: KnownLimiter,
   subject: Subject,
-  reason: string | undefined,
+  logged: Logged,
 ): Task {
   return {
     limiter: limiter.name,
     name: `${limiter.name}, ${formatSubject(subject)}`,
-    look: () => operator.inspect(limiter, subject),
-    act: () => verb.act(operator, limiter, subject, { reason }),
+    act: () => verb.act(operator, limiter, subject, logged),
     format: (state) => formatInspection(state as Inspection, now()),
   };
 }

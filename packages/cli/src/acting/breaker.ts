@@ -23,14 +23,42 @@ type Options = ConnectionOptions & ActionOptions & { readonly options?: string |
 
 type Target = ReturnType<Breaker["for"]>;
 
-/** The orders for a target, by their words. */
+/** An order for a target, and the state that it leads to. */
+interface OrderKind {
+  give(target: Target): Promise<void>;
+  foresee(before: Snapshot): Snapshot;
+}
+
+const RESET: OrderKind = {
+  give: (target) => target.reset(),
+  foresee: (before) => ({
+    ...inState("closed", before),
+    ...{ calls: 0, successes: 0, failures: 0, slow: 0, successRate: null, slowRate: null },
+  }),
+};
+
+/** The orders, by their words. */
 const ORDERS = {
-  open: (target: Target) => target.forceOpen(),
-  close: (target: Target) => target.reset(),
-  reset: (target: Target) => target.reset(),
-  disable: (target: Target) => target.disable(),
-  "metrics-only": (target: Target) => target.metricsOnly(),
-} as const;
+  open: {
+    give: (target) => target.forceOpen(),
+    foresee: (before) => inState("forced-open", before),
+  },
+  close: RESET,
+  reset: RESET,
+  disable: {
+    give: (target) => target.disable(),
+    foresee: (before) => inState("disabled", before),
+  },
+  "metrics-only": {
+    give: (target) => target.metricsOnly(),
+    foresee: (before) => inState("metrics-only", before),
+  },
+} satisfies Readonly<Record<string, OrderKind>>;
+
+/** Every order ends a period of waiting, and a row of openings. */
+function inState(state: Snapshot["state"], before: Snapshot): Snapshot {
+  return { ...before, state, opened: 0, retryAfterMs: 0 };
+}
 
 type Order = keyof typeof ORDERS;
 
@@ -153,7 +181,7 @@ async function give(
   order: Order,
   name: string,
   target: Target,
-  { operator }: Session,
+  { operator, now }: Session,
   options: Options,
   surroundings: Surroundings,
 ): Promise<number> {
@@ -164,17 +192,19 @@ async function give(
   };
   const act = async () => {
     const before = await look();
-    await ORDERS[order](target);
+    if (options.dryRun) {
+      return { before, after: ORDERS[order].foresee(before), inForceAt: new Date(now()) };
+    }
+    await ORDERS[order].give(target);
     const after = await look();
-    const { reason } = options;
+    const { reason, by } = options;
     const done = { breaker: name, target: target.target, before, after };
-    const at = await operator.logBreaker(done, { reason });
+    const at = await operator.logBreaker(done, { reason, by });
     return { before, after, inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS) };
   };
   const task = {
     limiter: name,
     name: `${name}, ${target.target}`,
-    look,
     act,
     format: (snapshot: unknown) => formatSnapshot(snapshot as Snapshot),
   };

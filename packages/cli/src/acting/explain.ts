@@ -1,5 +1,5 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
-import type { ControlRecord, Inspection, Override } from "@headgate/core/operate";
+import type { ControlRecord, Inspection } from "@headgate/core/operate";
 import type { AddCommand } from "../command/add-command.ts";
 import { addExamples } from "../command/examples.ts";
 import { EXIT, Failure } from "../command/failure.ts";
@@ -7,7 +7,6 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override-times.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan } from "../output/time.ts";
 import type { SubjectOptions } from "./given-subject.ts";
@@ -17,18 +16,13 @@ import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
 import { dimensionsOf, makeSubjects } from "./make-subjects.ts";
+import type { SubjectOverride } from "./misfit.ts";
+import { formatSubjectOverride, judgedOverrides, toOverrideDocument } from "./misfit.ts";
 import { printSection } from "./print-section.ts";
 import { readJson } from "./read-json.ts";
 import type { Session } from "./session.ts";
 import { withSession } from "./session.ts";
-import {
-  describeOverride,
-  formatBlock,
-  formatCalendar,
-  formatEnd,
-  formatUse,
-  overridesFor,
-} from "./words.ts";
+import { formatBlock, formatCalendar, formatEnd, formatUse } from "./words.ts";
 
 type Options = ConnectionOptions &
   SubjectOptions &
@@ -46,7 +40,7 @@ interface Explained {
   /** In words, when the calendar window of each limit ends. */
   readonly calendars: readonly (string | undefined)[];
   readonly blocks: Inspection["blocks"];
-  readonly overrides: readonly Override[];
+  readonly overrides: readonly SubjectOverride[];
   readonly isMixed: boolean;
 }
 
@@ -108,7 +102,7 @@ async function explain(
 }
 
 function toDocument(one: Explained): object {
-  return { ...one, overrides: one.overrides.map(withTimesInMs) };
+  return { ...one, overrides: one.overrides.map(toOverrideDocument) };
 }
 
 function readCost(text: string): Cost {
@@ -137,7 +131,7 @@ async function ask(
       formatCalendar(limit, limits[i] as LimitState, now()),
     ),
     blocks,
-    overrides: overridesFor(overrides, limiter.name, subject, now()),
+    overrides: judgedOverrides(overrides, limiter, subject, now()),
     isMixed,
   };
 }
@@ -175,7 +169,7 @@ function print(
     ...formatBinding(explained, now),
     ...explained.limits.map((state) => `${state.name}: ${formatUse(state, now)}`),
     ...explained.calendars.filter((line) => line !== undefined),
-    ...overrides.map((override) => `override: ${describeOverride(override)}`),
+    ...overrides.map(formatSubjectOverride),
     ...(wouldAllow && isUsed(explained) ? [REMEMBERED] : []),
   ]);
 }

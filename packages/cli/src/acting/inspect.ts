@@ -1,5 +1,5 @@
 import type { Decision } from "@headgate/core";
-import type { ControlRecord, Inspection, Override } from "@headgate/core/operate";
+import type { ControlRecord, Inspection } from "@headgate/core/operate";
 import type { AddCommand } from "../command/add-command.ts";
 import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
@@ -7,7 +7,6 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override-times.ts";
 import { formatSubject } from "../output/subject.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
@@ -15,10 +14,12 @@ import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
 import { makeSubjects } from "./make-subjects.ts";
+import type { SubjectOverride } from "./misfit.ts";
+import { formatSubjectOverride, judgedOverrides, toOverrideDocument } from "./misfit.ts";
 import { printSection } from "./print-section.ts";
 import type { Session } from "./session.ts";
 import { withSession } from "./session.ts";
-import { describeOverride, formatInspection, overridesFor } from "./words.ts";
+import { formatInspection } from "./words.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & { readonly json?: boolean };
 
@@ -30,7 +31,7 @@ interface Inspected {
   readonly limits: Decision["limits"];
   readonly blocked: boolean;
   readonly blocks: Inspection["blocks"];
-  readonly overrides: readonly Override[];
+  readonly overrides: readonly SubjectOverride[];
   readonly shadow: boolean;
   readonly isMixed: boolean;
 }
@@ -79,7 +80,7 @@ function inspect(
 }
 
 function toDocument(one: Inspected): object {
-  return { ...one, overrides: one.overrides.map(withTimesInMs) };
+  return { ...one, overrides: one.overrides.map(toOverrideDocument) };
 }
 
 async function look(
@@ -96,7 +97,7 @@ async function look(
     limits: decision.limits,
     blocked,
     blocks,
-    overrides: overridesFor(overrides, limiter.name, subject, now()),
+    overrides: judgedOverrides(overrides, limiter, subject, now()),
     shadow: decision.shadow,
     isMixed,
   };
@@ -107,7 +108,7 @@ function print(inspected: Inspected, { now }: Session, surroundings: Surrounding
   printSection(surroundings, `${limiter}, ${formatSubject(subject)}`, [
     ...(isMixed ? ["one of several policies under this name: headgate limiters shows them"] : []),
     ...formatInspection(inspected, now()),
-    ...overrides.map((override) => `override: ${describeOverride(override)}`),
+    ...overrides.map(formatSubjectOverride),
     ...(shadow ? ["in shadow: nobody is denied"] : []),
   ]);
 }

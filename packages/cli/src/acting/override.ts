@@ -1,7 +1,6 @@
-import type { Duration, Policy } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
+import type { Duration } from "@headgate/core";
 import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
-import { checkOverride } from "@headgate/core/operate";
+import { reachOf, readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand } from "../command/add-command.ts";
 import { readDuration } from "../command/duration.ts";
@@ -11,9 +10,8 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { formatSubject } from "../output/subject.ts";
-import { visible } from "../output/visible.ts";
 import type { ActionOptions } from "./action-options.ts";
-import { addActionOptions } from "./action-options.ts";
+import { addActionOptions, loggedOf } from "./action-options.ts";
 import { confirm } from "./confirm.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
@@ -22,6 +20,7 @@ import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
 import { makeSubjects } from "./make-subjects.ts";
+import { misfitOf } from "./misfit.ts";
 import type { Session } from "./session.ts";
 import { withSession } from "./session.ts";
 import { describeOverride } from "./words.ts";
@@ -89,11 +88,13 @@ async function set(
   const duration = readFor(options);
   return onOverrides("set", options, surroundings, async (session, known, subject) => {
     const override: NewOverride = { limiter, ...subject, ...change };
-    requireFit(known, override, surroundings);
-    const { reason } = options;
-    return taskOf(session, override, () =>
-      session.operator.setOverride(override, { for: duration, reason }),
-    );
+    requireFit(known, override);
+    return taskOf(override, async () => {
+      const { store, timeoutMs } = session.connection;
+      const reach = reachOf(override, await readDirectory(store, { timeout: timeoutMs }));
+      const logged = { for: duration, ...loggedOf(options) };
+      return { ...(await session.operator.setOverride(override, logged)), reach };
+    });
   });
 }
 
@@ -101,41 +102,15 @@ async function unset(options: Options, surroundings: Surroundings): Promise<numb
   const limiter = nameOf(options);
   return onOverrides("unset", options, surroundings, async (session, _, subject) => {
     const place = { limiter, ...subject };
-    const { reason } = options;
-    return taskOf(session, place, () => session.operator.unsetOverride(place, { reason }));
+    return taskOf(place, () => session.operator.unsetOverride(place, loggedOf(options)));
   });
 }
 
-/**
- * Warns of processes that will ignore an override, because it does not fit their policy, as while a deploy rolls. Throws
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` where it fits no policy.
- */
-function requireFit(
-  known: readonly KnownLimiter[],
-  override: NewOverride,
-  { stderr }: Surroundings,
-): void {
-  const misfits = known.flatMap(({ limiter, processes = 0 }) => {
-    const error = misfitOf(limiter.limits, override);
-    return error === undefined ? [] : [{ error, processes }];
-  });
+/** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` for an override that fits no policy of its limiter. */
+function requireFit(known: readonly KnownLimiter[], override: NewOverride): void {
+  const misfits = known.map(({ limiter }) => misfitOf(limiter.limits, override));
   const [first] = misfits;
-  if (first !== undefined && misfits.length === known.length) throw first.error;
-  for (const { error, processes } of misfits) {
-    stderr.write(
-      `headgate: processes with another policy will ignore it (${processes} of them): ${visible(error.message)}\n`,
-    );
-  }
-}
-
-function misfitOf(limits: Policy, override: NewOverride): HeadgateError | undefined {
-  try {
-    checkOverride(limits, override);
-    return undefined;
-  } catch (error) {
-    if (error instanceof HeadgateError) return error;
-    throw error;
-  }
+  if (first !== undefined && !misfits.includes(undefined)) throw first;
 }
 
 /** Acts on the override of a limiter, or on those of the subjects that are meant. */
@@ -180,27 +155,16 @@ async function subjectsIn(
 }
 
 function taskOf(
-  { operator }: Session,
-  place: Pick<NewOverride, "limiter" | "subject">,
+  { limiter, subject }: Pick<NewOverride, "limiter" | "subject">,
   act: Task["act"],
 ): Task {
-  const { limiter, subject } = place;
   return {
     limiter,
     name: `${limiter}, ${formatSubject(subject)}`,
-    async look() {
-      const { overrides } = await operator.readControl();
-      return overrides.find((one) => one.limiter === limiter && isSame(one.subject, subject));
-    },
     act,
     format: (override) =>
       override === undefined ? ["no override"] : [describeOverride(override as Override)],
   };
-}
-
-function isSame(one: Subject = {}, other: Subject = {}): boolean {
-  const sorted = (subject: Subject): string => JSON.stringify(Object.entries(subject).sort());
-  return sorted(one) === sorted(other);
 }
 
 function nameOf({ limiter }: LimiterOptions): string {

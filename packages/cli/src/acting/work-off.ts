@@ -1,8 +1,10 @@
 import { HeadgateError } from "@headgate/core";
+import type { OverrideReach } from "@headgate/core/operate";
 import { EXIT, Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override-times.ts";
+import { formatReach } from "../output/reach-text.ts";
 import { formatTime } from "../output/time.ts";
 import { printSection } from "./print-section.ts";
 
@@ -11,9 +13,7 @@ export interface Task {
   readonly limiter: string;
   /** What it is done to, in words. */
   readonly name: string;
-  /** Looks at what is there, and changes nothing. */
-  look(): Promise<unknown>;
-  /** Does it. */
+  /** Does it, or with `--dry-run` finds out what it would change. */
   act(): Promise<Done>;
   /** What is there, in words. */
   format(state: unknown): readonly string[];
@@ -27,6 +27,8 @@ export interface Done {
   readonly inForceAt: Date;
   /** What else there is to say, in words. */
   readonly notes?: readonly string[];
+  /** Of an override: the processes that apply it, and those that ignore it. */
+  readonly reach?: OverrideReach;
 }
 
 interface WorkOptions {
@@ -73,22 +75,21 @@ async function workOn(
   surroundings: Surroundings,
 ): Promise<object> {
   const { limiter, name } = task;
-  if (dryRun) {
-    const before = await task.look();
-    if (!json) printSection(surroundings, `${name}: would ${action}`, task.format(before));
-    return { limiter, name, before: withTimesInMs(before) };
-  }
-  const { before, after, inForceAt, notes = [] } = await task.act();
+  const { before, after, inForceAt, notes = [], reach } = await task.act();
+  const isEverywhere = reach === undefined || reach.state === "in-force";
+  const by = formatTime(Math.ceil(inForceAt.getTime() / 1_000) * 1_000);
   if (!json) {
-    printSection(surroundings, `${name}: ${action}`, [
+    printSection(surroundings, `${name}: ${dryRun ? "would " : ""}${action}`, [
       ...task.format(before).map((line) => `before: ${line}`),
-      ...task.format(after).map((line) => `now: ${line}`),
+      ...task.format(after).map((line) => `${dryRun ? "after" : "now"}: ${line}`),
       ...notes,
-      `in force everywhere by ${formatTime(Math.ceil(inForceAt.getTime() / 1_000) * 1_000)}`,
+      ...(isEverywhere ? [] : [`in force: ${formatReach(reach)}`]),
+      dryRun ? "nothing is changed" : `${isEverywhere ? "in force" : "known"} everywhere by ${by}`,
     ]);
   }
   const states = { before: withTimesInMs(before), after: withTimesInMs(after) };
-  return { limiter, name, ...states, inForceAt: inForceAt.getTime(), notes };
+  const when = dryRun ? {} : { inForceAt: inForceAt.getTime() };
+  return { limiter, name, ...states, ...when, notes, reach };
 }
 
 function namesOf(tasks: readonly Task[]): string {

@@ -1,5 +1,5 @@
-import type { Directory, DirectoryLimiter } from "@headgate/core/operate";
-import { readDirectory } from "@headgate/core/operate";
+import type { Directory, DirectoryLimiter, OverrideReach } from "@headgate/core/operate";
+import { reachOf, readDirectory } from "@headgate/core/operate";
 import type { Cli } from "../command/add-command.ts";
 import { addExamples } from "../command/examples.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -9,6 +9,7 @@ import { nameRefused } from "../connect/name-refused.ts";
 import { writeJson } from "../output/json.ts";
 import { formatLimit } from "../output/limit-text.ts";
 import { formatOverride } from "../output/override-text.ts";
+import { formatReach } from "../output/reach-text.ts";
 import type { Style } from "../output/style.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { formatSubject } from "../output/subject.ts";
@@ -32,7 +33,7 @@ export function addLimiters({ program, surroundings, handle }: Cli): void {
     .command("limiters")
     .summary("list the limiters, their limits and overrides")
     .description(
-      "Lists the limiters that processes have on this Redis and prefix, with their limits, and the overrides that are in force. A process lists itself ten seconds after it has started.",
+      "Lists the limiters that processes have on this Redis and prefix, with their limits, and the overrides, with the processes that apply them. A process lists itself ten seconds after it has started.",
     )
     .option("--processes", "list the processes as well")
     .option("--json", "print one JSON document");
@@ -51,16 +52,17 @@ async function listLimiters(options: LimitersOptions, surroundings: Surroundings
     const { stdout, stderr } = surroundings;
     const { store, prefix, timeoutMs } = connection;
     const now = await serverNow(connection);
-    const { limiters, processes, unread } = await nameRefused(
-      connection,
-      readDirectory(store, { timeout: timeoutMs }),
-    );
+    const directory = await nameRefused(connection, readDirectory(store, { timeout: timeoutMs }));
+    const { limiters, processes, unread } = directory;
     const overrides = await readOverrides(connection, now);
     if (typeof overrides === "string") {
       stderr.write(`headgate: warning: cannot read the overrides: ${visible(overrides)}\n`);
     }
     warnUnread(stderr, unread);
-    const known = typeof overrides === "string" ? null : overrides;
+    const known =
+      typeof overrides === "string"
+        ? null
+        : overrides.map((one) => ({ ...one, reach: reachOf(one, directory) }));
     if (options.json) {
       writeJson(stdout, { limiters, overrides: known, processes, unread });
       return 0;
@@ -121,7 +123,7 @@ function notesOf({ isMixed, shadow, extends: other, blockOn }: DirectoryLimiter)
 }
 
 function formatOverrides(
-  overrides: readonly KnownOverride[],
+  overrides: readonly (KnownOverride & { readonly reach: OverrideReach })[],
   now: number,
   { style, width }: Look,
 ): string {
@@ -129,14 +131,19 @@ function formatOverrides(
   const rows = overrides.map((override): readonly Cell[] => [
     override.limiter,
     formatSubject(override.subject),
-    { text: formatOverride(override), style: (shown) => style("yellow", shown) },
+    formatOverride(override),
     endOf(override, now),
+    {
+      text: formatReach(override.reach),
+      style: (shown) => style(override.reach.state === "in-force" ? "yellow" : "red", shown),
+    },
   ]);
   const columns = [
     { head: "OVERRIDE OF" },
     { head: "SUBJECT" },
-    { head: "IN FORCE", wraps: true },
+    { head: "SETS", wraps: true },
     { head: "ENDS", wraps: true },
+    { head: "IN FORCE", wraps: true },
   ] as const;
   return formatTable(columns, rows, width);
 }

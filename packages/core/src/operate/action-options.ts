@@ -12,11 +12,14 @@ export function readActionOptions(
   options: ActionOptions,
   more: readonly string[] = [],
 ): ActionOptions {
-  rejectUnknownOptions(owner, options, ["reason", "by", ...more]);
-  const { reason, by } = options;
+  rejectUnknownOptions(owner, options, ["reason", "by", "dryRun", ...more]);
+  const { reason, by, dryRun = false } = options;
   requireText("reason", reason, 1_000);
   requireText("by", by, 256);
-  return { reason, by };
+  if (typeof dryRun !== "boolean") {
+    throw invalid(`dryRun must be true or false, got ${formatReceived(dryRun)}`);
+  }
+  return { reason, by, dryRun };
 }
 
 function requireText(option: string, text: unknown, most: number): void {

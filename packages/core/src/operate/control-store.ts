@@ -76,14 +76,21 @@ export class ControlStore {
     );
   }
 
+  /** Makes a change of the record as it is, and writes nothing. Resolves with the server's clock, in microseconds. */
+  async preview(makeOf: (read: ReadControl) => ControlChange): Promise<number> {
+    const read = await this.read();
+    makeOf(read);
+    return read.now;
+  }
+
   async log(): Promise<ActionLog> {
     return readEntries(await this.#logText());
   }
 
-  /** Takes a subject out of the log. Resolves with how many entries named it. */
-  async forgetInLog(forgotten: ForgottenSubject): Promise<number> {
+  /** Takes a subject out of the log, unless `dryRun`. Resolves with how many entries name it. */
+  async forgetInLog(forgotten: ForgottenSubject, dryRun = false): Promise<number> {
     const replacements = forgottenEntries(await this.#logText(), forgotten);
-    if (replacements.length === 0) return 0;
+    if (replacements.length === 0 || dryRun) return replacements.length;
     const { prefix } = this.#place.store;
     const reply = await this.#run(redact, { prefix, replacements });
     rejectWrongType(reply, [{ key: this.#logKey }]);

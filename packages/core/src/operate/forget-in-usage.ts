@@ -1,24 +1,35 @@
 import { limiterId } from "../limiter/usage/limiter-usage.ts";
 import { itemsOf } from "../limiter/usage/top-subjects.ts";
-
+import type { RedisClient } from "../redis/client-port.ts";
+import { readTexts } from "../redis/read-texts.ts";
 import { unlist } from "../store/unlist.ts";
-import { KEPT, LONG_SPAN, readUsageClock, usageKey } from "../store/usage.ts";
+import { KEPT, LONG_SPAN, readUsageClock, topsKey, usageKey } from "../store/usage.ts";
 import type { OperatedStore } from "./operated-counters.ts";
+import { readTops } from "./usage-records.ts";
 
 /** So many lists are looked through in one call: at most about 5 ms for the server. */
 const TOGETHER = 16;
 
-/** Erases a subject, in each of its dimensions, from a limiter's lists of usage. Resolves with how many there were that named it. Rejects with what the store says. */
+/**
+ * Erases a subject, in each of its dimensions, from a limiter's lists of usage, unless `dryRun`. Resolves with how many there were that
+ * named it. Rejects with what the store says.
+ */
 export async function forgetInUsage(
   { store, watch }: OperatedStore,
   limiter: string,
   subject: Readonly<Record<string, string>>,
+  dryRun: boolean,
 ): Promise<number> {
   const { prefix } = store;
   const id = limiterId(limiter);
   const items = Object.entries(subject).flatMap(([dimension, text]) => itemsOf(dimension, text));
   const [now = 0] = await watch.run(store, readUsageClock, { prefix }, usageKey(prefix));
   const spans = spansKept(now);
+  if (dryRun) {
+    const keys = spans.map((span) => topsKey(prefix, id, span));
+    const found = await readTexts(store.owner as RedisClient, keys);
+    return found.filter(({ text }) => text !== undefined && names(text, items)).length;
+  }
   let forgotten = 0;
   for (let at = 0; at < spans.length; at += TOGETHER) {
     const call = { prefix, id, spans: spans.slice(at, at + TOGETHER), now, items };
@@ -26,6 +37,15 @@ export async function forgetInUsage(
     forgotten += count;
   }
   return forgotten;
+}
+
+/** Whether a list names one of some subjects. A list that cannot be read is erased whole. */
+function names(text: string, items: readonly string[]): boolean {
+  const tops = readTops(text);
+  if (typeof tops === "string") return true;
+  return [tops.used, tops.denied].some(({ subjects }) =>
+    subjects.some(({ item }) => items.includes(item)),
+  );
 }
 
 /** The numbers of all ten minutes of which there may be a list. A process may be seconds ahead of the server. */

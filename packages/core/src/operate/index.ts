@@ -40,6 +40,8 @@ export type {
   OverridePlace,
   SubjectBlock,
 } from "./operator.ts";
+export type { IgnoredOverride, OverrideReach } from "./override-reach.ts";
+export { reachOf } from "./override-reach.ts";
 export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
 export type { ReadUsageOptions } from "./read-usage.ts";

@@ -13,12 +13,14 @@ import { requireStore } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration } from "../time.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
+import type { ReadControl } from "./control-changes.ts";
 import { withNothing, withOrder, withOverrides, withoutSubject } from "./control-changes.ts";
+import type { ControlChange } from "./control-store.ts";
 import { ControlStore } from "./control-store.ts";
 import { forgetInUsage } from "./forget-in-usage.ts";
 import { ForgottenSubject } from "./forgotten-subject.ts";
 import type { EntryText } from "./log-entry.ts";
-import type { OperatedStore } from "./operated-counters.ts";
+import type { OperatedStore, Work } from "./operated-counters.ts";
 import { OperatedCounters } from "./operated-counters.ts";
 import type {
   Action,
@@ -58,6 +60,14 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     }
   }
 
+  /** Changes the control record, or only makes the change. Resolves with when, in microseconds. */
+  function change(
+    isDry: boolean | undefined,
+    makeOf: (read: ReadControl) => ControlChange,
+  ): Promise<number> {
+    return isDry === true ? control.preview(makeOf) : control.change(makeOf);
+  }
+
   /** Who and why, for the log. */
   async function namesOf({ by = systemUser(), reason }: ActionOptions) {
     const aclUser = await aclUserOf(store.owner, place.watch.timeoutMs);
@@ -69,14 +79,14 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     kind: ActionKind,
     counters: OperatedCounters,
     options: ActionOptions,
-    work: (decider: Decider, counters: readonly SubjectCounter[]) => Promise<unknown>,
+    work: Work,
   ): Promise<Action<Inspection>> {
     // An invalid record is noticed before anything is done.
-    await control.read();
+    const { now } = await control.read();
+    if (options.dryRun)
+      return { ...(await counters.change(work, true)), inForceAt: inForceAfter(now) };
     const names = await namesOf(options);
-    const before = await counters.look();
-    await counters.act(work);
-    const after = await counters.look();
+    const { before, after } = await counters.change(work, false);
     const { limiter, subject } = counters;
     const entry: EntryText = { kind, limiter, subject, ...names, before, after };
     const at = await control.change(({ record, now }) => ({
@@ -92,23 +102,23 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     const names = await namesOf(options);
     const { limiter, subject } = counters;
     const forgotten = new ForgottenSubject(subject);
-    const before = await counters.look();
-    await counters.act(async (decider, all) => {
+    const work: Work = async (decider, all) => {
       // A reset leaves blocks by hand.
       await decider.block(all, 0);
       const units = unitsOnly(all);
       if (units.length > 0) await decider.forget(units);
-    });
-    const after = await counters.look();
+    };
+    const { dryRun = false } = options;
+    const { before, after } = await counters.change(work, dryRun);
     const hidden = forgotten.hideIn(subject);
     const entry: EntryText = { kind: "forget", limiter, subject: hidden, ...names };
     let overrides: readonly Override[] = [];
-    const at = await control.change(({ record, now }) => {
+    const at = await change(dryRun, ({ record, now }) => {
       overrides = record.overrides.filter((one) => forgotten.isIn(one.subject));
       return { draft: withoutSubject(record, forgotten, now), entry };
     });
-    const logged = await control.forgetInLog(forgotten);
-    const listed = await forgetInUsage(place, limiter, subject);
+    const logged = await control.forgetInLog(forgotten, dryRun);
+    const listed = await forgetInUsage(place, limiter, subject, dryRun);
     return { before, after, inForceAt: inForceAfter(at), overrides, logged, listed };
   }
 
@@ -121,7 +131,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
   ): Promise<Action<Override | undefined>> {
     const names = await namesOf(options);
     let before: Override | undefined;
-    const at = await control.change(({ record, now }) => {
+    const at = await change(options.dryRun, ({ record, now }) => {
       const isThere = (one: Override): boolean => formatPlace(one) === formatPlace(overridePlace);
       before = record.overrides.find(isThere);
       const others = record.overrides.filter((one) => !isThere(one));
@@ -200,6 +210,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 
     async logBreaker(done, options = {}, more?: unknown) {
       rejectMore("logBreaker(done, options)", more);
+      rejectUnknownOptions("logBreaker", options, ["reason", "by"]);
       const read = readActionOptions("logBreaker", options);
       const { breaker, target, before, after } = readBreakerAction(done);
       return watched(async () => {
@@ -222,7 +233,9 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     },
 
     async readControl(): Promise<ControlRecord> {
-      return (await watched(() => control.read())).record;
+      const { record, now } = await watched(() => control.read());
+      const overrides = record.overrides.filter(({ until }) => until === null || until > now);
+      return { ...record, overrides };
     },
 
     log: () => watched(() => control.log()),

@@ -9,17 +9,22 @@ import { compileCountedPolicy } from "../limiter/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../limiter/counters.ts";
 import { namedCountersOf } from "../limiter/counters.ts";
 import type { Decider } from "../limiter/decider.ts";
+import { createMemoryDecider } from "../limiter/memory-decider.ts";
 import { requireName } from "../limiter/names.ts";
 import { readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailurePolicy, StoreWatch } from "../limiter/outage/outage.ts";
 import { createOverrides } from "../limiter/overrides/limiter-overrides.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
-import { rejectWrongType } from "../limiter/read-reply.ts";
+import { present, readReply, rejectWrongType } from "../limiter/read-reply.ts";
 import { createRemoteDecider } from "../limiter/remote-decider.ts";
 import type { Answer } from "../limiter/slots/slots.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import { copyTo } from "../store/copy-counter.ts";
+import { stepFor } from "../store/decide.ts";
+import type { DecideCall } from "../store/decide-call.ts";
 import { lookBlock } from "../store/look-block.ts";
-import type { Remote, Store } from "../store/store.ts";
+import { MemoryTable } from "../store/memory-table.ts";
+import type { Remote, Step, Store } from "../store/store.ts";
 import { toMilliseconds } from "../time.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { ReadControl } from "./control-changes.ts";
@@ -32,6 +37,20 @@ export interface OperatedStore {
   /** Of the client, while anybody uses it. */
   readonly watch: StoreWatch;
 }
+
+/** What a limiter would do to counters. */
+export type Work = (decider: Decider, counters: readonly SubjectCounter[]) => Promise<unknown>;
+
+interface Changed {
+  readonly before: Inspection;
+  readonly after: Inspection;
+}
+
+/** Runs a step where the counters are, on the key's server. */
+type Run = (step: Step<DecideCall>, call: DecideCall, key: string) => Promise<readonly number[]>;
+
+/** A limiter has at most 100 limits, and a subject no more counters. */
+const COPIES = 1_000;
 
 /** The counters of a subject of a limiter, which need not exist in this process. */
 export class OperatedCounters {
@@ -69,7 +88,45 @@ export class OperatedCounters {
   /** The limits as they are. Rejects with what the store says. */
   async look(): Promise<Inspection> {
     const { limits, blocked } = await this.#ask(this.#counters, 0);
-    return { limits, blocked, blocks: blocked ? await this.#lookBlocks() : [] };
+    const { store, watch } = this.#place;
+    const blocks = blocked ? await this.#lookBlocks((...call) => watch.run(store, ...call)) : [];
+    return { limits, blocked, blocks };
+  }
+
+  /** Does work, or with `isDry` does it on copies; resolves with the limits before and after. Rejects with what the store says. */
+  async change(work: Work, isDry: boolean): Promise<Changed> {
+    if (isDry) return this.#preview(work);
+    const before = await this.look();
+    await this.#withDecider((decider) => work(decider, this.#counters));
+    return { before, after: await this.look() };
+  }
+
+  /**
+   * What work would change: it is done on copies of the counters in this process's memory, by the twins of the scripts that would do
+   * it. Rejects with what the store says.
+   */
+  async #preview(work: Work): Promise<Changed> {
+    const { store, watch } = this.#place;
+    const copies = new MemoryTable(COPIES);
+    let now = 0;
+    for (const counter of this.#counters) {
+      const call = { cost: 0, mode: "peek", counters: [counter] } as const;
+      const reply = await watch.run(store, copyTo(copies), call, counter.key);
+      rejectWrongType(reply, [counter]);
+      now = Math.max(now, reply[0] as number);
+    }
+    const runNow: Store["runNow"] = (step, call) => step.twin(call, copies, { now, generation: 1 });
+    const run = async <Call>(step: Step<Call>, call: Call) => runNow(step, call);
+    const copied: Store = { owner: copies, prefix: store.prefix, now: () => now, run, runNow };
+    const look = async (): Promise<Inspection> => {
+      const counters = this.#counters;
+      const reply = runNow(stepFor("peek"), { cost: 0, mode: "peek", counters });
+      const { blocked, states } = readReply(this.#counted, counters, 0, reply);
+      return { limits: present(states), blocked, blocks: await this.#lookBlocks(run) };
+    };
+    const before = await look();
+    await work(createMemoryDecider({ ...this.#counted, store: copied }), this.#counters);
+    return { before, after: await look() };
   }
 
   /**
@@ -96,8 +153,8 @@ export class OperatedCounters {
     return askStore(asked, counters, cost, "peek");
   }
 
-  async #lookBlocks(): Promise<readonly SubjectBlock[]> {
-    const found = await Promise.all(this.#counters.map((counter) => this.#lookBlock(counter)));
+  async #lookBlocks(run: Run): Promise<readonly SubjectBlock[]> {
+    const found = await Promise.all(this.#counters.map((counter) => lookAtBlock(counter, run)));
     const blocks = new Map<string, SubjectBlock>();
     for (const block of found) {
       if (block === undefined) continue;
@@ -109,27 +166,6 @@ export class OperatedCounters {
     return [...blocks.values()];
   }
 
-  async #lookBlock(counter: SubjectCounter): Promise<SubjectBlock | undefined> {
-    const { store, watch } = this.#place;
-    const call = { cost: 0, mode: "peek", counters: [counter] } as const;
-    const reply = await watch.run(store, lookBlock, call, counter.key);
-    rejectWrongType(reply, [counter]);
-    const [, rest = 0, setBy = 0] = reply;
-    if (rest === 0) return undefined;
-    const endsInMs = toMilliseconds(rest);
-    const { dimension: per } = counter.group;
-    return setBy === 0
-      ? { per, endsInMs }
-      : { per, limit: counter.limits[setBy - 1]?.name, endsInMs };
-  }
-
-  /** Does what a limiter would. */
-  async act(
-    work: (decider: Decider, counters: readonly SubjectCounter[]) => Promise<unknown>,
-  ): Promise<void> {
-    await this.#withDecider((decider) => work(decider, this.#counters));
-  }
-
   async #withDecider<T>(work: (decider: Decider) => Promise<T>): Promise<T> {
     const { remote } = this.#place;
     const decider = createRemoteDecider(this.limiter, this.#counted, remote, this.#failure);
@@ -139,6 +175,19 @@ export class OperatedCounters {
       await decider.close();
     }
   }
+}
+
+async function lookAtBlock(counter: SubjectCounter, run: Run): Promise<SubjectBlock | undefined> {
+  const call = { cost: 0, mode: "peek", counters: [counter] } as const;
+  const reply = await run(lookBlock, call, counter.key);
+  rejectWrongType(reply, [counter]);
+  const [, rest = 0, setBy = 0] = reply;
+  if (rest === 0) return undefined;
+  const endsInMs = toMilliseconds(rest);
+  const { dimension: per } = counter.group;
+  return setBy === 0
+    ? { per, endsInMs }
+    : { per, limit: counter.limits[setBy - 1]?.name, endsInMs };
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */

@@ -65,9 +65,9 @@ export interface Operator {
   /**
    * Writes to the log what was done to a breaker; it does not act on the breaker. Resolves with the server's time. Rejects with the same errors as `reset`.
    */
-  logBreaker(done: BreakerAction, options?: ActionOptions): Promise<Date>;
+  logBreaker(done: BreakerAction, options?: Omit<ActionOptions, "dryRun">): Promise<Date>;
 
-  /** Returns the control record: what all processes must know. Rejects with `HEADGATE_CONTROL_DAMAGED`, and with the store's errors. */
+  /** Returns the control record: what all processes must know, without overrides that have ended. Rejects with `HEADGATE_CONTROL_DAMAGED`, and with the store's errors. */
   readControl(): Promise<ControlRecord>;
 
   /** Returns the log: at most 1,000 actions of the last 90 days, the last one first. Rejects with the store's errors. */
@@ -85,8 +85,13 @@ export interface OperatedLimiter {
   readonly shadow?: boolean | undefined;
 }
 
-/** Why an action is done, and by whom. */
+/** Why an action is done, by whom, and whether it is. */
 export interface ActionOptions {
+  /**
+   * Whether to return what the action would change, and change nothing. Then `after` is made by the code that would make the change, and
+   * `inForceAt` is from when the action would hold if it were done now. Default false.
+   */
+  readonly dryRun?: boolean | undefined;
   /** Why, for the log: at most 1,000 characters. */
   readonly reason?: string | undefined;
   /** Who, for the log: at most 256 characters. Default: the system's name of the user of this process. */

@@ -10,7 +10,7 @@ import { denyByBlock } from "./deny-by-block.ts";
 import { readInteger } from "./list-script.ts";
 
 /** A script's reply to a decision. */
-interface Answer {
+export interface Answer {
   readonly values: readonly unknown[];
   /** Whether it was charged: the values are of the moment of the decision then, and of an earlier one otherwise. */
   readonly isCharged: boolean;
@@ -93,7 +93,12 @@ function takeValue(answer: Answer, { shape }: Counter): Buffer | null | undefine
 }
 
 /** The state of a limit in this place of its counter, brought to the present. */
-function takeState(answer: Answer, counter: Counter, i: number, bytes: Buffer | null): unknown {
+export function takeState(
+  answer: Answer,
+  counter: Counter,
+  i: number,
+  bytes: Buffer | null,
+): unknown {
   const limit = counter.limits[i] as CompiledLimit;
   const { algorithm, quota, shape } = limit;
   if (shape.reported !== undefined) {

@@ -1,18 +1,52 @@
 import type { Override } from "@headgate/core/operate";
+import { reachOf } from "@headgate/core/operate";
+import { formatReach } from "../../output/reach-text.ts";
+import { formatSubject } from "../../output/subject.ts";
 import { commandOnKey, quote } from "../command-at.ts";
 import type { Facts } from "../facts/facts.ts";
+import { Unknown } from "../facts/unknown.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 import { count } from "../format-numbers.ts";
 
 export const overrides: Check = {
   name: "overrides",
-  judge: (facts) => [
-    ifKnown(facts.control, (record) =>
-      record === "damaged" ? judgeDamaged(facts) : judge(record.overrides, facts.prefix),
-    ),
-  ],
+  judge(facts) {
+    const ignored: Finding[] = [];
+    const summary = ifKnown(facts.control, (record) => {
+      if (record === "damaged") return judgeDamaged(facts);
+      ignored.push(...ignoredOf(record.overrides, facts));
+      return judge(record.overrides, facts.prefix);
+    });
+    return ignored.length > 0 && summary.status === "ok" ? ignored : [...ignored, summary];
+  },
 };
+
+/** The most ignored overrides that are written out. */
+const WRITTEN = 5;
+
+/** Those that listed processes ignore, some or all. */
+function ignoredOf(all: readonly Override[], { directory, prefix }: Facts): readonly Finding[] {
+  if (directory instanceof Unknown) return [];
+  const reached = all.map((override) => ({ override, reach: reachOf(override, directory) }));
+  const ignored = reached.filter(
+    ({ reach }) => reach.state === "ignored" || reach.state === "partly",
+  );
+  const findings = ignored.slice(0, WRITTEN).map(
+    ({ override, reach }): Finding => ({
+      status: "warning",
+      found: `the override of ${override.limiter} for ${formatSubject(override.subject)} is ${reach.state === "partly" ? "only in force " : ""}${formatReach(reach)}`,
+      means: "where it is ignored, the limiter decides by its deployed limits",
+      mend: `set it again with the names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with the options by which you connect`,
+    }),
+  );
+  const more = ignored.length - WRITTEN;
+  if (more <= 0) return findings;
+  return [
+    ...findings,
+    { status: "warning", found: `${more} more are ignored: headgate limiters lists them` },
+  ];
+}
 
 function judgeDamaged({ servers: [server], prefix }: Facts): Finding {
   const key = `${prefix}:{control}`;

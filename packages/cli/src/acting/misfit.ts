@@ -1,0 +1,53 @@
+import type { Policy } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
+import type { NewOverride, Override } from "@headgate/core/operate";
+import { checkOverride } from "@headgate/core/operate";
+import { withTimesInMs } from "../output/override-times.ts";
+import type { Subject } from "./make-subjects.ts";
+import { describeOverride, overridesFor } from "./words.ts";
+
+/** An override for a subject, and whether the limiter's processes apply it. */
+export interface SubjectOverride {
+  readonly override: Override;
+  /** Why they ignore it; undefined where they apply it. */
+  readonly ignored: string | undefined;
+}
+
+/** The overrides of a limiter for a subject, the one that counts most last. `now` is in milliseconds. */
+export function judgedOverrides(
+  overrides: readonly Override[],
+  { name, limits }: { readonly name: string; readonly limits: Policy },
+  subject: Subject,
+  now: number,
+): readonly SubjectOverride[] {
+  return overridesFor(overrides, name, subject, now).map((override) => {
+    const why = misfitOf(limits, override)?.message;
+    return { override, ignored: why?.replace(/^override: /, "") };
+  });
+}
+
+/** As JSON, with times in milliseconds. */
+export function toOverrideDocument({ override, ignored }: SubjectOverride): object {
+  return { ...(withTimesInMs(override) as object), ignored };
+}
+
+export function formatSubjectOverride({ override, ignored }: SubjectOverride): string {
+  const described = describeOverride(override);
+  return ignored === undefined
+    ? `override: ${described}`
+    : `override, ignored because ${ignored}: ${described}`;
+}
+
+/** Why an override has no effect on a policy; undefined where it has. */
+export function misfitOf(
+  limits: Policy,
+  override: NewOverride | Override,
+): HeadgateError | undefined {
+  try {
+    checkOverride(limits, override);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HeadgateError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Override } from "../control/record.ts";
+import { codeOf } from "../errors.ts";
+import { checkOverride } from "../limiter/overrides/check-override.ts";
+import type { Directory } from "./directory.ts";
+
+/** The listed processes that apply an override, and those that ignore it. */
+export interface OverrideReach {
+  /** `"unknown"` where no listed process applies it and the directory does not have every process and policy. */
+  readonly state: "in-force" | "partly" | "ignored" | "unknown";
+  /** How many processes apply it. */
+  readonly appliedBy: number;
+  /** Why it has no effect, and in how many processes: one entry for each reason. */
+  readonly ignored: readonly IgnoredOverride[];
+  /** How many processes do not list the limiter's limits, because they are too long, or list only some of their limiters. */
+  readonly unknownTo: number;
+}
+
+/** One reason for which an override has no effect. */
+export interface IgnoredOverride {
+  readonly why: string;
+  /** 0 where no listed process has the limiter. */
+  readonly processes: number;
+}
+
+/** Tells which of the listed processes apply an override. */
+export function reachOf(
+  override: Partial<Override> & Pick<Override, "limiter">,
+  { limiters, processes, unread }: Directory,
+): OverrideReach {
+  const applying = new Set<string>();
+  const ignoring = new Map<string, Set<string>>();
+  const listed = limiters.filter(({ name }) => name === override.limiter);
+  const unknown = new Set(listed.length > 0 ? [] : idsOf(processes.filter(({ more }) => more > 0)));
+  for (const { limits, isCut, processes: ids } of listed) {
+    const why = isCut === true ? undefined : misfitOf(limits, override);
+    const known = why === undefined ? (isCut === true ? unknown : applying) : ignoring.get(why);
+    if (why !== undefined && known === undefined) ignoring.set(why, new Set(ids));
+    for (const id of ids) known?.add(id);
+  }
+  const absent =
+    processes.length === 0 ? "no process is listed" : "no listed process has this limiter";
+  const ignored =
+    listed.length === 0
+      ? [{ why: absent, processes: 0 }]
+      : [...ignoring].map(([why, { size }]) => ({ why, processes: size }));
+  const counts = { appliedBy: applying.size, ignored, unknownTo: unknown.size };
+  const isWhole = unknown.size === 0 && unread.length === 0 && processes.length > 0;
+  return { state: stateOf(counts, isWhole), ...counts };
+}
+
+function idsOf(processes: Directory["processes"]): readonly string[] {
+  return processes.map(({ id }) => id);
+}
+
+/** Why a limiter with these limits ignores an override; undefined where it applies it. */
+function misfitOf(
+  limits: Parameters<typeof checkOverride>[0],
+  override: Partial<Override>,
+): string | undefined {
+  try {
+    checkOverride(limits, override);
+    return undefined;
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return (error as Error).message.replace(/^override: /, "");
+  }
+}
+
+function stateOf(
+  { appliedBy, ignored }: Omit<OverrideReach, "state">,
+  isWhole: boolean,
+): OverrideReach["state"] {
+  if (appliedBy > 0) return ignored.length > 0 ? "partly" : "in-force";
+  return isWhole ? "ignored" : "unknown";
+}

@@ -1,0 +1,192 @@
+import { createBreaker } from "@headgate/breaker";
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  gcra,
+  slidingLog,
+  tokenBucket,
+} from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { writeDirectory } from "../../support/write-directory.ts";
+import { useHeadgate } from "./use-headgate.ts";
+
+const own = useHeadgate();
+
+/** Times, which pass between a preview and the action. */
+const TIMES = ["endsInMs", "retryAfterMs", "resetAfterMs", "growsAfterMs", "from", "until"];
+
+/** On a busy machine the server answers late. */
+const PATIENT = { storeTimeout: "10s", denyCache: false } as const;
+
+const LONGEST_MS = 60_000;
+
+interface Document {
+  readonly done: readonly {
+    readonly before?: unknown;
+    readonly after?: unknown;
+    readonly notes: readonly string[];
+  }[];
+}
+
+/** Expects the same, and times that differ by no more than passes between two commands. */
+function expectSame(foreseen: unknown, made: unknown): void {
+  const timeless = (value: unknown): unknown =>
+    JSON.parse(
+      JSON.stringify(value ?? null, (name, part: unknown) =>
+        TIMES.includes(name) && typeof part === "number" ? "a time" : part,
+      ),
+    );
+  expect(timeless(foreseen)).toEqual(timeless(made));
+  const timesOf = (value: unknown): number[] => {
+    const times: number[] = [];
+    JSON.stringify(value ?? null, (name, part: unknown) => {
+      if (TIMES.includes(name) && typeof part === "number") times.push(part);
+      return part;
+    });
+    return times;
+  };
+  const made2 = timesOf(made);
+  for (const [i, time] of timesOf(foreseen).entries()) {
+    expect(Math.abs(time - (made2[i] ?? 0))).toBeLessThan(LONGEST_MS);
+  }
+}
+
+const POLICIES = {
+  gcra: gcra({ limit: 5, window: "1h" }),
+  "fixed window": fixedWindow({ limit: 3, window: "1h", block: "10m" }),
+  "calendar window": fixedWindow({ limit: 3, window: "month" }),
+  "sliding log": slidingLog({ limit: 3, window: "1h", block: "10m" }),
+  "token bucket": tokenBucket({ capacity: 4, refill: 1, every: "1h" }),
+  "concurrency and a rate": [
+    concurrency({ limit: 2, ttl: "1h" }),
+    gcra({ limit: 9, window: "1h", name: "rate" }),
+  ],
+} as const;
+
+describe.each(Object.entries(POLICIES))("a preview with %s", (_, limits) => {
+  test.each([
+    ["block", "ann", "2h"],
+    ["unblock", "ann"],
+    ["reset", "ann"],
+    ["forget", "ann"],
+  ])("%s: is what the action then does", async (...words) => {
+    for (const isBlocked of [false, true]) {
+      await own.client.flushall();
+      const store = own.store();
+      const limiter = createLimiter({ ...PATIENT, name: "api", limits, store });
+      onTestFinished(() => limiter.close());
+      for (let i = 0; i < 4; i += 1) await limiter.consume("ann");
+      await writeDirectory(store);
+      if (isBlocked) await operate(store).block({ name: "api", limits }, "ann", "1h");
+      const subject = { default: "ann" };
+      await operate(store).setOverride({ limiter: "api", subject, shadow: true });
+      const args = [...words, "--limiter", "api"];
+      const before = await own.dump();
+      const foreseen = (await own.json([...args, "--dry-run"])) as Document;
+      expect(await own.dump()).toEqual(before);
+      const made = (await own.json(args)) as Document;
+      await limiter.close();
+      expect(foreseen.done).toHaveLength(1);
+      expectSame(foreseen.done[0]?.before, made.done[0]?.before);
+      expectSame(foreseen.done[0]?.after, made.done[0]?.after);
+    }
+  });
+});
+
+test("a preview of forget counts what it would erase, and forget erases as much", async () => {
+  const store = redisStore(own.client, { usage: true });
+  const limiter = createLimiter({ ...PATIENT, name: "api", limits: POLICIES.gcra, store });
+  onTestFinished(() => limiter.close());
+  await limiter.consume("ann");
+  await limiter.consume("bob");
+  await writeDirectory(store);
+  const { usageOf } = await import("../../../packages/core/src/limiter/usage/usage.ts");
+  await expect
+    .poll(async () => {
+      await usageOf(store).send();
+      return (await own.client.keys("hg:{usage}*")).length;
+    })
+    .toBeGreaterThan(0);
+  await operate(store).block({ name: "api", limits: POLICIES.gcra }, "ann", "1h");
+  await operate(store).setOverride({ limiter: "api", subject: { default: "ann" }, shadow: true });
+  const before = await own.dump();
+  const foreseen = (await own.json(["forget", "ann", "--dry-run"])) as Document;
+  expect(await own.dump()).toEqual(before);
+  const made = (await own.json(["forget", "ann"])) as Document;
+  const numbersOf = ({ done }: Document) => done[0]?.notes.map((note) => note.replace(/\D/g, ""));
+  expect(numbersOf(foreseen)).toEqual(numbersOf(made));
+  expect(foreseen.done[0]?.notes[0]).toMatch(/^override to be removed: in shadow; for ann/);
+  expect(foreseen.done[0]?.notes[1]).toBe("would be taken out of 2 entries of the log");
+});
+
+test("a preview of set has the new numbers after the old ones, in text and JSON, and unset has none", async () => {
+  const store = own.store();
+  const limiter = createLimiter({ ...PATIENT, name: "orders", limits: POLICIES.gcra, store });
+  onTestFinished(() => limiter.close());
+  await writeDirectory(store);
+  const set = (limit: number) => ["set", "--limiter", "orders", `5-per-1h.limit=${limit}`];
+  await own.run([...set(100), "--yes", "--for", "2h"]);
+  const { stdout } = await own.run([...set(300), "--dry-run", "--for", "1h"]);
+  expect(stdout).toMatch(
+    /^orders, \(everybody\): would set\n {2}before: 5-per-1h: limit 100; .*\n {2}after: 5-per-1h: limit 300; for \(everybody\), until .*\n {2}nothing is changed\n$/,
+  );
+  for (const args of [set(300), ["unset", "--limiter", "orders"]]) {
+    const foreseen = (await own.json([...args, "--dry-run"])) as Document;
+    const made = (await own.json([...args, "--yes"])) as Document;
+    expectSame(foreseen.done[0]?.before, made.done[0]?.before);
+    expectSame(foreseen.done[0]?.after, made.done[0]?.after);
+  }
+});
+
+test("a preview of a breaker's order is what the order then does, from every state", async () => {
+  const orders = ["open", "disable", "metrics-only", "reset", "close"];
+  for (const first of ["none", ...orders]) {
+    for (const order of orders) {
+      await own.client.flushall();
+      const store = own.store();
+      const options = { name: "bank", store, flushInterval: 0, minimumCalls: 2 } as const;
+      const breaker = createBreaker({
+        ...options,
+        storeTimeout: "10s",
+        openFor: "1h",
+        window: { calls: 4 },
+      });
+      // It opens by the failures where no order came first.
+      for (let i = 0; i < 3; i += 1) await breaker.record("failure");
+      await writeDirectory(store);
+      const target = ["breaker", "bank", "default"];
+      if (first !== "none") await own.run([...target, first]);
+      const foreseen = (await own.json([...target, order, "--dry-run"])) as Document;
+      const made = (await own.json([...target, order])) as Document;
+      await breaker.close();
+      expectSame(foreseen.done[0]?.before, made.done[0]?.before);
+      expectSame(foreseen.done[0]?.after, made.done[0]?.after);
+    }
+  }
+});
+
+test("--by names who acts, in the log, for every action", async () => {
+  const store = own.store();
+  const limiter = createLimiter({ ...PATIENT, name: "api", limits: POLICIES.gcra, store });
+  const breaker = createBreaker({ name: "bank", store });
+  onTestFinished(async () => {
+    await Promise.all([limiter.close(), breaker.close()]);
+  });
+  await writeDirectory(store);
+  const on = ["--limiter", "api", "--yes", "--by", "ann@example.com"];
+  const actions = [
+    ["block", "eve", "1h", ...on],
+    ["unblock", "eve", ...on],
+    ["reset", "eve", ...on],
+    ["forget", "eve", ...on],
+    ["set", "5-per-1h.limit=9", ...on],
+    ["unset", ...on],
+    ["breaker", "bank", "default", "open", "--by", "ann@example.com"],
+  ];
+  for (const action of actions) expect((await own.run(action)).exitCode).toBe(0);
+  const { entries } = await operate(store).log();
+  expect(entries.map(({ by }) => by)).toEqual(actions.map(() => "ann@example.com"));
+});
