@@ -43,9 +43,10 @@ export function createApp(store: Store, model: string): Express {
 
   app.post("/answers", express.json(), limit, async (req, res) => {
     const gone = new AbortController();
-    // Nobody reads on: the model need not go on, either.
-    res.on("close", () => gone.abort());
     const { signal } = gone;
+    // Without its client the model need not go on. A pipelined response that waits for its turn would emit no `close`.
+    const leave = () => gone.abort();
+    req.socket.once("close", leave);
     let tokens = promptTokens(req);
     try {
       const body = JSON.stringify({ prompt: req.body.prompt });
@@ -61,6 +62,7 @@ export function createApp(store: Store, model: string): Express {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
+      req.socket.off("close", leave);
       await limit.of(req)?.settle({ tokens });
     }
   });

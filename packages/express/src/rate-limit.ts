@@ -30,7 +30,7 @@ interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Request, Dimension>, "limits"> {
   /** Answers denied requests in your way; `"error"` passes a `HeadgateDenied` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which answers count; a function gets `(req, res)` at the end of an answer. */
+  /** Which answers count; a function gets `(req, res)` when the response has been ended. */
   readonly count?: CountOption<Request, Response> | undefined;
 }
 

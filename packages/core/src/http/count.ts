@@ -1,6 +1,8 @@
+import { setImmediate } from "node:timers/promises";
 import type { Cost } from "../cost.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { Unjudged } from "./request-state.ts";
+import { watchResponse } from "./response/response-end.ts";
 import type { Warn } from "./warn.ts";
 
 /** What a `count` function returns for a request: whether it counts, or the units that it cost. */
@@ -12,26 +14,6 @@ export type CountOption<Request, Reply> =
   | "failed"
   | "succeeded"
   | ((request: Request, reply: Reply) => CountResult | Promise<CountResult>);
-
-/** What is used of a response of Node's: one of HTTP/1.1, or of HTTP/2's compatibility API, which has a stream. */
-interface Response {
-  readonly statusCode: number;
-  readonly socket?: Socket | null | undefined;
-  readonly stream?: Http2Stream | undefined;
-  once(event: "close", listener: () => void): unknown;
-  prependOnceListener(event: "finish", listener: () => void): unknown;
-}
-
-interface Socket {
-  readonly destroyed?: boolean | undefined;
-  readonly errored?: Error | null | undefined;
-}
-
-interface Http2Stream {
-  readonly aborted: boolean;
-  readonly writableFinished: boolean;
-  readonly sentHeaders?: { readonly ":status"?: number | undefined } | undefined;
-}
 
 /** Whether a request counts whatever its answer is. */
 export function countsAll(option: CountOption<never, never> | undefined): boolean {
@@ -66,18 +48,21 @@ export function createCount<Request extends object>(
     decided: Promise<unknown>,
     request: Request,
     reply: unknown,
-    response: Response,
+    response: object,
   ): Promise<void> {
-    const status = await statusSent(response);
+    const status = await endedWith(response);
     await decided;
+    // Handlers of `finish` may settle by hand first.
+    if (status !== undefined) await setImmediate();
     const own = status === undefined && !keeps ? undefined : take(request);
     if (!own?.decision.wouldAllow) return;
+    const { cost } = own.decision;
     const units =
-      status === undefined || isAll
-        ? undefined
-        : await judge(status, own.decision.cost, request, reply);
-    if (units === undefined) await own.keep();
-    else await own.settle(units);
+      status === undefined || isAll ? undefined : await judge(status, cost, request, reply);
+    // The charge is kept at once, so that a client that delays its answer delays no block; but it is given back only if the whole
+    // answer was sent.
+    const isKept = units === undefined || (givesBack(units, cost) && !(await isSent(response)));
+    await (isKept ? own.keep() : own.settle(units));
   }
 
   /** The units to settle; undefined to keep the charge. */
@@ -105,8 +90,8 @@ export function createCount<Request extends object>(
   }
 
   return (decided, request, reply, response) => {
-    // The answer was sent, so nobody gets an error, and what failed stays charged.
-    settleAtEnd(decided, request, reply, response as Response).catch(() => {});
+    // The answer was ended, so no error can be reported. A failure leaves the charge.
+    settleAtEnd(decided, request, reply, response).catch(() => {});
   };
 }
 
@@ -126,28 +111,20 @@ function unitsOf(result: unknown, cost: Cost): number | undefined {
   );
 }
 
-/** One watch of each response, however many limiters its request meets: Node takes many listeners for a leak. */
-const watches = new WeakMap<Response, Promise<number | undefined>>();
-
-/** Resolves when a response is over: with its status, or undefined where its client left before all of it was sent. */
-function statusSent(response: Response): Promise<number | undefined> {
-  const known = watches.get(response);
-  if (known !== undefined) return known;
-  const sent = new Promise<number | undefined>((resolve) => {
-    // Before Node takes the connection off.
-    response.prependOnceListener("finish", () => resolve(statusOf(response)));
-    response.once("close", () => resolve(undefined));
-  });
-  watches.set(response, sent);
-  return sent;
+function givesBack(units: number, cost: Cost): boolean {
+  return units === 0 || (typeof cost === "number" && units < cost);
 }
 
-/**
- * Node emits `finish` also where the rest of an answer was dropped with its connection, and in HTTP/2 for every stream that ends.
- * There the status may have been sent by the stream itself.
- */
-function statusOf({ statusCode, socket, stream }: Response): number | undefined {
-  if (stream === undefined) return socket?.destroyed || socket?.errored ? undefined : statusCode;
-  if (stream.aborted || !stream.writableFinished) return undefined;
-  return stream.sentHeaders?.[":status"];
+/** Resolves with the status of an answer when it has been ended; with undefined if its client left before. */
+function endedWith(response: object): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    watchResponse(response, { onEnded: resolve, onLeft: () => resolve(undefined) });
+  });
+}
+
+/** Resolves with whether the whole answer was sent, when that is known. */
+function isSent(response: object): Promise<boolean> {
+  return new Promise((resolve) => {
+    watchResponse(response, { onSent: () => resolve(true), onLeft: () => resolve(false) });
+  });
 }

@@ -1,3 +1,5 @@
+import { watchResponse } from "./response/response-end.ts";
+
 /** A stream that is piped into a response. */
 interface Source {
   once(event: "error", listener: (reason: unknown) => void): unknown;
@@ -13,7 +15,6 @@ export interface NodeResponse {
   readonly headersSent: boolean;
   getHeaders(): Readonly<Record<string, unknown>>;
   on(event: "pipe" | "unpipe", listener: (source: Source) => void): unknown;
-  on(event: "close", listener: () => void): unknown;
   destroy(): unknown;
 }
 
@@ -101,10 +102,11 @@ export class DeniedResponse {
       return result;
     });
     response.on("pipe", (source) => this.#follow(source));
-    response.on("close", () => {
+    const close = (): void => {
       this.#isClosed = true;
       onClose();
-    });
+    };
+    watchResponse(response, { onSent: close, onLeft: close });
     response.on("unpipe", (source) => this.#leavers.get(source)?.());
   }
 

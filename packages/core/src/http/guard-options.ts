@@ -63,9 +63,9 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    */
   readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
-   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below 400), or a function that says at the
-   * end of an answer whether its request counts, or how many units it cost. Until then every request is charged, and a request whose answer
-   * is cut off stays charged.
+   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below 400), or a function that says, when
+   * the response has been ended, whether its request counts, or how many units it cost. Until then every request is charged, and a
+   * request whose answer is cut off stays charged.
    */
   readonly count?: CountOption<Request, never> | undefined;
   /** Whether a request is not limited at all. */

@@ -199,8 +199,7 @@ function prepareGuard<Request extends HttpRequest>(
     const { counted: asks, usage } = limiter[LIMITER];
     usage?.note(subjectsIn(part), decision);
     const places = asks.hasPlaces ? placesOf(decision, asks) : undefined;
-    if (places !== undefined && response !== undefined)
-      holdPlaces(places, response, client.hasLeft());
+    if (places !== undefined && response !== undefined) holdPlaces(places, response);
     const written = limits === undefined && !decision.overridden ? text : names;
     const said = isWhole(decision, limiter) ? written : textBefore(decision);
     part.reported = { decision, headers, text: said };

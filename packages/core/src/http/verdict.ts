@@ -1,5 +1,7 @@
 import type { Decision } from "../decision.ts";
 import type { Header } from "./headers.ts";
+import type { Connection } from "./response/connection-end.ts";
+import { isGone } from "./response/connection-end.ts";
 
 /** The answer to a request that does not go on. */
 export interface Rejection {
@@ -45,13 +47,6 @@ export interface Client {
   hasLeft(): boolean;
 }
 
-/** What is read from a request's connection. */
-interface Connection {
-  readonly destroyed?: boolean | undefined;
-  readonly remoteAddress?: string | undefined;
-  readonly localAddress?: string | undefined;
-}
-
 /** The client that sent a request, whose address is `address` for the framework. */
 export function clientOf(
   address: string | undefined,
@@ -63,13 +58,4 @@ export function clientOf(
     // A request of the Fetch API has no connection that could be gone.
     hasLeft: () => "socket" in request && isGone(request.socket),
   };
-}
-
-/**
- * The address of a client that reset its connection is gone before Node says that the connection is; a unix socket has no
- * address at either end. A stream of HTTP/2 that is gone has no connection.
- */
-function isGone(connection: Connection | null | undefined): boolean {
-  if (!connection || connection.destroyed === true) return true;
-  return connection.remoteAddress === undefined && connection.localAddress !== undefined;
 }
