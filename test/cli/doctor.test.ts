@@ -300,7 +300,7 @@ test("for somebody who reads: a line for each check, the worst explained first, 
     const explained = lines.filter((line) => /^[!-] [\w-]+: /.test(line)).map((line) => line[0]);
     expect(explained).toEqual(["!", "-", "-"]);
     expect(lines).toContain("    See:   docs/how-to/doctor.md#eviction");
-    expect(lines.at(-2)).toBe("21 checks: 18 in order, 2 notes, 1 warning, 0 problems, 0 unknown.");
+    expect(lines.at(-2)).toBe("22 checks: 19 in order, 2 notes, 1 warning, 0 problems, 0 unknown.");
   });
 });
 

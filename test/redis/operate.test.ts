@@ -4,6 +4,7 @@ import type { ControlRecord, NewOverride, Operator } from "@headgate/core/operat
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
+import { writeBody } from "../../packages/core/src/control/record-text.ts";
 import { useLosableRedis } from "../http/support/losable-redis.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
@@ -220,7 +221,7 @@ describe("an override", () => {
       from,
       until: from + 1_000_000,
     }));
-    const body = JSON.stringify({ format: 1, overrides: many, orders: [] });
+    const body = writeBody({ overrides: many, orders: [] });
     await own.client.set("hg:{control}", `${from}${body}`);
     const next = { limiter: "api", shadow: true };
     await expect(operator.setOverride(next)).rejects.toMatchObject({

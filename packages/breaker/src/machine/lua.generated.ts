@@ -2,7 +2,7 @@
 import type { LuaSource } from "@headgate/core/internal";
 
 export const contactLua: LuaSource = {
-  sha1: "caef776b98be307ba2d470c755f8e1f53cd5a366",
+  sha1: "f67b2f179f6ccd8573c33399c4c3c1e4221727d2",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -369,8 +369,8 @@ policies[description] = policy
 return policy
 end
 local function readKey(key)
-local bytes, isWrongType = runTyped("GET", key)
-return bytes or nil, isWrongType
+local bytes, isWrongType = runTyped("GETRANGE", key, "0", 16384)
+return bytes and bytes ~= "" and #bytes <= 16384 and bytes or nil, isWrongType
 end
 local function emptyWindow(target)
 target.window = target.policy.window.fresh(now, target.policy.size)
@@ -449,7 +449,7 @@ end)`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "0a12c2cda203babe2044cdbce1dc05660a023690",
+  sha1: "907d2e6818444f17f2ca8269c5cb8af34f5464b8",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -816,8 +816,8 @@ policies[description] = policy
 return policy
 end
 local function readKey(key)
-local bytes, isWrongType = runTyped("GET", key)
-return bytes or nil, isWrongType
+local bytes, isWrongType = runTyped("GETRANGE", key, "0", 16384)
+return bytes and bytes ~= "" and #bytes <= 16384 and bytes or nil, isWrongType
 end
 local function emptyWindow(target)
 target.window = target.policy.window.fresh(now, target.policy.size)

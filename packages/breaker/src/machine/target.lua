@@ -9,7 +9,7 @@ local windows = {}
 --- @include "call-window"
 --- @include "period"
 
-local BEGAN_WIDTH = 7
+local BEGAN_WIDTH, LONGEST = 7, 16384 -- bytes
 local NUMBERS = 12 -- of a reply
 local policies, calls = {}, 0
 
@@ -40,10 +40,11 @@ local function policyOf(description)
   return policy
 end
 
--- What a key holds: its bytes, or nil; then whether it holds a value of a wrong type.
+-- What a key holds: its bytes, or nil where there is none, or more than a window of 10,000 calls takes; then whether it holds a value
+-- of a wrong type.
 local function readKey(key)
-  local bytes, isWrongType = runTyped("GET", key)
-  return bytes or nil, isWrongType
+  local bytes, isWrongType = runTyped("GETRANGE", key, "0", LONGEST)
+  return bytes and bytes ~= "" and #bytes <= LONGEST and bytes or nil, isWrongType
 end
 
 local function emptyWindow(target)

@@ -18,6 +18,7 @@ import { scriptCache } from "./checks/script-cache.ts";
 import { sentinels } from "./checks/sentinels.ts";
 import { servers } from "./checks/servers.ts";
 import { slowCommands } from "./checks/slow-commands.ts";
+import { usage } from "./checks/usage.ts";
 import { version } from "./checks/version.ts";
 import type { Check } from "./finding.ts";
 
@@ -43,5 +44,6 @@ export const CHECKS: readonly Check[] = [
   idleConnections,
   directory,
   overrides,
+  usage,
   keys,
 ];

@@ -34,6 +34,7 @@ const facts: Facts = {
   silent: [],
   sentinels: [],
   directory: unsaid,
+  unreadUsage: [],
   control: unsaid,
 };
 

@@ -2,7 +2,7 @@ import { readInteger } from "../store/list-script.ts";
 import type { Step } from "../store/store.ts";
 import { actionsKeyOf } from "./control-keys.ts";
 import { actionsLua } from "./lua.generated.ts";
-import { bytesOf } from "./text-reply.ts";
+import { bytesOf, withBytes } from "./text-reply.ts";
 
 /** Reads the log of actions of a prefix. The reply says 1, and the bytes of the entries, the last action first, a line each. */
 export const actions: Step<string> = {
@@ -15,7 +15,7 @@ export const actions: Step<string> = {
     const head = [readInteger(clock), readInteger(status)];
     const bytes = bytesOf(text);
     return calls.map(() =>
-      bytes && head.every(Number.isSafeInteger) ? [...head, ...bytes] : undefined,
+      bytes && head.every(Number.isSafeInteger) ? withBytes(head, bytes) : undefined,
     );
   },
   keys: (prefix) => [actionsKeyOf(prefix)],

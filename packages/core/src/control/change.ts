@@ -2,7 +2,7 @@ import { readInteger } from "../store/list-script.ts";
 import type { Step } from "../store/store.ts";
 import { actionsKeyOf, recordKeyOf } from "./control-keys.ts";
 import { changeLua } from "./lua.generated.ts";
-import { writeVersion } from "./record.ts";
+import { writeVersion } from "./record-text.ts";
 
 /** A change of a record. */
 export interface ChangeCall {

@@ -2,7 +2,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 
 export const actionsLua: LuaSource = {
-  sha1: "0250515bb0cd973f81b0bf2262371d4132c3b65e",
+  sha1: "7ac119fc4bcd3b944087b50c3801806e7b58858a",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -22,9 +22,20 @@ return nil, true
 end
 return redis.call(command, key, ...), false
 end
-local entries, isWrongType = runTyped("LRANGE", KEYS[1], "0", "-1")
+local entries, read, sent = {}, 0, 0
+for from = 0, 1000 - 1, 20 do
+local some, isWrongType = runTyped("LRANGE", KEYS[1], from, from + 20 - 1)
 if isWrongType then
 return { now, -1, "" }
+end
+for _, entry in ipairs(some) do
+local isSent = #entry <= 131072 and sent + #entry <= 8000000
+read, sent = read + #entry, sent + (isSent and #entry or 0)
+entries[#entries + 1] = isSent and entry or ""
+end
+if #some < 20 or read > 64000000 then
+break
+end
 end
 return { now, 1, table.concat(entries, "\\n") }`,
 };
@@ -89,7 +100,7 @@ return { now, version }`,
 };
 
 export const readLua: LuaSource = {
-  sha1: "62f6eb5b0301dee2853eb82603d3cf14f26da484",
+  sha1: "2a4ed31101696926eca374f7db8af99d13f0a836",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -111,12 +122,20 @@ return redis.call(command, key, ...), false
 end
 local reply = { now }
 for i, key in ipairs(KEYS) do
-local version, isWrongType = runTyped("GETRANGE", key, "0", 15)
+local length, isWrongType = runTyped("STRLEN", key)
 local status, text = 0, ""
 if isWrongType then
 status = -1
-elseif version ~= ARGV[i + 2] then
-status, text = 1, redis.call("GET", key) or ""
+elseif length > 1000000 then
+status = 2
+else
+local version = length > 0 and redis.call("GETRANGE", key, "0", 15) or ""
+if version ~= ARGV[i + 2] then
+status = (length == 0 or #version == 15 + 1 and not string.find(version, "%D")) and 1 or 3
+end
+if status == 1 and length > 0 then
+text = redis.call("GET", key)
+end
 end
 reply[2 * i] = status
 reply[2 * i + 1] = text
@@ -125,7 +144,7 @@ return reply`,
 };
 
 export const redactLua: LuaSource = {
-  sha1: "70c9b7113402ee3672724632d5070cda28f63fe1",
+  sha1: "d58a6c2c52c12eaccf3f3056c58dccef5f0ee52d",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -146,7 +165,7 @@ end
 return redis.call(command, key, ...), false
 end
 local log, replacements, replaced = KEYS[1], {}, 0
-local entries, isWrongType = runTyped("LRANGE", log, "0", "-1")
+local entries, isWrongType = runTyped("LRANGE", log, "0", 1000 - 1)
 if isWrongType then
 return { now, -1 }
 end

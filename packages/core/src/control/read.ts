@@ -1,8 +1,8 @@
 import { readInteger } from "../store/list-script.ts";
 import type { Step } from "../store/store.ts";
 import { readLua } from "./lua.generated.ts";
-import { writeVersion } from "./record.ts";
-import { bytesOf } from "./text-reply.ts";
+import { writeVersion } from "./record-text.ts";
+import { bytesOf, withBytes } from "./text-reply.ts";
 
 /** A record to read. */
 export interface ReadCall {
@@ -11,7 +11,10 @@ export interface ReadCall {
   readonly known: number | undefined;
 }
 
-/** Reads a control record. The reply says 0 where it is the version that is known, or 1 and the record's bytes. */
+/** What the step says of a record. */
+export const READ_STATES = { known: 0, other: 1, tooLong: 2, damaged: 3, wrongType: -1 } as const;
+
+/** Reads a control record. The reply has its state, as in `READ_STATES`, and the text of another version. */
 export const read: Step<ReadCall> = {
   name: "read-control",
   kind: "read-control",
@@ -29,7 +32,7 @@ export const read: Step<ReadCall> = {
     return calls.map((_, i) => {
       const head = [readInteger(clock), readInteger(parts[2 * i])];
       const bytes = bytesOf(parts[2 * i + 1]);
-      return bytes && head.every(Number.isSafeInteger) ? [...head, ...bytes] : undefined;
+      return bytes && head.every(Number.isSafeInteger) ? withBytes(head, bytes) : undefined;
     });
   },
   keys: ({ key }) => [key],

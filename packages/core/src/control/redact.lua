@@ -10,7 +10,8 @@ Returns the clock, and how many were replaced; -1 in its place where the log is 
 local log, replacements, replaced = KEYS[1], {}, 0
 local LONGEST = 7776000000 -- milliseconds
 
-local entries, isWrongType = runTyped("LRANGE", log, "0", "-1")
+local MOST = 1000 -- entries
+local entries, isWrongType = runTyped("LRANGE", log, "0", MOST - 1)
 if isWrongType then
   return { now, -1 }
 end

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from "node:net";
-import { addressSubject, WHOLE } from "./client-address.ts";
-import { positionOf, readNetwork } from "./network.ts";
-import type { NetworkSet } from "./network-set.ts";
-import { createNetworkSet } from "./network-set.ts";
+import { addressSubject, WHOLE } from "../address/client-address.ts";
+import { positionOf, readNetwork } from "../address/network.ts";
+import type { NetworkSet } from "../address/network-set.ts";
+import { createNetworkSet } from "../address/network-set.ts";
 
 /** Addresses and networks (CIDR) of IPv4 and IPv6. */
 export type AddressList = readonly string[] | BlockList;

@@ -1,8 +1,8 @@
+import { addressSubject, WHOLE } from "../address/client-address.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { AddressList } from "./address-list.ts";
 import { readAddressList } from "./address-list.ts";
 import { BLOCKED } from "./answer.ts";
-import { addressSubject, WHOLE } from "./client-address.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { Client, Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";

@@ -1,8 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
+import { addressSubject, DEFAULT_IPV6_PREFIX } from "../address/client-address.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { SubjectSource } from "../limiter/directory/directory.ts";
 import { rejectUnknownOptions } from "../options.ts";
-import { addressSubject, DEFAULT_IPV6_PREFIX } from "./client-address.ts";
 import type { NodeHeaders, WebHeaders } from "./header-value.ts";
 import { headerValue } from "./header-value.ts";
 import { isPromiseLike } from "./is-promise-like.ts";

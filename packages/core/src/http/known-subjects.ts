@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
+import { addressSubject } from "../address/client-address.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
-import { addressSubject } from "./client-address.ts";
 import type { ByHeaderOptions, ByIpOptions } from "./key-function.ts";
 import { readHash, readPrefix } from "./key-function.ts";
 import { joinSubjects, kindText } from "./subject.ts";

@@ -1,10 +1,10 @@
+import { addressSubject } from "../address/client-address.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { SubjectSource } from "../limiter/directory/directory.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
 import { refuseMissing } from "./answer.ts";
-import { addressSubject } from "./client-address.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import { isPromiseLike } from "./is-promise-like.ts";
 import type { HttpRequest, KeyFunction } from "./key-function.ts";

@@ -1,5 +1,7 @@
-import type { ControlRecord, Order, Override } from "../control/record.ts";
-import { IN_FORCE_AFTER } from "../control/record.ts";
+import type { ControlRecord, DeniedNetwork, Order, Override } from "../control/record.ts";
+import { IN_FORCE_AFTER, MAX_ORDERS } from "../control/record.ts";
+import { MAX_LINE, MAX_RECORD_BYTES, writeBody } from "../control/record-text.ts";
+import { HeadgateError } from "../errors.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 
 /**
@@ -8,8 +10,8 @@ import type { ForgottenSubject } from "./forgotten-subject.ts";
  */
 const ORDER_KEPT = 120_000_000;
 
-/** So many orders are kept at most; the oldest make room. */
-const MAX_ORDERS = 256;
+/** What the server adds to a text: its version, and the digits of times from now. */
+const ADDED_BYTES = 1_024;
 
 /** A record, and the server's clock when it was read, in microseconds. */
 export interface ReadControl {
@@ -24,10 +26,38 @@ export type Draft = Omit<ControlRecord, "version">;
 export function withOrder(record: ControlRecord, order: Omit<Order, "from">, now: number): Draft {
   const draft = withoutPast(record, now);
   const orders = [...draft.orders, { ...order, from: -IN_FORCE_AFTER }];
-  const dropped = orders.splice(0, Math.max(0, orders.length - MAX_ORDERS));
-  const droppedTo =
-    dropped.length > 0 ? Math.max(...dropped.map(({ from }) => from)) : draft.droppedTo;
-  return { ...draft, orders, droppedTo };
+  return withoutOldest({ ...draft, orders }, orders.length - MAX_ORDERS);
+}
+
+/** A draft without so many of its oldest orders: processes forget all that they remember from before them. */
+function withoutOldest(draft: Draft, count: number): Draft {
+  if (count <= 0) return draft;
+  const droppedTo = Math.max(...draft.orders.slice(0, count).map(({ from }) => from));
+  return { ...draft, orders: draft.orders.slice(count), droppedTo };
+}
+
+/**
+ * The text of a draft. Of one that would be too long, the older half of the orders makes room. Throws `HEADGATE_INVALID_OPTION` for
+ * one that is too long without them.
+ */
+export function writeDraft(draft: Draft): string {
+  const text = writeBody(draft);
+  const bytes = Buffer.byteLength(text) + ADDED_BYTES;
+  const longest = text.split("\n").reduce((most, line) => Math.max(most, line.length), 0);
+  if (longest > MAX_LINE) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `a subject and what is written of it must have at most ${MAX_LINE} characters as JSON, got ${longest}`,
+    );
+  }
+  if (bytes <= MAX_RECORD_BYTES) return text;
+  // The last one is what is being done.
+  const older = Math.ceil((draft.orders.length - 1) / 2);
+  if (older > 0) return writeDraft(withoutOldest(draft, older));
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `the control record would have ${bytes} bytes, and all processes read at most ${MAX_RECORD_BYTES}: remove overrides, or entries of the deny list`,
+  );
 }
 
 /** The record with other overrides. */
@@ -47,12 +77,22 @@ export function withoutSubject(
   forgotten: ForgottenSubject,
   now: number,
 ): Draft {
-  const { overrides, orders } = withoutPast(record, now);
+  const { overrides, orders, denied } = withoutPast(record, now);
   return {
+    denied,
     overrides: overrides.filter(({ subject }) => !forgotten.isIn(subject)),
     orders: orders.filter(({ subject }) => !forgotten.isIn(subject)),
     droppedTo: Math.max(now + IN_FORCE_AFTER, (record.droppedTo ?? 0) + 1),
   };
+}
+
+/** The record with another deny list. */
+export function withDenied(
+  record: ControlRecord,
+  denied: readonly DeniedNetwork[],
+  now: number,
+): Draft {
+  return withoutPast({ ...record, denied }, now);
 }
 
 /** The record as it is: what is only written down. */
@@ -61,10 +101,12 @@ export function withNothing(record: ControlRecord, now: number): Draft {
 }
 
 /** For how many milliseconds a record is needed; undefined for as long as nobody changes it. */
-export function neededMs({ overrides, orders, droppedTo }: Draft, now: number): number | undefined {
-  if (overrides.some(({ until }) => until === null)) return undefined;
+export function neededMs(draft: Draft, now: number): number | undefined {
+  const { overrides, orders, denied = [], droppedTo } = draft;
+  const lasting = [...overrides, ...denied];
+  if (lasting.some(({ until }) => until === null)) return undefined;
   const ends = [
-    ...overrides.map(({ until }) => fromNow(until as number, now)),
+    ...lasting.map(({ until }) => fromNow(until as number, now)),
     ...[...orders.map(({ from }) => from), droppedTo ?? now].map(
       (from) => fromNow(from, now) + ORDER_KEPT,
     ),
@@ -73,10 +115,14 @@ export function neededMs({ overrides, orders, droppedTo }: Draft, now: number): 
 }
 
 /** Without what has ended. */
-function withoutPast({ overrides, orders, droppedTo }: ControlRecord, now: number): Draft {
+function withoutPast(record: ControlRecord, now: number): Draft {
+  const { overrides, orders, denied = [], droppedTo } = record;
   const isKept = (from: number): boolean => fromNow(from, now) + ORDER_KEPT > 0;
+  const lasts = ({ until }: Pick<Override, "until">): boolean =>
+    until === null || fromNow(until, now) > 0;
   return {
-    overrides: overrides.filter(({ until }) => until === null || fromNow(until, now) > 0),
+    overrides: overrides.filter(lasts),
+    denied: denied.filter(lasts),
     orders: orders.filter(({ from }) => isKept(from)),
     droppedTo: droppedTo !== undefined && isKept(droppedTo) ? droppedTo : undefined,
   };

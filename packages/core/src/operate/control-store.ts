@@ -1,15 +1,15 @@
 import { actions } from "../control/actions.ts";
 import { change } from "../control/change.ts";
 import { actionsKeyOf, recordKeyOf } from "../control/control-keys.ts";
-import { read } from "../control/read.ts";
-import { readRecord, writeBody } from "../control/record.ts";
+import { READ_STATES, read } from "../control/read.ts";
+import { MAX_RECORD_BYTES, readRecord } from "../control/record-text.ts";
 import { redact } from "../control/redact.ts";
-import { textFrom } from "../control/text-reply.ts";
+import { textOf } from "../control/text-reply.ts";
 import { HeadgateError } from "../errors.ts";
 import { rejectWrongType } from "../limiter/read-reply.ts";
 import type { Step } from "../store/store.ts";
 import type { Draft, ReadControl } from "./control-changes.ts";
-import { neededMs } from "./control-changes.ts";
+import { neededMs, writeDraft } from "./control-changes.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import type { EntryText } from "./log-entry.ts";
 import { forgottenEntries, readEntries, writeEntry } from "./log-entry.ts";
@@ -46,11 +46,16 @@ export class ControlStore {
   async read(): Promise<ReadControl> {
     const call = { key: this.#recordKey, known: undefined };
     const reply = await this.#run(read, call);
-    const record = reply[1] === 1 ? readRecord(textFrom(reply, 2)) : undefined;
-    if (record !== undefined) return { record, now: reply[0] as number };
+    const [now = 0, state] = reply;
+    const record = state === READ_STATES.other ? readRecord(textOf(reply)) : undefined;
+    if (record !== undefined) return { record, now };
+    const why =
+      state === READ_STATES.tooLong
+        ? `has more than ${MAX_RECORD_BYTES} bytes, which no version writes: delete the key`
+        : "is damaged or of another version: deploy the version that wrote it, or delete the key";
     throw new HeadgateError(
       "HEADGATE_CONTROL_DAMAGED",
-      `the control record ${this.#recordKey} is damaged or of another version: deploy the version that wrote it, or delete the key`,
+      `the control record ${this.#recordKey} ${why}`,
     );
   }
 
@@ -62,7 +67,7 @@ export class ControlStore {
       const call = {
         prefix: this.#place.store.prefix,
         version: record.version,
-        body: writeBody(draft),
+        body: writeDraft(draft),
         keptMs: neededMs(draft, now),
         entry: writeEntry(entry),
       };
@@ -100,6 +105,6 @@ export class ControlStore {
   async #logText(): Promise<string> {
     const reply = await this.#run(actions, this.#place.store.prefix);
     rejectWrongType(reply, [{ key: this.#logKey }]);
-    return textFrom(reply, 2);
+    return textOf(reply);
   }
 }

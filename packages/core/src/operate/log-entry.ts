@@ -1,4 +1,4 @@
-import { VERSION_DIGITS } from "../control/record.ts";
+import { VERSION_DIGITS } from "../control/record-text.ts";
 import { parseJson } from "../from-json.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
@@ -23,9 +23,9 @@ export function writeEntry(entry: EntryText): string {
   return JSON.stringify(entry);
 }
 
-/** Reads the entries of a log, a line each. */
+/** Reads the entries of a log, a line each. A line is empty for an entry that was too long to be sent. */
 export function readEntries(text: string): ActionLog {
-  const lines = linesOf(text);
+  const lines = text === "" ? [] : text.split("\n");
   const entries = lines.map(readEntry).filter((entry) => entry !== undefined);
   return { entries, unreadable: lines.length - entries.length };
 }

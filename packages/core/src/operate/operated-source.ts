@@ -14,8 +14,8 @@ export type Unreadable = "damaged" | "other-format";
 /** A record that could not be read. */
 export interface UnreadRecord {
   readonly key: string;
-  /** `"missing"`: a process names it, but it does not exist. */
-  readonly why: Unreadable | "missing" | "wrong-type";
+  /** `"missing"`: a process names it, but it does not exist. `"too-long"`: longer than any version writes it. */
+  readonly why: Unreadable | "missing" | "wrong-type" | "too-long";
 }
 
 /** Where to read, and for how long. */
@@ -44,10 +44,11 @@ export async function readFrom<T>(
 
 /** What was found; undefined if there is nothing. */
 export function readFound<T extends object>(
-  { text, isWrongType }: FoundText,
+  { text, isWrongType, isTooLong }: FoundText,
   read: (text: string) => T | Unreadable,
 ): T | UnreadRecord["why"] | undefined {
   if (isWrongType) return "wrong-type";
+  if (isTooLong) return "too-long";
   return text === undefined ? undefined : read(text);
 }
 

@@ -1,4 +1,4 @@
-import { OVERRIDE_NUMBERS } from "../control/record.ts";
+import { OVERRIDE_NUMBERS } from "../control/record-text.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { isPlainObject } from "../plain-object.ts";

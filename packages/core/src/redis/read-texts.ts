@@ -12,7 +12,15 @@ export interface FoundText {
   /** Undefined if there is none. */
   readonly text: string | undefined;
   readonly isWrongType: boolean;
+  /** Whether it is longer than what is read. */
+  readonly isTooLong: boolean;
 }
+
+/** The longest string that is read, in bytes: an index of 10,000 processes, or a process that has 1,000 limiters, are shorter. */
+const LONGEST = 524_288;
+
+/** The most bytes that are read at once; what is behind them counts as too long. */
+const MOST_BYTES = 134_217_728;
 
 /** The most keys that one script reads. */
 const TOGETHER = 128;
@@ -25,11 +33,18 @@ export async function readTexts(
   const runner = createScriptRunner(fromClient(client));
   const { nodeOf, followsCluster } = topologyOf(client);
   const found: FoundText[] = [];
+  let left = MOST_BYTES;
   try {
     for (let at = 0; at < keys.length; at += TOGETHER) {
       const some = keys.slice(at, at + TOGETHER);
-      const reply = await runner.run(textsLua, nodeOf(some[0] as string), some, []);
-      found.push(...some.map((key, i) => readText(key, (reply as readonly unknown[])[i])));
+      if (left < 0) {
+        found.push(...some.map((key) => readText(key, -2)));
+        continue;
+      }
+      const reply = await runner.run(textsLua, nodeOf(some[0] as string), some, [String(LONGEST)]);
+      const texts = some.map((key, i) => readText(key, (reply as readonly unknown[])[i]));
+      for (const { text = "" } of texts) left -= text.length;
+      found.push(...texts);
     }
   } catch (error) {
     throw toStoreError(error, followsCluster);
@@ -39,6 +54,7 @@ export async function readTexts(
 
 /** The script answers bytes, or a number where there is no string; a client may be set to hand numbers over as strings. */
 function readText(key: string, reply: unknown): FoundText {
-  if (Buffer.isBuffer(reply)) return { key, text: reply.toString(), isWrongType: false };
-  return { key, text: undefined, isWrongType: readInteger(reply) === -1 };
+  const text = Buffer.isBuffer(reply) ? reply.toString() : undefined;
+  const state = text === undefined ? readInteger(reply) : 0;
+  return { key, text, isWrongType: state === -1, isTooLong: state === -2 };
 }

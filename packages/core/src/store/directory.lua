@@ -8,7 +8,7 @@ ARGV  as in call.lua; the arguments of each call: the name of the process; its r
       milliseconds that is kept, and for how many the index and the shared records; the number of these, and for each its text,
       empty for one whose life is only made longer
 Returns as in call.lua; for each call one integer: 1 when the index had the process, 0 when not, 2 when it is full, 3 when it has
-      another format, -1 when it is no string; and one for each shared record: 1 when it is there, 0 when not
+      another format, 4 when it is too long, -1 when it is no string; and one for each shared record: 1 when it is there, 0 when not
 ]]
 --- @include "call"
 local LINE, MOST = 28, 10000 -- bytes of a line, and how many lines there are at most
@@ -40,13 +40,14 @@ return takeCalls(function()
   local key, record, from = KEYS[keyAt + 1], KEYS[keyAt + 2], argumentAt
   local name, text, life, sharedLife = unpack(ARGV, from + 1, from + 4)
   local count = tonumber(ARGV[from + 5])
-  local index, isWrongType = runTyped("GET", key)
-  index = index or head
+  local length, isWrongType = runTyped("STRLEN", key)
+  local isTooLong = not isWrongType and length > #head + LINE * MOST
+  local index = not isWrongType and not isTooLong and redis.call("GET", key) or head
   local isOther = string.sub(index, 1, #head) ~= head or (#index - #head) % LINE ~= 0
   if isWrongType then
     addWrongType(1 + count)
-  elseif isOther then
-    add(3)
+  elseif isTooLong or isOther then
+    add(isTooLong and 4 or 3)
     for _ = 1, count do
       add(0)
     end

@@ -24,7 +24,14 @@ export interface DirectoryCall {
 }
 
 /** What the step reports about the index. */
-export const INDEX_STATES = { new: 0, known: 1, full: 2, otherFormat: 3, wrongType: -1 } as const;
+export const INDEX_STATES = {
+  new: 0,
+  known: 1,
+  full: 2,
+  otherFormat: 3,
+  tooLong: 4,
+  wrongType: -1,
+} as const;
 
 /** Where the processes of a prefix are listed. It is no counter's key: behind the subject those have three parts. */
 export function directoryKey(prefix: string): string {

@@ -57,7 +57,7 @@ end)`,
 };
 
 export const directoryLua: LuaSource = {
-  sha1: "0c76e012306ec9ad58eb28b3ed2a6b56efa173fe",
+  sha1: "5ee548669a3a5b6c94ea6878cbd8f6c0400d97cb",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -135,13 +135,14 @@ return takeCalls(function()
 local key, record, from = KEYS[keyAt + 1], KEYS[keyAt + 2], argumentAt
 local name, text, life, sharedLife = unpack(ARGV, from + 1, from + 4)
 local count = tonumber(ARGV[from + 5])
-local index, isWrongType = runTyped("GET", key)
-index = index or head
+local length, isWrongType = runTyped("STRLEN", key)
+local isTooLong = not isWrongType and length > #head + 28 * 10000
+local index = not isWrongType and not isTooLong and redis.call("GET", key) or head
 local isOther = string.sub(index, 1, #head) ~= head or (#index - #head) % 28 ~= 0
 if isWrongType then
 addWrongType(1 + count)
-elseif isOther then
-add(3)
+elseif isTooLong or isOther then
+add(isTooLong and 4 or 3)
 for _ = 1, count do
 add(0)
 end
@@ -326,7 +327,7 @@ end)`,
 };
 
 export const textsLua: LuaSource = {
-  sha1: "0f75e40fef39cd20e07806e7841634c3e5962bf6",
+  sha1: "cfa5912cead082e64504d5f0a14268ad2729531b",
   source: `local function runTyped(command, key, ...)
 local reply = redis.pcall(command, key, ...)
 if type(reply) ~= "table" or not reply.err then
@@ -337,16 +338,22 @@ return nil, true
 end
 return redis.call(command, key, ...), false
 end
-local texts = {}
+local texts, longest = {}, tonumber(ARGV[1])
 for i, key in ipairs(KEYS) do
-local text, isWrongType = runTyped("GET", key)
-texts[i] = isWrongType and -1 or text or 0
+local length, isWrongType = runTyped("STRLEN", key)
+if isWrongType then
+texts[i] = -1
+elseif length > longest then
+texts[i] = -2
+else
+texts[i] = redis.call("GET", key) or 0
+end
 end
 return texts`,
 };
 
 export const unlistLua: LuaSource = {
-  sha1: "07065fe53b28c46c1699b74a6f6794b30ecfa3f6",
+  sha1: "33e97b7e37486a67c3512b9a7d594483e83486d2",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -420,10 +427,11 @@ end
 return cjson.encode(kept)
 end
 local function eraseFrom(tops, erased, rest)
-local text = runTyped("GET", tops)
-if not text then
+local length, isWrongType = runTyped("STRLEN", tops)
+if isWrongType or length == 0 then
 return false
 end
+local text = length <= 32768 and redis.call("GET", tops) or ""
 local lists = string.sub(text, 1, #start) == start and readLists(text)
 if not lists then
 redis.call("DEL", tops)
@@ -457,7 +465,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "48f7f6efc8ad85b2babd7bfee61a78b2785481e7",
+  sha1: "4dbc16379434a9dcc6522a43a96a43078b904e09",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -615,27 +623,46 @@ end
 local many = (#list - 4 + 1) / 3
 return cut(list, math.floor(many * most * 3 / 4 / bytes))
 end
+local function isCount(value)
+return type(value) == "number" and value >= 0 and value <= 9999999999
+end
+local function isList(list)
+if type(list) ~= "table" or #list < 4 - 1 or #list % 3 > 0 or #list > 1000 then
+return false
+end
+for at = 1, #list do
+local isItem = at >= 4 and at % 3 == 1
+if isItem and type(list[at]) ~= "string" or not isItem and not isCount(list[at]) then
+return false
+end
+end
+return true
+end
 local function addText(text, given, most)
 if given == "" then
 return text
 end
 local isRead, list = pcall(cjson.decode, text)
-if isRead and type(list) == "table" and #list >= 4 - 1 then
+if isRead and isList(list) then
 return cjson.encode(addList(list, given, most))
 end
 end
 local function addTops(tops, used, denied, most)
-local state = used .. denied == "" and 3 or stateOf(tops)
-local text = state == 0 and NOBODY .. "\\n" .. NOBODY or state == 1 and string.sub(redis.call("GET", tops), #start + 1)
-local at = text and string.find(text, "\\n", 1, true)
-if not at then
-return
+if used .. denied == "" then
+return true
 end
-local asked = addText(string.sub(text, 1, at - 1), used, most)
+local state = stateOf(tops)
+if state ~= 0 and (state ~= 1 or redis.call("STRLEN", tops) > 32768) then
+return false
+end
+local text = state == 0 and NOBODY .. "\\n" .. NOBODY or string.sub(redis.call("GET", tops), #start + 1)
+local at = string.find(text, "\\n", 1, true)
+local asked = at and addText(string.sub(text, 1, at - 1), used, most)
 local refused = asked and addText(string.sub(text, at + 1), denied, most)
 if refused then
 redis.call("SET", tops, start .. asked .. "\\n" .. refused, "PX", expiryAfter(90000000 * 1000))
 end
+return refused ~= nil and refused ~= false
 end
 local function addLimiter(index, others, series, tops, name, label, rows, used, denied)
 local state = name == "" and 2 or stateOf(series)
@@ -652,7 +679,9 @@ if addRows(series, rows) then
 touch(index, name)
 end
 local most = math.floor(125000 / math.max(1, (redis.call("STRLEN", index) - #head) / 28))
-addTops(tops, used, denied, math.min(3000, most))
+if not addTops(tops, used, denied, math.min(3000, most)) then
+state = 4
+end
 elseif state == 2 then
 local there = stateOf(others)
 if there == 0 then
@@ -673,13 +702,16 @@ return takeCalls(function()
 local index, process, others = unpack(KEYS, keyAt + 1, keyAt + 3)
 local number, clock, count = unpack(ARGV, argumentAt + 1, argumentAt + 3)
 count = tonumber(count)
-local known, isWrongType = runTyped("GET", process)
-local last = known and string.match(known, "^" .. head .. " (%d+)$") or not known and 0
+local known, isWrongType = runTyped("GETRANGE", process, 0, #head + 17)
+local last = known == "" and 0 or known and string.match(known, "^" .. head .. " (%d+)$")
 local state = stateOf(index)
+if state == 1 and redis.call("STRLEN", index) > #head + 28 * 500 then
+state = 4
+end
 if isWrongType or state == -1 then
 addWrongType(1 + count)
-elseif not last or state == 3 then
-add(3)
+elseif not last or state > 1 then
+add(last and state or 3)
 addZeros(count)
 elseif tonumber(number) <= tonumber(last) then
 add(0)

@@ -8,6 +8,7 @@ Returns as in call.lua; for each call from how many tops a subject was erased
 ]]
 --- @include "call"
 local FIRST = 4 -- where subjects begin in a list
+local LONGEST = 32768 -- bytes of the tops that are read
 local start = "headgate usage 1\n"
 
 -- The two lists of a text; nil where it makes no sense.
@@ -41,10 +42,11 @@ end
 
 -- Returns whether a subject was erased.
 local function eraseFrom(tops, erased, rest)
-  local text = runTyped("GET", tops)
-  if not text then
+  local length, isWrongType = runTyped("STRLEN", tops)
+  if isWrongType or length == 0 then
     return false
   end
+  local text = length <= LONGEST and redis.call("GET", tops) or ""
   local lists = string.sub(text, 1, #start) == start and readLists(text)
   if not lists then
     redis.call("DEL", tops) -- who is in it cannot be told

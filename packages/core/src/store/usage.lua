@@ -16,8 +16,9 @@ ARGV  as in call.lua; the arguments of each call: its number; the clock of the p
       each the characters that name it in the index, empty for all others; its name; numbers of spans of ten seconds, each with
       what was allowed, denied, and decided without the store; and its two lists, without the second number, empty where they are
 Returns as in call.lua; for each call 1 when it was done, 0 when it was done before, 2 when the clock of the process is away from
-      the server's, 3 when there is another format, -1 when a key is no string; and for each limiter 1 when it was counted, 2 when
-      it was counted among all others, 3 when its series has another format, -1 when that is no string
+      the server's, 3 when there is another format, 4 when the index is too long, -1 when a key is no string; and for each limiter 1
+      when it was counted, 2 when it was counted among all others, 3 when its series has another format, -1 when that is no string,
+      4 when its numbers were counted, and its subjects not, because its tops are too long or damaged
 ]]
 --- @include "call"
 --- @include "lines-since"
@@ -27,7 +28,9 @@ local PER_LONG, LARGEST = 60, 9999999999 -- places of ten seconds in one of ten 
 local FIRST, BESIDE = 4, 12 -- where subjects begin in a list, and how many bytes a subject usually takes beside its name
 local LIST, LISTS = 3000, 125000 -- bytes of a list, and of the lists of a kind and ten minutes of all limiters
 local KEPT, PROCESS = 90000000, 3600000 -- how long what was counted is kept, and the number of a process, in milliseconds
+local LONGEST, MOST_ITEMS = 32768, 1000 -- bytes of the tops that are read, and values of a list in them
 local AWAY = 5000000 -- by how many microseconds the clock of a process may be away
+local DIGITS = 17 -- of the longest number of a process, and one more
 local NOBODY = "[0,0,0]" -- a list to begin with
 local head = "headgate usage 1"
 local start = head .. "\n" -- of all keys but the record of a process
@@ -145,30 +148,53 @@ local function addList(list, given, most)
   return cut(list, math.floor(many * most * 3 / 4 / bytes))
 end
 
+local function isCount(value)
+  return type(value) == "number" and value >= 0 and value <= LARGEST
+end
+
+-- Whether a value is a list as the head says.
+local function isList(list)
+  if type(list) ~= "table" or #list < FIRST - 1 or #list % 3 > 0 or #list > MOST_ITEMS then
+    return false
+  end
+  for at = 1, #list do
+    local isItem = at >= FIRST and at % 3 == 1
+    if isItem and type(list[at]) ~= "string" or not isItem and not isCount(list[at]) then
+      return false
+    end
+  end
+  return true
+end
+
 -- A list of a text with what is added to it, as text; nil where it makes no sense. Nothing added, it is not even read.
 local function addText(text, given, most)
   if given == "" then
     return text
   end
   local isRead, list = pcall(cjson.decode, text)
-  if isRead and type(list) == "table" and #list >= FIRST - 1 then
+  if isRead and isList(list) then
     return cjson.encode(addList(list, given, most))
   end
 end
 
+-- Returns whether the tops took it, or there was nothing to add.
 local function addTops(tops, used, denied, most)
-  local state = used .. denied == "" and 3 or stateOf(tops)
-  local text = state == 0 and NOBODY .. "\n" .. NOBODY or state == 1 and string.sub(redis.call("GET", tops), #start + 1)
-  -- Not by a pattern, which takes as long as all of the rest.
-  local at = text and string.find(text, "\n", 1, true)
-  if not at then
-    return
+  if used .. denied == "" then
+    return true
   end
-  local asked = addText(string.sub(text, 1, at - 1), used, most)
+  local state = stateOf(tops)
+  if state ~= 0 and (state ~= 1 or redis.call("STRLEN", tops) > LONGEST) then
+    return false
+  end
+  local text = state == 0 and NOBODY .. "\n" .. NOBODY or string.sub(redis.call("GET", tops), #start + 1)
+  -- Not by a pattern, which takes as long as all of the rest.
+  local at = string.find(text, "\n", 1, true)
+  local asked = at and addText(string.sub(text, 1, at - 1), used, most)
   local refused = asked and addText(string.sub(text, at + 1), denied, most)
   if refused then
     redis.call("SET", tops, start .. asked .. "\n" .. refused, "PX", expiryAfter(KEPT * 1000))
   end
+  return refused ~= nil and refused ~= false
 end
 
 -- Adds what was counted of a limiter whose name in the index is empty where it has none of its own.
@@ -187,7 +213,9 @@ local function addLimiter(index, others, series, tops, name, label, rows, used, 
       touch(index, name)
     end
     local most = math.floor(LISTS / math.max(1, (redis.call("STRLEN", index) - #head) / LINE))
-    addTops(tops, used, denied, math.min(LIST, most))
+    if not addTops(tops, used, denied, math.min(LIST, most)) then
+      state = 4
+    end
   elseif state == 2 then
     local there = stateOf(others)
     if there == 0 then
@@ -210,13 +238,16 @@ return takeCalls(function()
   local index, process, others = unpack(KEYS, keyAt + 1, keyAt + 3)
   local number, clock, count = unpack(ARGV, argumentAt + 1, argumentAt + 3)
   count = tonumber(count)
-  local known, isWrongType = runTyped("GET", process)
-  local last = known and string.match(known, "^" .. head .. " (%d+)$") or not known and 0
+  local known, isWrongType = runTyped("GETRANGE", process, 0, #head + DIGITS)
+  local last = known == "" and 0 or known and string.match(known, "^" .. head .. " (%d+)$")
   local state = stateOf(index)
+  if state == 1 and redis.call("STRLEN", index) > #head + LINE * MOST then
+    state = 4
+  end
   if isWrongType or state == -1 then
     addWrongType(1 + count)
-  elseif not last or state == 3 then
-    add(3)
+  elseif not last or state > 1 then
+    add(last and state or 3)
     addZeros(count)
   elseif tonumber(number) <= tonumber(last) then
     add(0)

@@ -37,7 +37,14 @@ export interface UsageCall {
 }
 
 /** What the step says of a call. */
-export const USAGE_STATES = { known: 0, done: 1, away: 2, otherFormat: 3, wrongType: -1 } as const;
+export const USAGE_STATES = {
+  known: 0,
+  done: 1,
+  away: 2,
+  otherFormat: 3,
+  tooLong: 4,
+  wrongType: -1,
+} as const;
 
 /** Microseconds of the spans in which usage is kept, and how many there are of each. */
 export const SHORT_SPAN = 10_000_000;
@@ -73,7 +80,7 @@ export function topsKey(prefix: string, id: string, span: number): string {
 
 /**
  * Adds what a process counted. The reply says what became of the call, as in `USAGE_STATES`, and of each limiter 1 when it was
- * counted, 2 when it was counted among all others, 3 or -1 when something else is in its place.
+ * counted, 2 when it was counted among all others, 3 or -1 when something else is in its place, 4 when only its subjects were not counted.
  */
 export const addUsage: Step<UsageCall> = {
   ...runList("usage", {

@@ -1,4 +1,4 @@
-import type { Directory } from "@headgate/core/operate";
+import type { Directory, UnreadRecord } from "@headgate/core/operate";
 import { commandOnKey } from "../command-at.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";
@@ -15,7 +15,11 @@ export const directory: Check = {
     const [server] = servers;
     const findings: Finding[] = [];
     const summary = ifKnown(directory, (known) => {
-      findings.push(...mixedIn(known), ...versionsIn(known), ...unreadIn(known, server));
+      findings.push(
+        ...mixedIn(known),
+        ...versionsIn(known),
+        ...unreadIn(known.unread, server, PARTS),
+      );
       return summaryOf(known, prefix);
     });
     return findings.length > 0 ? findings : [summary];
@@ -73,8 +77,23 @@ function versionsIn({ processes }: Directory): readonly Finding[] {
   ];
 }
 
-function unreadIn({ unread }: Directory, server: ServerFacts | undefined): readonly Finding[] {
-  const written = unread.filter(({ why }) => why === "damaged" || why === "wrong-type");
+/** What records that cannot be read mean, and what mends that. */
+interface Parts {
+  readonly means: string;
+  readonly mend: string;
+}
+
+const PARTS: Parts = {
+  means: "the directory is not whole: a limiter or a process may be missing in what tools show",
+  mend: "delete what is damaged or too long, processes write it again; what another version wrote, read with that one; what is missing comes back within an hour",
+};
+
+export function unreadIn(
+  unread: readonly UnreadRecord[],
+  server: ServerFacts | undefined,
+  parts: Parts,
+): readonly Finding[] {
+  const written = unread.filter(({ why }) => why !== "other-format" && why !== "missing");
   const keys = written.slice(0, NAMED).map(({ key }) => key);
   if (unread.length === 0) return [];
   const list = unread.slice(0, NAMED).map(({ key, why }) => `${key} (${why})`);
@@ -82,8 +101,7 @@ function unreadIn({ unread }: Directory, server: ServerFacts | undefined): reado
     {
       status: "warning",
       found: `${count(unread.length, "record")} could not be read: ${list.join(", ")}`,
-      means: "the directory is not whole: a limiter or a process may be missing in what tools show",
-      mend: "delete what is damaged, processes write it again; what another version wrote, read with that one; what is missing comes back within an hour",
+      ...parts,
       ...(server && keys.length > 0
         ? { commands: keys.map((key) => commandOnKey(server, "DEL", key)) }
         : {}),

@@ -34,6 +34,7 @@ const FACTS: Facts = {
   silent: [],
   sentinels: [],
   directory: NOBODY,
+  unreadUsage: [],
   control: { version: 0, overrides: [], orders: [] },
 };
 

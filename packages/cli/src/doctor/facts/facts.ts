@@ -1,4 +1,4 @@
-import type { ControlRecord, Directory } from "@headgate/core/operate";
+import type { ControlRecord, Directory, UnreadRecord } from "@headgate/core/operate";
 import type { Address } from "./address.ts";
 import type { Info } from "./info.ts";
 import type { PermissionFacts } from "./permissions.ts";
@@ -19,6 +19,8 @@ export interface Facts {
   readonly silent: readonly SilentServer[];
   readonly sentinels: readonly SentinelFacts[];
   readonly directory: Fact<Directory>;
+  /** The records of usage that cannot be read. */
+  readonly unreadUsage: Fact<readonly UnreadRecord[]>;
   readonly control: Fact<ControlRecord | "damaged">;
 }
 

@@ -1,5 +1,5 @@
-import type { ControlRecord } from "@headgate/core/operate";
-import { operate, readDirectory } from "@headgate/core/operate";
+import type { ControlRecord, UnreadRecord } from "@headgate/core/operate";
+import { operate, readDirectory, readUsage } from "@headgate/core/operate";
 import type { Connection } from "../../connect/connection.ts";
 import { factOf, wordsOf } from "./asker.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
@@ -23,19 +23,36 @@ export async function gatherFacts(connection: Connection, wanted: WantedFacts): 
     for (const server of askers) {
       latencies.push(await factOf("TIME", () => timeCalls(server)));
     }
-    const [servers, sentinels, directory, control] = await Promise.all([
+    const [servers, sentinels, directory, unreadUsage, control] = await Promise.all([
       Promise.all(
         askers.map((server, i) => gatherServer(server, latencies[i] ?? [], { ...wanted, prefix })),
       ),
       readSentinels(connection),
       factOf("EVALSHA", () => readDirectory(store, { timeout: timeoutMs }).catch(rethrowCause)),
+      factOf("EVALSHA", () => readUnreadUsage(connection)),
       factOf("EVALSHA", () => readControl(connection)),
     ]);
     const { storeTimeout } = wanted;
-    return { prefix, way, storeTimeout, servers, silent, sentinels, directory, control };
+    return {
+      prefix,
+      way,
+      storeTimeout,
+      servers,
+      silent,
+      sentinels,
+      directory,
+      unreadUsage,
+      control,
+    };
   } finally {
     close();
   }
+}
+
+/** Of the last ten minutes: what is written now. */
+async function readUnreadUsage({ store, timeoutMs }: Connection): Promise<readonly UnreadRecord[]> {
+  const usage = await readUsage(store, { timeout: timeoutMs, span: "10s" }).catch(rethrowCause);
+  return usage.unread;
 }
 
 async function readControl({ store, timeoutMs }: Connection): Promise<ControlRecord | "damaged"> {

@@ -5,7 +5,9 @@ import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
 import type { ReadCall } from "../../control/read.ts";
 import type { ControlRecord, Order } from "../../control/record.ts";
-import { NO_RECORD, writeRecord } from "../../control/record.ts";
+import { NO_RECORD } from "../../control/record.ts";
+import { writeRecord } from "../../control/record-text.ts";
+import { withBytes } from "../../control/text-reply.ts";
 import { HeadgateError } from "../../errors.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Step, Store } from "../../store/store.ts";
@@ -40,7 +42,8 @@ function startServer() {
     const isKnown =
       known !== undefined &&
       (known > 0 ? known === Number(state.text.slice(0, 16)) : state.text === "");
-    return [Date.now() * 1_000, ...(isKnown ? [0] : [1, ...Buffer.from(state.text)])];
+    const clock = Date.now() * 1_000;
+    return isKnown ? [clock, 0] : withBytes([clock, 1], Buffer.from(state.text));
   }
   const store: Store = {
     owner: {},

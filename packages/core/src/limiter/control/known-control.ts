@@ -1,8 +1,9 @@
 import { recordKeyOf } from "../../control/control-keys.ts";
-import { read } from "../../control/read.ts";
+import { READ_STATES, read } from "../../control/read.ts";
 import type { ControlRecord, Order } from "../../control/record.ts";
-import { LONGEST_BELIEVED, NO_RECORD, readRecord } from "../../control/record.ts";
-import { textFrom } from "../../control/text-reply.ts";
+import { LONGEST_BELIEVED, NO_RECORD } from "../../control/record.ts";
+import { MAX_RECORD_BYTES, readRecordInTurns, versionOf } from "../../control/record-text.ts";
+import { textOf } from "../../control/text-reply.ts";
 import type { HeadgateError } from "../../errors.ts";
 import { codeOf } from "../../errors.ts";
 import { nobody } from "../../store/nobody.ts";
@@ -88,23 +89,33 @@ class KnownControl implements Control {
     const known = this.#version;
     try {
       const reply = await watch.run(store, read, { key: this.#key, known }, this.#key);
-      this.#take(reply, known, sent, watch.notices);
+      await this.#take(reply, known, sent, watch.notices);
     } catch (error) {
       this.#fail(error, watch.notices);
     }
   }
 
-  /** An answer that arrives after a later one is ignored. */
-  #take(
-    [clock = 0, status, ...bytes]: readonly number[],
+  /** An answer that arrives, or is read, after a later one is ignored. */
+  async #take(
+    reply: readonly number[],
     asked: number | undefined,
     sent: number,
     notices: Notices,
-  ): void {
-    if (sent < this.#read || asked !== this.#version) return;
-    const record = status === 0 ? this.record : status === 1 ? readBytes(bytes) : undefined;
-    if (record === undefined) this.#logDamage(notices);
-    else if (status === 1) this.#learn(record);
+  ): Promise<void> {
+    const isLate = (): boolean => sent < this.#read || asked !== this.#version;
+    if (isLate()) return;
+    const [clock = 0, state] = reply;
+    if (state === READ_STATES.other) {
+      const text = textOf(reply);
+      const record = await readRecordInTurns(text);
+      if (isLate()) return;
+      if (record === undefined) this.#ignore(notices, "cannot be read", versionOf(text));
+      else this.#learn(record);
+    } else if (state === READ_STATES.tooLong) {
+      this.#ignore(notices, `has more than ${MAX_RECORD_BYTES} bytes`);
+    } else if (state !== READ_STATES.known) {
+      this.#ignore(notices, "cannot be read");
+    }
     this.#read = sent;
     this.#clock = clock;
     this.#readAgainAfter = READ_AGAIN_MS * (0.8 + 0.4 * Math.random());
@@ -132,18 +143,16 @@ class KnownControl implements Control {
     }
   }
 
-  #logDamage({ log }: Notices): void {
+  /** What was known before stays in force. A record of this version is not sent again. */
+  #ignore({ log }: Notices, why: string, version = this.#version): void {
+    this.#version = version;
     if (this.#isDamageLogged) return;
     this.#isDamageLogged = true;
     log(
       "HEADGATE_CONTROL_DAMAGED",
-      `the control record ${this.#key} cannot be read and is ignored; what was known before stays in force`,
+      `the control record ${this.#key} ${why} and is ignored; what was known before stays in force`,
     );
   }
-}
-
-function readBytes(bytes: readonly number[]): ControlRecord | undefined {
-  return readRecord(textFrom(bytes, 0));
 }
 
 function formatOrder({ limiter, subject, kind, from }: Order): string {

@@ -8,6 +8,7 @@ const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
 /** Why nothing was written, for the log. */
 export const OTHER_FORMAT = "another version of Headgate keeps it in another format";
+export const TOO_LONG = "its key holds more than any version writes; delete the key";
 export const WRONG_TYPE = "its key holds a value of another type";
 
 /**
@@ -37,6 +38,7 @@ export function refusalOf(state: number | undefined): HeadgateError | undefined 
   const code = "HEADGATE_DIRECTORY_REFUSED";
   if (state === INDEX_STATES.full) return new HeadgateError(code, "it is full");
   if (state === INDEX_STATES.otherFormat) return new HeadgateError(code, OTHER_FORMAT);
+  if (state === INDEX_STATES.tooLong) return new HeadgateError(code, TOO_LONG);
   if (state === INDEX_STATES.wrongType) return new HeadgateError(code, WRONG_TYPE);
   return undefined;
 }

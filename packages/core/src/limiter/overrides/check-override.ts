@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compilePolicy } from "../../algorithms/compile-policy.ts";
 import type { Override, OverrideNumbers } from "../../control/record.ts";
-import { OVERRIDE_NUMBERS } from "../../control/record.ts";
+import { OVERRIDE_NUMBERS } from "../../control/record-text.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../../errors.ts";
 import { rejectUnknownOptions } from "../../options.ts";
 import { isPlainObject } from "../../plain-object.ts";

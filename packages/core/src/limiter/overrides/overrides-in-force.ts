@@ -11,12 +11,14 @@ interface Level {
 }
 
 /**
- * The overrides of one limiter. A request is looked up once for each set of dimensions that they name, however many subjects there
- * are.
+ * The overrides of one limiter. A request is looked up once for each set of dimensions that they name and in all of which they name
+ * its subject, however many subjects there are.
  */
 export class OverridesInForce {
   /** Those that name fewer dimensions first. */
   readonly #levels: readonly Level[];
+  /** The subjects that any of them names, by dimension. */
+  readonly #named = new Map<string, Set<string>>();
 
   /** Of two overrides for the same subject, the later one counts. */
   constructor(overrides: readonly Override[]) {
@@ -24,6 +26,7 @@ export class OverridesInForce {
     for (const override of overrides) {
       const { subject = {} } = override;
       const dimensions = Object.keys(subject).sort();
+      for (const dimension of dimensions) this.#name(dimension, subject[dimension] as string);
       const id = JSON.stringify(dimensions);
       const level = levels.get(id) ?? { dimensions, bySubjects: new Map() };
       levels.set(id, level);
@@ -41,11 +44,22 @@ export class OverridesInForce {
    */
   of(subjectIn: SubjectIn, now: number): readonly Override[] {
     const found: Override[] = [];
+    const own = new Map<string, string>();
+    for (const [dimension, subjects] of this.#named) {
+      const subject = subjectIn(dimension);
+      if (subject !== undefined && subjects.has(subject)) own.set(dimension, subject);
+    }
     for (const { dimensions, bySubjects } of this.#levels) {
-      const override = bySubjects.get(idOf(dimensions, subjectIn));
+      if (!dimensions.every((dimension) => own.has(dimension))) continue;
+      const override = bySubjects.get(idOf(dimensions, (dimension) => own.get(dimension)));
       if (override !== undefined && isInForce(override, now)) found.push(override);
     }
     return found;
+  }
+
+  #name(dimension: string, subject: string): void {
+    const known = this.#named.get(dimension) ?? new Set();
+    this.#named.set(dimension, known.add(subject));
   }
 }
 

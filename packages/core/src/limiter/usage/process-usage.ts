@@ -4,7 +4,7 @@ import type { Store, UsageSubjects } from "../../store/store.ts";
 import type { LimiterCount, UsageCall } from "../../store/usage.ts";
 import { addUsage, LONG_SPAN, USAGE_STATES } from "../../store/usage.ts";
 import { within } from "../../store/within.ts";
-import { OTHER_FORMAT, WRONG_TYPE } from "../directory/refusal.ts";
+import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../directory/refusal.ts";
 import { spread, wakeLater } from "../wake-later.ts";
 import { LimiterUsage } from "./limiter-usage.ts";
 import { usageTimes } from "./times.ts";
@@ -226,6 +226,9 @@ function tooLate(): HeadgateError {
 function requireKept(state: number | undefined): void {
   if (state === USAGE_STATES.otherFormat) {
     throw new HeadgateError("HEADGATE_USAGE_REFUSED", OTHER_FORMAT);
+  }
+  if (state === USAGE_STATES.tooLong) {
+    throw new HeadgateError("HEADGATE_USAGE_REFUSED", TOO_LONG);
   }
   if (state === USAGE_STATES.wrongType) {
     throw new HeadgateError("HEADGATE_USAGE_REFUSED", WRONG_TYPE);

@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest";
+import type { ControlRecord, DeniedNetwork, Order } from "./record.ts";
+import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
+import { MAX_LINE, readRecord, readRecordInTurns, writeRecord } from "./record-text.ts";
+
+const FROM = 1_900_000_000_000_000;
+
+const override = {
+  limiter: "api",
+  subject: { default: 'ann "":-5 \u2028 \ud800', tenant: "acme" },
+  limits: { "100-per-1m": { limit: 5, burst: 1 }, bucket: { capacity: 9, refill: 1 } },
+  shadow: false,
+  from: FROM,
+  until: FROM + 1,
+};
+const order = { limiter: "api", subject: { default: "ann" }, kind: "block", from: FROM } as const;
+const denied = { network: "203.0.113.0/24", reason: "flood", by: "ann", from: FROM, until: null };
+
+const record: ControlRecord = {
+  version: FROM,
+  overrides: [override, { limiter: "login", shadow: true, from: FROM, until: null }],
+  orders: [order],
+  denied: [denied, { network: "2001:db8::1", from: FROM, until: FROM + 1 }],
+  droppedTo: FROM - 1,
+};
+
+test("what is written is read, the version alone too", () => {
+  const text = writeRecord(record);
+  expect(readRecord(text)).toEqual(record);
+  expect(Number(text.slice(0, 16))).toBe(FROM);
+  expect(readRecord(writeRecord({ ...NO_RECORD, version: 7 }))).toEqual({
+    ...NO_RECORD,
+    version: 7,
+  });
+});
+
+test("no text is no record", () => {
+  expect(readRecord("")).toEqual({ version: 0, overrides: [], orders: [] });
+});
+
+/** A record's text of a head and lines. */
+const withLines = (head: unknown, ...lines: readonly string[]): string =>
+  [`0000000000000001${JSON.stringify(head)}`, ...lines].join("\n");
+
+const line = (kind: string, item: unknown): string => `${kind} ${JSON.stringify(item)}`;
+
+const sound = { format: 2 };
+
+test("the text that the next ones spoil is sound", () => {
+  const text = withLines(sound, line("override", override), line("order", order));
+  expect(readRecord(text)).toMatchObject({ version: 1, orders: [order] });
+});
+
+describe("a record with one invalid part is not read at all:", () => {
+  test.each([
+    "1",
+    "0000000000000001",
+    "000000000000000x{}",
+    `000000000000001${JSON.stringify(sound)}`,
+    withLines(null),
+    withLines([]),
+    withLines({ format: 1 }),
+    withLines({ ...sound, more: 1 }),
+    withLines({ ...sound, droppedTo: "1" }),
+    withLines(sound, ""),
+    withLines(sound, "override"),
+    withLines(sound, line("toString", {})),
+    withLines(sound, line("overrides", override)),
+    withLines(sound, JSON.stringify(override)),
+    withLines(sound, line("override", [override])),
+    withLines({ ...sound, droppedTo: 1, " ": "x".repeat(MAX_LINE) }),
+    writeRecord(record).slice(0, -1),
+  ])("%.90s", (text) => {
+    expect(readRecord(text)).toBeUndefined();
+  });
+
+  test.each([
+    { limiter: "" },
+    { limiter: 5 },
+    { subject: {} },
+    { subject: { default: "" } },
+    { subject: "ann" },
+    { limits: { a: { limit: 1.5 } } },
+    { limits: { a: { limit: -1 } } },
+    { limits: { a: { limit: "1" } } },
+    { limits: { a: { window: 5 } } },
+    { limits: [1] },
+    { shadow: 1 },
+    { from: null },
+    { from: -1 },
+    { until: "1h" },
+    { until: undefined },
+    { more: 1 },
+  ])("an override with %j", (part) => {
+    const spoiled = line("override", { ...override, ...part });
+    expect(readRecord(withLines(sound, line("override", override), spoiled))).toBeUndefined();
+  });
+
+  test.each([
+    { limiter: "" },
+    { subject: {} },
+    { subject: undefined },
+    { kind: "forget" },
+    { from: 0.5 },
+    { until: null },
+  ])("an order with %j", (part) => {
+    const spoiled = line("order", { ...order, ...part });
+    expect(readRecord(withLines(sound, line("order", order), spoiled))).toBeUndefined();
+  });
+
+  test.each([
+    { network: "203.0.113.0/33" },
+    { network: "example.com" },
+    { network: undefined },
+    { reason: 1 },
+    { by: null },
+    { from: "1" },
+    { until: undefined },
+    { limiter: "api" },
+  ])("an entry of the deny list with %j", (part) => {
+    expect(readRecord(withLines(sound, line("deny", { ...denied, ...part })))).toBeUndefined();
+  });
+
+  test.each([
+    ["override", override, MAX_OVERRIDES],
+    ["order", order, MAX_ORDERS],
+    ["deny", denied, MAX_DENIED],
+  ])("more of %s than there may be", (kind, item, most) => {
+    const many = (count: number) => withLines(sound, ...Array(count).fill(line(kind, item)));
+    expect(readRecord(many(most))).toBeDefined();
+    expect(readRecord(many(most + 1))).toBeUndefined();
+  });
+
+  test("a line that is longer than any that is written", () => {
+    const long = { ...override, limiter: "x".repeat(MAX_LINE) };
+    expect(readRecord(withLines(sound, line("override", long)))).toBeUndefined();
+  });
+});
+
+/** The longest time between two turns of the event loop while work goes on, in milliseconds of this process's CPU. */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let isOver = false;
+  let last = process.cpuUsage();
+  const look = (): void => {
+    const { user, system } = process.cpuUsage(last);
+    longest = Math.max(longest, (user + system) / 1_000);
+    last = process.cpuUsage();
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  await work();
+  isOver = true;
+  look();
+  return longest;
+}
+
+describe("a record is read in turns of the event loop,", () => {
+  const many = (count: number, item: object) => Array.from({ length: count }, () => item);
+  const full: ControlRecord = {
+    version: FROM,
+    overrides: Array.from({ length: MAX_OVERRIDES }, (_, i) => ({
+      ...override,
+      subject: Object.fromEntries(
+        Array.from({ length: 8 }, (_, d) => [`dimension-${d}`, `subject-${i}-${d}`.padEnd(40)]),
+      ),
+    })),
+    orders: many(MAX_ORDERS, order) as Order[],
+    denied: many(MAX_DENIED, denied) as DeniedNetwork[],
+  };
+
+  test("the largest documented one too, to what it is at once", async () => {
+    const text = writeRecord(full);
+    expect(text.length).toBeGreaterThan(500_000);
+    expect(await readRecordInTurns(text)).toEqual(readRecord(text));
+    expect(readRecord(text)).toEqual(full);
+  });
+
+  test.each([
+    ["the largest documented one", writeRecord(full)],
+    ["empty lines", `0000000000000001{"format":2}${"\n".repeat(999_000)}`],
+    ["objects", withLines(sound, `order [${"{},".repeat(300_000)}{}]`)],
+    ["deep JSON", withLines(sound, `order ${"[".repeat(900_000)}`)],
+    ["deep JSON as the head", `0000000000000001${"[".repeat(900_000)}`],
+    ["lines of deep JSON", withLines(sound, ...many(15, {}).map(() => "[".repeat(65_000)))],
+  ])("%s takes no turn longer than 20 ms", async (_, text) => {
+    await readRecordInTurns(text);
+    // A garbage collection may fall into one of three.
+    const turns = [];
+    for (let i = 0; i < 3; i += 1) turns.push(await longestTurn(() => readRecordInTurns(text)));
+    expect(Math.min(...turns)).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,210 @@
+import { createBreaker } from "@headgate/breaker";
+import type { Limiter } from "@headgate/core";
+import { createLimiter, gcra } from "@headgate/core";
+import { operate, readDirectory, readUsage } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { runCli } from "../cli/run-cli.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { sendUsage } from "../support/send-usage.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+
+const own = useOwnRedis();
+
+const MB = 1_000_000;
+
+/** What somebody with the application's permissions may put in place of a record, by its name. */
+const HOSTILE: readonly (readonly [name: string, make: () => Buffer])[] = [
+  ["1 MB and a byte", () => Buffer.alloc(MB + 1, "7")],
+  ["8 MB", () => Buffer.alloc(8 * MB, "7")],
+  ["garbage bytes", () => Buffer.from(Array.from({ length: 65_536 }, (_, i) => (i * 31) % 256))],
+  ["deep JSON", () => Buffer.from(`1900000000000000${"[".repeat(900_000)}`)],
+];
+
+function start(usage = false) {
+  const client = new Redis(own.server.socket);
+  onTestFinished(() => client.disconnect());
+  const store = redisStore(client, { usage });
+  const limits = gcra({ limit: 5, window: "1h" });
+  const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "10s" }) as Limiter;
+  onTestFinished(() => limiter.close());
+  return { client, store, limiter };
+}
+
+/** Warnings come a turn of the loop later. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** What the server has sent to all clients, in bytes. */
+async function bytesSent(): Promise<number> {
+  const info = await own.client.info("stats");
+  return Number(/total_net_output_bytes:(\d+)/.exec(info)?.[1]);
+}
+
+async function doctor(): Promise<string> {
+  return (await runCli(["doctor", "--redis", own.server.socket])).stdout;
+}
+
+describe("in place of the control record,", () => {
+  const key = "hg:{control}";
+
+  test.each([...HOSTILE, ["120 MB", () => Buffer.alloc(120 * MB, "7")]] as const)(
+    "%s is hardly sent, and the operator is told",
+    async (_, make) => {
+      const warnings = watchWarnings();
+      await own.client.set(key, make());
+      const before = await bytesSent();
+      const { limiter, store } = start();
+      expect(await limiter.consume("ann")).toMatchObject({ remaining: 4, degraded: false });
+      await turn();
+      expect((await bytesSent()) - before).toBeLessThan(MB);
+      expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_CONTROL_DAMAGED"]);
+      await expect(operate(store).readControl()).rejects.toMatchObject({
+        code: "HEADGATE_CONTROL_DAMAGED",
+      });
+      expect(await doctor()).toContain(`the control record ${key} cannot be read`);
+    },
+  );
+
+  test("8 MB leave what was known in force, until the key is deleted", async () => {
+    const warnings = watchWarnings();
+    const { limiter, store } = start();
+    await operate(store).setOverride({ limiter: "api", limits: { "5-per-1h": { limit: 9 } } });
+    expect(await limiter.peek("ann")).toMatchObject({ limit: 9 });
+    await own.client.set(key, Buffer.alloc(8 * MB, "7"));
+    await waitUntil("the record was read again", 10_000, async () => {
+      expect(await limiter.peek("ann")).toMatchObject({ limit: 9, degraded: false });
+      return warnings[0];
+    });
+    expect(warnings).toMatchObject([
+      { code: "HEADGATE_CONTROL_DAMAGED", message: expect.stringContaining("1000000 bytes") },
+    ]);
+    await own.client.del(key);
+    await waitUntil("the override is gone", 10_000, async () =>
+      (await limiter.peek("ann")).limit === 5 ? true : undefined,
+    );
+  });
+});
+
+test("the log of actions is read as far as its entries can be", async () => {
+  const { store } = start();
+  const operator = operate(store);
+  const limiter = { name: "api", limits: gcra({ limit: 5, window: "1h" }) };
+  await operator.reset(limiter, "ann");
+  await own.client.lpush("hg:{control}:actions", Buffer.alloc(20 * MB, "7"), "x", "[".repeat(MB));
+  const before = await bytesSent();
+  const { entries, unreadable } = await operator.log();
+  expect(entries).toMatchObject([{ kind: "reset" }]);
+  expect(unreadable).toBe(3);
+  expect((await bytesSent()) - before).toBeLessThan(MB);
+});
+
+describe("in place of the directory's index,", () => {
+  test.each(HOSTILE)("%s keeps no process from deciding", async (_, make) => {
+    const warnings = watchWarnings();
+    await own.client.set("hg:{directory}", make());
+    const before = await bytesSent();
+    const { limiter, store } = start();
+    await writeDirectory(store);
+    await turn();
+    expect(await limiter.consume("ann")).toMatchObject({ remaining: 4, degraded: false });
+    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_DIRECTORY_REFUSED"]);
+    const { unread } = await readDirectory(own.client);
+    expect(unread).toMatchObject([{ key: "hg:{directory}" }]);
+    expect((await bytesSent()) - before).toBeLessThan(MB);
+    expect(await doctor()).toContain("hg:{directory}");
+  });
+
+  test("an index of more lines than there may be is too long", async () => {
+    const line = "\n0123456789abcdef 0000000001";
+    await own.client.set("hg:{directory}", `headgate directory 1${line.repeat(300_000)}`);
+    const warnings = watchWarnings();
+    const { store } = start();
+    await writeDirectory(store);
+    await turn();
+    expect(warnings).toMatchObject([{ message: expect.stringContaining("delete the key") }]);
+    const { unread } = await readDirectory(own.client);
+    expect(unread).toEqual([{ key: "hg:{directory}", why: "too-long" }]);
+  });
+});
+
+describe("in the lists of usage,", () => {
+  const head = "headgate usage 1\n";
+  const none = "[0,0,0]";
+
+  test.each([
+    ...HOSTILE.map(([name, make]) => [name, () => make()] as const),
+    [
+      "a list of 2.4 MB",
+      () => `${head}[0,0,9${',"default ann",1,1'.repeat(133_000)}]\n${none}`,
+    ] as const,
+    ["deep JSON in a list", () => `${head}${"[".repeat(9_000)}\n${none}`] as const,
+    ["a list of lists", () => `${head}[0,0,1,[],1,1]\n${none}`] as const,
+    ["a list without counts", () => `${head}[0,0,1,"default ann",{},null]\n${none}`] as const,
+    ["a list of endless counts", () => `${head}[0,0,1,"default ann",1e999,1]\n${none}`] as const,
+    ["a list that is cut off", () => `${head}[0,0,1,"default ann"]\n${none}`] as const,
+  ])("%s stays as it is, and decisions are counted", async (_, make) => {
+    const warnings = watchWarnings();
+    const { limiter, store } = start(true);
+    await limiter.consume("ann");
+    await sendUsage(store);
+    const [key] = await own.client.keys("hg:{usage}:top/*");
+    await own.client.set(key as string, make());
+    const length = await own.client.strlen(key as string);
+    await limiter.consume("ann");
+    await sendUsage(store);
+    await turn();
+    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_USAGE_REFUSED"]);
+    expect(await own.client.strlen(key as string)).toBe(length);
+    const { limiters, unread } = await readUsage(own.client);
+    expect(limiters).toMatchObject([{ name: "api", total: { allowed: 2, denied: 0 } }]);
+    expect(unread).toMatchObject([{ key }]);
+    expect(await limiter.consume("ann")).toMatchObject({ remaining: 2, degraded: false });
+    expect(await doctor()).toContain(key);
+  });
+
+  test.each(HOSTILE)("%s as the index or as a process's number is refused", async (_, make) => {
+    const warnings = watchWarnings();
+    const { limiter, store } = start(true);
+    await own.client.set("hg:{usage}", make());
+    await limiter.consume("ann");
+    await sendUsage(store);
+    await own.client.del("hg:{usage}");
+    await limiter.consume("ann");
+    await sendUsage(store);
+    const [process] = await own.client.keys("hg:{usage}:process/*");
+    await own.client.set(process as string, make());
+    await limiter.consume("ann");
+    await sendUsage(store);
+    await turn();
+    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_USAGE_REFUSED"]);
+    expect((await readUsage(own.client)).limiters).toMatchObject([{ total: { allowed: 2 } }]);
+  });
+});
+
+describe("in place of a breaker's records,", () => {
+  test.each(HOSTILE)("%s counts as none, and is written over", async (_, make) => {
+    const { store } = start();
+    const options = { name: "crm", store, window: { calls: 10 }, minimumCalls: 5 } as const;
+    const breaker = createBreaker({ ...options, storeTimeout: "10s", flushInterval: 0 });
+    onTestFinished(() => breaker.close());
+    const fail = () => breaker.run(() => Promise.reject(new Error("no"))).catch(() => {});
+    await fail();
+    const [window] = await waitUntil("the first call was reported", 10_000, async () => {
+      const keys = await own.client.keys("hg:{default}:breaker/crm:*");
+      return keys.length > 0 ? keys : undefined;
+    });
+    for (const key of [window as string, "hg:{default}:breaker/crm"]) {
+      await own.client.set(key, make());
+    }
+    await fail();
+    await waitUntil("the second call was reported", 10_000, async () =>
+      (await own.client.strlen(window as string)) < 1_000 ? true : undefined,
+    );
+    expect(await breaker.snapshot()).toMatchObject({ state: "closed", calls: 1 });
+  });
+});
