@@ -42,7 +42,7 @@ export function createBreaker<Result = unknown>(
   options: BreakerOptions<Result> = {},
 ): Breaker<Result> {
   const settings = readBreakerOptions(options);
-  const { name, store } = placeOf(options);
+  const { name, store } = placeOf(options, settings.maxTargets);
   const claim = claimName(store, name, settings, "breaker");
   listInDirectory(store, breakerRecord(name, settings));
   const links = sharedBy(claim.identity, "breaker-links/1", () =>
@@ -133,9 +133,12 @@ function breakerRecord(name: string, settings: Settings<never>): BreakerRecord {
   };
 }
 
-/** Memory of this process on a store's clock: a target has a state there, and a window. */
+/** A target has a state and a window. */
+const KEYS = 2;
+
+/** Memory of this process on a store's clock. */
 function memoryOn(store: Store, targets: number): Store {
-  return memoryStore({ maxKeys: 2 * targets, clock: () => store.now() / 1_000 });
+  return memoryStore({ maxKeys: KEYS * targets, clock: () => store.now() / 1_000 });
 }
 
 /** If nobody else counts, nothing grows stale; if each call is reported, each call asks. */
@@ -145,12 +148,15 @@ function freshFor(isShared: boolean, { flushInterval, storeTimeoutMs }: Settings
 }
 
 /** The name and the store of a breaker's counts. */
-function placeOf({ name, store }: BreakerOptions<never>): { name: string; store: Store } {
+function placeOf(
+  { name, store }: BreakerOptions<never>,
+  maxTargets: number,
+): { name: string; store: Store } {
   if (store !== undefined) requireStore(store);
   // Counts that nothing else can reach need no name.
   const named = name === undefined && store === undefined ? "breaker" : name;
   requireName(named);
-  return { name: named, store: store ?? memoryStore() };
+  return { name: named, store: store ?? memoryStore({ maxKeys: KEYS * maxTargets }) };
 }
 
 function checkTarget(target: unknown): string {

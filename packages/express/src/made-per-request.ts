@@ -8,8 +8,8 @@ const MANY = 10;
 const counts = new WeakMap<object, number>();
 
 /**
- * Warns, once for an application, about middleware that is created for each request. With its own counters, none of them sees
- * a second request, so nothing is limited. Returns a function to call with each request.
+ * Warns, once for an application, about middleware without a store that is created for each request. With its own counters, none of
+ * them sees a second request, so nothing is limited. With a name and a store, they share one limiter. Returns a function to call with each request.
  */
 export function watchMaking(warn: Warn): (request: Request) => void {
   let isNew = true;
@@ -25,7 +25,7 @@ export function watchMaking(warn: Warn): (request: Request) => void {
     if (count < MANY) return;
     warn(
       "HEADGATE_MADE_PER_REQUEST",
-      `rateLimit(...) was called in handlers ${count} times; each call makes middleware with its own counters, so a call for each request limits nobody; call it once, outside the handlers, or give it a store and a name`,
+      `rateLimit(...) was called in handlers ${count} times; without a store, each call has counters of its own, so a call for each request limits nothing; call it once, outside the handlers, or give it a name and a store that is made once`,
       request,
     );
   };

@@ -174,7 +174,7 @@ export async function headgatePlugin(
   }
   // Before the server closes, which waits for requests.
   app.addHook("preClose", async () => {
-    for (const { guard } of made) guard.endWaits();
+    for (const { guard } of made) void guard.end();
   });
   app.addHook("onClose", async () => {
     storeLog.stop();

@@ -190,11 +190,15 @@ export function validateGuardOptions(
   );
 }
 
+const PEER_OPTIONS = { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS };
+
 function peerOptionsFor(options: object): Readonly<Record<string, string>> {
   const functions = Object.entries(PEER_FUNCTIONS).filter(([name]) =>
     isFunction((options as Record<string, unknown> | null)?.[name]),
   );
-  return { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS, ...Object.fromEntries(functions) };
+  return functions.length === 0
+    ? PEER_OPTIONS
+    : { ...PEER_OPTIONS, ...Object.fromEntries(functions) };
 }
 
 /** Adds to an error's message whose options are wrong, such as a route's. */

@@ -3,9 +3,11 @@ import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import { noteUse } from "../limiter/directory/listings.ts";
+import { Flights } from "../limiter/flights.ts";
 import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { Turn, TurnOptions } from "../limiter/line/line.ts";
+import { closedError } from "../limiter/open-limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
@@ -55,8 +57,11 @@ export interface Guard<Request> {
   check(request: Request, client: Client, response?: object, reply?: object): Promise<Verdict>;
   /** Whether `check` needs a response, for `count`, `wait` or places. */
   readonly needsResponse: boolean;
-  /** Answers all waiting requests as if their time were over, and lets no request wait from now on. */
-  endWaits(): void;
+  /**
+   * Answers all waiting requests as if their time were over, and lets no request wait from now on. Resolves when the requests under way
+   * are decided.
+   */
+  end(): Promise<void>;
   /** The limiter's decision on a request; undefined if it was not asked. */
   of(request: object): OwnDecision | undefined;
 }
@@ -132,6 +137,7 @@ function prepareGuard<Request extends HttpRequest>(
   );
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
   const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
+  const flights = limiters.only?.[LIMITER].flights ?? new Flights();
   /** Whether the application may let a denied request on. */
   const mayPass = typeof options.onDenied === "function";
 
@@ -143,6 +149,8 @@ function prepareGuard<Request extends HttpRequest>(
   }
 
   async function decide(request: Request, connected: Client, response?: object): Promise<Verdict> {
+    // A request that is here before `close` is decided, however long its key takes.
+    const isOver = limiters.only?.[LIMITER].isClosed ?? limiters.all.some(isClosed);
     const client = counted(request, connected);
     if (lists !== undefined) {
       const listed = lists.find(request, client);
@@ -160,6 +168,7 @@ function prepareGuard<Request extends HttpRequest>(
     const asked = isPromiseLike(found) ? await found : found;
     if (asked === null) return PASS;
     const { limiter, limits } = asked;
+    if (isOver) throw closedError(limiter.name);
     const { reader, text, names, isOwn, fixed } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
     const subjects = isPromiseLike(read) ? await read : read;
@@ -277,21 +286,31 @@ function prepareGuard<Request extends HttpRequest>(
     warn,
   );
 
-  function check(
+  async function check(
     request: Request,
     client: Client,
     response?: object,
     reply = response,
   ): Promise<Verdict> {
-    const decided = decide(request, client, response);
-    count?.(decided, request, reply, response as object);
-    return decided;
+    const flight = flights.current;
+    flight.count += 1;
+    try {
+      const decided = decide(request, client, response);
+      count?.(decided, request, reply, response as object);
+      return await decided;
+    } finally {
+      flight.count -= 1;
+      if (flight.count === 0) flight.onLanded?.();
+    }
   }
 
   return {
     check,
     needsResponse: count !== undefined || waitMs !== undefined || limiters.all.some(countsPlaces),
-    endWaits: () => ending.abort(),
+    async end() {
+      ending.abort();
+      await flights.landed();
+    },
     of: (request) => ownDecision(request, limiters.all),
   };
 }
@@ -308,6 +327,10 @@ function conclusionOf(
     if (passed && part.reported !== undefined) part.reported = { ...part.reported, passed };
     if (message !== undefined) publishDecision(passed ? { ...message, passed } : message);
   };
+}
+
+function isClosed(limiter: Limiter): boolean {
+  return limiter[LIMITER].isClosed;
 }
 
 function countsPlaces(limiter: Limiter): boolean {

@@ -73,8 +73,8 @@ export function createHttpGuard<Request extends HttpRequest>(
     },
     of: guard.of,
     async close() {
-      guard.endWaits();
-      await limiters.close();
+      const ended = guard.end();
+      await Promise.all([ended, limiters.close()]);
     },
   };
 }

@@ -207,7 +207,10 @@ async function keepPart({ limiter, reported }: AskedPart): Promise<void> {
   const { decision } = reported as ReportedDecision;
   if (!limiter[LIMITER].counted.keeps) return;
   // By name, limits that are not named keep what they were charged.
-  await limiter.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
+  await limiter[LIMITER].charging.settle(
+    decision,
+    typeof decision.cost === "number" ? decision.cost : {},
+  );
 }
 
 function partsDecided(request: object, limiters: readonly Limiter[]): readonly AskedPart[] {
@@ -234,13 +237,16 @@ function joinParts(
       // Before any of them is settled.
       for (const decision of decisions) requireFormOf(decision, units);
       const settled = parts.map((part, i) =>
-        part.limiter.settle(decisions[i] as Decision, unitsOf(units, part, parts)),
+        part.limiter[LIMITER].charging.settle(
+          decisions[i] as Decision,
+          unitsOf(units, part, parts),
+        ),
       );
       return joinCharged<Units>(await Promise.all(settled));
     },
     async refund() {
       const given = await Promise.all(
-        parts.map((part, i) => part.limiter.refund(decisions[i] as Decision)),
+        parts.map((part, i) => part.limiter[LIMITER].charging.refund(decisions[i] as Decision)),
       );
       return given.includes(true);
     },

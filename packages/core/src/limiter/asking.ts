@@ -36,7 +36,7 @@ export function createAsking(
   core: LimiterCore,
   underLimits: (limits: readonly Limit[]) => CountedPolicy,
 ): Asking {
-  const { counted, decider, overrides, usage, hasLease, requireOpen } = core;
+  const { counted, decider, overrides, usage, hasLease, flights } = core;
   let called: CalledLimits | undefined;
 
   function countersAsked(
@@ -62,9 +62,10 @@ export function createAsking(
     const refreshed = overrides?.refresh();
     if (refreshed === undefined) return decideNow(subject, options, mode, groups);
     const began = performance.now();
-    return refreshed.then(() =>
+    const decided = refreshed.then(() =>
       decideNow(subject, options, mode, groups, performance.now() - began),
     );
+    return flights.track(decided);
   }
 
   function decideNow(
@@ -80,7 +81,6 @@ export function createAsking(
         rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
         cost = readCost(core, options.cost, mode === "peek" ? 0 : 1);
       }
-      requireOpen();
       const limits = options?.limits;
       const isKnowable = limits === undefined && isCharging(mode) && typeof cost === "number";
       const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;

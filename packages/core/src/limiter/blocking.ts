@@ -9,24 +9,20 @@ import type { LimiterCore } from "./limiter-core.ts";
 export function createBlocking({
   counted,
   decider,
-  requireOpen,
 }: LimiterCore): Pick<Limiter, "block" | "unblock" | "reset"> {
   return {
     async block(subject, duration, more?: unknown) {
-      requireOpen();
       rejectMore("block(subject, duration)", more);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
       await decider.block(namedCountersOf(counted, subject), span);
     },
 
     async unblock(subject, more?: unknown) {
-      requireOpen();
       rejectMore("unblock(subject)", more);
       return decider.block(namedCountersOf(counted, subject), 0);
     },
 
     async reset(subject, more?: unknown) {
-      requireOpen();
       rejectMore("reset(subject)", more);
       const counters = unitsOnly(namedCountersOf(counted, subject));
       return counters.length > 0 && decider.forget(counters);

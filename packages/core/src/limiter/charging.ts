@@ -16,7 +16,7 @@ import { readCost, readUnits } from "./read-cost.ts";
 export function createCharging(
   core: LimiterCore,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
-  const { counted, decider, overrides, requireOpen } = core;
+  const { counted, decider, overrides } = core;
   const chargeable = limitsOfUnits(counted);
 
   async function chargeAll(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
@@ -35,14 +35,12 @@ export function createCharging(
 
   return {
     async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
-      requireOpen();
       rejectUnknownOptions("charge", options, ["cost"]);
       const cost = readCost(core, options.cost, 1, chargeable);
       return (await chargeAll(subject, cost)) as Charged<Units>;
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
-      requireOpen();
       rejectMore("settle(decision, units)", more);
       const wanted = readUnits(core, units, chargeable);
       requireFormOf(decision, wanted);
@@ -50,7 +48,6 @@ export function createCharging(
     },
 
     async refund(decision, more?: unknown) {
-      requireOpen();
       rejectMore("refund(decision)", more);
       return decider.giveBack(decision);
     },

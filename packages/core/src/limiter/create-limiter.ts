@@ -1,36 +1,26 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { windowMsAt } from "../algorithms/calendar.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import { rejectCloseOptions, rejectUnknownOptions } from "../options.ts";
+import { rejectUnknownOptions } from "../options.ts";
 import { PEER_LIMITER_OPTIONS } from "../peer-options.ts";
-import type { Limit, LimitDescription, Policy } from "../policy.ts";
+import type { Limit, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import { createAsking } from "./asking.ts";
-import { createBlocking } from "./blocking.ts";
-import { createCharging } from "./charging.ts";
-import { followControl } from "./control/follow-control.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
 import { listLimiter } from "./directory/limiter-record.ts";
-import { unlist } from "./directory/listings.ts";
 import { formatPolicy } from "./format-policy.ts";
+import type { LimiterTerms } from "./kept-limiters.ts";
+import { findLimiter, keepLimiter } from "./kept-limiters.ts";
 import { requireLeasable } from "./leases/require-leasable.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
-import { LIMITER, partsOf } from "./limiter.ts";
-import type { LimiterCore } from "./limiter-core.ts";
-import { createMemoryDecider } from "./memory-decider.ts";
-import type { NameClaim } from "./names.ts";
+import { partsOf } from "./limiter.ts";
 import { claimName, requireName } from "./names.ts";
 import { withNumbers } from "./numbers-in-force.ts";
-import { FAILURE_OPTIONS, readFailureOptions } from "./outage/failure-options.ts";
-import type { FailurePolicy } from "./outage/outage.ts";
-import { createOverrides } from "./overrides/limiter-overrides.ts";
+import { closedError, openLimiter } from "./open-limiter.ts";
+import { FAILURE_OPTIONS, failureOptionsOf, readFailureOptions } from "./outage/failure-options.ts";
 import { readBlockOn } from "./read-block-on.ts";
-import { createRemoteDecider } from "./remote-decider.ts";
-import { countUsage, endUsage } from "./usage/usage.ts";
-import { createWaiting } from "./waiting.ts";
+import type { SharedLimiter } from "./shared-limiter.ts";
+import { makeShared } from "./shared-limiter.ts";
 
 const OPTIONS = [
   "name",
@@ -59,6 +49,38 @@ export function makeLimiter(
   plugin: string | undefined,
 ): Limiter<string> {
   rejectUnknownOptions("createLimiter", options, OPTIONS, PEER_LIMITER_OPTIONS);
+  const { extends: parent } = options;
+  if (parent !== undefined && partsOf(parent).isClosed) throw closedError(parent.name);
+  const { name, store } = placeOf(options);
+  const { limits, maxQueue = 1_000, shadow = false, blockOn = "denial" } = options;
+  const terms: LimiterTerms = {
+    name,
+    store,
+    limits: limits as Policy,
+    extended: parent && partsOf(parent).counted,
+    options: [plugin, maxQueue, shadow, blockOn, ...Object.values(failureOptionsOf(options))],
+  };
+  const known = findLimiter(terms);
+  if (known !== undefined) return openLimiter(known, parent);
+  // No other call can name a store that was made for this one.
+  const isShared = options.store !== undefined || parent !== undefined;
+  const made = make(options, { name, store, plugin, isShared });
+  if (isShared) keepLimiter(made, terms);
+  return openLimiter(made, parent);
+}
+
+interface Place {
+  readonly name: string;
+  readonly store: Store;
+  readonly plugin: string | undefined;
+  readonly isShared: boolean;
+}
+
+/** Validates the options, and claims the name. */
+function make(
+  options: LimiterOptions<string>,
+  { name, store, plugin, isShared }: Place,
+): SharedLimiter {
   const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
@@ -68,9 +90,7 @@ export function makeLimiter(
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
     throw invalidKind("extends takes a limiter that does not extend another one", parent);
   }
-  if (parent !== undefined && partsOf(parent).isClosed()) throw isClosed(parent.name);
   const failure = readFailureOptions(options);
-  const { name, store } = placeOf(options);
   const own = compileCountedPolicy(name, options.limits as Policy, store, {
     shadow,
     blockOn,
@@ -85,90 +105,7 @@ export function makeLimiter(
   const claim = claimName(store, name, { canonical: own.canonical, written });
   listLimiter(name, own, parent?.name);
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
-  return limiterOn(counted, { name, maxQueue, claim, failure, underLimits }, parent);
-}
-
-interface Settings {
-  readonly name: string;
-  readonly maxQueue: number;
-  readonly claim: NameClaim;
-  readonly failure: FailurePolicy;
-  /** All that is counted, with other numbers for the limiter's own limits. Throws `HEADGATE_INVALID_LIMIT`. */
-  readonly underLimits: (limits: readonly Limit[]) => CountedPolicy;
-}
-
-function limiterOn(
-  counted: CountedPolicy,
-  { name, maxQueue, claim, failure, underLimits }: Settings,
-  parent: Limiter | undefined,
-): Limiter {
-  const { remote } = counted.store;
-  const decider =
-    remote === undefined
-      ? createMemoryDecider(counted)
-      : createRemoteDecider(name, counted, remote, failure);
-  const control = followControl(counted, decider.watch);
-  const overrides = control && createOverrides(control, counted, decider);
-  const hasLease = failure.lease !== undefined;
-  const usage = countUsage(counted.store, name);
-  let closed = false;
-  const core: LimiterCore = {
-    name,
-    counted,
-    decider,
-    control,
-    overrides,
-    usage,
-    hasLease,
-    requireOpen() {
-      if (closed) throw isClosed(name);
-    },
-  };
-  const asking = createAsking(core, underLimits);
-  const { consume, peek, consumeIn } = asking;
-  const { wait, run, consumeInTurn, endWaits } = createWaiting(core, asking, maxQueue);
-  const { charge, settle, refund, release } = createCharging(core);
-  const { block, unblock, reset } = createBlocking(core);
-
-  async function close(...given: unknown[]): Promise<void> {
-    rejectCloseOptions(given);
-    if (closed) return;
-    closed = true;
-    const isLast = claim.release();
-    const leaving = isLast && unlist(counted.store, "limiter", name);
-    control?.stop();
-    const closing = decider.close();
-    endWaits(isClosed(name));
-    await Promise.all([closing, leaving, isLast && endUsage(counted.store, name)]);
-  }
-
-  return {
-    name,
-    limits: counted.limits.map((limit) => describeLimit(limit, counted.store)),
-    [LIMITER]: {
-      counted,
-      parent,
-      consumeIn,
-      consumeInTurn,
-      watch: decider.watch,
-      usage,
-      hasLease,
-      isInShadow: async () => (await overrides?.shadow()) ?? counted.shadow,
-      isClosed: () => closed,
-    },
-    consume,
-    peek,
-    charge,
-    settle,
-    refund,
-    release,
-    reset,
-    block,
-    unblock,
-    wait,
-    run,
-    close,
-  };
+  return makeShared(counted, { name, maxQueue, claim, failure, isShared, underLimits });
 }
 
 /** The name and the store of a limiter's counters. */
@@ -181,19 +118,6 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): { name: stri
   return { name: named, store: place ?? memoryStore() };
 }
 
-function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription {
-  const { name, per, limit, windowMs, calendar } = compiled;
-  if (calendar === undefined) return { name, per, limit, windowMs };
-  return {
-    name,
-    per,
-    limit,
-    get windowMs() {
-      return windowMsAt(compiled, store.now());
-    },
-  };
-}
-
 function invalidOption(rule: string, received: unknown): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
 }
@@ -201,11 +125,4 @@ function invalidOption(rule: string, received: unknown): HeadgateError {
 /** For values that may hold secrets, which a message must not show. */
 function invalidKind(rule: string, received: unknown): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatKind(received)}`);
-}
-
-function isClosed(name: string): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_CLOSED",
-    `the limiter ${formatReceived(name)} has been closed`,
-  );
 }

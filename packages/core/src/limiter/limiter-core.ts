@@ -1,6 +1,7 @@
 import type { LimiterControl } from "./control/control.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Decider } from "./decider.ts";
+import type { Flights } from "./flights.ts";
 import type { Overrides } from "./overrides/overrides.ts";
 import type { LimiterUsage } from "./usage/limiter-usage.ts";
 
@@ -17,6 +18,6 @@ export interface LimiterCore {
   readonly usage: LimiterUsage | undefined;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
-  /** Throws `HEADGATE_CLOSED`. */
-  requireOpen(): void;
+  /** The calls under way. */
+  readonly flights: Flights;
 }

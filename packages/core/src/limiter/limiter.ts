@@ -7,6 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { Subjects } from "./counters.ts";
+import type { Flights } from "./flights.ts";
 import type { Turn, TurnOptions } from "./line/line.ts";
 import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
 import type { LimiterUsage } from "./usage/limiter-usage.ts";
@@ -32,6 +33,10 @@ export interface LimiterParts {
     options: ConsumeOptions | undefined,
     turn: TurnOptions,
   ): Promise<Turn | undefined>;
+  /** How its decisions are settled, also after `close`. */
+  readonly charging: Pick<Limiter, "settle" | "refund">;
+  /** The calls under way, for which `close` waits. */
+  readonly flights: Flights;
   /** How its store is watched; undefined where the store is this process's memory. */
   readonly watch: StoreWatch | undefined;
   /** What its decisions are counted in, also those of `consumeIn` and `consumeInTurn` by who asks them; undefined where the store keeps no usage. */
@@ -40,7 +45,8 @@ export interface LimiterParts {
   readonly hasLease: boolean;
   /** Whether it is in shadow, as far as that is known without a subject. */
   isInShadow(): Promise<boolean>;
-  isClosed(): boolean;
+  /** Whether `close` was called: its methods reject, and calls that began before are still decided. */
+  readonly isClosed: boolean;
 }
 
 /** What a call costs. */

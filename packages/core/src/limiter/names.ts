@@ -7,6 +7,8 @@ export interface NameClaim {
   readonly identity: object;
   /** Releases the name. The last holder frees it, and gets true. */
   release(): boolean;
+  /** Whether the name belongs to a limiter now. */
+  isTaken(): boolean;
 }
 
 /** The policy that a name is claimed for. */
@@ -70,6 +72,7 @@ export function claimName(
       entry.users -= 1;
       return entry.users === 0 && names.delete(id);
     },
+    isTaken: () => names.has(id),
   };
 }
 

@@ -28,6 +28,8 @@ import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import type { KnownDenial } from "./deny-cache.ts";
 import { denyCacheOf } from "./deny-cache.ts";
+
+import { Flights, land } from "./flights.ts";
 import { closeLeases } from "./leases/lease-accounts.ts";
 import { createLeaseDecider } from "./leases/lease-decider.ts";
 import type { DegradedDecision, FailurePolicy } from "./outage/outage.ts";
@@ -59,6 +61,7 @@ export function createRemoteDecider(
   counted: CountedPolicy,
   remote: Remote,
   failure: FailurePolicy,
+  flights = new Flights(),
 ): Decider {
   const { store } = counted;
   const watch = watchStore(store.owner, remote, failure.timeoutMs);
@@ -127,9 +130,17 @@ export function createRemoteDecider(
       isCharging(mode) && keeping !== undefined
         ? takePlaces(keeping, askedOf(counters))
         : undefined;
+    const flight = flights.current;
+    flight.count += 1;
     return askStore(asked, counters, cost, mode, taken, waitedMs).then(
-      (answer) => remember(answer, counters, cost, mode, sent, taken),
-      (error: unknown) => decideWithout(error, counters, cost, mode),
+      (answer) => {
+        land(flight);
+        return remember(answer, counters, cost, mode, sent, taken);
+      },
+      (error: unknown) => {
+        land(flight);
+        return decideWithout(error, counters, cost, mode);
+      },
     );
   }
 

@@ -10,7 +10,6 @@ import { placesOf } from "./counted-decision.ts";
 import type { Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { areInShadow, countersOf } from "./counters.ts";
-import { noteInUse } from "./in-use.ts";
 import type {
   ConsumeOptions,
   Limiter,
@@ -19,46 +18,26 @@ import type {
   WaitForOptions,
 } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
+import type { LimiterQueue } from "./limiter-queue.ts";
 import { agedDenial } from "./line/aged-denial.ts";
 import { findImpossible, rejectImpossible } from "./line/impossible-cost.ts";
-import type { Denial, Turn, TurnOptions } from "./line/line.ts";
+import type { Denial, Turn, TurnOptions, Waiters } from "./line/line.ts";
 import { lineOf } from "./line/line-of.ts";
 import { takeTurn } from "./line/take-turn.ts";
-import { createWaitQueue } from "./line/wait-queue.ts";
 import { releasesOf } from "./places/keep-places.ts";
 import { runAdmitted } from "./places/run-admitted.ts";
 import { areDecisionsHeard, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
-/** So many calls of HTTP wait for one subject at most, and no more than half of `maxQueue`: nobody keeps all others out. */
-const MAX_LINE = 100;
-
-/**
- * How calls and requests wait in line, at most `maxQueue` at once, and how work is run that was admitted. `endWaits` rejects everybody
- * who waits.
- */
+/** How calls and requests wait in line, and how admitted work is run. `waiters` are those who wait here, of all in the queue. */
 export function createWaiting(
   core: LimiterCore,
   { consumeAs, countersAsked }: Asking,
-  maxQueue: number,
-): Pick<Limiter, "wait" | "run"> &
-  Pick<LimiterParts, "consumeInTurn"> & { endWaits(error: HeadgateError): void } {
-  const { counted, decider, control, overrides, usage, requireOpen } = core;
-  const queue = createWaitQueue(maxQueue, giveAllBack, counted.store.now, () =>
-    noteInUse("waiting", counted.reported),
-  );
-  control?.onOrder(queue.wake);
-  const maxLine = Math.min(MAX_LINE, Math.ceil(maxQueue / 2));
+  { queue, maxLine, giveBack }: LimiterQueue,
+  waiters: Waiters,
+): Pick<Limiter, "wait" | "run"> & Pick<LimiterParts, "consumeInTurn"> {
+  const { counted, decider, overrides, usage } = core;
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
-
-  function giveAllBack(decision: Decision): Promise<unknown> {
-    return Promise.all([
-      decider.giveBack(decision),
-      placesOf(decision, counted)
-        ?.release()
-        .catch(() => false),
-    ]);
-  }
 
   /**
    * How a call waits for these counters: its attempts set no block, and what is given back in this process wakes it, or an override.
@@ -74,7 +53,6 @@ export function createWaiting(
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
         asked = overrides?.apply(counters) ?? counters;
-        requireOpen();
         return decider.decide(asked, cost, "charge");
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever, by what the last attempt asked. */
@@ -83,7 +61,6 @@ export function createWaiting(
   }
 
   async function wait(subject: Subjects, options: WaitForOptions = {}): Promise<Decision> {
-    requireOpen();
     rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
     const given = readCost(core, options.cost);
     const { counters, cost } = asking(countersOf(counted, subject), given);
@@ -108,7 +85,13 @@ export function createWaiting(
       last.durationMs = started && performance.now() - started;
       return answer;
     };
-    const decision = await queue.enter(line, timed, { timeoutMs, signal, onFreed, onChange });
+    const decision = await queue.enter(line, timed, {
+      waiters,
+      timeoutMs,
+      signal,
+      onFreed,
+      onChange,
+    });
     // Of all attempts, the one that admitted is the caller's answer.
     if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
     usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
@@ -134,7 +117,7 @@ export function createWaiting(
     }
     const { now } = counted.store;
     const deniedBy = (denial: Denial) => agedDenial(counted, denial, counters, cost, now());
-    return takeTurn(queue, { ...waiting, maxLine, giveBack: giveAllBack, deniedBy, now }, turn);
+    return takeTurn(queue, { ...waiting, waiters, maxLine, giveBack, deniedBy, now }, turn);
   }
 
   /** Asks once, without waiting, and blocks nobody. Rejects with `HEADGATE_DENIED`. */
@@ -169,8 +152,6 @@ export function createWaiting(
     },
 
     consumeInTurn,
-
-    endWaits: queue.close,
   };
 }
 

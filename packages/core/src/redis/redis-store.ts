@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { isPlainObject } from "../plain-object.ts";
@@ -59,6 +60,27 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     );
   }
   const usage = readUsage(options.usage ?? false);
+  // A clock is for tests and replays.
+  if (clock !== undefined) return makeStore(client, { prefix, directory, usage, clock });
+  const known = stores.get(client) ?? new LRUCache<string, Store>({ max: MAX_STORES });
+  const id = `${prefix} ${directory} ${usage}`;
+  const store = known.get(id) ?? makeStore(client, { prefix, directory, usage, clock });
+  known.set(id, store);
+  stores.set(client, known);
+  return store;
+}
+
+/** So many stores are kept for each client; the least recently made is dropped first. */
+const MAX_STORES = 64;
+
+/** A store made again with the same client and options is the same object, so that what is made on it again is the same, too. */
+const stores = new WeakMap<object, LRUCache<string, Store>>();
+
+interface StoreSettings extends Pick<Store, "prefix" | "directory" | "usage"> {
+  readonly clock: Clock | undefined;
+}
+
+function makeStore(client: RedisClient, { prefix, directory, usage, clock }: StoreSettings): Store {
   const runner = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);

@@ -24,8 +24,13 @@ export interface LimiterControl {
 export interface Control extends Pick<LimiterControl, "record" | "now"> {
   /** As `refresh` of a limiter, which brings its store and how that is watched. */
   refresh(place: ControlPlace): Promise<void> | undefined;
-  /** Calls back when a record is read that brought something, until the function that is returned is called. */
-  follow(follower: (news: ControlNews) => void): () => void;
+  /** Tells a follower what a record brought that was read, until the function that is returned is called, or the follower is collected. */
+  follow(follower: Follower): () => void;
+}
+
+/** What hears the news of a control record. */
+export interface Follower {
+  hear(news: ControlNews): void;
 }
 
 export interface ControlPlace {

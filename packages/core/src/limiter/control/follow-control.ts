@@ -4,7 +4,7 @@ import { countersOfLimiter } from "../counters.ts";
 import { denyCacheOf } from "../deny-cache.ts";
 import { closeAllLeases, closeLeases } from "../leases/lease-accounts.ts";
 import type { StoreWatch } from "../outage/outage.ts";
-import type { LimiterControl } from "./control.ts";
+import type { Follower, LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
 
 /**
@@ -31,14 +31,8 @@ export function followControl(
     for (const { key } of counters) announce(key);
   }
 
-  const stop = control.follow(({ orders, isAll }) => {
-    orders.forEach(obey);
-    if (!isAll) return;
-    denials.forgetAll(store.now());
-    closeAllLeases(owner);
-    announce();
-  });
-  return {
+  // The known control does not keep it alive: a limiter that is dropped without `close` is collected.
+  const followed: LimiterControl & Follower = {
     refresh: () => control.refresh(place),
     get record() {
       return control.record;
@@ -47,6 +41,15 @@ export function followControl(
     onOrder(callback) {
       announce = callback;
     },
-    stop,
+    hear({ orders, isAll }) {
+      orders.forEach(obey);
+      if (!isAll) return;
+      denials.forgetAll(store.now());
+      closeAllLeases(owner);
+      announce();
+    },
+    stop: () => unfollow(),
   };
+  const unfollow = control.follow(followed);
+  return followed;
 }

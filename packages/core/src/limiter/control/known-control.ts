@@ -10,7 +10,8 @@ import { nobody } from "../../store/nobody.ts";
 import type { Store } from "../../store/store.ts";
 import type { Notices, StoreWatch } from "../outage/outage.ts";
 import { sharedBy } from "../shared.ts";
-import type { Control, ControlNews, ControlPlace } from "./control.ts";
+import { WeakList } from "../weak-list.ts";
+import type { Control, ControlPlace, Follower } from "./control.ts";
 
 /** The record is read again after so many milliseconds, give or take a fifth, so that processes do not read in step. */
 const READ_AGAIN_MS = 1_000;
@@ -32,8 +33,7 @@ const REPORTED: readonly unknown[] = [
 class KnownControl implements Control {
   record: ControlRecord = NO_RECORD;
   readonly #key: string;
-  readonly #onUnused: () => void;
-  readonly #followers = new Set<(news: ControlNews) => void>();
+  readonly #followers: WeakList<Follower>;
   /** The reads under way, by who waits for them: each for a time of its own. */
   readonly #underWay = new Map<StoreWatch, Promise<void>>();
   /** The version that is known; undefined before anything is. */
@@ -48,7 +48,7 @@ class KnownControl implements Control {
 
   constructor(key: string, onUnused: () => void) {
     this.#key = key;
-    this.#onUnused = onUnused;
+    this.#followers = new WeakList(onUnused);
   }
 
   now(): number {
@@ -70,11 +70,8 @@ class KnownControl implements Control {
     return isStale ? started : undefined;
   }
 
-  follow(follower: (news: ControlNews) => void): () => void {
-    this.#followers.add(follower);
-    return () => {
-      if (this.#followers.delete(follower) && this.#followers.size === 0) this.#onUnused();
-    };
+  follow(follower: Follower): () => void {
+    return this.#followers.add(follower);
   }
 
   #start({ store, watch }: ControlPlace, sent: number): Promise<void> {
@@ -125,7 +122,7 @@ class KnownControl implements Control {
     const before = new Set(this.record.orders.map(formatOrder));
     const orders = record.orders.filter((order) => !before.has(formatOrder(order)));
     const isAll = record.droppedTo !== undefined && record.droppedTo !== this.record.droppedTo;
-    for (const follower of this.#followers) follower({ record, orders, isAll });
+    for (const follower of this.#followers) follower.hear({ record, orders, isAll });
     this.record = record;
     this.#version = record.version;
     this.#isDamageLogged = false;

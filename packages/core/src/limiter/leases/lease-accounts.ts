@@ -11,6 +11,7 @@ import type { DenyCache } from "../deny-cache.ts";
 import type { StoreReturns, StoreWatch } from "../outage/outage.ts";
 import { readReply } from "../read-reply.ts";
 import { sharedBy } from "../shared.ts";
+import { WeakList } from "../weak-list.ts";
 import {
   closeAccount,
   deny,
@@ -58,6 +59,7 @@ export class LeaseAccounts {
     dispose: (account) => this.#giveBack(closeAccount(account)),
   });
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #leaveOwner: () => void;
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is to look. */
   #next = Number.POSITIVE_INFINITY;
@@ -74,7 +76,7 @@ export class LeaseAccounts {
         return reply;
       },
     };
-    accountsOn(store.owner).add(this);
+    this.#leaveOwner = accountsOn(store.owner).add(this);
   }
 
   /** The account of a subject, unless only its key is known. */
@@ -114,7 +116,7 @@ export class LeaseAccounts {
 
   /** Gives all leases up; resolves when what is under way has ended. */
   async closeAll(): Promise<void> {
-    accountsOn(this.#place.counted.store.owner).delete(this);
+    this.#leaveOwner();
     this.clear();
     clearTimeout(this.#timer);
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
@@ -218,8 +220,8 @@ export function closeAllLeases(owner: object): void {
   for (const accounts of accountsOn(owner)) accounts.clear();
 }
 
-function accountsOn(owner: object): Set<LeaseAccounts> {
-  return sharedBy(owner, "lease-accounts", () => new Set());
+function accountsOn(owner: object): WeakList<LeaseAccounts> {
+  return sharedBy(owner, "lease-accounts", () => new WeakList());
 }
 
 function nameOf({ subject, key }: SubjectCounter): string {

@@ -12,11 +12,19 @@ export interface WaitQueue {
   wake(key?: string): void;
   /** A line's last denial; undefined if no call that was denied waits. */
   lastDenial(line: string): Denial | undefined;
-  /** Rejects all calls that wait. */
-  close(error: HeadgateError): void;
+  /** Rejects the calls that wait, and those that come later, of these waiters. Default: all that wait now. */
+  close(error: HeadgateError, waiters?: Waiters): void;
+}
+
+/** The calls that wait by one of several limiters that share a queue. */
+export interface Waiters {
+  /** Why none of them may wait any more. */
+  ended: HeadgateError | undefined;
 }
 
 export interface WaitOptions {
+  /** Those with whom the call waits. */
+  readonly waiters?: Waiters | undefined;
   /** Milliseconds after which the wait ends. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;

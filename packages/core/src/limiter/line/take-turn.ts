@@ -1,11 +1,13 @@
 import type { Decision } from "../../decision.ts";
 import { codeOf } from "../../errors.ts";
-import type { Denial, Turn, TurnOptions, WaitOptions, WaitQueue } from "./line.ts";
+import type { Denial, Turn, TurnOptions, Waiters, WaitOptions, WaitQueue } from "./line.ts";
 
 /** What a call does in line. */
 export interface TurnCall {
   /** The line in which it waits. */
   readonly line: string;
+  /** Those with whom it waits. */
+  readonly waiters?: Waiters | undefined;
   /** How many may wait in the line. */
   readonly maxLine: number;
   readonly attempt: () => Promise<Decision>;
@@ -33,7 +35,7 @@ const ENDS: readonly unknown[] = [
  */
 export async function takeTurn(
   queue: WaitQueue,
-  { line, maxLine, attempt, onFreed, onChange, giveBack, deniedBy, now }: TurnCall,
+  { line, waiters, maxLine, attempt, onFreed, onChange, giveBack, deniedBy, now }: TurnCall,
   { timeoutMs, watchLeaving }: TurnOptions,
 ): Promise<Turn | undefined> {
   let denial = queue.lastDenial(line);
@@ -46,7 +48,7 @@ export async function takeTurn(
   const { signal } = leaving;
   const began = performance.now();
   try {
-    const waiting = { timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer };
+    const waiting = { waiters, timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer };
     const decision = await queue.enter(line, attempt, waiting);
     if (!leaving.hasLeft()) return { decision, waitedMs: performance.now() - began };
     // Nobody is left to be told that it could not be given back.

@@ -3,7 +3,7 @@ import { isOfPlaces } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { LONGEST_TIMER_MS } from "../../time.ts";
 import { onceAborted } from "./abort-listeners.ts";
-import type { Denial, WaitOptions, WaitQueue } from "./line.ts";
+import type { Denial, Waiters, WaitOptions, WaitQueue } from "./line.ts";
 import type { Waiting } from "./waiting-list.ts";
 import { WaitingList } from "./waiting-list.ts";
 
@@ -11,6 +11,7 @@ import { WaitingList } from "./waiting-list.ts";
 const ASK_AGAIN_MS = 250;
 
 interface Waiter extends Waiting {
+  readonly among: Waiters | undefined;
   readonly attempt: () => Promise<Decision>;
   readonly onFreed: WaitOptions["onFreed"];
   readonly onChange: WaitOptions["onChange"];
@@ -68,8 +69,10 @@ export function createWaitQueue(
       this.#wake?.();
     }
 
-    rejectAll(error: HeadgateError): void {
-      for (const waiter of this.#waiters.all) waiter.reject(error);
+    rejectAll(error: HeadgateError, of: Waiters | undefined): void {
+      for (const waiter of this.#waiters.all) {
+        if (of === undefined || waiter.among === of) waiter.reject(error);
+      }
     }
 
     async #serve(): Promise<void> {
@@ -119,8 +122,13 @@ export function createWaitQueue(
   }
 
   return {
-    enter(key, attempt, { timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer }) {
+    enter(
+      key,
+      attempt,
+      { waiters, timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer },
+    ) {
       if (signal?.aborted) return Promise.reject(signal.reason);
+      if (waiters?.ended !== undefined) return Promise.reject(waiters.ended);
       const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
       if (waiting >= maxQueue || isLineFull) {
         return Promise.reject(
@@ -141,6 +149,7 @@ export function createWaitQueue(
           line.leave(waiter);
         };
         const waiter: Waiter = {
+          among: waiters,
           attempt,
           onFreed,
           onChange,
@@ -177,8 +186,9 @@ export function createWaitQueue(
 
     lastDenial: (key) => lines.get(key)?.lastDenial,
 
-    close(error) {
-      for (const line of [...lines.values()]) line.rejectAll(error);
+    close(error, waiters) {
+      if (waiters !== undefined) waiters.ended = error;
+      for (const line of [...lines.values()]) line.rejectAll(error, waiters);
     },
   };
 }

@@ -1,0 +1,77 @@
+import { LRUCache } from "lru-cache";
+import { isPlainObject } from "../plain-object.ts";
+import type { Policy } from "../policy.ts";
+import type { Store } from "../store/store.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { Properties } from "./same-limits.ts";
+import { areSameLimits, copyLimits, isSameValue } from "./same-limits.ts";
+import type { SharedLimiter } from "./shared-limiter.ts";
+
+/** The most names kept for each client; the least recently made is dropped first. */
+const MAX_NAMES = 1_000;
+
+/** The most limiters kept of one name, which differ in their options. */
+const MAX_ALIKE = 4;
+
+/** Two limiters with equal terms are one limiter. */
+export interface LimiterTerms {
+  readonly name: string;
+  readonly store: Store;
+  readonly limits: Policy;
+  /** The limits of the limiter that it extends. */
+  readonly extended: CountedPolicy | undefined;
+  /** The other options, always in the same order, compared by value. */
+  readonly options: readonly unknown[];
+}
+
+interface KeptLimiter extends Omit<LimiterTerms, "limits"> {
+  readonly limits: readonly Properties[];
+  readonly shared: SharedLimiter;
+}
+
+/** By the object that holds the counts, then by prefix and name. A limiter that was dropped works on for those who have it. */
+const kept = new WeakMap<object, LRUCache<string, readonly KeptLimiter[]>>();
+
+/** Finds an open limiter that was made under equal terms. */
+export function findLimiter(terms: LimiterTerms): SharedLimiter | undefined {
+  const alike = kept.get(terms.store.owner)?.get(idOf(terms));
+  return alike?.find((one) => isUnder(one, terms))?.shared;
+}
+
+/** Keeps a limiter for those that are made under equal terms later. */
+export function keepLimiter(shared: SharedLimiter, terms: LimiterTerms): void {
+  const { owner } = terms.store;
+  const names = kept.get(owner) ?? new LRUCache({ max: MAX_NAMES });
+  kept.set(owner, names);
+  const limits = copyLimits(terms.limits);
+  const options = terms.options.map((value) => (isPlainObject(value) ? { ...value } : value));
+  const others = names.get(idOf(terms)) ?? [];
+  names.set(idOf(terms), [
+    { ...terms, limits, options, shared },
+    ...others.slice(0, MAX_ALIKE - 1),
+  ]);
+}
+
+/** Drops a limiter that is closed. */
+export function dropLimiter(
+  shared: SharedLimiter,
+  place: Pick<LimiterTerms, "name" | "store">,
+): void {
+  const names = kept.get(place.store.owner);
+  const others = names?.get(idOf(place))?.filter((one) => one.shared !== shared) ?? [];
+  if (others.length > 0) names?.set(idOf(place), others);
+  else names?.delete(idOf(place));
+}
+
+function isUnder(known: KeptLimiter, { store, limits, extended, options }: LimiterTerms): boolean {
+  return (
+    known.store === store &&
+    known.extended === extended &&
+    options.every((value, i) => isSameValue(value, known.options[i])) &&
+    areSameLimits(limits, known.limits)
+  );
+}
+
+function idOf({ store, name }: Pick<LimiterTerms, "name" | "store">): string {
+  return `${store.prefix}:${name}`;
+}

@@ -1,0 +1,36 @@
+import type { Decision } from "../decision.ts";
+import { placesOf } from "./counted-decision.ts";
+import { noteInUse } from "./in-use.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+import type { WaitQueue } from "./line/line.ts";
+import { createWaitQueue } from "./line/wait-queue.ts";
+
+/** At most so many HTTP requests wait for one subject, and no more than half of `maxQueue`, so that one client leaves room for others. */
+const MAX_LINE = 100;
+
+/** The queue of a limiter, in which calls and requests wait. */
+export interface LimiterQueue {
+  readonly queue: WaitQueue;
+  /** How many HTTP requests may wait for one subject. */
+  readonly maxLine: number;
+  /** Gives back what a decision charged, and its places. */
+  giveBack(decision: Decision): Promise<unknown>;
+}
+
+/** The queue of a limiter in which `maxQueue` may wait at once. Operators' orders wake it. */
+export function createLimiterQueue(
+  { counted, decider, control, flights }: LimiterCore,
+  maxQueue: number,
+): LimiterQueue {
+  async function giveAllBack(decision: Decision): Promise<void> {
+    const places = placesOf(decision, counted);
+    await Promise.all([decider.giveBack(decision), places?.release().catch(() => false)]);
+  }
+
+  const giveBack = (decision: Decision) => flights.track(giveAllBack(decision));
+  const queue = createWaitQueue(maxQueue, giveBack, counted.store.now, () =>
+    noteInUse("waiting", counted.reported),
+  );
+  control?.onOrder(queue.wake);
+  return { queue, maxLine: Math.min(MAX_LINE, Math.ceil(maxQueue / 2)), giveBack };
+}

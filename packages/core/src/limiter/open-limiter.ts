@@ -1,0 +1,80 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { rejectCloseOptions } from "../options.ts";
+import { dropLimiter } from "./kept-limiters.ts";
+import type { Limiter, LimiterParts } from "./limiter.ts";
+import { LIMITER } from "./limiter.ts";
+import type { Waiters } from "./line/line.ts";
+import type { SharedLimiter } from "./shared-limiter.ts";
+import { createWaiting } from "./waiting.ts";
+
+type Ask<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
+
+/** A handle of a limiter, which is closed by itself: the limiter ends with its last handle. */
+export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): Limiter {
+  const { core, limits, asking, charging, blocking, line } = shared;
+  const { name, counted, decider, overrides, usage, hasLease, flights } = core;
+  const { consume, peek, consumeIn } = asking;
+  const waiters: Waiters = { ended: undefined };
+  const { wait, run, consumeInTurn } = createWaiting(core, asking, line, waiters);
+  const parts: { isClosed: boolean } & LimiterParts = {
+    counted,
+    parent,
+    consumeIn,
+    consumeInTurn,
+    charging,
+    flights,
+    watch: decider.watch,
+    usage,
+    hasLease,
+    isInShadow: async () => (await overrides?.shadow()) ?? counted.shadow,
+    isClosed: false,
+  };
+  shared.handles += 1;
+
+  /** A method that rejects once this handle is closed. */
+  function open<Args extends unknown[], Answer>(ask: Ask<Args, Answer>): Ask<Args, Answer> {
+    return (...args) => (parts.isClosed ? Promise.reject(closedError(name)) : ask(...args));
+  }
+
+  /** The same of a method that `close` waits for. */
+  function tracked<Args extends unknown[], Answer>(ask: Ask<Args, Answer>): Ask<Args, Answer> {
+    return open((...args) => flights.track(ask(...args)));
+  }
+
+  async function close(...given: unknown[]): Promise<void> {
+    rejectCloseOptions(given);
+    if (parts.isClosed) return;
+    parts.isClosed = true;
+    shared.handles -= 1;
+    const isLast = shared.handles === 0;
+    if (isLast) dropLimiter(shared, { name, store: counted.store });
+    line.queue.close(closedError(name), waiters);
+    await (isLast ? shared.end() : flights.landed());
+  }
+
+  return {
+    name,
+    limits,
+    [LIMITER]: parts,
+    consume: open(consume),
+    peek: open(peek),
+    charge: tracked(charging.charge) as Limiter["charge"],
+    settle: tracked(charging.settle) as Limiter["settle"],
+    refund: tracked(charging.refund),
+    release: charging.release,
+    reset: tracked(blocking.reset),
+    block: tracked(blocking.block),
+    unblock: tracked(blocking.unblock),
+    wait: open(wait),
+    run: open(run) as Limiter["run"],
+    close,
+  };
+}
+
+/** Why a limiter cannot be used any more. */
+export function closedError(name: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_CLOSED",
+    `the limiter ${formatReceived(name)} has been closed`,
+  );
+}

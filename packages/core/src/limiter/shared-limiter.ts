@@ -1,0 +1,128 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
+import type { Limit, LimitDescription } from "../policy.ts";
+import type { Store } from "../store/store.ts";
+import type { Asking } from "./asking.ts";
+import { createAsking } from "./asking.ts";
+import { createBlocking } from "./blocking.ts";
+import { createCharging } from "./charging.ts";
+import { followControl } from "./control/follow-control.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import { unlist } from "./directory/listings.ts";
+import { Flights } from "./flights.ts";
+import type { Limiter } from "./limiter.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+import type { LimiterQueue } from "./limiter-queue.ts";
+import { createLimiterQueue } from "./limiter-queue.ts";
+import { createMemoryDecider } from "./memory-decider.ts";
+import type { NameClaim } from "./names.ts";
+import type { FailurePolicy } from "./outage/outage.ts";
+import { createOverrides } from "./overrides/limiter-overrides.ts";
+import { createRemoteDecider } from "./remote-decider.ts";
+import { countUsage, endUsage } from "./usage/usage.ts";
+
+/** How a limiter counts, decides and waits. */
+export interface SharedSettings {
+  readonly name: string;
+  readonly maxQueue: number;
+  readonly claim: NameClaim;
+  /** Whether its store can be named again; not where it was made for this limiter. */
+  readonly isShared: boolean;
+  readonly failure: FailurePolicy;
+  /** All that is counted, with other numbers for the limiter's own limits. Throws `HEADGATE_INVALID_LIMIT`. */
+  readonly underLimits: (limits: readonly Limit[]) => CountedPolicy;
+}
+
+/** All of a limiter that is made again and again under the same terms: each `createLimiter` adds a handle of a few hundred bytes. */
+export interface SharedLimiter {
+  readonly core: LimiterCore;
+  readonly limits: readonly LimitDescription[];
+  readonly asking: Asking;
+  readonly charging: Pick<Limiter, "charge" | "settle" | "refund" | "release">;
+  readonly blocking: Pick<Limiter, "block" | "unblock" | "reset">;
+  readonly line: LimiterQueue;
+  /** How many of its handles are open, or were dropped without `close`. */
+  handles: number;
+  /** Frees the name, and what is shared with other limiters, once the calls under way have ended. */
+  end(): Promise<void>;
+}
+
+/** Releases the names of limiters that were dropped without `close`, by the application and from those that are kept. */
+const dropped = new FinalizationRegistry<Place>(({ name, claim, store: weak }) => {
+  const store = weak.deref();
+  if (claim.release() && store !== undefined) void leave(store, name);
+});
+
+/** Without the limiter itself, and without its client, which would never be collected. */
+interface Place {
+  readonly name: string;
+  readonly claim: NameClaim;
+  readonly store: WeakRef<Store>;
+}
+
+/** Makes what the handles of a limiter share. */
+export function makeShared(
+  counted: CountedPolicy,
+  { name, maxQueue, claim, failure, isShared, underLimits }: SharedSettings,
+): SharedLimiter {
+  const { store } = counted;
+  const flights = new Flights();
+  const decider =
+    store.remote === undefined
+      ? createMemoryDecider(counted)
+      : createRemoteDecider(name, counted, store.remote, failure, flights);
+  const control = followControl(counted, decider.watch);
+  const overrides = control && createOverrides(control, counted, decider);
+  const hasLease = failure.lease !== undefined;
+  const usage = countUsage(store, name);
+  const core: LimiterCore = {
+    name,
+    counted,
+    decider,
+    control,
+    overrides,
+    usage,
+    hasLease,
+    flights,
+  };
+
+  async function end(): Promise<void> {
+    dropped.unregister(core);
+    const isLast = claim.release();
+    const leaving = isLast && unlist(store, "limiter", name);
+    await flights.landed();
+    control?.stop();
+    const closing = decider.close();
+    // Somebody may have taken the name meanwhile, and then the usage is theirs.
+    await Promise.all([closing, leaving, isLast && !claim.isTaken() && endUsage(store, name)]);
+  }
+
+  if (isShared) dropped.register(core, { name, claim, store: new WeakRef(store) }, core);
+  return {
+    core,
+    limits: counted.limits.map((limit) => describeLimit(limit, store)),
+    asking: createAsking(core, underLimits),
+    charging: createCharging(core),
+    blocking: createBlocking(core),
+    line: createLimiterQueue(core, maxQueue),
+    handles: 0,
+    end,
+  };
+}
+
+async function leave(store: Store, name: string): Promise<void> {
+  await Promise.all([unlist(store, "limiter", name), endUsage(store, name)]);
+}
+
+function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription {
+  const { name, per, limit, windowMs, calendar } = compiled;
+  if (calendar === undefined) return { name, per, limit, windowMs };
+  return {
+    name,
+    per,
+    limit,
+    get windowMs() {
+      return windowMsAt(compiled, store.now());
+    },
+  };
+}

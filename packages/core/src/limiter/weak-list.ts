@@ -1,0 +1,36 @@
+/** So many that were collected may stay in a list before it is looked through. */
+const MIN_LOOK = 64;
+
+/** Objects that the list does not keep alive, in the order in which they were added. */
+export class WeakList<T extends object> {
+  readonly #refs = new Set<WeakRef<T>>();
+  readonly #onEmpty: () => void;
+  #lookAt = MIN_LOOK;
+
+  /** `onEmpty` is called when the last one was taken off. */
+  constructor(onEmpty: () => void = () => {}) {
+    this.#onEmpty = onEmpty;
+  }
+
+  /** Returns how to take it off again. */
+  add(item: T): () => void {
+    const ref = new WeakRef(item);
+    this.#refs.add(ref);
+    if (this.#refs.size >= this.#lookAt) this.#forgetCollected();
+    return () => {
+      if (this.#refs.delete(ref) && this.#refs.size === 0) this.#onEmpty();
+    };
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    for (const ref of this.#refs) {
+      const item = ref.deref();
+      if (item !== undefined) yield item;
+    }
+  }
+
+  #forgetCollected(): void {
+    for (const ref of this.#refs) if (ref.deref() === undefined) this.#refs.delete(ref);
+    this.#lookAt = Math.max(MIN_LOOK, 2 * this.#refs.size);
+  }
+}
