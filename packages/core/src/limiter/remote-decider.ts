@@ -28,7 +28,6 @@ import type { SubjectCounter } from "./counters.ts";
 import type { Decider } from "./decider.ts";
 import type { KnownDenial } from "./deny-cache.ts";
 import { denyCacheOf } from "./deny-cache.ts";
-
 import { Flights, land } from "./flights.ts";
 import { closeLeases } from "./leases/lease-accounts.ts";
 import { createLeaseDecider } from "./leases/lease-decider.ts";
@@ -61,7 +60,7 @@ export function createRemoteDecider(
   counted: CountedPolicy,
   remote: Remote,
   failure: FailurePolicy,
-  flights = new Flights(),
+  flights: Flights = new Flights(),
 ): Decider {
   const { store } = counted;
   const watch = watchStore(store.owner, remote, failure.timeoutMs);
