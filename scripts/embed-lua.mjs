@@ -1,5 +1,5 @@
 // Writes the versions of core and of the command where their sources can read them. Turns the Lua of a package into lua.generated.ts beside it: whole scripts with all that they include, and the parts from which
-// the scripts of shapes are put together when needed. With --check, fails if a committed file is stale instead of writing it.
+// the scripts of shapes are put together when needed. Writes what the page of the doctor says of each check where the command can print it. With --check, fails if a committed file is stale instead of writing it.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -113,3 +113,26 @@ for (const place of ["packages/core", "packages/cli"]) {
     "version.generated.ts",
   );
 }
+
+/** A page's sections of the second level as plain text, each by its heading. */
+function plainSections(path) {
+  const [, ...sections] = read(path).split(/^## /m);
+  return sections.map((section) => {
+    const end = section.indexOf("\n");
+    const text = section
+      .slice(end + 1)
+      .replace(/<!--.*?-->\n/gs, "")
+      .replace(/^```.*\n/gm, "")
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .replaceAll("**", "")
+      .replaceAll("`", "");
+    return [section.slice(0, end), text.trim()];
+  });
+}
+
+const checks = plainSections("docs/how-to/doctor.md").filter(([name]) => /^[a-z-]+$/.test(name));
+write(
+  "packages/cli/src/doctor",
+  `export const SECTIONS: Readonly<Record<string, string>> = ${JSON.stringify(Object.fromEntries(checks), null, 2)};\n`,
+  "sections.generated.ts",
+);

@@ -24,8 +24,12 @@ export default defineConfig({
     ),
     outline: [2, 3],
     search: { provider: "local" },
-    editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: "Edit this page" },
-    socialLinks: [{ icon: "git", link: REPOSITORY, ariaLabel: "The repository" }],
+    ...(REPOSITORY === undefined
+      ? {}
+      : {
+          editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: "Edit this page" },
+          socialLinks: [{ icon: "git", link: REPOSITORY, ariaLabel: "The repository" }],
+        }),
   },
   markdown: {
     // The same anchors as in the repository's own view of a page.

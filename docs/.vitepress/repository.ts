@@ -4,12 +4,15 @@ import type { MarkdownRenderer } from "vitepress";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-const { repository } = JSON.parse(readFileSync(join(ROOT, "packages/core/package.json"), "utf8"));
+const { repository } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
-/** Where the sources are, for a browser. */
-export const REPOSITORY: string = repository.url.replace(/^git\+|\.git$/g, "");
+/** Where the sources are, for a browser: the `repository.url` of the workspace. Undefined while there is no public repository. */
+export const REPOSITORY: string | undefined = repository?.url.replace(/^git\+|\.git$/g, "");
 
-/** Makes links to what the site has no page of, such as a package, an example or a picture, links of the repository. */
+/**
+ * Makes links to what the site has no page of, such as a package, an example or a picture, links of the repository; without a
+ * repository, plain text.
+ */
 export function linkToRepository(markdown: MarkdownRenderer): void {
   const { rules } = markdown.renderer;
   const renderLink = rules["link_open"];
@@ -17,14 +20,25 @@ export function linkToRepository(markdown: MarkdownRenderer): void {
   rules["link_open"] = (tokens, at, options, env, self) => {
     const token = tokens[at];
     const href = token?.attrGet("href");
-    const file = relative(ROOT, env.path);
-    if (href?.startsWith("../")) {
-      const target = posix.join(dirname(file), href);
-      if (!isPage(target)) token?.attrSet("href", `${REPOSITORY}/blob/main/${target}`);
+    const target = posix.join(dirname(relative(ROOT, env.path)), href ?? "");
+    if (!href?.startsWith("../") || isPage(target)) {
+      return renderLink(tokens, at, options, env, self);
     }
+    if (REPOSITORY === undefined) {
+      // Links are never inside others: the next end is this one's.
+      const end = tokens.slice(at).find(({ type }) => type === "link_close");
+      if (end !== undefined) end.meta = PLAIN;
+      return "";
+    }
+    token?.attrSet("href", `${REPOSITORY}/blob/main/${target}`);
     return renderLink(tokens, at, options, env, self);
   };
+  rules["link_close"] = (tokens, at, options, _, self) =>
+    tokens[at]?.meta === PLAIN ? "" : self.renderToken(tokens, at, options);
 }
+
+/** Marks the end of a link that is not written. */
+const PLAIN = Symbol("plain text");
 
 /** Whether a link to a path of the repository, with its anchor, is one to a page of the site. */
 function isPage(target: string): boolean {

@@ -38,6 +38,20 @@ test("it says its version", async () => {
 });
 
 test.each([
+  ["limiters", "--pasword=hunter2"],
+  ["limiters", "--hunter2=hunter2 and 'more'"],
+  ["limiters", "-phunter2"],
+  ["limiters", "--password-stdi=hunter2"],
+  ["redis://ann:hunter2@10.0.0.7:6379"],
+  ["block", "ann", "1h", "--redis=redis://host", "--tokn=hunter2", "--limiter=api"],
+])("%s %s: an error repeats no value that may be a secret", async (...args) => {
+  const { exitCode, stdout, stderr } = await runCli(args);
+  expect([exitCode, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(/^headgate: unknown (option|command)/);
+  expect(stderr.replace("'--hunter2'", "")).not.toContain("hunter2");
+});
+
+test.each([
   [["limitrs"], "unknown command 'limitrs' (Did you mean limiters?); see headgate --help"],
   [
     ["limiters", "--jsn"],

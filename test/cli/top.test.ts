@@ -62,6 +62,31 @@ eve           1                  7.1 %
     expect(stdout).not.toContain("eve");
   });
 
+  test("blames a denial on the subjects whose limits denied, and on no other", async () => {
+    const store = redisStore(own.client, PLAIN);
+    const limits = [
+      fixedWindow({ limit: 2, window: "1d", per: "user" }),
+      fixedWindow({ limit: 5, window: "1d", per: "ip" }),
+      fixedWindow({ limit: 6, window: "1d", per: "global" }),
+    ];
+    const options = { storeTimeout: "20s", denyCache: false } as const;
+    const limiter = createLimiter({ ...options, name: "api", store, limits });
+    onTestFinished(() => limiter.close());
+    // Two pass, and three are denied by the limit of the user; then one of another user passes.
+    for (let i = 0; i < 5; i += 1) await limiter.consume({ user: "ann", ip: "10.0.0.1" });
+    for (const ip of ["10.0.0.1", "10.0.0.2"]) await limiter.consume({ user: "bob", ip });
+    for (const user of ["cat", "dan"]) await limiter.consume({ user, ip: "10.0.0.3" });
+    // All together have asked for six.
+    await limiter.consume({ user: "eve", ip: "10.0.0.4" });
+    await limiter.close();
+    const { stdout } = await top(["api", "--by", "denied", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ total: { allowed: 6, denied: 4 }, decisions: 4 });
+    expect(JSON.parse(stdout).subjects).toEqual([
+      { dimension: "user", subject: "ann", count: 3, error: 0 },
+      { dimension: "global", subject: "*", count: 1, error: 0 },
+    ]);
+  });
+
   test("prints one JSON document", async () => {
     await decide(PLAIN);
     const { stdout, stderr } = await top(["api", "--json", "--by", "denied", "--subject", "ann"]);

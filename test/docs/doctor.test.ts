@@ -2,6 +2,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHECKS } from "../../packages/cli/src/doctor/checks.ts";
 import { examine } from "../cli/examine.ts";
+import { runCli } from "../cli/run-cli.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section } from "./markdown.ts";
@@ -17,6 +18,18 @@ test("each check has its section, in the order of the checks, and says the same 
       /\n- \*\*Looks at\*\*: [\s\S]+\n- \*\*Means\*\*: [\s\S]+\n- \*\*Fix\*\*: /,
     );
   }
+});
+
+test("the command prints the section of each check, which a report names, without a server", async () => {
+  for (const { name } of CHECKS) {
+    const { exitCode, stdout, stderr } = await runCli(["doctor", "--explain", name]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(new RegExp(`^${name}\\n\\n- Looks at: [^]+\\n- Means: [^]+\\n- Fix: `));
+    expect(stdout).not.toMatch(/\]\(|docs\//);
+  }
+  const unknown = await runCli(["doctor", "--explain", "weather"]);
+  expect([unknown.exitCode, unknown.stdout]).toEqual([2, ""]);
+  expect(unknown.stderr).toContain("--explain takes one of servers, ");
 });
 
 const isLong = process.env["HEADGATE_LONG"] === "1";

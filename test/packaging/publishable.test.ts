@@ -31,7 +31,7 @@ describe.each(LIBRARIES)("@headgate/%s, packed", (_name, tarball) => {
 
 test("@headgate/cli, packed, brings its licence and README, the command, its sources and its schemas, and no tests", () => {
   const files = [
-    ...["LICENSE", "README.md", "dist/esm/headgate.js", "src/headgate.ts"],
+    ...["LICENSE", "README.md", "bin/headgate.js", "dist/esm/headgate.js", "src/headgate.ts"],
     ...["schema/limiters.json", "schema/breakers.json", "schema/log.json"],
   ];
   expectFiles(inject("tarballs")["cli"] as string, files);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -109,6 +110,28 @@ function majorOf(name: string): string {
   );
   return /^(?:0\.)?\d+/.exec(version)?.[0] ?? "";
 }
+
+test("the address of the repository is in one place, and is no example", () => {
+  const all = readdirSync(join(root, "packages")).map((name) => [`packages/${name}`, name]);
+  const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  expect(JSON.stringify(repository ?? "")).not.toContain("example");
+  for (const [directory] of all) {
+    const own = JSON.parse(readFileSync(join(root, directory as string, "package.json"), "utf8"));
+    const expected = repository && { ...repository, directory };
+    expect(own.repository, directory).toEqual(expected);
+  }
+});
+
+test("the command is linked before anything is built: its file is in the repository", () => {
+  const { bin } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8"));
+  for (const path of Object.values<string>(bin)) {
+    const file = join(root, "packages/cli", path);
+    const listed = execFileSync("git", ["ls-files", file], { cwd: root, encoding: "utf8" });
+    expect(listed.trim(), path).toBe(`packages/cli/${path}`);
+    accessSync(file, constants.X_OK);
+    expect(readFileSync(file, "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  }
+});
 
 test("a release says where it comes from", () => {
   const { release } = read<Workflow>("workflows", "release.yml").jobs;

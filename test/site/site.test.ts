@@ -7,7 +7,7 @@ import { REPOSITORY } from "../../docs/.vitepress/repository.ts";
 import { linksOf, readParts } from "../../docs/.vitepress/sidebar.ts";
 import { ROOT } from "../docs/markdown.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
-import { buildSite } from "./build-site.ts";
+import { buildSite, DIST } from "./build-site.ts";
 import type { Look } from "./look.ts";
 import { lookAt, openTab } from "./look.ts";
 import type { Served } from "./serve-site.ts";
@@ -34,6 +34,18 @@ test("the sidebars have each page once, and no other", () => {
     .filter((file) => file.endsWith(".md") && file.includes("/") && !file.includes("node_modules"))
     .map((file) => `/${file.replace(/(index)?\.md$/, "")}`);
   expect(links.toSorted()).toEqual(files.toSorted());
+});
+
+test("no page links to an address that is only an example, such as that of a repository that is not there yet", () => {
+  const files = readdirSync(DIST, { recursive: true, encoding: "utf8" });
+  const pages = files.filter((file) => file.endsWith(".html"));
+  expect(pages.length).toBeGreaterThan(50);
+  const linking = pages.filter((file) =>
+    /<a [^>]*href="https?:\/\/(?:[\w-]+\.)*example\.(?:com|org|net)/.test(
+      readFileSync(join(DIST, file), "utf8"),
+    ),
+  );
+  expect(linking).toEqual([]);
 });
 
 test("the API has the public entries, and nothing that is internal", () => {
@@ -109,7 +121,7 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
   function isDead(link: string, looks: ReadonlyMap<string, Look>): boolean {
     const [url = "", hash = ""] = link.split("#");
     const file = url.match(/^(.*)\/(?:blob|edit)\/main\/(.*)$/);
-    if (file?.[1] === REPOSITORY) return !existsSync(join(ROOT, file[2] ?? ""));
+    if (file !== null && file[1] === REPOSITORY) return !existsSync(join(ROOT, file[2] ?? ""));
     if (!url.startsWith(`${site.origin}/`)) return false;
     const target = looks.get(url.slice(site.origin.length));
     if (target === undefined) return true;

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import "./connect/without-debug.ts";
 
 import type { Socket } from "node:net";

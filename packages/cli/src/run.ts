@@ -109,12 +109,28 @@ function helpOf({ commands }: Command, [name]: readonly string[]): string {
   return isKnown ? `headgate ${name} --help` : "headgate --help";
 }
 
+/** What is unknown may be a secret, such as `--pasword=...` or a URL: only a word, and the name of an option, are repeated. */
+function withoutValue({ code, message }: CommanderError): string {
+  const [, suggestion = ""] = /\n(\(Did you mean [^\n]*\))$/.exec(message) ?? [];
+  const named = /^error: unknown (option|command) '([\s\S]*)'/.exec(message);
+  if (!["commander.unknownOption", "commander.unknownCommand"].includes(code) || named === null) {
+    return message;
+  }
+  const [, kind = "", given = ""] = named;
+  const name = kind === "option" ? /^(?:--[\w-]{1,40}|-\w)/.exec(given)?.[0] : wordOf(given);
+  return `unknown ${kind}${name === undefined ? "" : ` '${name}'`} ${suggestion}`.trim();
+}
+
+function wordOf(given: string): string | undefined {
+  return /^[a-z-]{1,40}$/i.test(given) ? given : undefined;
+}
+
 /** Undefined where help or the version was asked for. Throws what is no failure of the user's. */
 function failureOf(error: unknown, helps: string): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return undefined;
-    const message = error.message
+    const message = withoutValue(error)
       .replace(/^error: /, "")
       .replace(/\s+/g, " ")
       .replace(/\.$/, "");

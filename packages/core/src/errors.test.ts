@@ -29,6 +29,21 @@ describe("formatReceived", () => {
     expect(formatReceived(new URL("redis://:secret@host"))).toBe("an object");
   });
 
+  test("no password in options or URLs that were given in the wrong place", () => {
+    const options = {
+      port: 6379,
+      password: "hunter2",
+      tls: { key: "hunter2" },
+      hosts: ["hunter2"],
+    };
+    expect(formatReceived(options)).toBe(
+      '{"port":6379,"password":"...","tls":{"key":"..."},"hosts":["..."]}',
+    );
+    expect(formatReceived([options])).not.toContain("hunter2");
+    expect(formatReceived("rediss://ann:hunter2@10.0.0.7/0")).toBe('"rediss://...@10.0.0.7/0"');
+    expect(formatReceived(["1m", "redis://:hun@ter2@host"])).toBe('["1m","redis://...@host"]');
+  });
+
   test("never throws, whatever it is given, and stays short", () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;

@@ -77,20 +77,37 @@ export function codeOf(error: unknown): HeadgateErrorCode | undefined {
   return typeof code === "string" && code in ERROR_CODES ? code : undefined;
 }
 
-/** A received value for an error message: short and unambiguous; never throws. Objects are not shown, because a client holds its password. */
+/**
+ * A received value for an error message: short and unambiguous; never throws. Texts in an object are not shown, nor the user in a URL,
+ * because options in the wrong place may hold a password.
+ */
 export function formatReceived(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(shorten(value));
+  if (typeof value === "string") return JSON.stringify(shorten(withoutUser(value)));
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
-  if (typeof value === "object" && value !== null) {
-    try {
-      const isData = Array.isArray(value) || isPlainObject(value);
-      return shorten((isData ? JSON.stringify(value) : undefined) ?? "an object");
-    } catch {
-      return "an object";
+  if (typeof value !== "object" || value === null) return String(value);
+  try {
+    if (Array.isArray(value)) {
+      return shorten(`[${value.slice(0, MOST_SHOWN).map(formatReceived).join(",")}]`);
     }
+    return shorten(
+      (isPlainObject(value) ? JSON.stringify(value, hideText) : undefined) ?? "an object",
+    );
+  } catch {
+    return "an object";
   }
-  return String(value);
+}
+
+function hideText(_name: string, value: unknown): unknown {
+  return typeof value === "string" ? "..." : value;
+}
+
+/** The most items of a list that are looked at; more do not fit into a message. */
+const MOST_SHOWN = 40;
+
+/** A URL without its user and password. */
+function withoutUser(text: string): string {
+  return text.replace(/(\w:\/\/)[^/?#]*@/g, "$1...@");
 }
 
 /** The kind of a value, for messages that may reach a client or a log and must not show its content. */

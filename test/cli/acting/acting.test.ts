@@ -70,6 +70,31 @@ describe("explain", () => {
     expect(stdout).toContain("for ann, until it is removed");
   });
 
+  test("looks at the dimensions that are given, and says which are not", async () => {
+    const store = own.store();
+    const limits = [
+      fixedWindow({ limit: 9, window: "month", per: "ip", name: "of an address" }),
+      fixedWindow({ limit: 3, window: "1h", per: "customer" }),
+    ];
+    const limiter = createLimiter({ name: "orders", limits, store, storeTimeout: "10s" });
+    onTestFinished(() => limiter.close());
+    for (let i = 0; i < 3; i += 1) await limiter.consume({ customer: "X", ip: "10.0.0.1" });
+    await writeDirectory(store);
+    const args = ["explain", "--subject", "customer=X", "--limiter", "orders"];
+    const { exitCode, stdout, stderr } = await own.run(args);
+    expect([exitCode, stderr]).toEqual([1, ""]);
+    expect(stdout).toMatch(
+      /^orders: customer=X would be denied now\n {2}not looked at: the limits per ip, because no subject is given\n/,
+    );
+    expect(stdout).not.toContain("of an address");
+    expect(await own.json(args)).toMatchObject({
+      explained: [{ subject: { customer: "X" }, missing: ["ip"], calendars: [null] }],
+      skipped: [],
+    });
+    const whole = await own.json([...args, "--subject", "ip=10.0.0.2"]);
+    expect(whole).toMatchObject({ explained: [{ missing: [] }] });
+  });
+
   test("knows places, and the windows of a calendar", async () => {
     const store = own.store();
     const limits = [

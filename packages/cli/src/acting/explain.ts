@@ -32,6 +32,8 @@ type Options = ConnectionOptions &
 interface Explained {
   readonly limiter: string;
   readonly subject: Subject;
+  /** The dimensions without a given subject: their limits are not looked at. */
+  readonly missing: readonly string[];
   readonly decision: Decision;
   /** The name of the binding limit. */
   readonly binding: string;
@@ -85,18 +87,23 @@ async function explain(
     );
     const control = await session.operator.readControl();
     const explained: Explained[] = [];
+    const skipped: { readonly limiter: string; readonly why: string }[] = [];
     for (const one of [...known, ...(await Promise.all(parents)).flat()]) {
-      const { subjects, missing, needed } = await makeSubjects(one, given);
-      if (subjects.length === 0 || missing.length > 0) {
-        throw nothingFits([{ limiter: one.limiter.name, why: needed }]);
-      }
+      const { subjects, needed } = await makeSubjects(one, given);
+      if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, why: needed });
       for (const subject of subjects) {
         explained.push(await ask(session, one, subject, cost, control));
       }
     }
-    if (options.json === true)
-      writeJson(surroundings.stdout, { explained: explained.map(toDocument) });
-    else for (const one of explained) print(one, limiter, session, surroundings);
+    if (explained.length === 0) throw nothingFits(skipped);
+    if (options.json === true) {
+      writeJson(surroundings.stdout, { explained: explained.map(toDocument), skipped });
+    } else {
+      for (const one of explained) print(one, limiter, session, surroundings);
+      for (const { limiter: name, why } of skipped) {
+        printSection(surroundings, `${name}: not looked at`, [why]);
+      }
+    }
     return explained.every(({ decision }) => decision.allowed) ? 0 : EXIT.found;
   });
 }
@@ -116,20 +123,20 @@ async function ask(
   cost: Cost,
   { overrides }: ControlRecord,
 ): Promise<Explained> {
-  const isGlobal = dimensionsOf(limiter.limits).includes("global");
-  const subject = isGlobal ? { ...named, global: "*" } : named;
+  const dimensions = dimensionsOf(limiter.limits);
+  const subject = dimensions.includes("global") ? { ...named, global: "*" } : named;
+  const asked = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
   const { limits } = await operator.peek(limiter, subject, { cost: 0 });
   const { blocks } = await operator.inspect(limiter, subject);
   const decision = await operator.peek(limiter, subject, { cost });
   return {
     limiter: limiter.name,
     subject,
+    missing: dimensions.filter((dimension) => !Object.hasOwn(subject, dimension)),
     decision,
     binding: bindingOf(decision),
     limits,
-    calendars: limiter.limits.map((limit, i) =>
-      formatCalendar(limit, limits[i] as LimitState, now()),
-    ),
+    calendars: asked.map((limit, i) => formatCalendar(limit, limits[i] as LimitState, now())),
     blocks,
     overrides: judgedOverrides(overrides, limiter, subject, now()),
     isMixed,
@@ -157,12 +164,16 @@ function print(
   const dimensions = new Set(explained.limits.map(({ per }) => per)).size;
   const who = formatSubject(subject);
   const verdict = allowed ? "would pass" : "would be denied";
+  const { missing } = explained;
   printSection(surroundings, `${explained.limiter}: ${who} ${verdict} now`, [
     ...(explained.limiter === limiter
       ? []
       : [`decided together with ${limiter}: both must let it pass`]),
     ...(isMixed
       ? ["by one of several policies under this name: headgate limiters shows them"]
+      : []),
+    ...(missing.length > 0
+      ? [`not looked at: the limits per ${missing.join(" and ")}, because no subject is given`]
       : []),
     ...(shadow && !wouldAllow ? ["in shadow: otherwise it would be denied"] : []),
     ...blocks.map((block) => formatBlock(block, dimensions, now)),

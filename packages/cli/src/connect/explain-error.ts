@@ -48,7 +48,7 @@ const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] 
   [/^WRONGPASS/, "the user or the password is wrong: check both"],
   [
     /NOPERM.*channel/,
-    "this user may not use a channel that it needs: give it the permissions of docs/how-to/operate.md",
+    "this user may not use a channel that it needs: headgate doctor --as USER prints what to grant",
   ],
   [
     /(?:NOPERM|ACL failure|can't run this command).*?'([\w|]+)' command/s,

@@ -14,11 +14,13 @@ import { formatReport } from "./print-report.ts";
 import { judgeAll } from "./report.ts";
 import type { Role } from "./roles.ts";
 import { ROLES } from "./roles.ts";
+import { SECTIONS } from "./sections.generated.ts";
 
 interface DoctorOptions extends ConnectionOptions {
   readonly role: string;
   readonly as?: string | undefined;
   readonly storeTimeout: string;
+  readonly explain?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
@@ -33,6 +35,7 @@ export function addDoctor({ program, handle, surroundings }: Cli): void {
     .option("--role <role>", "whose permissions: application, reader or operator", "application")
     .option("--as <user>", "check the permissions of this user of Redis, not of the one connected")
     .option("--store-timeout <time>", "how long the application's limiters wait for Redis", "100ms")
+    .option("--explain <check>", "print what a check looks at, what it means and how to fix it")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
     "headgate doctor --redis-file ~/.headgate": "look for what is wrong",
@@ -43,6 +46,10 @@ export function addDoctor({ program, handle, surroundings }: Cli): void {
 }
 
 async function examine(options: DoctorOptions, surroundings: Surroundings): Promise<number> {
+  if (options.explain !== undefined) {
+    surroundings.stdout.write(sectionOf(options.explain));
+    return 0;
+  }
   const role = readRole(options.role);
   const storeTimeout = readDuration("--store-timeout", options.storeTimeout, "1ms", "1m");
   const connection = await connect(options, surroundings).catch(async (failure: unknown) => {
@@ -67,6 +74,13 @@ async function examine(options: DoctorOptions, surroundings: Surroundings): Prom
 
 function nobodyAnswers(place: string, { silent: [first] }: Facts): Failure {
   return new Failure(`${place} does not answer: ${first?.why}`, EXIT.store);
+}
+
+/** What the page "Look for faults" says of a check. */
+function sectionOf(check: string): string {
+  const section = Object.hasOwn(SECTIONS, check) ? SECTIONS[check] : undefined;
+  if (section !== undefined) return `${check}\n\n${section}\n`;
+  throw new Failure(`--explain takes one of ${Object.keys(SECTIONS).join(", ")}, got ${check}`);
 }
 
 function readRole(role: string): Role {

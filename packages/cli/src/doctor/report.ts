@@ -18,7 +18,7 @@ interface CheckReport {
   readonly status: Status;
   /** The worst first. */
   readonly findings: readonly ReportedFinding[];
-  /** Its section in the documentation. */
+  /** The command that prints its section of the documentation. */
   readonly docs: string;
 }
 
@@ -39,7 +39,7 @@ export function judgeAll(place: string, facts: Facts): Report {
 function judge(check: Check, facts: Facts): CheckReport {
   const findings = together(check.judge(facts)).sort((a, b) => rank(b.status) - rank(a.status));
   const status = findings[0]?.status ?? "ok";
-  return { name: check.name, status, findings, docs: `docs/how-to/doctor.md#${check.name}` };
+  return { name: check.name, status, findings, docs: `headgate doctor --explain ${check.name}` };
 }
 
 function rank(status: Status): number {

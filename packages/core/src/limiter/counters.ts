@@ -43,7 +43,7 @@ export function countersOf(
     const subject = subjectIn(counted, group.dimension, subjects);
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0) throw emptyKey("every dimension", null);
+  if (counters.length === 0) throw nothingNamed(counted);
   return counters;
 }
 
@@ -61,7 +61,7 @@ export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): Sub
     const subject = isNamed ? subjectIn(counted, dimension, subjects) : null;
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0) throw emptyKey("every dimension", subjects);
+  if (counters.length === 0) throw nothingNamed(counted);
   return counters;
 }
 
@@ -158,6 +158,13 @@ function emptyKey(dimension: string, subject: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_EMPTY_KEY",
     `the subject of ${formatReceived(dimension)} must not be empty, got ${formatReceived(subject)}`,
+  );
+}
+
+function nothingNamed(counted: CountedPolicy): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_EMPTY_KEY",
+    `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(counted))].join(", ")} a subject other than null`,
   );
 }
 

@@ -847,3 +847,15 @@ describe("a refund of what only looks like a decision", () => {
     expect(await limiter.refund(decision)).toBe(true);
   });
 });
+
+test("a request without a subject in any dimension is told so in words", async () => {
+  const { limiter } = start([
+    gcra({ limit: 2, window: "1h", per: "ip" }),
+    gcra({ limit: 2, window: "1h", per: "user" }),
+  ]);
+  const error = await refusalOf(limiter.consume({ ip: null, user: null }));
+  expect([error.code, error.message]).toEqual([
+    "HEADGATE_EMPTY_KEY",
+    "no dimension has a subject, so no limit would be asked: give at least one of ip, user a subject other than null",
+  ]);
+});

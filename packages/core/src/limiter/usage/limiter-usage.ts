@@ -1,6 +1,8 @@
 import type { Decision } from "../../decision.ts";
+import { GLOBAL_DIMENSION } from "../../policy.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 import type { LimiterCount, UsageRow } from "../../store/usage.ts";
+import { EVERYBODY } from "../counters.ts";
 import { spread } from "../wake-later.ts";
 import { hashSubject } from "./subject-hash.ts";
 import { usageTimes } from "./times.ts";
@@ -61,16 +63,25 @@ export class LimiterUsage {
     return now >= this.#due;
   }
 
-  /** Counts a decision about subjects, by dimension. */
-  note(subjects: Readonly<Record<string, string>>, { wouldAllow, degraded }: Decision): void {
+  /** Counts a decision about subjects, by dimension. A denial is only of those subjects whose limits denied. */
+  note(subjects: Readonly<Record<string, string>>, decision: Decision): void {
+    const { wouldAllow, degraded } = decision;
     if (wouldAllow) this.#allowed += 1;
     else this.#denied += 1;
     if (degraded) this.#degraded += 1;
     if (this.#subjects === undefined) return;
     for (const dimension in subjects) {
-      const key = subjectKey(dimension, subjects[dimension] as string);
-      this.#used.add(key);
-      if (!wouldAllow) this.#refused.add(key);
+      this.#used.add(subjectKey(dimension, subjects[dimension] as string));
+    }
+    if (!wouldAllow) this.#noteDenied(subjects, decision);
+  }
+
+  #noteDenied(subjects: Readonly<Record<string, string>>, { limits }: Decision): void {
+    const denying = new Set(limits.filter(({ allowed }) => !allowed).map(({ per }) => per));
+    for (const dimension of denying) {
+      // Only of a limit for all together is the subject not named.
+      const subject = dimension === GLOBAL_DIMENSION ? EVERYBODY : subjects[dimension];
+      if (subject !== undefined) this.#refused.add(subjectKey(dimension, subject));
     }
   }
 
