@@ -299,7 +299,7 @@ test("for somebody who reads: a line for each check, the worst explained first, 
     expect(lines.find((line) => line.startsWith("! eviction: "))).toBeDefined();
     const explained = lines.filter((line) => /^[!-] [\w-]+: /.test(line)).map((line) => line[0]);
     expect(explained).toEqual(["!", "-", "-"]);
-    expect(lines).toContain("    See:   docs/how-to/doctor.md#eviction");
+    expect(lines).toContain("    See:   headgate doctor --explain eviction");
     expect(lines.at(-2)).toBe("22 checks: 19 in order, 2 notes, 1 warning, 0 problems, 0 unknown.");
   });
 });

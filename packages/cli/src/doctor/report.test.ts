@@ -41,7 +41,7 @@ const facts: Facts = {
 test("servers of which the same is said are named together, the worst first, each with its command", () => {
   const { checks, counts } = judgeAll("redis://a", facts);
   const eviction = checks.find(({ name }) => name === "eviction");
-  expect(eviction).toMatchObject({ status: "warning", docs: "docs/how-to/doctor.md#eviction" });
+  expect(eviction).toMatchObject({ status: "warning", docs: "headgate doctor --explain eviction" });
   expect(eviction?.findings.map(({ status, servers }) => [status, servers])).toEqual([
     ["warning", ["b", "c"]],
     ["ok", ["a"]],
