@@ -1,5 +1,7 @@
 // Headgate for Hono on Node.
 
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { clientOf, createHttpGuard } from "@headgate/core/http";
 import { getConnInfo } from "@hono/node-server/conninfo";
 
@@ -16,6 +18,19 @@ function requestOf(context) {
   return request;
 }
 
+/** Without an address: clients of an unknown runtime must not count as one. @type {import("@headgate/core/http").Client} */
+const NOT_CONNECTED = { address: undefined, peer: undefined, hasLeft: () => false };
+
+/**
+ * Makes the environment of a request that a test sends by `app.request(path, {}, comingFrom("203.0.113.7"))`. Nothing is sent on its
+ * response, so `count` judges nothing there.
+ */
+export function comingFrom(address = "127.0.0.1") {
+  const socket = Object.defineProperty(new Socket(), "remoteAddress", { value: address });
+  const incoming = new IncomingMessage(socket);
+  return { incoming, outgoing: new ServerResponse(incoming) };
+}
+
 /**
  * Creates middleware that limits the requests that reach it.
  *
@@ -30,8 +45,10 @@ export function rateLimit(options) {
    * @returns {Promise<Response | void>}
    */
   async function limit(c, next) {
-    const client = clientOf(getConnInfo(c).remote.address, c.env.incoming);
-    const verdict = await guard.check(requestOf(c), client, c.env.outgoing);
+    // Absent where no server of @hono/node-server called: in a test, app.request() takes them as app.request(path, {}, comingFrom()).
+    const { incoming, outgoing } = c.env ?? {};
+    const client = incoming ? clientOf(getConnInfo(c).remote.address, incoming) : NOT_CONNECTED;
+    const verdict = await guard.check(requestOf(c), client, outgoing);
     if (verdict.kind === "pass") return next();
     if (verdict.kind === "left") return c.body(null);
     for (const [name, value, added] of verdict.headers) {

@@ -102,7 +102,13 @@ describeFrameworks(({ serve }) => {
     const denied = await ask();
     expect(denied.status).toBe(500);
     expect(denied.json()).toMatchObject({ message: "the log is full" });
-    expect(denied.headers).not.toHaveProperty("retry-after");
+    expect(denied.headers).toMatchObject({
+      "retry-after": secondsLeft(3_600),
+      "cache-control": "no-store",
+      "x-ratelimit-limit": "1",
+      "x-ratelimit-remaining": "0",
+    });
+    expect(denied.headers["ratelimit"]).toMatch(/;r=0;/);
     expect(errors.map(({ name }) => name)).toEqual(["TypeError"]);
     expect(handled).toHaveLength(1);
   });

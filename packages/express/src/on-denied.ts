@@ -44,9 +44,8 @@ export async function answerDenied(
     result = await letAnswer(response, () => onDenied(req, res, decision));
   } catch (error) {
     giveUp();
-    // A bug in onDenied must not look like a denial.
+    // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     res.statusCode = 200;
-    res.removeHeader("Retry-After");
     throw error;
   }
   if (response.isUnderWay) return false;

@@ -33,9 +33,10 @@ export async function answerDenied(
   // Not with code(): a redirect without its own status would take it for the application's choice.
   reply.raw.statusCode = rejection.status;
   // Code that writes to the raw response finds them there too.
-  for (const [name, value] of headers) {
-    if (value !== undefined) reply.raw.setHeader(name, reply.getHeader(name) as string);
-  }
+  const shown = headers
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => [name, reply.getHeader(name) as string] as const);
+  for (const [name, value] of shown) reply.raw.setHeader(name, value);
   const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
@@ -53,11 +54,9 @@ export async function answerDenied(
       return returned === reply ? undefined : returned;
     });
   } catch (error) {
-    // A bug in onDenied must not look like a denial.
+    // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     reply.raw.statusCode = 200;
-    reply.removeHeader("Retry-After");
-    // Fastify before 5.12 leaves it on the raw response.
-    reply.raw.removeHeader("Retry-After");
+    takeFromRaw(reply, shown);
     throw error;
   }
   if (watched.hasSent || reply.sent) return false;
@@ -79,6 +78,16 @@ export async function answerDenied(
     watched.close(rejection.status);
   }
   return false;
+}
+
+/** Leaves headers only on the reply, as `onDenied` left them on the raw response, so that an error handler can remove them. */
+function takeFromRaw(reply: FastifyReply, shown: readonly (readonly [string, string])[]): void {
+  for (const [name, value] of shown) {
+    const now = reply.raw.getHeader(name);
+    if (now === undefined) reply.removeHeader(name);
+    else if (String(now) !== String(value)) reply.header(name, now);
+    reply.raw.removeHeader(name);
+  }
 }
 
 /** Notes the headers of a reply before a denial; the returned function undoes those that only a denial has. */

@@ -149,7 +149,7 @@ describeExpress(({ serve, make }) => {
       onTestFinished(() => void process.off("deprecation" as never, listen));
       const denied = await deny((_req, res) => res[name as "sendFile"](FILES));
       expect([denied.status, denied.handled]).toEqual([500, 1]);
-      expect(denied.headers).not.toHaveProperty("retry-after");
+      expect(denied.headers["retry-after"]).toEqual(secondsLeft(3_600));
     },
   );
 
@@ -305,7 +305,7 @@ describeExpress(({ serve, make }) => {
   ])("onDenied that %s leaves the answer to the error handler", async (_, onDenied) => {
     const denied = await deny(onDenied);
     expect(denied.status).toBe(500);
-    expect(denied.headers).not.toHaveProperty("retry-after");
+    expect(denied.headers["retry-after"]).toEqual(secondsLeft(3_600));
   });
 
   test.each<[string, OnDenied]>([
@@ -321,7 +321,19 @@ describeExpress(({ serve, make }) => {
   ])("a client waits for ever, because %s throws in onDenied", async (_, onDenied) => {
     const denied = await deny(onDenied);
     expect([denied.status, denied.handled, denied.late]).toEqual([500, 1, []]);
-    expect(denied.headers).not.toHaveProperty("retry-after");
+    expect(denied.headers["retry-after"]).toEqual(secondsLeft(3_600));
+  });
+
+  test.each<[string, (res: Response) => unknown, string | undefined]>([
+    ["sets its own", (res) => res.set("Retry-After", "77"), "77"],
+    ["removes it", (res) => res.removeHeader("Retry-After"), undefined],
+  ])("Retry-After is as onDenied left it before it threw: one that %s", async (_, change, sent) => {
+    const denied = await deny((_req, res) => {
+      change(res);
+      throw new Error("a bug");
+    });
+    expect([denied.status, denied.headers["retry-after"]]).toEqual([500, sent]);
+    expect(denied.headers).toHaveProperty("x-ratelimit-remaining", "0");
   });
 
   test("onDenied that renders, and sends it some time after it was called back, has answered", async () => {

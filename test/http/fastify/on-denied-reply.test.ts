@@ -397,7 +397,54 @@ test("one that throws is an error of status 500 without an error handler, too", 
   const ask = await start(app);
   await ask();
   const denied = await ask();
-  expect([denied.status, denied.headers["retry-after"]]).toEqual([500, undefined]);
+  expect(denied.status).toBe(500);
+  expect(denied.headers).toMatchObject({
+    "retry-after": secondsLeft(3_600),
+    "cache-control": "no-store",
+    "x-ratelimit-remaining": "0",
+  });
+});
+
+test.each<[string, (reply: FastifyReply) => unknown, string | undefined]>([
+  ["sets its own", (reply) => reply.header("Retry-After", "77"), "77"],
+  ["sets it on the raw response", (reply) => reply.raw.setHeader("Retry-After", "77"), "77"],
+  ["removes it", (reply) => reply.removeHeader("Retry-After"), undefined],
+  ["removes it from the raw response", (reply) => reply.raw.removeHeader("Retry-After"), undefined],
+])("Retry-After is as onDenied left it before it threw: one that %s", async (_, change, sent) => {
+  const app = Fastify();
+  app.register(headgate, {
+    limits,
+    onDenied(_request, reply) {
+      change(reply);
+      throw new Error("a bug");
+    },
+  });
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  const denied = await ask();
+  expect([denied.status, denied.headers["retry-after"]]).toEqual([500, sent]);
+});
+
+test("an error handler may remove the headers of a denial whose onDenied threw", async () => {
+  const app = Fastify();
+  app.register(headgate, {
+    limits,
+    onDenied() {
+      throw new Error("a bug");
+    },
+  });
+  app.setErrorHandler((_error, _request, reply) =>
+    reply.code(500).removeHeader("Retry-After").removeHeader("X-RateLimit-Limit").send("sorry"),
+  );
+  app.get("/", async () => "ok");
+  const ask = await start(app);
+  await ask();
+  const { text, headers } = await ask();
+  expect(text).toBe("sorry");
+  expect(headers).not.toHaveProperty("retry-after");
+  expect(headers).not.toHaveProperty("x-ratelimit-limit");
+  expect(headers).toHaveProperty("x-ratelimit-remaining", "0");
 });
 
 test("one runs where the limiter that denies takes headers of another off", async () => {
