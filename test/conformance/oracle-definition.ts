@@ -17,12 +17,16 @@ const MS_PER_UNIT = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } 
 /** The definition of a limit that is plain data. */
 export function definitionOf(limit: Limit): Definition {
   switch (limit.algorithm) {
-    case "gcra":
+    case "gcra": {
+      const every = microsecondsOf(limit.window);
+      // Of a limit of 0, nothing is granted, and units from before drain one by one.
+      if (limit.limit === 0) return defineLevel({ capacity: 0n, refill: 1n, every });
       return defineLevel({
         capacity: BigInt(limit.burst ?? limit.limit),
         refill: BigInt(limit.limit),
-        every: microsecondsOf(limit.window),
+        every,
       });
+    }
     case "tokenBucket":
       return defineLevel({
         capacity: BigInt(limit.capacity),

@@ -17,7 +17,7 @@ export function defineLevel(rates: Rates): Definition {
   const { capacity, refill, every } = rates;
   return {
     capacity,
-    window: ceilDivide(capacity * every, refill),
+    window: capacity === 0n ? every : ceilDivide(capacity * every, refill),
     open: () => new LevelAccount(rates),
     adopt: (account) => (account as LevelAccount).copyBy(rates),
   };

@@ -71,7 +71,7 @@ export function randomLimit(
   }
 }
 
-/** The same limit with other numbers of units: much more, much less, or a little beside. */
+/** The same limit with other numbers of units: much more, much less, a little beside, or none. */
 export function withOtherNumbers(random: Random, limit: Limit): Limit {
   const most = limit.algorithm === "slidingLog" ? MAX_LOG : MAX_LIMIT;
   const other = (units: number, bound: number): number =>
@@ -79,17 +79,20 @@ export function withOtherNumbers(random: Random, limit: Limit): Limit {
       bound,
       Math.max(1, random.pick([...besides(random, units), randomUnits(random, bound)])),
     );
+  const orNone = (units: number, bound: number): number =>
+    random.chance(0.05) ? 0 : other(units, bound);
   if (limit.algorithm === "tokenBucket") {
     return {
       ...limit,
-      capacity: other(limit.capacity, most),
+      capacity: orNone(limit.capacity, most),
       refill: other(limit.refill, mostIn(limit.every, most)),
     };
   }
-  if (limit.algorithm === "concurrency") return { ...limit, limit: other(limit.limit, MAX_PLACES) };
-  const changed = { ...limit, limit: other(limit.limit, mostIn(limit.window, most)) };
+  if (limit.algorithm === "concurrency")
+    return { ...limit, limit: orNone(limit.limit, MAX_PLACES) };
+  const changed = { ...limit, limit: orNone(limit.limit, mostIn(limit.window, most)) };
   if (changed.algorithm !== "gcra") return changed;
-  const { burst = changed.limit, ...withoutBurst } = changed;
+  const { burst = Math.max(1, changed.limit), ...withoutBurst } = changed;
   return random.chance(0.5) ? withoutBurst : { ...withoutBurst, burst: other(burst, most) };
 }
 
@@ -101,7 +104,7 @@ export function withOtherCapacity(random: Random, limit: Limit): Limit {
   const other = withOtherNumbers(random, limit);
   if (limit.algorithm === "tokenBucket") return { ...other, refill: limit.refill } as Limit;
   if (limit.algorithm !== "gcra") return other;
-  return { ...limit, burst: Number(definitionOf(other).capacity) };
+  return { ...limit, burst: Math.max(1, Number(definitionOf(other).capacity)) };
 }
 
 /** The limit whose every number is the largest among limits of one shape. */

@@ -80,9 +80,14 @@ function compareProducts(a: number, b: number, c: number, d: number): number {
   return Number(BigInt(a) * BigInt(b) - BigInt(c) * BigInt(d));
 }
 
+/** Of a limit of 0, the least share is left. */
+function shareable({ limit }: LimitState): number {
+  return Math.max(1, limit);
+}
+
 function isTighter(next: LimitState, binding: LimitState, allowed: boolean): boolean {
   const difference = allowed
-    ? compareProducts(binding.remaining, next.limit, next.remaining, binding.limit)
+    ? compareProducts(binding.remaining, shareable(next), next.remaining, shareable(binding))
     : next.retryAfterMs - binding.retryAfterMs;
   // Infinity - Infinity is NaN: both can never pass, which is a tie.
   if (difference !== 0 && !Number.isNaN(difference)) return difference > 0;

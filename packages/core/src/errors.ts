@@ -8,10 +8,10 @@ export const ERROR_CODES = {
   HEADGATE_INVALID_LIMIT: "A limit is outside the range in which it can be decided exactly.",
   HEADGATE_INVALID_OPTION: "An option is unknown, of the wrong type or out of range.",
   HEADGATE_INVALID_COST:
-    "A cost is not a whole number of at least 1 (of at least 0 for a peek or a settle).",
+    "A cost is not a whole number of at least 0, or names a limit that does not exist.",
   HEADGATE_COST_ABOVE_LIMIT: "The cost is more than a limit can ever grant at once.",
   HEADGATE_EMPTY_KEY: "A subject is missing or empty.",
-  HEADGATE_INVALID_KEY: "A subject is not a string.",
+  HEADGATE_INVALID_KEY: "A subject is neither a string nor, from a key function, a whole number.",
   HEADGATE_INVALID_DECISION: "The decision was not made by this limiter.",
   HEADGATE_DUPLICATE_NAME:
     "Another limiter or breaker has this name on this store, with another policy.",
@@ -47,6 +47,8 @@ export const ERROR_CODES = {
     "The header with the client's address is missing, or came from an untrusted peer.",
   HEADGATE_LATE_ANSWER: "The application answered a denied request that had already been answered.",
   HEADGATE_COUNT_FAILED: "The function given as count threw, or returned something it must not.",
+  HEADGATE_SHORT_DURATION:
+    "A duration was given as a bare number below 1,000, which is milliseconds.",
   HEADGATE_SUBSCRIBER_FAILED: "A subscriber to one of Headgate's diagnostics channels failed.",
   HEADGATE_NOTHING_LIMITED:
     "Neither a Fastify plugin nor any of its routes has limits, so no request is limited.",

@@ -22,16 +22,37 @@ export function rejectUnknownOptions(
       `${owner}: options must be a plain object; it takes ${known.join(", ")}`,
     );
   }
-  for (const option of given) {
-    if (known.includes(option)) continue;
-    const hint = Object.hasOwn(hints, option)
-      ? `; Headgate's way is ${hints[option]}`
-      : `; it takes ${known.join(", ")}`;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: unknown option ${formatReceived(option)}${hint}`,
-    );
+  const unknown = given.filter((option) => !known.includes(option));
+  if (unknown.length === 0) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ${formatUnknown(unknown, known, hints)}`,
+  );
+}
+
+/** All unknown options in one sentence: each with Headgate's equivalent, if `hints` has one, else with the options that are known. */
+export function formatUnknown(
+  unknown: readonly string[],
+  known: readonly string[],
+  hints: Readonly<Record<string, string>> = {},
+): string {
+  const equivalent = (option: string): string | undefined =>
+    Object.hasOwn(hints, option) ? hints[option] : undefined;
+  const others = unknown.every((option) => equivalent(option) !== undefined)
+    ? ""
+    : `; it takes ${known.join(", ")}`;
+  const [first] = unknown as [string];
+  if (unknown.length === 1) {
+    const hint = equivalent(first);
+    return `unknown option ${formatReceived(first)}${hint === undefined ? others : `; Headgate's way is ${hint}`}`;
   }
+  const listed = unknown.map((option) => {
+    const hint = equivalent(option);
+    return hint === undefined
+      ? formatReceived(option)
+      : `${formatReceived(option)} (Headgate's way is ${hint})`;
+  });
+  return `unknown options ${listed.join(", ")}${others}`;
 }
 
 /** Options as they would be written in code, on one line, without undefined ones. */

@@ -147,7 +147,7 @@ describe("a calendar window is refused", () => {
     ["in capitals", { window: "Month" }, /got "Month"/],
     ["in the plural", { window: "days" }, /got "days"/],
     ["under a word that every object has", { window: "constructor" }, /got "constructor"/],
-    ["without a limit", { window: "day", limit: 0 }, /limit .*got 0/],
+    ["without a limit", { window: "day", limit: -1 }, /limit .*got -1/],
     ["of another algorithm", gcra({ limit: 1, window: "month" as "1m" }), /only fixedWindow/],
   ];
   test.each(refused)("%s", (_, options, message) => {

@@ -86,7 +86,7 @@ export function compileCalendarWindow(
   window: CalendarWindow,
   calendar?: Calendar,
 ): CompiledLimit<DatedWindow, DatedWindowQuota> {
-  const count = readCount(limit, "limit");
+  const count = readCount(limit, "limit", undefined, 0);
   if (limit.align !== undefined) {
     rejectLimit(
       limit,

@@ -29,24 +29,26 @@ const valid = {
   slidingLog: { algorithm: "slidingLog", limit: 10, window: "1s" },
 } as const satisfies Record<string, Limit>;
 
-/** What no number option takes. */
-const NO_COUNT = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "10", null, true, 10n, [], {}];
+/** What no number of units may be. */
+const NO_UNITS = [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "10", null, true, 10n, [], {}];
+/** The same of a number that must be at least 1. */
+const NO_COUNT = [0, ...NO_UNITS];
 const NO_WINDOW = [0, -1, 0.5, Number.NaN, YEAR_MS + 1, "0s", "1.5s", "10", "1 s", "1w", "", null];
 
 const refused: readonly [algorithm: keyof typeof valid, option: string, values: unknown[]][] = [
-  ["gcra", "limit", [...NO_COUNT, undefined, 1_000_000_001, 1_000_001]],
+  ["gcra", "limit", [...NO_UNITS, undefined, 1_000_000_001, 1_000_001]],
   ["gcra", "window", [...NO_WINDOW, undefined, "367d"]],
   ["gcra", "burst", [...NO_COUNT, 1_000_000_001]],
-  ["tokenBucket", "capacity", [...NO_COUNT, undefined, 1_000_000_001]],
+  ["tokenBucket", "capacity", [...NO_UNITS, undefined, 1_000_000_001]],
   ["tokenBucket", "refill", [...NO_COUNT, undefined, 1_000_000_001, 1_000_001]],
   ["tokenBucket", "every", [...NO_WINDOW, undefined]],
-  ["fixedWindow", "limit", [...NO_COUNT, undefined, 1_000_001]],
+  ["fixedWindow", "limit", [...NO_UNITS, undefined, 1_000_001]],
   ["fixedWindow", "window", [...NO_WINDOW, undefined]],
   ["fixedWindow", "align", ["middle", "", 1, null, 1n, Symbol("clock")]],
-  ["slidingWindow", "limit", [...NO_COUNT, undefined, 1_000_001]],
+  ["slidingWindow", "limit", [...NO_UNITS, undefined, 1_000_001]],
   ["slidingWindow", "window", [...NO_WINDOW, undefined]],
   ["slidingWindow", "buckets", [...NO_COUNT, 61]],
-  ["slidingLog", "limit", [...NO_COUNT, undefined, 1_000_001]],
+  ["slidingLog", "limit", [...NO_UNITS, undefined, 1_000_001]],
   ["slidingLog", "window", [...NO_WINDOW, undefined]],
 ];
 const text = ["", "x".repeat(65), "naïve", "line\nbreak", "\x7f", 5, null, {}];
@@ -70,6 +72,13 @@ describe("a limit is refused at construction", () => {
     expect(error.message).toContain(option);
     const isUnknown = option === "max" || option === "Limit";
     if (!isUnknown) expect(error.message).toContain(formatReceived(value));
+  });
+
+  test("with all of its unknown options in one message", () => {
+    const limit = { ...valid.gcra, max: 5, windowMs: 1_000 };
+    expect(errorOf(limit).message).toBe(
+      'gcra: unknown options "max", "windowMs"; it takes limit, window, burst, block, name, per',
+    );
   });
 
   test("that is faster than one unit per microsecond, with both numbers in the message", () => {

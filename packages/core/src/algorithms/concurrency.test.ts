@@ -35,9 +35,9 @@ describe("a limit of places", () => {
   });
 
   test.each([
-    [{ limit: 0 }, "limit must be a whole number from 1 to 10000, got 0"],
-    [{ limit: 10_001 }, "limit must be a whole number from 1 to 10000, got 10001"],
-    [{ limit: 1.5 }, "limit must be a whole number from 1 to 10000, got 1.5"],
+    [{ limit: -1 }, "limit must be a whole number from 0 to 10000, got -1"],
+    [{ limit: 10_001 }, "limit must be a whole number from 0 to 10000, got 10001"],
+    [{ limit: 1.5 }, "limit must be a whole number from 0 to 10000, got 1.5"],
     [{ ttl: 0 }, "ttl must be a duration"],
     [{ ttl: "1y" }, "ttl must be a duration"],
     [{ window: "1m" }, 'unknown option "window"; it takes limit, ttl, name, per'],

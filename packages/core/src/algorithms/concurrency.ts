@@ -87,7 +87,7 @@ const places: Algorithm<Places, PlacesQuota> = {
 };
 
 /**
- * A limit of `limit` places (1 to 10,000) taken at the same time. A request holds its place until it ends; a place that is not renewed
+ * A limit of `limit` places (0 to 10,000) taken at the same time. A request holds its place until it ends; a place that is not renewed
  * is free again after `ttl` (1 ms to 366 days).
  *
  * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
@@ -103,7 +103,7 @@ export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): Concu
 
 export function compileConcurrency(limit: ConcurrencyLimit): CompiledLimit<Places, PlacesQuota> {
   requireShape(limit, ["limit", "ttl"]);
-  const count = readCount(limit, "limit", MAX_LIMIT);
+  const count = readCount(limit, "limit", MAX_LIMIT, 0);
   const ttl = readWindow(limit, "ttl");
   return {
     algorithm: places,

@@ -65,7 +65,7 @@ const fixed: Algorithm<Window, WindowQuota> = {
 };
 
 /**
- * A limit of `limit` units (1 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days), counted from zero in each window.
+ * A limit of `limit` units (0 to 10^9, at most 10^6 per second) per `window` (1 ms to 366 days), counted from zero in each window.
  * `align: "first"` (default) begins a window with a subject's first request, `"clock"` at multiples of `window` since the Unix epoch.
  *
  * `window: "day"`, `"week"`, `"month"` or `"year"` is that day, week (from Monday), month or year in

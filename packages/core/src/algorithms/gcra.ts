@@ -6,7 +6,7 @@ import { bucketShape, compileBucket } from "./token-bucket.ts";
 
 /**
  * A limit of one request every `window / limit`, and `burst` (default `limit`) of them at once: the generic cell rate algorithm
- * (ITU-T I.371). `limit` 1 to 10^9 and at most 10^6 per second, `window` 1 ms to 366 days, `burst` 1 to 10^9.
+ * (ITU-T I.371). `limit` 0 to 10^9 and at most 10^6 per second, `window` 1 ms to 366 days, `burst` 1 to 10^9.
  *
  * Admits at most `burst + limit * t / window` in any time t: up to twice `limit` within one window if `burst`
  * is `limit`. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
@@ -24,10 +24,11 @@ export function compileGcra(limit: GcraLimit): CompiledLimit {
   const window = readWindow(limit, "window");
   const rate = readRate(limit, "limit", window, "window");
   const burst = limit.burst === undefined ? rate : readCount(limit, "burst");
-  const bucket = compileBucket(burst, rate, window);
+  // A limit of 0 has no rate to drain by: units from before drain one by one.
+  const bucket = rate === 0 ? compileBucket(0, 1, window) : compileBucket(burst, rate, window);
   const shape = bucketShape(`gcra(${window})`, window);
   // Most limits have no burst of their own, and bring one number.
-  const isOne = burst === rate;
+  const isOne = burst === rate && rate > 0;
   return {
     ...bucket,
     numbers: isOne ? [rate] : bucket.numbers,

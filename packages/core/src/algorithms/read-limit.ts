@@ -1,4 +1,5 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
+import { formatUnknown } from "../options.ts";
 import type { Limit } from "../policy.ts";
 import { parseDuration } from "../time.ts";
 import { isCalendarWindow } from "./calendar.ts";
@@ -14,27 +15,34 @@ export function rejectLimit(limit: Limit, message: string): never {
   throw new HeadgateError("HEADGATE_INVALID_LIMIT", `${limit.algorithm}: ${message}`);
 }
 
-/** Reads a whole number from 1 to `max`. */
-export function readCount(limit: Limit, option: string, max: number = MAX_COUNT): number {
+/** Reads a whole number from `least` to `max`. */
+export function readCount(
+  limit: Limit,
+  option: string,
+  max: number = MAX_COUNT,
+  least = 1,
+): number {
   const value = optionOf(limit, option);
-  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > max) {
+  if (!Number.isInteger(value) || (value as number) < least || (value as number) > max) {
     rejectLimit(
       limit,
-      `${option} must be a whole number from 1 to ${max}, got ${formatReceived(value)}`,
+      `${option} must be a whole number from ${least} to ${max}, got ${formatReceived(value)}`,
     );
   }
-  return value as number;
+  // Turns -0 into 0.
+  return (value as number) + 0;
 }
 
-/** Reads a whole number of units per `window` microseconds, at most one per microsecond. */
+/** Reads a whole number of units per `window` microseconds, from `least` to one per microsecond. */
 export function readRate(
   limit: Limit,
   option: string,
   window: number,
   windowOption: string,
   max: number = MAX_COUNT,
+  least = 0,
 ): number {
-  const count = readCount(limit, option, max);
+  const count = readCount(limit, option, max, least);
   if (count > window * MAX_PER_MICROSECOND) {
     rejectLimit(
       limit,
@@ -57,10 +65,10 @@ export function readWindow(limit: Limit, option: string): number {
 export function requireShape(limit: Limit, known: readonly string[]): void {
   const common = limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "per"];
   const taken = [...known, ...common];
-  for (const option of Object.keys(limit)) {
-    if (option === "algorithm" || taken.includes(option)) continue;
-    rejectLimit(limit, `unknown option ${formatReceived(option)}; it takes ${taken.join(", ")}`);
-  }
+  const unknown = Object.keys(limit).filter(
+    (option) => option !== "algorithm" && !taken.includes(option),
+  );
+  if (unknown.length > 0) rejectLimit(limit, formatUnknown(unknown, taken));
   requireText(limit, "name", /^[\x20-\x7e]{1,64}$/, "1 to 64 printable ASCII characters");
   requireText(limit, "per", /^[\w.-]{1,64}$/, "1 to 64 letters, digits, dots, dashes, underscores");
 }

@@ -93,7 +93,7 @@ describe("what is no policy is not taken for one", () => {
     [{ algorithm: "gcar" }, "algorithm is one of"],
     [{ windw: "1m" }, 'gcra: unknown option "windw"'],
     [{ max: undefined }, 'gcra: unknown option "max"'],
-    [{ limit: "100" }, 'gcra: limit must be a whole number from 1 to 1000000000, got "100"'],
+    [{ limit: "100" }, 'gcra: limit must be a whole number from 0 to 1000000000, got "100"'],
     [{ window: "1 fortnight" }, "gcra: window must be a duration"],
     [{ window: undefined }, "gcra: window must be a duration"],
     [{ per: "a b" }, "gcra: per must be"],

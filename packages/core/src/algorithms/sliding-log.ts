@@ -143,7 +143,7 @@ function leading(count: number, holds: (i: number) => boolean): number {
 }
 
 /**
- * A limit of `limit` units (1 to 10^6, at most 10^6 per second) in every window `(now - window, now]`, exactly
+ * A limit of `limit` units (0 to 10^6, at most 10^6 per second) in every window `(now - window, now]`, exactly
  * (`window` 1 ms to 366 days). Costs 13 bytes of Redis for each admitted decision in the window.
  *
  * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.

@@ -9,7 +9,7 @@ import { weightedWindow } from "./weighted-window.ts";
 const MAX_BUCKETS = 60;
 
 /**
- * A limit of `limit` units (1 to 10^9, at most 10^6 per second) in a `window` (1 ms to 366 days) that slides over counters
+ * A limit of `limit` units (0 to 10^9, at most 10^6 per second) in a `window` (1 ms to 366 days) that slides over counters
  * aligned to the Unix epoch.
  *
  * `buckets: 1` (default) weighs the previous window by the share of it that the window still covers: approximate, at worst twice `limit`.

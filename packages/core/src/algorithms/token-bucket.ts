@@ -127,7 +127,8 @@ export function compileBucket(
     quota,
     numbers: [capacity, refill],
     limit: capacity,
-    windowMs: toMilliseconds(drainTime(quota, capacity, 0)),
+    // A window of 0 would say that the limit counts slots.
+    windowMs: toMilliseconds(capacity === 0 ? every : drainTime(quota, capacity, 0)),
   };
 }
 
@@ -147,7 +148,7 @@ export function bucketShape(id: string, every: number): LimitShape {
 }
 
 /**
- * A bucket of `capacity` tokens (1 to 10^9) into which `refill` tokens (1 to 10^9, at most 10^6 per second)
+ * A bucket of `capacity` tokens (0 to 10^9) into which `refill` tokens (1 to 10^9, at most 10^6 per second)
  * come back every `every` (1 ms to 366 days), continuously.
  *
  * Admits at most `capacity + refill * t / every` in any time t. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
@@ -163,9 +164,9 @@ export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): Token
 
 export function compileTokenBucket(limit: TokenBucketLimit): CompiledLimit<Debt, BucketQuota> {
   requireShape(limit, ["capacity", "refill", "every"]);
-  const capacity = readCount(limit, "capacity");
+  const capacity = readCount(limit, "capacity", undefined, 0);
   const every = readWindow(limit, "every");
-  const refill = readRate(limit, "refill", every, "every");
+  const refill = readRate(limit, "refill", every, "every", undefined, 1);
   return {
     ...compileBucket(capacity, refill, every),
     shape: bucketShape(`tokenBucket(${every})`, every),

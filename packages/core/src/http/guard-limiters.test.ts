@@ -82,7 +82,7 @@ describe("limits", () => {
     ["100/m"],
     [{}],
     [{ algorithm: "leaky", limit: 1, window: 1 }],
-    [{ algorithm: "gcra", limit: 0, window: "1m" }],
+    [{ algorithm: "gcra", limit: -1, window: "1m" }],
     [{ algorithm: "gcra", limit: 1, window: "1 minute" }],
     [{ algorithm: "gcra", max: 1, window: "1m" }],
     [[limits, limits]],
@@ -207,7 +207,7 @@ describe("tiers", () => {
 
   test("of which one is wrong leave no name behind", () => {
     const store = memoryStore();
-    const wrong = { ...limits, limit: 0 };
+    const wrong = { ...limits, limit: -1 };
     const broken = byTier({ free: limits, premium: wrong }, () => "free");
     expect(errorOf({ name: "api", limits: broken, store }).code).toBe("HEADGATE_INVALID_LIMIT");
     const right = byTier({ free: more, premium: more }, () => "free");

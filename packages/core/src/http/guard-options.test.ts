@@ -244,7 +244,7 @@ describe("a value", () => {
     ["skip", "/health", '"/health"'],
     ["skip", ["/health"], '["/health"]'],
     ["skip", null, "null"],
-    ["cost", 0, "0"],
+    ["cost", -1, "-1"],
     ["cost", -1, "-1"],
     ["cost", 0.5, "0.5"],
     ["cost", Number.NaN, "NaN"],
@@ -301,7 +301,7 @@ describe("a value", () => {
     [{}],
     [[null]],
     [[limit, {}]],
-    [{ ...limit, limit: 0 }],
+    [{ ...limit, limit: -1 }],
     [{ ...limit, window: "soon" }],
     [[limit, { ...limit, max: 5 }]],
   ])("of limits may not be %j", (limits) => {

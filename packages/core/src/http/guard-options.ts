@@ -58,8 +58,8 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
   /**
-   * The units a request costs: a whole number of at least 1, or an object of units by limits' names. Limits that are not named
-   * cost 1, and 0 leaves a limit out of the decision. Default 1.
+   * The units a request costs: a whole number of at least 0, or an object of units by limits' names. Limits that are not named
+   * cost 1, and 0 leaves a limit out of the decision. A cost of 0 charges nothing, and only a block denies it. Default 1.
    */
   readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
@@ -171,7 +171,7 @@ export function validateGuardOptions(
     "cost",
     cost,
     (value) => isFunction(value) || isPlainObject(value) || isUnits(value),
-    "a whole number of at least 1, an object with units by the names of limits, or a function",
+    "a whole number of at least 0, an object with units by the names of limits, or a function",
   );
   requireThat(
     owner,
@@ -253,7 +253,7 @@ function isFunction(value: unknown): boolean {
 }
 
 function isUnits(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 1;
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function isOneOf(...allowed: readonly unknown[]): (value: unknown) => boolean {

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
@@ -10,6 +11,7 @@ import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import type { HttpRequest } from "./key-function.ts";
 import { byHeader, byIp } from "./key-function.ts";
+import { perRequest } from "./per-request.ts";
 import { subjectOf } from "./request-state.ts";
 import type { Client, Verdict } from "./verdict.ts";
 
@@ -413,7 +415,6 @@ describe("an error", () => {
   });
 
   test.each([
-    [0],
     [-1],
     [1.5],
     [Number.NaN],
@@ -470,11 +471,47 @@ describe("the cost of a request", () => {
   });
 
   test("above what the limit ever grants is denied without a time to come back", async () => {
-    const verdict = await guardOf({ limits, cost: 4 }).check(request(), client);
+    const verdict = await guardOf({ limits, cost: () => 4 }).check(request(), client);
     expect(verdict.kind).toBe("denied");
     expect("headers" in verdict && verdict.headers.map(([name]) => name)).not.toContain(
       "Retry-After",
     );
+  });
+
+  test("that no request could ever pay is refused where it is given", () => {
+    const hourly = fixedWindow({ limit: 100, window: "1h", name: "hourly" });
+    const places = concurrency({ limit: 2, ttl: "1m", name: "slots" });
+    const refused: GuardOptions<Request>[] = [
+      { limits: [hourly, limits], cost: 4 },
+      { limits: [hourly, places], cost: { hourly: 101 } },
+      { limits: byTier({ free: limits, paid: limits }, () => "free"), cost: 4 },
+      { limiter: createLimiter({ limits: hourly }), cost: 101 },
+    ];
+    for (const options of refused) {
+      expect(() => guardOf(options)).toThrow(
+        expect.objectContaining({ code: "HEADGATE_COST_ABOVE_LIMIT" }),
+      );
+    }
+    const taken: GuardOptions<Request>[] = [
+      { limits: [hourly, places], cost: 100 },
+      { limits: byTier({ free: limits, paid: hourly }, () => "free"), cost: 4 },
+      { limits: perRequest(limits, () => limits), cost: 4 },
+      { limits: fixedWindow({ limit: 0, window: "1h" }), cost: 4 },
+    ];
+    for (const options of taken) expect(() => guardOf(options)).not.toThrow();
+  });
+
+  test("of 0 is allowed and charges nothing, by a number or by the names of all limits", async () => {
+    const hourly = fixedWindow({ limit: 1, window: "1h", name: "hourly" });
+    let cost: number | { hourly: number } = 1;
+    const guard = guardOf({ limits: hourly, cost: () => cost });
+    expect((await guard.check(request(), client)).kind).toBe("allowed");
+    for (cost of [0, { hourly: 0 }]) {
+      const verdict = await guard.check(request(), client);
+      expect(verdict).toMatchObject({ kind: "allowed", decision: { cost: 0, remaining: 0 } });
+    }
+    cost = 1;
+    expect((await guard.check(request(), client)).kind).toBe("denied");
   });
 });
 

@@ -28,7 +28,13 @@ import { writePolicy } from "./policy-text.ts";
 import { createProxyTrustWatch } from "./proxy-trust.ts";
 import type { SubjectReader } from "./read-subjects.ts";
 import { createSubjectReader } from "./read-subjects.ts";
-import { chargeOf, fixedCharge, isFree, isOwnLimiter, isSameCost } from "./request-cost.ts";
+import {
+  chargeOf,
+  fixedCharge,
+  isOwnLimiter,
+  isSameCost,
+  rejectImpossibleCost,
+} from "./request-cost.ts";
 import type { AskedPart, OwnDecision } from "./request-state.ts";
 import {
   decisionsOf,
@@ -117,6 +123,7 @@ function prepareGuard<Request extends HttpRequest>(
 ): Guard<Request> {
   const waitMs = readWaitOption(options.wait);
   rejectBesideBlocks(owner, limiters.all, options.count, waitMs);
+  rejectImpossibleCost(owner, options.cost, limiters);
   const headers = readHeadersOption(options.headers);
   const areSilent = !headers.legacy && !headers.standard;
   const { missing = "ip", skip, cost = 1, address } = options;
@@ -184,7 +191,6 @@ function prepareGuard<Request extends HttpRequest>(
       rejectUnreadCost(request, limiter);
       return PASS;
     }
-    if (charge !== undefined && isFree(part, charge.cost, isOwn)) return PASS;
     part.count = options.count;
     const started = areDecisionsHeard() ? performance.now() : undefined;
     let decision: Decision;

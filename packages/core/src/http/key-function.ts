@@ -17,8 +17,8 @@ export interface HttpRequest {
   readonly headers: NodeHeaders | WebHeaders;
 }
 
-/** What a key function may return: a subject, or nothing when the request has none. */
-export type KeyResult = string | KindSubject | undefined | null;
+/** What a key function may return: a subject, which may be a whole number such as the id of a user, or nothing when the request has none. */
+export type KeyResult = string | number | bigint | KindSubject | undefined | null;
 
 /**
  * Returns who is counted. `address` is the client's as `byIp()` counts it: an IPv6 address as its /64. It was read when the request

@@ -125,7 +125,7 @@ function readsAddress(key: KeyFunction<never>): boolean {
 function invalidKey(owner: string, dimension: string, value: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `${owner}: the key of ${formatReceived(dimension)} must be a string, got ${formatKind(value)}`,
+    `${owner}: the key of ${formatReceived(dimension)} must be a string or a whole number, got ${formatKind(value)}`,
     { cause: value },
   );
 }

@@ -1,12 +1,11 @@
 import type { Cost, CostByName } from "../cost.ts";
-import { HeadgateError } from "../errors.ts";
-import { leavesOut, requireCost, requireUnitsByName, unitsFor } from "../limiter/costs.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { requireCost, unitsFor } from "../limiter/costs.ts";
 import type { CostOptions, Limiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import type { AskedPart } from "./request-state.ts";
 
 /**
  * What every request costs at a limiter, undefined for one unit, which goes without saying. Throws `HEADGATE_INVALID_COST` for a
@@ -30,7 +29,41 @@ export function fixedCharge(
     );
   }
   // What the application does to its object later was not checked.
-  return { cost: requireCost(`${owner}: cost`, units, 1, counted.limits) };
+  return { cost: requireCost(`${owner}: cost`, units, counted.limits) };
+}
+
+/**
+ * Throws `HEADGATE_COST_ABOVE_LIMIT` for a cost of all requests that none of the limiters can ever grant, which would deny every request.
+ * A limit of 0 is meant to.
+ */
+export function rejectImpossibleCost(
+  owner: string,
+  cost: GuardOptions<never>["cost"],
+  limiters: GuardLimiters,
+): void {
+  if (cost === undefined || typeof cost === "function" || limiters.isPerRequest) return;
+  const impossible = limiters.all.map((limiter) => impossibleFor(limiter, cost));
+  const [first] = impossible;
+  if (first === undefined || impossible.includes(undefined)) return;
+  const { name, limit, units } = first;
+  throw new HeadgateError(
+    "HEADGATE_COST_ABOVE_LIMIT",
+    `${owner}: a cost of ${units} would deny every request, because the limit ${formatReceived(name)} grants ${limit} at most; lower the cost, or raise the limit`,
+  );
+}
+
+/** The first limit that can never grant a cost. */
+function impossibleFor(
+  limiter: Limiter,
+  cost: Cost,
+): { readonly name: string; readonly limit: number; readonly units: number } | undefined {
+  for (const { name, limit, shape } of limiter[LIMITER].counted.limits) {
+    // One number takes one slot.
+    const ofAll = typeof cost === "number" && shape.heldFor === undefined ? cost : 1;
+    const units = typeof cost === "object" ? (unitsFor(cost, name) ?? 1) : ofAll;
+    if (limit > 0 && units > limit) return { name, limit, units };
+  }
+  return undefined;
 }
 
 /**
@@ -47,23 +80,6 @@ export function chargeOf(units: unknown, limiter: Limiter, isOwn: boolean): Cost
 /** Whether a limiter decides requests with limits of these options, not only with those that they extend. */
 export function isOwnLimiter({ only, tiers }: GuardLimiters, limiter: Limiter): boolean {
   return limiter === only || [...tiers.values()].includes(limiter);
-}
-
-/**
- * Whether a cost leaves out all that a request has a subject for, and has not asked before; the limiter refuses one that leaves
- * out more. Throws `HEADGATE_INVALID_COST`.
- */
-export function isFree(
-  { limiter, groups }: AskedPart,
-  cost: Cost | undefined,
-  isOwn: boolean,
-): boolean {
-  if (typeof cost !== "object") return false;
-  const { limits } = limiter[LIMITER].counted;
-  if (!groups.every((group) => leavesOut(cost, group.limits))) return false;
-  if (isOwn && leavesOut(cost, limits)) return false;
-  requireUnitsByName("cost", cost, limits);
-  return true;
 }
 
 /** Whether two options say the same. */

@@ -74,14 +74,26 @@ describe("a request without a subject", () => {
   });
 });
 
+describe("a whole number", () => {
+  test.each([
+    [0, "0"],
+    [-0, "0"],
+    [7, "7"],
+    [-7, "-7"],
+    [Number.MAX_SAFE_INTEGER, "9007199254740991"],
+    [123_456_789_012_345_678n, "123456789012345678"],
+  ])("is its digits: %s", (value, text) => {
+    expect(subjectText(value)).toBe(text);
+  });
+});
+
 describe("what is no subject", () => {
   test.each([
-    [0],
-    [7],
+    [0.5],
+    [2 ** 53],
     [Number.NaN],
     [true],
     [false],
-    [1n],
     [Symbol("user")],
     [["user-1"]],
     [[]],

@@ -39,12 +39,13 @@ export function plainSubject(value: string): KindSubject {
   return { [SUBJECT]: value, toString: refuseText, toJSON: refuseText };
 }
 
-/** What a key function returned, as the subject's text; undefined if it is missing or empty; null if it is not a subject. */
+/** What a key function returned, as the subject's text, a whole number in digits; undefined if it is missing or empty; null if it is not a subject. */
 export function subjectText(value: unknown): string | undefined | null {
   if (typeof value === "string") {
     if (value === "") return undefined;
     return value.charCodeAt(0) === 0x7e ? `~${value}` : value;
   }
+  if (Number.isSafeInteger(value) || typeof value === "bigint") return String(value);
   if (value === undefined || value === null) return undefined;
   const kind = typeof value === "object" ? (value as Partial<KindSubject>)[SUBJECT] : undefined;
   return kind ?? null;

@@ -1,6 +1,6 @@
 import { stepFor } from "../store/decide.ts";
 import type { DecideMode } from "../store/decide-call.ts";
-import { isCharging } from "../store/decide-call.ts";
+import { isSettled } from "../store/decide-call.ts";
 import { askedOf } from "./costs.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { placesReturned } from "./places/returned-places.ts";
@@ -56,7 +56,7 @@ function askOneSlot(
       allowed,
       blocked,
       limits: present(states),
-      receipts: allowed && isCharging(mode) ? listReceipt(receipt) : NOTHING,
+      receipts: allowed && isSettled(mode) ? listReceipt(receipt) : NOTHING,
       lasting: allowed ? NOTHING : [{ counters, reply }],
     };
   });

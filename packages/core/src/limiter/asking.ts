@@ -4,9 +4,9 @@ import { HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Limit, Policy } from "../policy.ts";
 import type { DecideMode } from "../store/decide-call.ts";
-import { isCharging } from "../store/decide-call.ts";
+import { isCharging, modeOf } from "../store/decide-call.ts";
 import { CalledLimits } from "./called-limits.ts";
-import { largestCost, withCosts } from "./costs.ts";
+import { askedUnits } from "./costs.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { areInShadow, countersOf } from "./counters.ts";
@@ -79,10 +79,11 @@ export function createAsking(
       let cost: Cost = 1;
       if (options !== undefined) {
         rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
-        cost = readCost(core, options.cost, mode === "peek" ? 0 : 1);
+        cost = readCost(core, options.cost);
       }
       const limits = options?.limits;
-      const isKnowable = limits === undefined && isCharging(mode) && typeof cost === "number";
+      const isKnowable =
+        limits === undefined && isCharging(mode) && typeof cost === "number" && cost > 0;
       const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
       if (known !== undefined) return Promise.resolve(known);
       return ask(countersAsked(subject, limits, groups), cost, mode, waitedMs);
@@ -100,9 +101,8 @@ export function createAsking(
     const inForce = overrides === undefined ? counters : overrides.apply(counters);
     // In shadow, nobody is blocked.
     const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
-    if (typeof cost === "number") return decider.decide(inForce, cost, asked, waitedMs);
-    const named = withCosts(inForce, cost);
-    return decider.decide(named, largestCost(named), asked, waitedMs);
+    const units = askedUnits(inForce, cost);
+    return decider.decide(units.counters, units.cost, modeOf(asked, units.cost), waitedMs);
   }
 
   function consumeAs(

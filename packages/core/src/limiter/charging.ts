@@ -1,9 +1,9 @@
 import type { Charged } from "../charged.ts";
-import { NOTHING_CHARGED } from "../charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
 import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { rejectMore, rejectUnknownOptions } from "../options.ts";
-import { askedOf, largestCost, requireFormOf, withCosts } from "./costs.ts";
+import { askedOf, askedUnits, requireFormOf } from "./costs.ts";
 import { placesOf } from "./counted-decision.ts";
 import { limitsOfUnits } from "./counted-policy.ts";
 import type { Subjects } from "./counters.ts";
@@ -25,18 +25,18 @@ export function createCharging(
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
     const counters = overrides?.apply(named) ?? named;
-    if (typeof cost !== "number") {
-      const asked = askedOf(withCosts(counters, cost));
-      return decider.charge(asked, largestCost(asked));
-    }
+    const units = askedUnits(counters, cost);
     // Nothing is charged if only places are counted.
-    return counters.length === 0 ? NOTHING_CHARGED : decider.charge(counters, cost);
+    if (counters.length > 0 && units.cost > 0) {
+      return decider.charge(askedOf(units.counters), units.cost);
+    }
+    return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(chargeable);
   }
 
   return {
     async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
       rejectUnknownOptions("charge", options, ["cost"]);
-      const cost = readCost(core, options.cost, 1, chargeable);
+      const cost = readCost(core, options.cost, chargeable);
       return (await chargeAll(subject, cost)) as Charged<Units>;
     },
 

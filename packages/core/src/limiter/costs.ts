@@ -15,12 +15,12 @@ export function unitsFor(units: CostByName, name: string): number | undefined {
   return Object.hasOwn(units, name) ? units[name] : undefined;
 }
 
-/** A whole number of units. Throws `HEADGATE_INVALID_COST`. */
-export function requireUnits(what: string, units: unknown, least: number): number {
+/** A whole number of units, from 0. Throws `HEADGATE_INVALID_COST`. */
+export function requireUnits(what: string, units: unknown): number {
   // Turns -0 into 0.
-  if (Number.isSafeInteger(units) && (units as number) >= least) return (units as number) + 0;
+  if (Number.isSafeInteger(units) && (units as number) >= 0) return (units as number) + 0;
   throw invalidCost(
-    `${what} must be a whole number from ${least} to 2^53 - 1, got ${formatNumber(units)}`,
+    `${what} must be a whole number from 0 to 2^53 - 1, got ${formatNumber(units)}`,
   );
 }
 
@@ -37,27 +37,16 @@ export function requireUnitsByName(
   }
   const read = Object.keys(units).map((name): [string, number] => {
     if (!limits.some((limit) => limit.name === name)) throw unknownName(what, name, limits);
-    return [name, requireUnits(`${what} of ${formatReceived(name)}`, units[name], 0)];
+    return [name, requireUnits(`${what} of ${formatReceived(name)}`, units[name])];
   });
   return Object.fromEntries(read);
 }
 
-/** A cost of at least `least`, or by the names of limits, at least one of which is asked. Throws `HEADGATE_INVALID_COST`. */
-export function requireCost(
-  what: string,
-  cost: unknown,
-  least: number,
-  limits: readonly Named[],
-): Cost {
-  if (typeof cost !== "object" || cost === null) return requireUnits(what, cost, least);
-  const units = requireUnitsByName(what, cost, limits);
-  if (leavesOut(units, limits)) throw nothingLeft(what, units);
-  return units;
-}
-
-/** Whether a cost leaves out each of some limits. */
-export function leavesOut(cost: CostByName, limits: readonly Named[]): boolean {
-  return limits.every(({ name }) => unitsFor(cost, name) === 0);
+/** A cost, or one by the names of limits. Throws `HEADGATE_INVALID_COST`. */
+export function requireCost(what: string, cost: unknown, limits: readonly Named[]): Cost {
+  return typeof cost === "object" && cost !== null
+    ? requireUnitsByName(what, cost, limits)
+    : requireUnits(what, cost);
 }
 
 /** Throws `HEADGATE_INVALID_COST` for one number other than 0, if the decision was charged by name. */
@@ -69,14 +58,26 @@ export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): v
   );
 }
 
-/** Counters and what is asked of each of their limits: 1 of those that are not named. Throws `HEADGATE_INVALID_COST` when nothing is. */
-export function withCosts<C extends Counter>(counters: readonly C[], cost: CostByName): C[] {
+/** The units that a call asks of some counters. */
+export interface AskedUnits<C extends Counter> {
+  readonly counters: readonly C[];
+  /** If the cost is by name, the largest that a limit is asked for. */
+  readonly cost: number;
+}
+
+/**
+ * Counters, and the units asked of them. By name, a limit that is not named is asked for 1. A cost of 0 for every limit is one number:
+ * such a decision charges nothing, and may be settled in either form.
+ */
+export function askedUnits<C extends Counter>(counters: readonly C[], cost: Cost): AskedUnits<C> {
+  if (typeof cost === "number") return { counters, cost };
   const named = counters.map((counter) => ({
     ...counter,
     costs: counter.limits.map(({ name }) => unitsFor(cost, name) ?? 1),
   }));
-  if (named.some(isAsked)) return named;
-  throw nothingLeft("cost", cost);
+  return named.some(isAsked)
+    ? { counters: named, cost: largestCost(named) }
+    : { counters, cost: 0 };
 }
 
 /** Those counters that are asked or charged; the others are left out by a cost of 0 of each of their limits. */
@@ -129,12 +130,6 @@ export function readCharged(
 function asksOf(counters: readonly Counter[]): readonly (readonly [name: string, units: number])[] {
   return counters.flatMap(({ limits, costs = [] }) =>
     limits.map(({ name }, i) => [name, costs[i] as number] as const),
-  );
-}
-
-function nothingLeft(what: string, cost: CostByName): HeadgateError {
-  return invalidCost(
-    `${what} must name at least one limit that would be asked, got ${formatReceived(cost)}`,
   );
 }
 

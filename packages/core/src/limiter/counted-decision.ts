@@ -3,6 +3,7 @@ import type { Decision, DecisionSource, LimitState } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription } from "../policy.ts";
+import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
 import { costByName, leftOutOf } from "./costs.ts";
@@ -183,12 +184,22 @@ function receiptOfLeftOut(
   const isTaken = receipts.length > 0 || places !== undefined;
   const counters = isTaken ? leftOutOf(unitsOnly(named)) : [];
   if (counters.length === 0) return NONE;
-  return [{ cost: 0, charged: 0, counters, generations: counters.map(() => 0) }];
+  return [uncharged(counters)];
+}
+
+/** The receipt of counters that were charged nothing: a settle may charge them. */
+export function uncharged(counters: readonly Counter[]): Receipt {
+  return { cost: 0, charged: 0, counters, generations: counters.map(() => 0) };
 }
 
 /** Whether a receipt has anything to give back. */
 export function isCharged({ cost }: Receipt): boolean {
   return cost > 0;
+}
+
+/** Whether a receipt is settled by one number: not that of counters which a cost by name left out. */
+export function isSettledByNumber({ cost, counters }: Receipt): boolean {
+  return cost > 0 || !areByName(counters);
 }
 
 /** Every limit that a decision was to ask, also those that a cost by name left out; undefined where it left out none. */

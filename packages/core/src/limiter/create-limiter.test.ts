@@ -386,11 +386,10 @@ describe("several limits", () => {
 describe("a cost", () => {
   const limiter = createLimiter({ limits: gcra({ limit: 10, window: "1h" }) });
 
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, 1n])(
+  test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, 1n])(
     "of %s is refused, with what was received as far as it is a number",
     async (cost) => {
-      const calls = [limiter.consume, limiter.wait];
-      for (const call of cost === 0 ? calls : [...calls, limiter.peek]) {
+      for (const call of [limiter.consume, limiter.wait, limiter.peek]) {
         const error = await refusalOf(call("u", { cost } as CostOptions));
         expect(error.code).toBe("HEADGATE_INVALID_COST");
         expect(error.message).toContain(`got ${formatNumber(cost)}`);

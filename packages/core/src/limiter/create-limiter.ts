@@ -21,6 +21,7 @@ import { FAILURE_OPTIONS, failureOptionsOf, readFailureOptions } from "./outage/
 import { readBlockOn } from "./read-block-on.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 import { makeShared } from "./shared-limiter.ts";
+import { warnOfShortDuration } from "./short-durations.ts";
 
 const OPTIONS = [
   "name",
@@ -102,6 +103,7 @@ function make(
   if (failure.lease !== undefined) requireLeasable(counted);
   const policy = formatPolicy(own.limits.map(({ source }) => source));
   const written = own.keeps ? `${policy} with blockOn: "settle"` : policy;
+  warnOfShortDuration(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
   listLimiter(name, own, parent?.name);
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));

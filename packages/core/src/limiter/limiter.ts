@@ -52,9 +52,11 @@ export interface LimiterParts {
 /** What a call costs. */
 export interface CostOptions<Units extends Cost = Cost> {
   /**
-   * The units to ask for or to charge: a whole number of at least 1, for `peek` of at least 0. Default 1. Or an object of units by limits' names,
-   * each a whole number of at least 0: limits that are not named cost 1, 0 leaves a limit out, and at least one limit
-   * must be asked. A name stands for all limits that have it. Units by name cannot be used with `lease`.
+   * The units to ask for or to charge: a whole number of at least 0. Default 1. Or an object of units by limits' names, each a whole number
+   * of at least 0: limits that are not named cost 1, and 0 leaves a limit out. A name stands for all limits that have it. Units by name
+   * cannot be used with `lease`.
+   *
+   * A cost of 0 charges nothing, takes no slot, and is allowed unless the subject is blocked. It can be settled at its real cost.
    */
   readonly cost?: Units | undefined;
 }

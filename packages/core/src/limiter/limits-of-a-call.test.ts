@@ -58,7 +58,7 @@ describe("limits of a call", () => {
 
   test("are of the shape and names of the limiter's, and of nothing else", async () => {
     const limiter = start();
-    for (const limits of [gcra({ limit: 30, window: "1h" }), null, [], hourly(0)]) {
+    for (const limits of [gcra({ limit: 30, window: "1h" }), null, [], hourly(-1)]) {
       for (const call of ["consume", "peek"] as const) {
         await expect(limiter[call]("u", { limits: limits as Policy })).rejects.toMatchObject({
           code: "HEADGATE_INVALID_LIMIT",

@@ -8,7 +8,7 @@ import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall, DecideMode } from "../store/decide-call.ts";
-import { isCharging } from "../store/decide-call.ts";
+import { isCharging, isSettled } from "../store/decide-call.ts";
 import { forget } from "../store/forget.ts";
 import type { Judgement } from "../store/judge.ts";
 import { judge, judgementsOf } from "../store/judge.ts";
@@ -111,16 +111,16 @@ function readDecision(
   reply: readonly number[],
 ): Decision {
   const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
-  const isTaken = allowed && isCharging(mode);
-  if (isTaken) places?.hold();
+  const taken = allowed ? places : undefined;
+  taken?.hold();
   const outcome = {
     allowed,
     blocked,
     limits: present(states),
     cost,
     source,
-    receipts: isTaken ? listReceipt(receipt) : NOTHING,
-    places: isTaken ? places : undefined,
+    receipts: allowed && isSettled(mode) ? listReceipt(receipt) : NOTHING,
+    places: taken,
   };
   return new CountedDecision(counted, outcomeOn(named ?? counters, outcome));
 }

@@ -148,7 +148,7 @@ describe("limits that are not the same but for their numbers are refused:", () =
   });
 
   test("and numbers out of range, with their place in the list", () => {
-    const wrong = [...base.slice(0, 4), gcra({ limit: 0, window: "1s", per: "tenant" })];
-    expect(() => described(wrong)).toThrow(/^limits\[4\]: gcra: limit must be .*, got 0/);
+    const wrong = [...base.slice(0, 4), gcra({ limit: -1, window: "1s", per: "tenant" })];
+    expect(() => described(wrong)).toThrow(/^limits\[4\]: gcra: limit must be .*, got -1/);
   });
 });

@@ -54,7 +54,7 @@ describe("consume", () => {
     await expect(limiter.consume(null as never)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_KEY",
     });
-    await expect(limiter.consume("ada", { cost: 0 })).rejects.toThrow();
+    await expect(limiter.consume("ada", { cost: -1 })).rejects.toThrow();
     expect(heard).toEqual([]);
   });
 

@@ -4,14 +4,13 @@ import { HeadgateError } from "../errors.ts";
 import { requireCost, requireUnits, requireUnitsByName } from "./costs.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/** A cost of at least `least`, or by the names of these limits. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
+/** A cost, or one by the names of these limits. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */
 export function readCost(
   { counted, hasLease }: LimiterCore,
   cost: Cost = 1,
-  least = 1,
   limits: readonly CompiledLimit[] = counted.limits,
 ): Cost {
-  return withoutLease(hasLease, requireCost("cost", cost, least, limits));
+  return withoutLease(hasLease, requireCost("cost", cost, limits));
 }
 
 /** Units of a decision that is settled, from 0, or by the names of these limits. Throws as `readCost`. */
@@ -24,7 +23,7 @@ export function readUnits(
     hasLease,
     typeof units === "object" && units !== null
       ? requireUnitsByName("units", units, limits)
-      : requireUnits("units", units, 0),
+      : requireUnits("units", units),
   );
 }
 

@@ -18,6 +18,7 @@ import { askedOf, largestCost } from "./costs.ts";
 import {
   CountedDecision,
   isCharged,
+  isSettledByNumber,
   outcomeOn,
   returnReceipts,
   takeReceipts,
@@ -214,7 +215,7 @@ export function createRemoteDecider(
   }
 
   async function settleOneNumber(decision: Decision, units: number): Promise<Charged<Cost>> {
-    const receipts = takeReceipts(decision, counted).filter(isCharged);
+    const receipts = takeReceipts(decision, counted).filter(isSettledByNumber);
     // Nobody counted what was admitted by `onUnavailable: "allow"`.
     if (decision.source === "allow") return UNREACHED;
     const [receipt] = receipts;

@@ -133,7 +133,7 @@ describe("wait in shadow", () => {
     const limiter = limiterWith({ shadow: true });
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(limiter.wait("ada", { signal })).rejects.toThrow("enough");
-    await expect(limiter.wait("ada", { cost: 0 })).rejects.toMatchObject({
+    await expect(limiter.wait("ada", { cost: -1 })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_COST",
     });
     await expect(limiter.wait("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });

@@ -1,11 +1,11 @@
-import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../options.ts";
+import { modeOf } from "../store/decide-call.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import type { Asking } from "./asking.ts";
-import { largestCost, withCosts } from "./costs.ts";
+import { askedUnits } from "./costs.ts";
 import { placesOf } from "./counted-decision.ts";
 import type { Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
@@ -53,7 +53,7 @@ export function createWaiting(
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
         asked = overrides?.apply(counters) ?? counters;
-        return decider.decide(asked, cost, "charge");
+        return decider.decide(asked, cost, modeOf("charge", cost));
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever, by what the last attempt asked. */
       requirePossible: () => rejectImpossible(asked, cost),
@@ -63,7 +63,7 @@ export function createWaiting(
   async function wait(subject: Subjects, options: WaitForOptions = {}): Promise<Decision> {
     rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
     const given = readCost(core, options.cost);
-    const { counters, cost } = asking(countersOf(counted, subject), given);
+    const { counters, cost } = askedUnits(countersOf(counted, subject), given);
     const { signal } = options;
     requireSignal(signal);
     // What is in force may have to be asked for. That is part of the wait, and its timeout.
@@ -104,7 +104,7 @@ export function createWaiting(
     options: ConsumeOptions = {},
     turn: TurnOptions,
   ): Promise<Turn | undefined> {
-    const { counters, cost } = asking(
+    const { counters, cost } = askedUnits(
       countersAsked(subject, options.limits, groups),
       readCost(core, options.cost),
     );
@@ -174,14 +174,4 @@ function requireWork(work: unknown): void {
     "HEADGATE_INVALID_OPTION",
     `run takes a function to run, got ${formatKind(work)}`,
   );
-}
-
-/** Counters, and what is asked of them: where that is by name, the most that is asked of a limit. Throws `HEADGATE_INVALID_COST`. */
-function asking(
-  counters: readonly SubjectCounter[],
-  cost: Cost,
-): { readonly counters: readonly SubjectCounter[]; readonly cost: number } {
-  if (typeof cost === "number") return { counters, cost };
-  const named = withCosts(counters, cost);
-  return { counters: named, cost: largestCost(named) };
 }

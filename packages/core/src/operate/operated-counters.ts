@@ -2,7 +2,7 @@ import { readPolicy } from "../algorithms/read-policy.ts";
 import type { Decision } from "../decision.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { askStore } from "../limiter/ask-store.ts";
-import { largestCost, requireCost, withCosts } from "../limiter/costs.ts";
+import { askedUnits, requireCost } from "../limiter/costs.ts";
 import { CountedDecision, outcomeOn } from "../limiter/counted-decision.ts";
 import type { CountedPolicy } from "../limiter/counted-policy.ts";
 import { compileCountedPolicy } from "../limiter/counted-policy.ts";
@@ -133,17 +133,23 @@ export class OperatedCounters {
    * The answer to a request at a moment, nothing charged, under the overrides of a record that was read then. Rejects with
    * `HEADGATE_INVALID_COST`, and with what the store says.
    */
-  async peek(given: unknown, { record, now }: ReadControl): Promise<Decision> {
-    const cost = requireCost("cost", given, 0, this.#counted.limits);
+  async peek(cost: unknown, { record, now }: ReadControl): Promise<Decision> {
+    const given = requireCost("cost", cost, this.#counted.limits);
     const control = { record, refresh: () => undefined, now: () => now, onOrder() {}, stop() {} };
     return this.#withDecider(async (decider) => {
       const overrides = createOverrides(control, this.#counted, decider);
       void overrides.refresh();
       const inForce = overrides.apply(this.#counters);
-      const counters = typeof cost === "number" ? inForce : withCosts(inForce, cost);
-      const most = typeof cost === "number" ? cost : largestCost(counters);
+      const { counters, cost: most } = askedUnits(inForce, given);
       const { allowed, blocked, limits } = await this.#ask(counters, most);
-      const outcome = { allowed, blocked, limits, cost, source: "store", receipts: [] } as const;
+      const outcome = {
+        allowed,
+        blocked,
+        limits,
+        cost: most,
+        source: "store",
+        receipts: [],
+      } as const;
       return new CountedDecision(this.#counted, outcomeOn(counters, outcome));
     });
   }

@@ -64,9 +64,10 @@ function requireNumbers(limits: unknown): void {
     const given = Object.entries(numbers as object).filter(([, number]) => number !== undefined);
     if (given.length === 0) throw invalid(`limits ${formatReceived(name)}: no number is given`);
     for (const [what, number] of given) {
-      if (Number.isSafeInteger(number) && number >= 1 && number <= MAX_UNITS) continue;
+      const least = what === "limit" || what === "capacity" ? 0 : 1;
+      if (Number.isSafeInteger(number) && number >= least && number <= MAX_UNITS) continue;
       throw invalid(
-        `limits ${formatReceived(name)}: ${what} must be a whole number from 1 to ${MAX_UNITS}, got ${formatReceived(number)}`,
+        `limits ${formatReceived(name)}: ${what} must be a whole number from ${least} to ${MAX_UNITS}, got ${formatReceived(number)}`,
       );
     }
   }

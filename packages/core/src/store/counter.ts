@@ -116,6 +116,11 @@ export function weightOf(counters: readonly Counter[], log: number): number {
   return weight;
 }
 
+/** The share of a limit that is used; all of a limit of 0. */
+export function shareUsed(remaining: number, limit: number): number {
+  return 1 - remaining / Math.max(1, limit);
+}
+
 /** More than any limit can have used: a subject that is or recently was blocked is dropped last. */
 const SHARE_OF_BLOCKED = 2;
 
@@ -164,7 +169,7 @@ export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryT
   for (let i = 0; i < counter.limits.length; i += 1) {
     const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
     const report = algorithm.report(open.states[i], quota);
-    share = Math.max(share, 1 - report.remaining / limit);
+    share = Math.max(share, shareUsed(report.remaining, limit));
     reset = Math.max(reset, algorithm.lasts?.(open.states[i]) ?? report.reset);
   }
   keepReported(counter, open, share, reset, memory);

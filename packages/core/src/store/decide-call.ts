@@ -16,6 +16,16 @@ export interface DecideCall {
   readonly counters: readonly Counter[];
 }
 
+/** How a cost is decided: a cost of 0 is never charged, and never sets a block. */
+export function modeOf(mode: DecideMode, cost: number): DecideMode {
+  return cost === 0 && isCharging(mode) ? "ask" : mode;
+}
+
+/** Whether an allowed request can be settled afterwards. */
+export function isSettled(mode: DecideMode): boolean {
+  return mode !== "peek";
+}
+
 /** Whether an allowed request is charged. */
 export function isCharging(mode: DecideMode): boolean {
   return mode === "enforce" || mode === "charge";

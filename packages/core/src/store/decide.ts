@@ -12,6 +12,7 @@ import {
   keepReported,
   numbersOf,
   openCounter,
+  shareUsed,
   unitsAt,
   unitsOf,
   weightOf,
@@ -186,7 +187,7 @@ function decideHere(
       reply[at + 2] = reset;
       reply[at + 3] = growth;
       at += 4;
-      share = Math.max(share, 1 - remaining / limit);
+      share = Math.max(share, shareUsed(remaining, limit));
       longest = Math.max(longest, algorithm.lasts?.(state) ?? reset);
     }
     const rest = reply[head + 1] as number;

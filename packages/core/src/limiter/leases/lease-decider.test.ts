@@ -581,7 +581,7 @@ test("a subject is the same by itself and by its dimension", async () => {
 test.each([
   ["", undefined, "HEADGATE_EMPTY_KEY"],
   [7, undefined, "HEADGATE_INVALID_KEY"],
-  ["ann", { cost: 0 }, "HEADGATE_INVALID_COST"],
+  ["ann", { cost: -1 }, "HEADGATE_INVALID_COST"],
   [{ other: "ann" }, undefined, "HEADGATE_INVALID_OPTION"],
 ])("what is wrong is wrong with a lease, too: %j %j", async (subject, options, code) => {
   const { heat, limiter, serveAll } = startLeasing();

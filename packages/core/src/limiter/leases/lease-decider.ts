@@ -1,9 +1,9 @@
 import type { Decision } from "../../decision.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
 import type { DecideMode } from "../../store/decide-call.ts";
-import { isCharging } from "../../store/decide-call.ts";
+import { isCharging, isSettled } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
-import { CountedDecision, returnReceipts, takeReceipts } from "../counted-decision.ts";
+import { CountedDecision, returnReceipts, takeReceipts, uncharged } from "../counted-decision.ts";
 import type { SubjectCounter } from "../counters.ts";
 import { EVERYBODY } from "../counters.ts";
 import type { Decider } from "../decider.ts";
@@ -78,20 +78,22 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
   async function look(
     counters: readonly SubjectCounter[],
     account: SubjectAccount | undefined,
+    mode: DecideMode,
     now: number,
     waitedMs: number | undefined,
   ): Promise<Decision> {
     if (account !== undefined) accounts.giveBackEnded(account, now);
     const held = account === undefined ? 0 : unitsLeft(account);
-    const decision = await inner.decide(counters, 0, "peek", waitedMs);
+    const decision = await inner.decide(counters, 0, mode, waitedMs);
     if (account === undefined || held === 0) return decision;
-    if (decision.degraded) return decisionOf(account, 0, held, now, []);
+    const receipts = isSettled(mode) ? [uncharged(counters)] : [];
+    if (decision.degraded) return decisionOf(account, 0, held, now, receipts);
     const limits = decision.limits.map((limit) => {
       const left = limit.remaining - limit.overdrawn + held;
       const remaining = Math.min(limit.limit, Math.max(0, left));
       return { ...limit, remaining, overdrawn: Math.max(0, 0 - left) };
     });
-    return new CountedDecision(counted, { ...decision, limits, receipts: [] });
+    return new CountedDecision(counted, { ...decision, limits, receipts });
   }
 
   return {
@@ -115,7 +117,7 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       }
       const account = accounts.find(counter);
       const now = store.now();
-      if (cost === 0) return look(counters, account, now, waitedMs);
+      if (cost === 0) return look(counters, account, mode, now, waitedMs);
       const lease = account && findLease(account, cost, now);
       if (account === undefined || lease === undefined) {
         if (!isCharging(mode)) return inner.decide(counters, cost, mode, waitedMs);

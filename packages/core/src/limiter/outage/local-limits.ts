@@ -6,7 +6,7 @@ import type { SubjectCounter } from "../counters.ts";
 
 /**
  * Finds the counter in which a process counts its share of another counter's limits: above 0, up to 1, each rounded down, at
- * least one unit. A cost that the limit has room for and the share has not counts as the whole share.
+ * least one unit of those that grant any. A cost that the limit has room for and the share has not counts as the whole share.
  */
 export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) return (counter) => counter;
@@ -25,7 +25,8 @@ function shareGroup(group: Group, share: number): Group {
 
 function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
   // A little more, for shares such as 1 / 49 that a double cannot hold.
-  const of = (quota: number): number => Math.max(1, Math.floor(quota * share * (1 + 2 ** -50)));
+  const of = (quota: number): number =>
+    Math.min(quota, Math.max(1, Math.floor(quota * share * (1 + 2 ** -50))));
   const compiled = compileLike(whole, shareOf(whole.source, of));
   const algorithm = withinShare(compiled.algorithm, whole.limit, compiled.limit);
   // A client keeps seeing the limit under the name it knows.
@@ -35,7 +36,7 @@ function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
 function shareOf(limit: Limit, of: (quota: number) => number): Limit {
   switch (limit.algorithm) {
     case "gcra":
-      return { ...limit, limit: of(limit.limit), burst: of(limit.burst ?? limit.limit) };
+      return { ...limit, limit: of(limit.limit), burst: limit.burst && of(limit.burst) };
     case "tokenBucket":
       return { ...limit, capacity: of(limit.capacity), refill: of(limit.refill) };
     default:

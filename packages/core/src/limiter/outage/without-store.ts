@@ -1,6 +1,5 @@
 import { NOTHING_CHARGED, nothingCharged } from "../../charged.ts";
 import { areByName } from "../../store/counter.ts";
-import { isCharging } from "../../store/decide-call.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision, outcomeOn } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
@@ -30,7 +29,7 @@ export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePoli
     async decide(counters, cost, mode) {
       if (onUnavailable === "local") {
         // What this process counts alone is no ground to block anybody.
-        const here = isCharging(mode) ? "charge" : "peek";
+        const here = mode === "enforce" ? "charge" : mode;
         return decideOn(local, counted, counters.map(shareOf), cost, here, "local", keeping);
       }
       const outcome = {

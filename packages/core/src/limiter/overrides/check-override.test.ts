@@ -91,16 +91,16 @@ describe("an override that does not fit says what is wrong:", () => {
       'HEADGATE_INVALID_LIMIT: override of "bucket": tokenBucket: refill per every must be at most 1000000 per second',
     ],
     [
-      { limits: { "100-per-1m": { limit: 0 } } },
-      'HEADGATE_INVALID_LIMIT: override of "100-per-1m": gcra: limit must be a whole number from 1 to 1000000000, got 0',
+      { limits: { "100-per-1m": { limit: -1 } } },
+      'HEADGATE_INVALID_LIMIT: override of "100-per-1m": gcra: limit must be a whole number from 0 to 1000000000, got -1',
     ],
     [
       { limits: { places: { limit: 10_001 } } },
-      'HEADGATE_INVALID_LIMIT: override of "places": concurrency: limit must be a whole number from 1 to 10000',
+      'HEADGATE_INVALID_LIMIT: override of "places": concurrency: limit must be a whole number from 0 to 10000',
     ],
     [
       { limits: { log: { limit: 1_000_001 } } },
-      'HEADGATE_INVALID_LIMIT: override of "log": slidingLog: limit must be a whole number from 1 to 1000000',
+      'HEADGATE_INVALID_LIMIT: override of "log": slidingLog: limit must be a whole number from 0 to 1000000',
     ],
     [
       { shadow: true, subject: {} },

@@ -363,13 +363,13 @@ describe("an override that does not fit", () => {
       override({ limits: { hourly: { limit: 5 }, gone: { limit: 5 } }, shadow: true });
       expect(await limiter.consume("ada")).toMatchObject({ limit: 10, overridden: false });
     }
-    override(to(5), { ...to(0), subject: { default: "ada" } });
+    override(to(5), { ...to(-1), subject: { default: "ada" } });
     expect(await limiter.consume("ada")).toMatchObject({ limit: 5, overridden: true });
     await new Promise((resolve) => setImmediate(resolve));
     const own = warnings.filter(({ code }) => code === "HEADGATE_OVERRIDE_IGNORED");
     expect(own.map(({ message }) => message)).toEqual([
       'Headgate: an override of the limiter "api" does not fit it, and is ignored: override: no limit is called "gone"; the limits are "hourly"',
-      'Headgate: an override of the limiter "api" does not fit it, and is ignored: override of "hourly": fixedWindow: limit must be a whole number from 1 to 1000000000, got 0',
+      'Headgate: an override of the limiter "api" does not fit it, and is ignored: override of "hourly": fixedWindow: limit must be a whole number from 0 to 1000000000, got -1',
     ]);
   });
 });

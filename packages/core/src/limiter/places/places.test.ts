@@ -429,7 +429,7 @@ describe("run", () => {
     ]) {
       await expect(run(...args)).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
     }
-    await expect(run("ann", () => 1, { cost: 0 })).rejects.toMatchObject({
+    await expect(run("ann", () => 1, { cost: -1 })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_COST",
     });
   });

@@ -2,7 +2,7 @@ import type { LimitState } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
 import { stepFor } from "../../store/decide.ts";
 import type { DecideMode } from "../../store/decide-call.ts";
-import { isCharging } from "../../store/decide-call.ts";
+import { isCharging, isSettled } from "../../store/decide-call.ts";
 import type { SubjectCounter } from "../counters.ts";
 import { placesReturned } from "../places/returned-places.ts";
 import type { TakenPlaces } from "../places/taken-places.ts";
@@ -69,14 +69,12 @@ export class AcrossSlots {
       return mode === "enforce" ? this.#block(asked) : denied(asked, asked);
     }
     // A cost of 0 only looks: the first round has the answer.
-    if (this.#cost === 0) return allowedBy(asked, []);
+    if (this.#cost === 0) return allowedBy(asked, isSettled(mode) ? receiptsOf(asked) : []);
     // When it is over, nobody hears the answer.
     if (this.#isOver) return denied(asked, []);
     const settled = await Promise.allSettled(this.#slots.map((some) => this.#ask(some, mode)));
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    const receipts = isCharging(mode)
-      ? replies.filter(({ allowed }) => allowed).flatMap(({ receipt }) => listReceipt(receipt))
-      : [];
+    const receipts = isCharging(mode) ? receiptsOf(replies.filter(({ allowed }) => allowed)) : [];
     const failed = settled.find((one) => one.status === "rejected");
     const late = replies.filter(({ allowed }) => !allowed);
     // What was charged and is given back is as it was before. Others may be giving back as well: this denial may not last.
@@ -139,6 +137,11 @@ function merge(replies: readonly ReadReply[]): LimitStates {
     });
   }
   return merged;
+}
+
+/** What can be given back, or settled, of some slots' replies. */
+function receiptsOf(replies: readonly ReadReply[]): Answer["receipts"] {
+  return replies.flatMap(({ receipt }) => listReceipt(receipt));
 }
 
 function lateOver(timeoutMs: number): HeadgateError {

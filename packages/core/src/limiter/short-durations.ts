@@ -1,0 +1,37 @@
+import type { HeadgateErrorCode } from "../errors.ts";
+import type { Limit } from "../policy.ts";
+import { sharedBy } from "./shared.ts";
+
+/** Below this, a bare number is more likely meant as seconds, as in other limiters. */
+const SHORT_MS = 1_000;
+
+/** The options of limits that are durations. */
+const DURATIONS = ["window", "every", "ttl"] as const;
+
+/** Warns once in a process of a duration that was given as a bare number below 1,000, which is milliseconds. */
+export function warnOfShortDuration(limits: readonly Limit[]): void {
+  const warned = sharedBy(globalThis, "short-durations", () => ({ isDone: false }));
+  if (warned.isDone) return;
+  for (const limit of limits) {
+    const found = findShort(limit);
+    if (found === undefined) continue;
+    warned.isDone = true;
+    const [option, ms] = found;
+    process.emitWarning(
+      `Headgate: ${limit.algorithm}: ${option}: ${ms} is ${ms} milliseconds. If you mean seconds, write "${ms}s"; if you mean milliseconds, write "${ms}ms", and this warning ends`,
+      { type: "HeadgateWarning", code: "HEADGATE_SHORT_DURATION" satisfies HeadgateErrorCode },
+    );
+    return;
+  }
+}
+
+function findShort(limit: Limit): readonly [option: string, ms: number] | undefined {
+  const values = limit as unknown as Readonly<Record<string, unknown>>;
+  for (const option of DURATIONS) {
+    const value = values[option];
+    if (typeof value === "number" && value < SHORT_MS) return [option, value];
+  }
+  const blocks = [values["block"]].flat().filter((block) => typeof block === "number");
+  const block = blocks.find((ms) => ms < SHORT_MS);
+  return block === undefined ? undefined : ["block", block];
+}
