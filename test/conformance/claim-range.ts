@@ -41,7 +41,7 @@ function claimStateInRange(
     return;
   }
   const cost = typeof asked === "number" ? asked : (asked[state.name] as number);
-  claim(isWhole(limit, 1, MOST), says("limit"));
+  claim(isWhole(limit, 0, MOST), says("limit"));
   claim(isWhole(remaining, 0, limit), says("remaining"));
   claim(isWhole(overdrawn, 0, MOST), says("overdrawn"));
   claim(remaining === 0 || overdrawn === 0, says("who is overdrawn has nothing left"));
@@ -67,7 +67,7 @@ function claimPlacesInRange(
 ): void {
   const { retryAfterMs, resetAfterMs, growsAfterMs } = state;
   const places = typeof asked === "number" ? Math.min(1, asked) : (asked[name] as number);
-  claim(isWhole(limit, 1, MOST) && isWhole(remaining, 0, limit), says("places"));
+  claim(isWhole(limit, 0, MOST) && isWhole(remaining, 0, limit), says("places"));
   claim(remaining === 0 || overdrawn === 0, says("who is overdrawn has nothing left"));
   claim(allowed === (retryAfterMs === 0), says("who waits is denied"));
   claim(growsAfterMs === resetAfterMs, says("only a block tells when it ends"));

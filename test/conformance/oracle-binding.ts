@@ -1,6 +1,6 @@
 import type { LimitState } from "@headgate/core";
 
-/** The longest wait when denied, the least share left when allowed; then the longer window, then the name. */
+/** The longest wait when denied, the least share left when allowed, which is that of a limit of 0; then the longer window, then the name. */
 export function bindingOf(limits: readonly LimitState[], allowed: boolean): LimitState {
   const [binding] = limits.toSorted(
     (a, b) =>
@@ -16,7 +16,7 @@ function compareWaits(a: LimitState, b: LimitState): number {
 }
 
 function compareShares(a: LimitState, b: LimitState): number {
-  const left = BigInt(a.remaining) * BigInt(b.limit);
-  const right = BigInt(b.remaining) * BigInt(a.limit);
+  const left = BigInt(a.remaining) * BigInt(Math.max(1, b.limit));
+  const right = BigInt(b.remaining) * BigInt(Math.max(1, a.limit));
   return left === right ? 0 : left < right ? -1 : 1;
 }

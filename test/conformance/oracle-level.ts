@@ -46,7 +46,10 @@ class LevelAccount implements Account {
   untilGrowth(now: bigint): bigint {
     if (this.#debtAt(now) === 0n) return 0n;
     const { capacity, every } = this.#rates;
-    return this.#untilDebt((capacity - atLeastNone(this.remaining(now)) - 1n) * every, now);
+    return this.#untilDebt(
+      atLeastNone(capacity - atLeastNone(this.remaining(now)) - 1n) * every,
+      now,
+    );
   }
 
   untilUnused(now: bigint): bigint {

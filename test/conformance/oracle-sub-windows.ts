@@ -51,6 +51,8 @@ class SubWindowsAccount implements Account {
 
   untilGrowth(now: bigint): bigint {
     if (this.#counting(now).length === 0) return 0n;
+    // A limit of 0 has nothing to grow to but being unused.
+    if (this.#subWindows.limit === 0n) return this.untilUnused(now);
     return this.untilFits(atLeastNone(this.remaining(now)) + 1n, now);
   }
 

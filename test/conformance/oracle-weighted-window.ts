@@ -37,7 +37,9 @@ class WeightedWindowAccount implements Account {
 
   untilGrowth(now: bigint): bigint {
     if (this.#estimate(now) === 0n) return 0n;
-    return this.#untilEstimate(this.#limit - atLeastNone(this.remaining(now)) - 1n, now);
+    // A limit of 0 has nothing to grow to but being unused.
+    const target = this.#limit - atLeastNone(this.remaining(now)) - 1n;
+    return this.#untilEstimate(atLeastNone(target), now);
   }
 
   untilUnused(now: bigint): bigint {

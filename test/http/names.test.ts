@@ -109,7 +109,7 @@ describeFrameworks(({ serve }) => {
     const failing: Partial<SharedOptions>[] = [
       { limits: gcra({ limit: 1, window: "1h", per: "tenant" }) },
       { limits: three, headers: { legacy: "yes" as never } },
-      { limits: byTier({ a: three, b: gcra({ limit: 0, window: "1h" }) }, () => "a") },
+      { limits: byTier({ a: three, b: gcra({ limit: -1, window: "1h" }) }, () => "a") },
     ];
     for (const options of failing) {
       await expect(serve({ limits: { name: "api", store, ...options } })).rejects.toThrow();

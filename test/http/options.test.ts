@@ -138,7 +138,7 @@ describeFrameworks(({ serve }) => {
     [{ limit: -1, window: "1m" }],
     [{ limit: Number.NaN, window: "1m" }],
     [{ limit: undefined, window: "1m" }],
-    [{ limit: 0, window: "1m" }],
+    [{ limit: -1, window: "1m" }],
     [{ limit: "5", window: "1m" }],
     [{ limit: 1.5, window: "1m" }],
     [{ limit: 5, window: 0.5 }],

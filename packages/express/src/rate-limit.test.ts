@@ -65,7 +65,7 @@ describe("rateLimit", () => {
     [{ max: 5, windowMs: 60_000 }],
     [{ limits, hook: "onRequest" }],
     [{ limits, extend: true }],
-    [{ limits, cost: 0 }],
+    [{ limits, cost: -1 }],
     [{ limits, headers: "draft-7" }],
     [{ limits, store: {} }],
     [{ limits, store: memoryStore() }],

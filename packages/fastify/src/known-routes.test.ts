@@ -217,7 +217,7 @@ describe("a route with a limit that no plugin reads", () => {
   test("is fine in the scope of a plugin, and in those inside", async () => {
     const error = await errorOf((app) => {
       app.get("/before", { config: { rateLimit: { cost: 2 } } }, handler);
-      app.register(headgate, { limits: gcra({ limit: 1, window: "1h" }) });
+      app.register(headgate, { limits: gcra({ limit: 2, window: "1h" }) });
       app.register(async (scope) => {
         scope.get("/inside", { config: { rateLimit: { cost: 2 } } }, handler);
       });

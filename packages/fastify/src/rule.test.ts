@@ -197,7 +197,7 @@ describe("a route's rule", () => {
   test.each([
     [{ max: 5 }, "max"],
     [{ hook: "onSend" }, "hook"],
-    [{ cost: 0 }, "cost"],
+    [{ cost: -1 }, "cost"],
     [{ missing: "deny" }, "missing"],
     [{ onDenied: "throw" }, "onDenied"],
     [true, "options"],

@@ -11,7 +11,7 @@ const bad: [what: string, rateLimit: unknown, code: string][] = [
   ["another limiter's option", { max: 5 }, "HEADGATE_INVALID_OPTION"],
   ["a misspelt option", { limit: limits }, "HEADGATE_INVALID_OPTION"],
   ["an invalid hook", { hook: "onSend" }, "HEADGATE_INVALID_OPTION"],
-  ["an invalid cost", { cost: 0 }, "HEADGATE_INVALID_OPTION"],
+  ["an invalid cost", { cost: -1 }, "HEADGATE_INVALID_OPTION"],
   [
     "a dimension without a key",
     { limits: gcra({ limit: 1, window: "1h", per: "tenant" }) },
@@ -133,7 +133,7 @@ test("an application that failed to boot gives its names back when it is closed"
   const store = memoryStore();
   const failed = Fastify();
   failed.register(headgate, { name: "api", store, limits });
-  failed.register(async (scope) => addRoute(scope, { cost: 0 }));
+  failed.register(async (scope) => addRoute(scope, { cost: -1 }));
   await expect(failed.ready()).rejects.toThrow(/cost/);
   await failed.close();
   const other = { name: "api", store, limits: gcra({ limit: 1, window: "1h" }) };

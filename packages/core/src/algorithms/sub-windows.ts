@@ -69,7 +69,9 @@ const windows: Algorithm<Windows, WindowsQuota> = {
     const reset = newest < 0 ? 0 : (quota.last - newest) * quota.size - age;
     const remaining = quota.limit - sum(counts);
     const more = Math.max(0, remaining) + 1;
-    return { remaining, reset, growth: more > quota.limit ? 0 : windows.wait(state, quota, more) };
+    // Nothing grows above the limit, nor a limit of 0 before it is unused.
+    const growth = more > quota.limit ? reset : windows.wait(state, quota, more);
+    return { remaining, reset, growth };
   },
 };
 

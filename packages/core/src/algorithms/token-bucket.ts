@@ -68,9 +68,13 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     const { whole, part } = state;
     if (whole === 0 && part === 0) return { remaining: quota.capacity, reset: 0, growth: 0 };
     const remaining = quota.capacity - whole - (part > 0 ? 1 : 0);
-    // Above capacity, several units have to drain before one is left.
+    // Above capacity, several units have to drain before one is left; of a capacity of 0, all.
     const [units, rest] =
-      remaining < 0 ? [1 - quota.capacity + whole, part] : part > 0 ? [0, part] : [1, 0];
+      remaining < 0
+        ? [Math.min(1, quota.capacity) - quota.capacity + whole, part]
+        : part > 0
+          ? [0, part]
+          : [1, 0];
     return {
       remaining,
       reset: drainTime(quota, whole, part),

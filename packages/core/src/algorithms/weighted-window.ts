@@ -63,7 +63,9 @@ const weighted: Algorithm<Windows, WindowsQuota> = {
     const reset = windows === 0 ? 0 : windows * quota.window - age;
     const remaining = quota.limit - used(state, quota);
     const more = Math.max(0, remaining) + 1;
-    return { remaining, reset, growth: more > quota.limit ? 0 : weighted.wait(state, quota, more) };
+    // Nothing grows above the limit, nor a limit of 0 before it is unused.
+    const growth = more > quota.limit ? reset : weighted.wait(state, quota, more);
+    return { remaining, reset, growth };
   },
 };
 

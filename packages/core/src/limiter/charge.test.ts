@@ -23,7 +23,7 @@ afterEach(() => {
 describe("charge", () => {
   const limiter = createLimiter({ limits: hourly(10) });
 
-  test.each([0, -1, 1.5, Number.NaN, 2 ** 53, "3", null])("refuses a cost of %s", async (cost) => {
+  test.each([-1, 1.5, Number.NaN, 2 ** 53, "3", null])("refuses a cost of %s", async (cost) => {
     await expect(limiter.charge("u", { cost: cost as never })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_COST",
     });
