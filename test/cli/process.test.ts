@@ -17,6 +17,7 @@ import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const HEADGATE = join(ROOT, "packages/cli/dist/esm/headgate.js");
+const START = join(ROOT, "examples/access-log/dist/start.js");
 
 const own = useOwnRedis();
 
@@ -43,7 +44,7 @@ async function endOf(child: ChildProcessWithoutNullStreams) {
   return { exitCode, stdout, stderr };
 }
 
-test.each(["SIGINT", "SIGTERM"] as const)(
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   "%s ends it with 130, and closes its connection",
   async (signal) => {
     const child = start("limiters", "--redis", `redis://${at}`, "--timeout", "1m");
@@ -55,6 +56,51 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     if (!socket.closed) await once(socket.resume(), "close");
   },
 );
+
+/** A log of so many clients, one request each, all in one second. */
+function logOf(clients: number): string {
+  return Array.from(
+    { length: clients },
+    (_, i) =>
+      `10.${i >> 16}.${(i >> 8) & 255}.${i & 255} - - [03/Mar/2026:06:00:00 +0000] "GET / HTTP/1.1" 200 5\n`,
+  ).join("");
+}
+
+beforeAll(() => {
+  const build = [join(ROOT, "scripts/build.mjs"), "examples/access-log"];
+  expect(spawnSync(process.execPath, build).status).toBe(0);
+});
+
+test.each([
+  ["headgate", [HEADGATE, "replay", "-", "--redis"]],
+  ["start", [START, "--log", "-", "--redis"]],
+])("%s: a hangup leaves no key in Redis", async (_, args) => {
+  await own.client.flushall();
+  const child = spawn(process.execPath, [...args, own.server.socket]);
+  const ending = endOf(child);
+  child.stdin.on("error", () => {});
+  // Standard input stays open, so that the replay goes on.
+  child.stdin.write(logOf(5_000));
+  child.stdin.write(logOf(1).replace("06:00", "07:00").repeat(2_000));
+  await waitUntil(
+    "keys are there",
+    20_000,
+    async () => (await own.client.dbsize()) > 0 || undefined,
+  );
+  child.kill("SIGHUP");
+  const { exitCode, stderr } = await ending;
+  expect([exitCode, stderr]).toEqual([130, expect.stringMatching(/^\w+: interrupted\n$/)]);
+  expect(await own.client.keys("*")).toEqual([]);
+});
+
+test("clients that do not fit into the memory start as new ones, which is said, and the process lives on", async () => {
+  const child = spawn(process.execPath, ["--max-old-space-size=64", HEADGATE, "replay", "-"]);
+  const ending = endOf(child);
+  child.stdin.end(logOf(40_000));
+  const { exitCode, stdout, stderr } = await ending;
+  expect([exitCode, stderr]).toEqual([0, expect.stringMatching(/ times memory had no room, /)]);
+  expect(stdout).toContain("40,000 requests of 40,000 clients");
+});
 
 test("whoever sets DEBUG sees no password in what the client sends", async () => {
   const env = { ...process.env, DEBUG: "*", REDISCLI_AUTH: "hush-hush" };

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
@@ -34,11 +34,15 @@ function write(name: string, content: string | Buffer): string {
   return path;
 }
 
-async function start(args: readonly string[], stdin: Readable = new PassThrough()) {
+async function start(
+  args: readonly string[],
+  stdin: Readable = new PassThrough(),
+  command = "replay",
+) {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const { signal } = new AbortController();
-  const code = await run(["replay", ...args], { environment: {}, stdin, stdout, stderr, signal });
+  const code = await run([command, ...args], { environment: {}, stdin, stdout, stderr, signal });
   stdout.end();
   stderr.end();
   return { code, stdout: await text(stdout), stderr: await text(stderr) };
@@ -150,7 +154,41 @@ test("the sample's denials, and its malformed lines", async () => {
   expect(code).toBe(0);
   expect(stdout).toContain("   3 of 115 (2.6%)   123 of 2,026 (6.1%)   ");
   expect(stdout).toMatch(/^203\.0\.113\.250 +280 +118 +2026-03-03 /m);
-  expect(stderr.match(/^headgate: .*sample\.log: line \d+ is malformed, .*$/gm)).toHaveLength(4);
+  expect(stderr.match(/^headgate: .*sample\.log: line \d+ is skipped, .*$/gm)).toHaveLength(4);
+  expect(stderr).toContain("headgate: skipped 4 of 2,030 lines\n");
+});
+
+test.each([
+  [
+    "garbage",
+    "no log\n\0\0\n",
+    /: it has 2 lines of something else; line 1 is skipped, neither .*: no log$/,
+  ],
+  ["an empty file", "", /: it is empty$/],
+  ["blank lines", "\r\n \n", /: it is empty$/],
+  ["an empty gzip file", gzipSync(""), /: it is empty$/],
+])("%s is an error: a replay of nothing says nothing", async (_, content, words) => {
+  const log = write("nothing.log", content);
+  const file = join(folder, "nothing.html");
+  for (const command of ["replay", "recommend"]) {
+    const { code, stdout, stderr } = await start(
+      [log, "--json", "--html", file],
+      undefined,
+      command,
+    );
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^headgate: there is no request in .*nothing\.log: [^\n]+\n$/);
+    expect(stderr.trimEnd()).toMatch(words);
+    expect(existsSync(file)).toBe(false);
+  }
+});
+
+test("lines end in CRLF or LF, and time may go backwards", async () => {
+  const times = [0, 60, 30, 400, 1].map((second) => START + second * 1_000);
+  const lines = times.map((time) => line({ client: "192.0.2.1", time }));
+  const { log } = await replay([write("mixed.log", `${lines.join("\r\n")}\n\0\n`)]);
+  expect(log).toMatchObject({ requests: 5, malformed: 1, reordered: 1, late: 1 });
+  expect(log.to).toBe(START + 400_000);
 });
 
 test("what a log or a path holds cannot steer the terminal", async () => {

@@ -5,14 +5,15 @@ import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { renderRecommendation } from "../../packages/cli/src/report/render-recommendation.ts";
 import { renderReport } from "../../packages/cli/src/report/render-report.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
-import { hostileResult, sampleResult } from "./results.ts";
+import { hostileResult, sampleRecommendation, sampleResult } from "./results.ts";
 
 const isInstalled = hasChromium();
 
-/** Widths of a desk, and of a phone. */
-const WIDTHS = [1_000, 360];
+/** Widths of a desk, a tablet, and phones. */
+const WIDTHS = [1_280, 768, 390, 360];
 
 const SCHEMES = ["light", "dark"] as const;
 
@@ -21,7 +22,12 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
   let dir: string;
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "headgate-report-"));
-    writeFileSync(join(dir, "sample.html"), renderReport(await sampleResult()));
+    const sample = await sampleResult();
+    writeFileSync(join(dir, "sample.html"), renderReport(sample));
+    writeFileSync(
+      join(dir, "recommendation.html"),
+      renderRecommendation(sample, sampleRecommendation(sample)),
+    );
     writeFileSync(join(dir, "hostile.html"), renderReport(hostileResult()));
     browser = await startChromium();
   });
@@ -52,19 +58,25 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
     await page.close();
   }
 
-  const ways = ["sample", "hostile"].flatMap((name) =>
+  const ways = ["sample", "recommendation", "hostile"].flatMap((name) =>
     WIDTHS.flatMap((width) => SCHEMES.map((scheme) => [name, width, scheme] as const)),
   );
 
   test.each(ways)(
-    "%s, %d pixels wide, %s, fits, and no texts of a chart overlap",
+    "%s, %d pixels wide, %s, fits: nothing is cut off, and no texts of a chart overlap",
     async (...way) => {
       await open(...way, async (page) => {
         const [, width] = way;
         expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+        await page.evaluate(OPEN_ALL);
+        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+        expect(await page.evaluate(CUT_OFF)).toEqual([]);
         const charts = (await page.evaluate(TEXTS)) as Box[][];
         expect(charts.length).toBeGreaterThan(3);
         for (const texts of charts) expect(overlapsOf(texts)).toEqual([]);
+        expect(
+          charts.flat().filter(({ text }) => text.includes("requests")).length,
+        ).toBeGreaterThan(1);
         // What is drawn for the other width is not there.
         expect(charts.flat().every(({ left, right }) => left >= 0 && right <= width)).toBe(true);
       });
@@ -72,18 +84,18 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
   );
 
   test.each(SCHEMES)("has its colours: %s", async (scheme) => {
-    await open("sample", 1_000, scheme, async (page) => {
+    await open("sample", 1_280, scheme, async (page) => {
       const background = await page.evaluate("getComputedStyle(document.body).backgroundColor");
       expect(background).toBe(scheme === "light" ? "rgb(255, 255, 255)" : "rgb(13, 17, 23)");
     });
   });
 
-  test.each(WIDTHS)("can be used by everybody, %d pixels wide", async (width) => {
+  test.each(
+    ["sample", "recommendation"].flatMap((name) => WIDTHS.map((width) => [name, width] as const)),
+  )("%s, %d pixels wide, has no barrier that axe-core knows", async (name, width) => {
     for (const scheme of SCHEMES) {
-      await open("sample", width, scheme, async (page) => {
-        await page.evaluate(
-          "for (const one of document.querySelectorAll('details')) one.open = true",
-        );
+      await open(name, width, scheme, async (page) => {
+        await page.evaluate(OPEN_ALL);
         await page.evaluate(axe.source);
         const { violations } = (await page.evaluate("axe.run()")) as { violations: Violation[] };
         const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
@@ -92,6 +104,14 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
     }
   });
 });
+
+const OPEN_ALL = "for (const one of document.querySelectorAll('details')) one.open = true";
+
+/** Elements that are wider than their place, in no box that scrolls. */
+const CUT_OFF = `[...document.querySelectorAll("main *:not(svg, svg *, thead, thead *)")]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0 && getComputedStyle(one).display !== "inline")
+  .filter((one) => !one.matches(".scroll") || getComputedStyle(one).overflowX !== "auto")
+  .map((one) => one.outerHTML.slice(0, 200))`;
 
 interface Violation {
   readonly id: string;

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Policy } from "@headgate/core";
+import type { Limit, Policy } from "@headgate/core";
 import { createLimiter, gcra, memoryStore, slidingLog } from "@headgate/core";
+import type { Recommendation } from "../../packages/cli/src/recommend/recommendation.ts";
 import type {
   DeniedClient,
   PolicyResult,
@@ -54,6 +55,49 @@ export async function sampleResult(): Promise<ReplayResult> {
       counts: peaksOf(requests, window),
       error: 0,
     })),
+  };
+}
+
+/** A recommendation of the first policy of a result, as if a search had found it. */
+export function sampleRecommendation({ log, policies }: ReplayResult): Recommendation {
+  const [first] = policies as [PolicyResult];
+  const { requests, clients } = log;
+  const { denied, clientsDenied, limits, waits } = first;
+  const score = { requests, denied, clients, clientsDenied };
+  return {
+    log,
+    target: { of: "clients", percent: 3, most: 3 },
+    proposal: {
+      limit: [limits].flat()[0] as Limit,
+      window: "1m",
+      units: 30,
+      why: "It is the window that was asked for.",
+      replayed: [
+        { units: 30, ...score, met: true, waits },
+        { units: 29, ...score, clientsDenied: 4, met: false, waits },
+      ],
+      unseen: {
+        ...{ units: 31, ...score, met: false, proposed: { ...score, met: true } },
+        from: log.from as number,
+        to: log.to as number,
+      },
+      mostInADay: 43_230,
+      busiestInADay: 297,
+    },
+    windows: [
+      ...[["10s", 10] as const, ["1m", 30] as const].map(([window, units]) => ({
+        ...{ window, units, isLongEnough: true, excessAtOnce: 1, excessOverTime: 2, ...score },
+      })),
+      {
+        window: "1h",
+        units: 90,
+        isLongEnough: false,
+        excessAtOnce: 1,
+        excessOverTime: 1,
+        ...score,
+      },
+    ],
+    care: ["Not considered: 1h."],
   };
 }
 

@@ -26,7 +26,7 @@ function formatSummary(report: Report): string {
     {
       Denied: `${withShare(denied, requests)}, to ${count(report.clientsDenied)} of ${count(report.clientsTotal)} clients`,
     },
-    { "Malformed lines": count(malformed) },
+    { "Skipped lines": count(malformed) },
     { "Requests per second": `${count(report.perSecond)}, one after another` },
     { "Latency p50, p99": `${milliseconds(report.p50Ms)}, ${milliseconds(report.p99Ms)}` },
   );

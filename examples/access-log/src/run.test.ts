@@ -143,13 +143,28 @@ describe.each(["fastify", "express"])("behind %s", (framework) => {
 
 test("malformed lines are reported with their numbers, and counted", async () => {
   const log = join(folder, "malformed.log");
-  writeFileSync(log, `rotated \u001b[2J\n\n192.0.2.1 - - [03/Mar/2026:06:00:00 +0000] "-" 408 -\n`);
+  const time = "[03/Mar/2026:06:00:00 +0000]";
+  writeFileSync(
+    log,
+    `rotated \u001b[2J\n\n192.0.2.1 - - ${time} "-" 408 -\n192.0.2.1 - - ${time} "GET / HTTP/1.1" 200 5\n`,
+  );
   const { code, stdout, stderr } = await start(["--log", log, "--json"]);
   expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ requests: 0, malformed: 2, p50Ms: null, clients: [] });
+  expect(JSON.parse(stdout)).toMatchObject({ requests: 1, malformed: 2, clients: [] });
   expect(stderr).toBe(
-    "line 1 is malformed, neither the common nor the combined format: rotated ?[2J\n" +
-      'line 3 is malformed, no HTTP request: 192.0.2.1 - - [03/Mar/2026:06:00:00 +0000] "-" 408 -\n',
+    "line 1 is skipped, neither the common nor the combined format: rotated ?[2J\n" +
+      `line 3 is skipped, no HTTP request: 192.0.2.1 - - ${time} "-" 408 -\n` +
+      "skipped 2 of 4 lines\n",
+  );
+});
+
+test("a log without a single request is an error", async () => {
+  const log = join(folder, "garbage.log");
+  writeFileSync(log, "no log\n");
+  const { code, stdout, stderr } = await start(["--log", log, "--json"]);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(
+    /^start: there is no request in .*garbage\.log: it has one line of something else; /,
   );
 });
 

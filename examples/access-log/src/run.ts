@@ -40,15 +40,14 @@ async function runOrThrow(args: readonly string[], surroundings: Surroundings): 
 
 /** Says why counts may differ from what one expects. */
 function reportRead(
-  { malformed, examples, late }: ReplayedLog,
+  { lines, malformed, examples, late }: ReplayedLog,
   evicted: number,
   stderr: NodeJS.WritableStream,
 ): void {
   for (const { number, text, reason } of examples) {
-    stderr.write(`line ${number} is malformed, ${reason}: ${printable(text, 100)}\n`);
+    stderr.write(`line ${number} is skipped, ${reason}: ${printable(text, 100)}\n`);
   }
-  const others = malformed - examples.length;
-  if (others > 0) stderr.write(`and ${others} more malformed lines\n`);
+  if (malformed > 0) stderr.write(`skipped ${malformed} of ${lines} lines\n`);
   if (late > 0) stderr.write(`lines that came too late to be put in order: ${late}\n`);
   if (evicted > 0)
     stderr.write(

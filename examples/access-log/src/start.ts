@@ -7,7 +7,7 @@ import { Failure } from "./failure.ts";
 import { run } from "./run.ts";
 
 const interruption = new AbortController();
-for (const name of ["SIGINT", "SIGTERM"] as const) {
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   // Package managers hand on the signal that the terminal sent already: the second must not cut the cleaning short.
   process.on(name, () => interruption.abort(new Failure("interrupted", 130)));
 }

@@ -14,7 +14,7 @@ const args = process.argv.slice(2);
 if (args.some(holdsPassword)) process.title = "headgate";
 
 const interruption = new AbortController();
-for (const name of ["SIGINT", "SIGTERM"] as const) {
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   // Package managers hand on the signal that the terminal sent already: the second must not cut the cleaning short.
   process.on(name, () => interruption.abort(new Failure("interrupted", 130)));
 }
@@ -22,6 +22,8 @@ for (const stream of [process.stdout, process.stderr]) {
   // A reader that stops, such as `head`, has what it wanted.
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit();
+    // The terminal is gone: SIGHUP follows, and the cleaning must not be cut short.
+    if (error.code === "EIO") return;
     throw error;
   });
 }

@@ -5,7 +5,7 @@ const START = Date.UTC(2026, 2, 3);
 
 /** Puts requests at these seconds in order, each named by its place. */
 function order(seconds: readonly number[], maxWaiting?: number) {
-  const order = new InOrder(maxWaiting);
+  const order = new InOrder(Number.POSITIVE_INFINITY, maxWaiting);
   const gone: string[] = [];
   const take = () => {
     for (const { time, path } of order.take()) gone.push(`${path}@${(time - START) / 1_000}`);

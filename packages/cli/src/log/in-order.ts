@@ -6,11 +6,14 @@ const SECONDS = 120;
 /** The most requests that wait for possibly earlier ones. */
 const MAX_WAITING = 1_000_000;
 
+/** Bytes of a request that waits, without its texts. */
+const BYTES_PER_REQUEST = 200;
+
 /** A power of two that has room for all the seconds that wait. */
 const PLACES = 128;
 
 /**
- * Puts requests in order: each waits, with those of its second, until one has come that is 120 seconds later, or a million
+ * Puts requests in order: each waits, with those of its second, until one has come that is 120 seconds later, or too many
  * are waiting. Equal times stay as they came. What comes later than that is `late`, and gets the time of the last one that
  * went.
  */
@@ -18,10 +21,12 @@ export class InOrder {
   /** Requests by their second, in a circle. */
   readonly #seconds: LoggedRequest[][] = Array.from({ length: PLACES }, () => []);
   readonly #maxWaiting: number;
+  readonly #maxBytes: number;
   /** No second before this one waits. */
   #first = 0;
   #last = -1;
   #waiting = 0;
+  #bytes = 0;
   /** The time of the last request that went. */
   #gone = 0;
   /** The latest time so far. */
@@ -30,7 +35,9 @@ export class InOrder {
   #reordered = 0;
   #late = 0;
 
-  constructor(maxWaiting: number = MAX_WAITING) {
+  /** `maxBytes`: of all requests that wait. */
+  constructor(maxBytes: number, maxWaiting: number = MAX_WAITING) {
+    this.#maxBytes = maxBytes;
     this.#maxWaiting = maxWaiting;
   }
 
@@ -55,7 +62,8 @@ export class InOrder {
     else this.#latest = time;
     this.#at(second).push(request);
     this.#waiting += 1;
-    while (this.#waiting > this.#maxWaiting) this.#release();
+    this.#bytes += bytesOf(request);
+    while (this.#waiting > this.#maxWaiting || this.#bytes > this.#maxBytes) this.#release();
   }
 
   /** What is in order by now. */
@@ -82,7 +90,10 @@ export class InOrder {
     this.#first += 1;
     if (requests.length === 0) return;
     if (!isInOrder(requests)) requests.sort((a, b) => a.time - b.time);
-    for (const request of requests) this.#ready.push(request);
+    for (const request of requests) {
+      this.#ready.push(request);
+      this.#bytes -= bytesOf(request);
+    }
     this.#gone = (requests.at(-1) as LoggedRequest).time;
     this.#waiting -= requests.length;
     requests.length = 0;
@@ -104,6 +115,10 @@ export class InOrder {
   #at(second: number): LoggedRequest[] {
     return this.#seconds[second % PLACES] as LoggedRequest[];
   }
+}
+
+function bytesOf({ client, path }: LoggedRequest): number {
+  return BYTES_PER_REQUEST + client.length + path.length;
 }
 
 function isInOrder(requests: readonly LoggedRequest[]): boolean {

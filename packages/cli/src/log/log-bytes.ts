@@ -32,10 +32,18 @@ export async function* readBytes(
     else yield* readStream(createReadStream(file, { highWaterMark: CHUNK_BYTES }), signal, onBytes);
   } catch (error) {
     signal.throwIfAborted();
-    throw new Failure(`cannot read the log ${nameOf(file)}: ${messageOf(error)}`, undefined, {
-      cause: error,
-    });
+    throw new Failure(
+      `cannot read the log ${nameOf(file)}: ${messageOf(error)}${adviceFor(error, file)}`,
+      undefined,
+      { cause: error },
+    );
   }
+}
+
+/** Gzip data that ends early may be a file that is still written, or copied in part. */
+function adviceFor(error: unknown, file: string): string {
+  if ((error as NodeJS.ErrnoException).code !== "Z_BUF_ERROR" || file === "-") return "";
+  return "; its gzip data is cut off: zcat FILE | headgate replay - replays what there is";
 }
 
 /** Whether a file can be read as it is. */

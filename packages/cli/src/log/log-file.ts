@@ -15,8 +15,13 @@ const MAX_EXAMPLES = 5;
 /** How much of a malformed line is kept. */
 const MAX_EXAMPLE = 400;
 
-/** A file with a longer line is not an access log. */
+/** Longer lines are skipped, in bytes. */
 const MAX_LINE = 1_048_576;
+
+/** So many lines in JSON at the beginning make a log in JSON lines. */
+const MANY_JSON_LINES = 100;
+
+const EMPTY = Buffer.alloc(0);
 
 const NEWLINE = 0x0a;
 const BRACE = 0x7b;
@@ -26,6 +31,8 @@ export interface LogFileOptions extends BytesOptions {
   readonly fields: FieldNames | undefined;
   /** Whether methods and paths are read, too. */
   readonly requestLines: boolean;
+  /** Bytes of the heap for requests that wait for earlier ones. */
+  readonly bytesForWaiting: number;
 }
 
 /** A log, while it is read. */
@@ -33,14 +40,18 @@ export class LogFile {
   readonly file: string;
   readonly #options: LogFileOptions;
   readonly #line: LineOptions;
-  readonly #order = new InOrder();
+  readonly #order: InOrder;
   readonly examples: MalformedLine[] = [];
   lines = 0;
   malformed = 0;
+  /** Malformed lines that are in JSON. */
+  #jsonLines = 0;
+  #hasRequests = false;
 
   constructor(file: string, options: LogFileOptions) {
     this.file = file;
     this.#options = options;
+    this.#order = new InOrder(options.bytesForWaiting);
     this.#line = { texts: new KeptTexts(), requestLines: options.requestLines };
   }
 
@@ -54,32 +65,38 @@ export class LogFile {
 
   /** Its requests in the order of their times, many at once. Throws a `Failure`, and the signal's reason. */
   async *requests(): AsyncGenerator<readonly LoggedRequest[]> {
-    let rest: readonly Buffer[] = [];
+    let rest = EMPTY;
+    // Where it is set, the line that is read is too long, and its rest is left out.
+    let isTooLong = false;
     for await (const chunk of readBytes(this.file, this.#options)) {
       const newline = chunk.indexOf(NEWLINE);
-      if (newline === -1) {
-        rest = this.#joined([...rest, Buffer.from(chunk)]);
-        continue;
+      if (!isTooLong)
+        rest = Buffer.concat([rest, newline < 0 ? chunk : chunk.subarray(0, newline)]);
+      if (rest.length > MAX_LINE) {
+        isTooLong = true;
+        rest = Buffer.from(rest.subarray(0, MAX_EXAMPLE));
       }
-      const [line] = this.#joined([...rest, chunk.subarray(0, newline)]);
-      this.#readLine(line, 0, line.length);
+      if (newline < 0) continue;
+      this.#readRest(rest, isTooLong);
+      isTooLong = false;
       const end = this.#readLines(chunk, newline + 1);
-      rest = end < chunk.length ? [Buffer.from(chunk.subarray(end))] : [];
+      rest = Buffer.from(chunk.subarray(end));
       yield this.#order.take();
     }
-    const [line] = this.#joined(rest);
-    if (line.length > 0) this.#readLine(line, 0, line.length);
+    if (rest.length > 0) this.#readRest(rest, isTooLong);
+    if (this.#isInJson()) throw withoutFields(this.file);
     this.#order.end();
     yield this.#order.take();
   }
 
-  /** A line that came in pieces. Throws a `Failure` for one that is too long. */
-  #joined(pieces: readonly Buffer[]): [Buffer] {
-    const line = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-    if (line.length <= MAX_LINE) return [line];
-    throw new Failure(
-      `cannot read the log ${nameOf(this.file)}: a line is longer than 1 MiB; is it an access log?`,
-    );
+  /** Reads a line that came in pieces; of one that is too long, its beginning. */
+  #readRest(line: Buffer, isTooLong: boolean): void {
+    if (!isTooLong) {
+      this.#readLine(line, 0, line.length);
+      return;
+    }
+    this.lines += 1;
+    this.#countMalformed(line.toString(), "longer than 1 MiB");
   }
 
   /** Reads whole lines; returns where the last one ends. */
@@ -101,19 +118,29 @@ export class LogFile {
     while (end > start && isBlank(bytes[end - 1] as number)) end -= 1;
     if (start === end) return;
     const request = this.#parse(bytes, start, end);
-    if (typeof request !== "string") this.#order.add(request);
-    else
+    if (typeof request === "string") {
       this.#countMalformed(
         bytes.toString("utf8", start, Math.min(end, start + MAX_EXAMPLE)),
         request,
       );
+      return;
+    }
+    this.#hasRequests = true;
+    this.#order.add(request);
   }
 
   #parse(bytes: Buffer, start: number, end: number): LoggedRequest | string {
     const { fields } = this.#options;
     if (fields !== undefined) return parseJsonLine(bytes.toString("utf8", start, end), fields);
-    if (bytes[start] === BRACE) throw withoutFields(this.file);
-    return parseLogLine(bytes, start, end, this.#line);
+    if (bytes[start] !== BRACE) return parseLogLine(bytes, start, end, this.#line);
+    this.#jsonLines += 1;
+    if (this.#jsonLines === MANY_JSON_LINES && this.#isInJson()) throw withoutFields(this.file);
+    return "JSON in a log that is in another format";
+  }
+
+  /** Whether there is no request, and most lines are in JSON. */
+  #isInJson(): boolean {
+    return !this.#hasRequests && this.#jsonLines * 2 > this.malformed;
   }
 
   #countMalformed(text: string, reason: string): void {

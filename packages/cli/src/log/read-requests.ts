@@ -5,6 +5,7 @@ import { nameOf } from "./log-bytes.ts";
 import { LogFile } from "./log-file.ts";
 import type { LoggedRequest, MalformedLine } from "./logged-request.ts";
 import { merge } from "./merge.ts";
+import { bytesFor } from "./room.ts";
 
 export interface ReadOptions {
   /** What `-` stands for. */
@@ -39,7 +40,7 @@ export interface LoggedRequests extends AsyncIterable<readonly LoggedRequest[]> 
 
 /**
  * Reads access logs in the common or combined format, or in JSON lines, in gzip or not, and merges them; `-` is standard input.
- * Requests are put in order within 120 seconds of log time, or a million lines. Holds no more than that in memory. To be read
+ * Requests are put in order within 120 seconds of log time, or a million lines, or as many as fit into a twelfth of the memory. To be read
  * once. What reads it is thrown a `Failure` for what cannot be read, and the signal's reason.
  */
 export function readRequests(files: readonly string[], options: ReadOptions): LoggedRequests {
@@ -47,8 +48,9 @@ export function readRequests(files: readonly string[], options: ReadOptions): Lo
   if (files.filter((file) => file === "-").length > 1) {
     throw new Failure("standard input (-) can be read once only");
   }
+  const bytesForWaiting = bytesFor("waiting") / files.length;
   const logs = files.map(
-    (file) => new LogFile(file, { fields, requestLines, onBytes, stdin, signal }),
+    (file) => new LogFile(file, { fields, requestLines, bytesForWaiting, onBytes, stdin, signal }),
   );
   const sum = (count: (log: LogFile) => number) => logs.reduce((all, log) => all + count(log), 0);
   return {

@@ -1,14 +1,14 @@
 import type { Cli } from "../command/add-command.ts";
 import { addExamples } from "../command/examples.ts";
-import { Failure } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
 import { parseFields } from "../log/fields.ts";
 import type { LogCounts } from "../log/read-requests.ts";
 import { bytesOf, readRequests } from "../log/read-requests.ts";
+import { describeSkipped, nothingRead } from "../log/skipped-lines.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { showProgress } from "../replay/show-progress.ts";
-import { requireWritable, saysWritten, writeReport } from "../report/write-report.ts";
+import { requireWritable, saysWritten, writeRecommendation } from "../report/write-report.ts";
 import { parseAlgorithm } from "./algorithms.ts";
 import { formatRecommendation } from "./format-recommendation.ts";
 import { recommend } from "./recommend.ts";
@@ -70,7 +70,8 @@ async function runRecommend(
   const algorithm = parseAlgorithm(options.algorithm);
   if (options.html !== undefined) await requireWritable(options.html);
   const { recording, counts } = await record(logs, options, surroundings);
-  if (recording.length === 0) throw nothingIn(logs, counts);
+  if (recording.length === 0) throw nothingRead(logs, counts);
+  for (const message of describeSkipped(counts)) stderr.write(`headgate: ${message}\n`);
   const progress = showProgress(stderr, windows.length);
   const { recommendation, result } = await recommend(recording, {
     ...{ algorithm, windows, target, signal },
@@ -79,7 +80,7 @@ async function runRecommend(
       replayRecording(recording, { files: logs, counts, algorithm, window, units, signal }),
   }).finally(() => progress.stop());
   if (options.html !== undefined) {
-    await writeReport(options.html, result);
+    await writeRecommendation(options.html, result, recommendation);
     stderr.write(saysWritten(options.html));
   }
   if (options.json) writeJson(stdout, recommendation);
@@ -109,13 +110,4 @@ async function record(
     progress.stop();
   }
   return { recording, counts: requests.counts() };
-}
-
-function nothingIn(logs: readonly string[], { malformed, examples }: LogCounts): Failure {
-  const [first] = examples;
-  const why =
-    first === undefined
-      ? "it is empty"
-      : `of ${malformed} lines none is a request; the first one: ${first.reason}`;
-  return new Failure(`nothing can be proposed for ${logs.join(", ")}: ${why}`);
 }

@@ -55,7 +55,7 @@ export async function recommend(
   }
   const chosen = tightest[chooseWindow(tightest)] as (typeof tightest)[number];
   const { window, units } = chosen;
-  const replayed = await options.replay(window, around(units));
+  const replayed = await options.replay(window, named(around(units), window));
   const result: ReplayResult = {
     ...replayed,
     peaks: windows.map(({ ms }) => ({
@@ -114,16 +114,17 @@ async function tightestOf(
 }
 
 /** The units that are proposed, one fewer, half of them, and twice as many. */
-function around(units: number): readonly NamedUnits[] {
-  const all = [
-    { name: "proposed", units },
-    { name: "one tighter", units: units - 1 },
-    { name: "half", units: Math.floor(units / 2) },
-    { name: "twice", units: units * 2 },
-  ];
-  return all.filter(
-    (one, i) => one.units > 0 && all.findIndex((other) => other.units === one.units) === i,
-  );
+function around(units: number): readonly number[] {
+  const all = [units, units - 1, Math.floor(units / 2), units * 2];
+  return [...new Set(all)].filter((one) => one > 0);
+}
+
+/** What each is called in the report. */
+function named(all: readonly number[], { written }: Window): readonly NamedUnits[] {
+  return all.map((units, i) => ({
+    name: `${units.toLocaleString("en-US")} per ${written}${i === 0 ? ", recommended" : ""}`,
+    units,
+  }));
 }
 
 function replayedOf(
@@ -131,11 +132,11 @@ function replayedOf(
   units: number,
   target: Target,
 ): readonly Replayed[] {
-  const named = around(units);
+  const all = around(units);
   return policies.map(({ denied, clientsDenied, waits }, i) => {
     const { requests, clients } = log;
     const score = { requests, denied, clients, clientsDenied };
-    return { units: named[i]?.units as number, ...score, met: isMet(target, score), waits };
+    return { units: all[i] as number, ...score, met: isMet(target, score), waits };
   });
 }
 
@@ -169,7 +170,7 @@ function whyOf(all: readonly WindowProposal[], { written }: Window): string {
   if (usable.length === 0) return "The log is too short for any of them.";
   if (usable.length === 1) return "The log is long enough for no other window.";
   const [shortest, longest] = [usable.at(0), usable.at(-1)].map((one) => one?.window);
-  return `At once, ${written} grants ${own.excessAtOnce} times what the target needs within ${shortest}; over ${longest}, ${own.excessOverTime} times what it needs within that. Of any other window, one of the two is larger.`;
+  return `A short window lets one client take much over a day, a long one lets it take much at once. ${written} is the best compromise: at once it allows ${own.excessAtOnce} times what the target needs within ${shortest}, and over ${longest} it allows ${own.excessOverTime} times what the target needs. Every other window is worse in one of the two.`;
 }
 
 /** To two digits, for people to read. */

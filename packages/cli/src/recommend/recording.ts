@@ -1,5 +1,6 @@
 import { Failure } from "../command/failure.ts";
 import type { LoggedRequest } from "../log/logged-request.ts";
+import { bytesFor, Room } from "../log/room.ts";
 import { ClientTable } from "../replay/client-table.ts";
 
 /** A recording of so many requests takes 1.2 GB. */
@@ -7,7 +8,8 @@ const MAX_REQUESTS = 100_000_000;
 
 /** Requests in the order of their times, in numbers: 12 bytes each. */
 export class Recording {
-  readonly #clients: ClientTable = new ClientTable();
+  /** Half of the room: a replay of the recording has a table of its own. */
+  readonly #clients: ClientTable = new ClientTable(new Room(bytesFor("clients") / 2));
   #times: Float64Array = new Float64Array(1_024);
   #numbers: Uint32Array = new Uint32Array(1_024);
   #length = 0;

@@ -1,5 +1,6 @@
 import type { LoggedRequest } from "../log/logged-request.ts";
 import type { LogCounts } from "../log/read-requests.ts";
+import { bytesFor } from "../log/room.ts";
 import { runInLibrary } from "../replay/library-run.ts";
 import type { NamedPolicy } from "../replay/policies.ts";
 import { replay } from "../replay/replay.ts";
@@ -35,7 +36,7 @@ export async function replayRecording(
     }),
   );
   let now = 0;
-  const stores = inMemory(policies.length, () => now);
+  const stores = inMemory(policies, () => now);
   const runs = stores.map((store, i) => runInLibrary(policies[i] as NamedPolicy, store));
   const onTime = (time: number): void => {
     now = time;
@@ -45,7 +46,10 @@ export async function replayRecording(
     counts: () => counts,
   };
   try {
-    return await replay(requests, { files, policies, runs, onTime, signal });
+    return await replay(requests, {
+      ...{ files, policies, runs, onTime, signal },
+      bytesForClients: bytesFor("clients") / 2,
+    });
   } finally {
     await Promise.all(runs.map((run) => run.close()));
   }

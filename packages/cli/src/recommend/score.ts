@@ -1,5 +1,7 @@
 import type { Limit } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
+import { Failure } from "../command/failure.ts";
+import { keysThatFit } from "../replay/replay-stores.ts";
 import type { Part } from "./part.ts";
 
 /** What a limit does to some requests. */
@@ -27,17 +29,14 @@ interface Options {
 /** So many requests are decided together at most. */
 const MAX_TOGETHER = 256;
 
-/** As many subjects as a store can keep. */
-const MAX_KEYS = 2 ** 24;
-
-/** Decides the requests of a part by the library, each at its own time, and counts whom it denies. Rejects with the signal's reason. */
+/** Decides the requests of a part by the library, each at its own time, and counts whom it denies. Rejects with a `Failure` where they do not fit into the memory, and with the signal's reason. */
 export async function countDenied(
   { recording, start, end }: Part,
   limit: Limit<never>,
   { mayBeDenied, isEnough, signal }: Options,
 ): Promise<Denied> {
   let now = 0;
-  const store = memoryStore({ clock: () => now, maxKeys: MAX_KEYS });
+  const store = memoryStore({ clock: () => now, maxKeys: keysThatFit([limit], 1) });
   const limiter = createLimiter({ name: "recommend", limits: limit, store });
   const clients = new Set<number>();
   let denied = 0;
@@ -69,8 +68,16 @@ export async function countDenied(
       waiting.push(request);
     }
     if (waiting.length > 0) await decide();
+    if (store.evicted > 0) throw forgotten();
     return { requests: denied, clients: clients.size };
   } finally {
     await limiter.close();
   }
+}
+
+/** A proposal that rests on forgotten clients would deny more than it says. */
+function forgotten(): Failure {
+  return new Failure(
+    "the log has more busy clients at once than fit into the memory of this process: take a part of the log or shorter windows, or allow more memory with NODE_OPTIONS=--max-old-space-size",
+  );
 }

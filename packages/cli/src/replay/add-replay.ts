@@ -5,15 +5,14 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { parseFields } from "../log/fields.ts";
+import { describeSkipped } from "../log/skipped-lines.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
-import { visible } from "../output/visible.ts";
 import { requireWritable, saysWritten, writeReport } from "../report/write-report.ts";
 import { parseFramework } from "./http/frameworks.ts";
 import { readPolicies } from "./policies.ts";
 import { replayLogs } from "./replay-logs.ts";
 import { formatResult, saysEvicted } from "./replay-tables.ts";
-import type { ReplayedLog } from "./result.ts";
 
 interface Options extends ConnectionOptions {
   readonly limits: readonly string[];
@@ -22,9 +21,6 @@ interface Options extends ConnectionOptions {
   readonly http?: string;
   readonly json?: true;
 }
-
-/** So many characters are shown of a malformed line. */
-const SHOWN_OF_LINE = 100;
 
 /** Adds `headgate replay`. */
 export function addReplay(cli: Cli): void {
@@ -78,7 +74,7 @@ async function runReplay(
     redis: redisOf(options),
     ...{ warn, surroundings },
   });
-  warnOfLog(result.log, warn);
+  for (const message of describeSkipped(result.log)) warn(message);
   for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
   if (options.html !== undefined) {
     await writeReport(options.html, result);
@@ -98,13 +94,4 @@ function redisOf(options: Options): ConnectionOptions | undefined {
   throw new Failure(
     "a replay counts in Redis with --redis or --redis-file: give one of them beside the other options of the connection",
   );
-}
-
-function warnOfLog({ malformed, examples }: ReplayedLog, warn: (message: string) => void): void {
-  for (const { file, number, text, reason } of examples) {
-    const begins = text.length > SHOWN_OF_LINE ? `${text.slice(0, SHOWN_OF_LINE)}...` : text;
-    warn(`${visible(file)}: line ${number} is malformed, ${reason}: ${visible(begins)}`);
-  }
-  const others = malformed - examples.length;
-  if (others > 0) warn(`and ${others} more malformed lines`);
 }

@@ -1,9 +1,13 @@
 import { Failure } from "../command/failure.ts";
+import type { Room } from "../log/room.ts";
 import { grown } from "./grown.ts";
 import { subjectOfClient } from "./subject-of-client.ts";
 
 /** More clients than a trace can tell apart. */
 const MAX_CLIENTS = 2 ** 24 - 1;
+
+/** Bytes of a client, without its name, at the moment at which the table grows. */
+const BYTES_PER_CLIENT = 130;
 
 /**
  * The clients of a log, by numbers from 0, and the subjects that they count as: clients themselves mostly, whose number is then the
@@ -15,6 +19,11 @@ export class ClientTable {
   #subjects: Uint32Array = new Uint32Array(1_024);
   #requests: Uint32Array = new Uint32Array(1_024);
   #count = 0;
+  readonly #room: Room;
+
+  constructor(room: Room) {
+    this.#room = room;
+  }
 
   /** Different clients that asked. */
   get count(): number {
@@ -59,6 +68,7 @@ export class ClientTable {
         `more than ${MAX_CLIENTS.toLocaleString("en-US")} clients: replay a part of the log`,
       );
     }
+    this.#room.take(BYTES_PER_CLIENT + name.length);
     this.#numbers.set(name, number);
     this.#names.push(name);
     this.#subjects = grown(this.#subjects, number + 1);

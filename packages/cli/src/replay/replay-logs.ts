@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import type { FieldNames } from "../log/fields.ts";
 import { bytesOf, readRequests } from "../log/read-requests.ts";
+import { nothingRead } from "../log/skipped-lines.ts";
 import type { NamedPolicy } from "./policies.ts";
 import { replay } from "./replay.ts";
 import type { ReplayResult } from "./result.ts";
@@ -16,7 +17,7 @@ export interface ReplayLogsOptions extends Omit<StartOptions, "clock"> {
 
 /**
  * Replays logs under policies, side by side, each request at its own time; `-` is standard input. Shows progress on stderr if
- * that is a terminal. Rejects with a `Failure`, and with the signal's reason.
+ * that is a terminal. Rejects with a `Failure`, also for logs without a single request, and with the signal's reason.
  */
 export async function replayLogs(
   logs: readonly string[],
@@ -39,7 +40,9 @@ export async function replayLogs(
     now = time;
   };
   try {
-    return await replay(requests, { files: logs, policies, runs, onTime, signal });
+    const result = await replay(requests, { files: logs, policies, runs, onTime, signal });
+    if (result.log.requests === 0) throw nothingRead(logs, result.log);
+    return result;
   } finally {
     progress.stop();
     await close();

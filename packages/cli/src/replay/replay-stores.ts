@@ -1,24 +1,32 @@
-import { getHeapStatistics } from "node:v8";
-import type { MemoryStore } from "@headgate/core";
+import type { Limit, MemoryStore } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
+import { bytesFor } from "../log/room.ts";
+import type { NamedPolicy } from "./policies.ts";
 
 /** What a store keeps at most. */
 const LARGEST_MAX_KEYS = 2 ** 24;
 
-/** What a subject takes, with room to spare. */
-const BYTES_PER_KEY = 800;
+/** Bytes of a subject in a store, with a tenth to spare, and those of each of its limits. */
+const BYTES_PER_SUBJECT = 600;
+const BYTES_PER_LIMIT = 80;
+const BYTES_PER_LOG = 1_200;
 
-/** A store in this process for each policy, on the log's clock. Default: all subjects that there is memory for. */
+/** A store in this process for each policy, on the log's clock. Default: as many subjects as fit into the memory. */
 export function inMemory(
-  policies: number,
+  policies: readonly NamedPolicy[],
   clock: () => number,
-  maxKeys: number = keysThatFit(policies),
+  maxKeys?: number,
 ): readonly MemoryStore[] {
-  return Array.from({ length: policies }, () => memoryStore({ clock, maxKeys }));
+  return policies.map(({ limits }) =>
+    memoryStore({ clock, maxKeys: maxKeys ?? keysThatFit(limits, policies.length) }),
+  );
 }
 
-/** As many subjects as half of what this process may allocate has room for. */
-function keysThatFit(policies: number): number {
-  const { heap_size_limit: bytes } = getHeapStatistics();
-  return Math.min(LARGEST_MAX_KEYS, Math.floor(bytes / 2 / BYTES_PER_KEY / policies));
+/** The most subjects of a store, where so many stores share the memory. */
+export function keysThatFit(limits: readonly Limit[], stores: number): number {
+  let bytes = BYTES_PER_SUBJECT;
+  for (const { algorithm } of limits) {
+    bytes += algorithm === "slidingLog" ? BYTES_PER_LOG : BYTES_PER_LIMIT;
+  }
+  return Math.min(LARGEST_MAX_KEYS, Math.floor(bytesFor("stores") / bytes / stores));
 }

@@ -1,12 +1,14 @@
 import { Readable } from "node:stream";
-import { slidingLog } from "@headgate/core";
+import { getHeapStatistics } from "node:v8";
+import { gcra, slidingLog } from "@headgate/core";
 import { expect, test } from "vitest";
 import { readRequests } from "../log/read-requests.ts";
+import { Room } from "../log/room.ts";
 import { ClientTable } from "./client-table.ts";
 import { runInLibrary } from "./library-run.ts";
 import { Peaks } from "./peaks.ts";
 import { replay } from "./replay.ts";
-import { inMemory } from "./replay-stores.ts";
+import { inMemory, keysThatFit } from "./replay-stores.ts";
 import { formatResult } from "./replay-tables.ts";
 import type { ReplayResult } from "./result.ts";
 import { Timelines } from "./timelines.ts";
@@ -16,7 +18,7 @@ import { WaitCounts } from "./waits.ts";
 const { signal } = new AbortController();
 
 /** Three clients ask in turn, two times each, under a limit of one an hour. */
-async function replayWithRoomFor(maxKeys: number) {
+async function replayWithRoomFor(maxKeys: number, bytesForClients?: number) {
   const lines = Array.from(
     { length: 6 },
     (_, i) => `192.0.2.${i % 3} - - [03/Mar/2026:06:00:0${i} +0000] "GET / HTTP/1.1" 200 5`,
@@ -24,12 +26,15 @@ async function replayWithRoomFor(maxKeys: number) {
   const stdin = Readable.from([Buffer.from(lines.join("\n"))]);
   const policy = { name: "one", limits: [slidingLog({ limit: 1, window: "1h" })] };
   let now = 0;
-  const [store] = inMemory(1, () => now, maxKeys);
+  const [store] = inMemory([policy], () => now, maxKeys);
   const runs = store === undefined ? [] : [runInLibrary(policy, store)];
   const onTime = (time: number) => {
     now = time;
   };
-  const options = { files: ["-"], policies: [policy], runs, onTime, signal };
+  const options = {
+    ...{ files: ["-"], policies: [policy], runs, onTime, signal },
+    ...(bytesForClients === undefined ? {} : { bytesForClients }),
+  };
   return replay(readRequests(["-"], { stdin, signal }), options);
 }
 
@@ -42,6 +47,26 @@ test("an eviction is told, and never silent", async () => {
   const cut = await replayWithRoomFor(2);
   expect(cut.policies[0]).toMatchObject({ denied: 0, evicted: 4 });
   expect(shown(cut)).toContain("one: 4 times memory had no room");
+});
+
+test("clients that do not fit into the memory end the replay with a message, before the process dies", async () => {
+  // Three clients of 139 bytes, which are denied, so 200 bytes more each.
+  await expect(replayWithRoomFor(3, 3 * (139 + 200))).resolves.toBeDefined();
+  for (const bytes of [2 * 139, 3 * (139 + 200) - 1]) {
+    await expect(replayWithRoomFor(3, bytes)).rejects.toThrow(
+      /^the log has more clients than fit into the memory of this process \(\d+ MB\): .*--max-old-space-size=\d+$/,
+    );
+  }
+});
+
+test("stores share half of the heap, and a log of times takes more of it than other limits", () => {
+  const small = [gcra({ limit: 1, window: "1m" })];
+  expect(keysThatFit(small, 4)).toBe(Math.floor(keysThatFit(small, 2) / 2));
+  const many = [...small, slidingLog({ limit: 1, window: "1m" })];
+  expect(keysThatFit(small, 2) / keysThatFit(many, 2)).toBeGreaterThan(2);
+  const { heap_size_limit: heap } = getHeapStatistics();
+  // As measured: 1,663 bytes for a subject of both.
+  expect(keysThatFit(many, 1) * 1_663).toBeLessThan(heap / 2);
 });
 
 test("columns are at most 240, get longer with the log, and lose nothing", () => {
@@ -58,7 +83,7 @@ test("columns are at most 240, get longer with the log, and lose nothing", () =>
 
 test("a trace that has no room for a window says by how much peaks may be higher", () => {
   const trace = new Trace(1);
-  const clients = new ClientTable();
+  const clients = new ClientTable(new Room(Number.POSITIVE_INFINITY));
   const peaks = new Peaks([1_000, 100_000_000], trace, clients);
   for (let i = 0; i < 150_000; i += 1) {
     const time = i * 1_000;

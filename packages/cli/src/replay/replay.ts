@@ -1,5 +1,6 @@
 import type { LoggedRequest } from "../log/logged-request.ts";
 import type { LoggedRequests } from "../log/read-requests.ts";
+import { bytesFor, Room } from "../log/room.ts";
 import { ClientTable } from "./client-table.ts";
 import { Peaks } from "./peaks.ts";
 import type { NamedPolicy } from "./policies.ts";
@@ -28,6 +29,8 @@ export interface ReplayOptions {
   /** Sets the clock of the stores. */
   readonly onTime: (time: number) => void;
   readonly signal: AbortSignal;
+  /** Bytes of the heap for clients and their denials. Default: all that there are. */
+  readonly bytesForClients?: number;
 }
 
 /** Replays requests under policies, side by side, each at its own time. Throws a `Failure`, and the signal's reason. */
@@ -42,7 +45,7 @@ export async function replay(
 
 class Replay {
   readonly #options: ReplayOptions;
-  readonly #clients = new ClientTable();
+  readonly #clients: ClientTable;
   readonly #trace = new Trace();
   readonly #peaks: Peaks;
   readonly #tallies: readonly Tally[];
@@ -53,8 +56,10 @@ class Replay {
   #to: number | null = null;
 
   constructor(options: ReplayOptions) {
+    const room = new Room(options.bytesForClients ?? bytesFor("clients"));
     this.#options = options;
-    this.#tallies = options.policies.map(() => new Tally());
+    this.#clients = new ClientTable(room);
+    this.#tallies = options.policies.map(() => new Tally(room));
     this.#timelines = new Timelines(options.policies.length + 1);
     this.#peaks = new Peaks(windowsOf(options.policies), this.#trace, this.#clients);
   }

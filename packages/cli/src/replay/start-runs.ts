@@ -41,7 +41,7 @@ export async function startRuns(
   options: StartOptions,
 ): Promise<StartedRuns> {
   const redis = options.redis && (await openReplayRedis(options.redis, options));
-  const start = redis ? inRedis(redis, options) : inProcess(policies.length, options);
+  const start = redis ? inRedis(redis, options) : inProcess(policies, options);
   const runs: PolicyRun[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(runs.map((run) => run.close()));
@@ -59,7 +59,10 @@ export async function startRuns(
 /** How one of the policies is put to work. */
 type Start = (policy: NamedPolicy, i: number) => PolicyRun | Promise<PolicyRun>;
 
-function inProcess(policies: number, { http, clock, onAnswer }: StartOptions): Start {
+function inProcess(
+  policies: readonly NamedPolicy[],
+  { http, clock, onAnswer }: StartOptions,
+): Start {
   const stores = inMemory(policies, clock);
   return (policy, i) => {
     const store = stores[i] as MemoryStore;

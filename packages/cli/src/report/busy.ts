@@ -1,23 +1,24 @@
 import { formatSpan } from "../output/time.ts";
-import type { ClientPeaks, PolicyResult, ReplayResult } from "../replay/result.ts";
+import type { ClientPeaks, PolicyResult } from "../replay/result.ts";
 import { counted, formatCount, formatShare } from "./amounts.ts";
 import { renderDetails, renderFigure, renderLegend } from "./figure.ts";
+import type { LimitLine } from "./limit-lines.ts";
 import { limitLines } from "./limit-lines.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 import { clientsThatReach, peaksChart } from "./peaks-chart.ts";
+import { nameOf } from "./policy-name.ts";
 import { renderTable } from "./table.ts";
 
 /** Windows that are drawn. */
 const MAX_WINDOWS = 8;
 
 /** How busy clients are at their busiest, beside what the policies grant. */
-export function renderBusy({ peaks }: ReplayResult, drawn: readonly PolicyResult[]): Markup {
+export function renderBusy(peaks: readonly ClientPeaks[], drawn: readonly PolicyResult[]): Markup {
   const shown = peaks.filter(({ counts }) => counts.length > 0).slice(0, MAX_WINDOWS);
   if (shown.length === 0) return html``;
   return html`<h2>How busy clients are</h2>
-<p>For each client, its busiest window: how many clients made at least so many requests within any one.</p>
-<p>${renderLegend([{ use: "policy", words: "what a policy grants in the window, by its number" }])}</p>
+<p>Each client's busiest moment. The blue line falls from all clients on the left to the busiest client on the right: its height is the number of clients that made at least as many requests as the scale below shows. A client right of a limit may still have been admitted, because a limit allows more while time goes on.</p>
 ${shown.map((one, i) => renderWindow(one, i, drawn))}`;
 }
 
@@ -28,21 +29,35 @@ function renderWindow(peaks: ClientPeaks, i: number, drawn: readonly PolicyResul
     peaks.window,
   );
   const most = peaks.counts.at(-1)?.peak ?? 0;
-  const above = lines.map(
-    ({ policy, units }) =>
-      `policy ${policy} grants ${formatCount(units)}, which ${counted(clientsAbove(peaks, units), "client")} exceeded`,
-  );
-  const says = [`the busiest client made ${formatCount(most)} requests`, ...above].join("; ");
   const error = peaks.error > 0 ? ` (approximate, within ${peaks.error * 100} %)` : "";
+  const says = `Within ${window}${error}, the busiest client made ${counted(most, "request")}`;
+  const above = lines.map((line) => describeLine(line, peaks, drawn));
   return html`${renderFigure(
-    html`Within ${window}${error}: ${says}`,
     {
       id: `busy-${i + 1}`,
       title: `Clients by their busiest ${window}`,
-      description: says,
+      description: `${says}; ${lines.map(({ units }) => `${clientsAbove(peaks, units)} exceeded ${units}`).join("; ")}`,
+      says: html`${says}`,
+      legend: html`${renderLegend([
+        { use: "admitted", words: "clients" },
+        ...(lines.length > 0 ? [{ use: "policy" as const, words: "limits" }] : []),
+      ])}${above.map((one) => html`<br>${one}`)}`,
     },
     (width) => peaksChart(peaks, lines, width),
-  )}${renderDetails(`Within ${window}, as a table`, tableOf(peaks, window))}`;
+  )}${renderDetails(`Clients by their busiest ${window}, as a table`, tableOf(peaks, window))}`;
+}
+
+function describeLine(
+  { policy, units }: LimitLine,
+  peaks: ClientPeaks,
+  drawn: readonly PolicyResult[],
+): Markup {
+  const [only] = drawn;
+  const name =
+    drawn.length === 1 || only === undefined
+      ? html`The limit`
+      : nameOf(drawn[policy - 1] as PolicyResult);
+  return html`${name} allows ${formatCount(units)}; ${counted(clientsAbove(peaks, units), "client")} made more.`;
 }
 
 function clientsAbove({ counts }: ClientPeaks, units: number): number {
@@ -56,13 +71,13 @@ function tableOf({ counts }: ClientPeaks, window: string): Markup {
   const mostPeak = counts.at(-1)?.peak ?? 1;
   const powers = Array.from({ length: Math.floor(Math.log2(mostPeak)) + 1 }, (_, n) => 2 ** n);
   const reach = (least: number): number => all.find(({ peak }) => peak >= least)?.clients ?? 0;
-  return renderTable(
-    `Clients by the most requests they made within ${window}`,
-    [{ title: "At least" }, { title: "Clients" }, { title: "Share" }],
-    powers.map((least) => [
-      formatCount(least),
+  return renderTable({
+    caption: `Clients by the most requests they made within ${window}`,
+    columns: [{ title: "Requests" }, { title: "Clients" }, { title: "Share" }],
+    rows: powers.map((least) => [
+      `at least ${formatCount(least)}`,
       formatCount(reach(least)),
       formatShare(reach(least), whole?.clients ?? 0),
     ]),
-  );
+  });
 }

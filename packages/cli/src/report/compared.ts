@@ -4,59 +4,54 @@ import { formatCount, formatShare } from "./amounts.ts";
 import { renderFigure, renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { nameOf } from "./policy-name.ts";
+import { nameOf, wordsOf } from "./policy-name.ts";
 import { sharesChart } from "./shares-chart.ts";
 import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
 
 const COLUMNS = [
-  { title: "Policy" },
-  { title: "Requests denied" },
-  { title: "Share" },
+  { title: "Limit", kind: "words" },
   { title: "Clients denied" },
-  { title: "Share" },
+  { title: "Requests denied" },
   { title: "Wait, median" },
-  { title: "90 %" },
-  { title: "99 %" },
-  { title: "longest" },
+  { title: "Wait, 99 %" },
+  { title: "Longest wait" },
 ] as const;
 
-/** The policies side by side. */
+/** Policies side by side: a chart of those that are drawn, and a table of all. */
 export function renderCompared(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
-  const { log } = result;
-  const chart =
-    drawn.length > 1 && log.requests > 0
-      ? renderFigure(
-          html`By the number of the policy: ${renderLegend([
-            { use: "denied", words: "share of requests denied" },
-            { use: "policy", words: "share of clients denied" },
-          ])}`,
-          {
-            id: "shares",
-            title: "Shares that each policy denies",
-            description: drawn.map((policy, i) => describe(policy, i, result)).join("; "),
-          },
-          (width) => sharesChart(result, drawn, width),
-        )
-      : html``;
-  const rows = result.policies.slice(0, 100).map((policy, i) => rowOf(policy, i, result));
-  return html`<h2>Policies side by side</h2>
-${chart}${renderTable("What each policy denies, and how long those denied are told to wait", COLUMNS, rows)}`;
+  const rows = result.policies.slice(0, 100).map((policy) => rowOf(policy, result));
+  return html`${renderFigure(
+    {
+      id: "shares",
+      title: "Shares that each limit would have denied",
+      description: drawn.map((policy) => describe(policy, result)).join("; "),
+      says: html`Share of clients, and of requests, that each limit would have denied`,
+      legend: renderLegend([
+        { use: "policy", words: "clients" },
+        { use: "denied", words: "requests" },
+      ]),
+    },
+    (width) => sharesChart(result, drawn, width),
+  )}${renderTable({
+    caption:
+      "What each limit would have denied, and how long denied clients would have been told to wait",
+    columns: COLUMNS,
+    rows,
+    hasCards: true,
+  })}`;
 }
 
-function describe(policy: PolicyResult, i: number, { log }: ReplayResult): string {
-  const requests = formatShare(policy.denied, log.requests);
-  return `policy ${i + 1}: ${requests} of requests, ${formatShare(policy.clientsDenied, log.clients)} of clients`;
+function describe({ denied, clientsDenied }: PolicyResult, { log }: ReplayResult): string {
+  return `${formatShare(clientsDenied, log.clients)} of clients, ${formatShare(denied, log.requests)} of requests`;
 }
 
-function rowOf(policy: PolicyResult, i: number, { log }: ReplayResult): Cell[] {
+function rowOf(policy: PolicyResult, { log }: ReplayResult): Cell[] {
   const { denied, clientsDenied, waits } = policy;
   return [
-    html`${i + 1}. ${nameOf(policy)}`,
-    formatCount(denied),
-    formatShare(denied, log.requests),
-    formatCount(clientsDenied),
-    formatShare(clientsDenied, log.clients),
-    ...(["p50", "p90", "p99", "max"] as const).map((of) => (waits ? formatSpan(waits[of]) : "–")),
+    html`<strong>${nameOf(policy)}</strong><br><span class="quiet">${wordsOf(policy)}</span>`,
+    `${formatCount(clientsDenied)} (${formatShare(clientsDenied, log.clients)})`,
+    `${formatCount(denied)} (${formatShare(denied, log.requests)})`,
+    ...(["p50", "p99", "max"] as const).map((of) => (waits ? formatSpan(waits[of]) : "–")),
   ];
 }

@@ -4,19 +4,26 @@ import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
 /** Widths in pixels: of a page on a desk, and of one in a hand. */
-const WIDE = 840;
+const WIDE = 920;
 const NARROW = 328;
+
+interface Figure extends ChartText {
+  /** What the chart shows, above it. */
+  readonly says: Markup;
+  /** What its colours mean. */
+  readonly legend: Markup;
+}
 
 /** Draws a chart twice, because words that fit a desk cannot be read on a phone; the page shows one of them. */
 export function renderFigure(
-  caption: Markup,
-  { id, title, description }: ChartText,
+  { id, title, description, says, legend }: Figure,
   draw: (width: number) => Chart,
 ): Markup {
   return html`<figure>
+<figcaption><strong>${says}</strong>
+${legend}</figcaption>
 <div class="wide">${drawChart(draw(WIDE), { id: `${id}-wide`, title, description })}</div>
 <div class="narrow">${drawChart(draw(NARROW), { id: `${id}-narrow`, title, description })}</div>
-<figcaption>${caption}</figcaption>
 </figure>
 `;
 }

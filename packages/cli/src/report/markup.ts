@@ -16,6 +16,11 @@ function markupOf(part: Part): string {
   return "markup" in part ? part.markup : part.map(({ markup }) => markup).join("");
 }
 
+/** The text of a markup without its elements, still escaped: for a title, which has none. */
+export function withoutElements({ markup }: Markup): Markup {
+  return { markup: markup.replace(/<[^>]*>/g, "") };
+}
+
 const ESCAPED: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -33,9 +38,12 @@ const UNSEEN = /[\p{C}\p{M}\p{Zl}\p{Zp}]/gu;
 
 /** Text for elements and quoted attributes; characters that are not seen are shown as `\u{202e}`. */
 function escapeText(text: string): string {
-  return text
-    .replace(UNSEEN, (unseen) => `\\u{${(unseen.codePointAt(0) as number).toString(16)}}`)
-    .replace(/[&<>"'`]/g, (character) => ESCAPED[character] as string);
+  return visibleText(text).replace(/[&<>"'`]/g, (character) => ESCAPED[character] as string);
+}
+
+/** Text whose unseen characters are shown as their codes, and whose markup is not escaped. */
+export function visibleText(text: string): string {
+  return text.replace(UNSEEN, (unseen) => `\\u{${(unseen.codePointAt(0) as number).toString(16)}}`);
 }
 
 /** Text of a log or a file name, of at most `length` characters, in an element that keeps its direction to itself. */

@@ -1,5 +1,7 @@
+import { formatSpan } from "../output/time.ts";
 import type { ClientPeaks } from "../replay/result.ts";
 import { formatShortCount } from "./amounts.ts";
+import { nameAbove, nameOfAxis } from "./axis-name.ts";
 import { colorOf } from "./colors.ts";
 import type { Chart } from "./draw-chart.ts";
 import type { LimitLine } from "./limit-lines.ts";
@@ -22,7 +24,7 @@ interface Reached {
 
 /** How many clients have a peak of at least so many requests, both on logarithmic scales, and the policies as lines. */
 export function peaksChart(
-  { counts }: ClientPeaks,
+  { counts, window }: ClientPeaks,
   lines: readonly LimitLine[],
   width: number,
 ): Chart {
@@ -36,16 +38,17 @@ export function peaksChart(
     width,
     height: HEIGHT,
     option: {
-      grid: { left: LEFT, right: RIGHT, top: 24, bottom: 40 },
+      grid: { left: LEFT, right: RIGHT, top: 44, bottom: 44 },
       xAxis: {
         ...axis(right, plotWidth / 40),
-        name: "requests in the window",
-        nameLocation: "middle",
-        nameGap: 26,
-        nameTextStyle: { color: colorOf("quiet"), fontSize: 12 },
+        ...nameOfAxis(`requests of a client within ${formatSpan(window)}`, 28),
         splitLine: { show: false },
       },
-      yAxis: { ...axis(top, 5), splitLine: { lineStyle: { color: colorOf("line") } } },
+      yAxis: {
+        ...axis(top, 5),
+        ...nameAbove("clients"),
+        splitLine: { lineStyle: { color: colorOf("line") } },
+      },
       series: [
         {
           type: "line",
@@ -129,30 +132,34 @@ function decadeTop(count: number): number {
   return ([2, 5, 10].find((times) => times * power >= count) ?? 10) * power;
 }
 
-/** Numbers of policies over their lines; those that would overlap are written together. */
+/** What policies grant, over their lines; labels that would overlap are written together. */
 function groupLines(
   lines: readonly LimitLine[],
   xOf: (units: number) => number,
 ): { readonly label: string; readonly at: number }[] {
-  const groups: { numbers: number[]; at: number }[] = [];
-  for (const { policy, units } of lines.toSorted((a, b) => a.units - b.units)) {
+  const groups: { units: number[]; at: number }[] = [];
+  for (const units of [...new Set(lines.map((line) => line.units))].sort((a, b) => a - b)) {
     const last = groups.at(-1);
     const at = xOf(units);
-    if (last === undefined || rightOf(last) <= at - CHARACTER) {
-      groups.push({ numbers: [policy], at });
+    if (last === undefined || rightOf(last) <= at - halfOf([units])) {
+      groups.push({ units: [units], at });
     } else {
-      last.numbers.push(policy);
+      last.units.push(units);
       last.at = (last.at + at) / 2;
     }
   }
-  return groups.map(({ numbers, at }) => ({ label: labelOf(numbers), at }));
+  return groups.map(({ units, at }) => ({ label: labelOf(units), at }));
 }
 
-function rightOf(group: { readonly numbers: readonly number[]; readonly at: number }): number {
-  return group.at + (labelOf(group.numbers).length / 2) * CHARACTER;
+function rightOf(group: { readonly units: readonly number[]; readonly at: number }): number {
+  return group.at + halfOf(group.units);
 }
 
-function labelOf(numbers: readonly number[]): string {
-  const unique = [...new Set(numbers)].sort((a, b) => a - b);
-  return unique.length > 3 ? `${unique[0]}…${unique.at(-1)}` : unique.join(", ");
+function halfOf(units: readonly number[]): number {
+  return (labelOf(units).length / 2) * CHARACTER;
+}
+
+function labelOf(units: readonly number[]): string {
+  const [least, most] = [units.at(0) ?? 0, units.at(-1) ?? 0].map(formatShortCount);
+  return least === most ? `limit ${least}` : `limits ${least}–${most}`;
 }

@@ -1,5 +1,6 @@
 import type { ReplayedLog, ReplayResult } from "../replay/result.ts";
 import { counted, formatCount, formatMoment } from "./amounts.ts";
+import { renderDetails } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { foreignText, html } from "./markup.ts";
 import { renderTable } from "./table.ts";
@@ -14,7 +15,7 @@ export function renderCare(result: ReplayResult): Markup {
   const error = Math.max(0, ...peaks.map((one) => one.error));
   const cares = [
     ...(log.malformed > 0
-      ? [`Left out, because they are no requests: ${counted(log.malformed, "line")}.`]
+      ? [`Skipped, because they are not requests: ${counted(log.malformed, "line")}.`]
       : []),
     ...(log.late > 0
       ? [
@@ -30,13 +31,18 @@ export function renderCare(result: ReplayResult): Markup {
       ? [`Peaks of clients are approximate, within ${error * 100} %: there were too many clients.`]
       : []),
   ];
+  return renderCares(cares);
+}
+
+/** Sentences to keep in mind; nothing where there are none. */
+export function renderCares(cares: readonly string[]): Markup {
   if (cares.length === 0) return html``;
   return html`<div class="care"><p><strong>Read with care</strong></p>
 <ul>${cares.map((care) => html`<li>${care}</li>`)}</ul></div>
 `;
 }
 
-/** What was read, and what could not be. */
+/** What was read, and what was skipped, for those who want to know. */
 export function renderRead({ log, policies }: ReplayResult): Markup {
   const rows = [
     ["Lines", formatCount(log.lines)],
@@ -44,20 +50,26 @@ export function renderRead({ log, policies }: ReplayResult): Markup {
     ["Clients", formatCount(log.clients)],
     ["First request (UTC)", log.from === null ? "–" : formatMoment(log.from)],
     ["Last request (UTC)", log.to === null ? "–" : formatMoment(log.to)],
-    ["Malformed lines", formatCount(log.malformed)],
+    ["Skipped lines", formatCount(log.malformed)],
     ["Lines put in order", formatCount(log.reordered)],
     ["Lines too late for that", formatCount(log.late)],
-    ...policies
-      .slice(0, 100)
-      .map(({ evicted }, i) => [`Clients forgotten under policy ${i + 1}`, formatCount(evicted)]),
+    [
+      "Clients forgotten for want of memory",
+      formatCount(policies.reduce((sum, { evicted }) => sum + evicted, 0)),
+    ],
   ];
-  return html`<h2>What was read</h2>
-${renderFiles(log)}${renderTable("What the log came to", [{ title: "What" }, { title: "How many" }], rows)}${renderExamples(log)}`;
+  const table = renderTable({
+    caption: "What was read",
+    columns: [{ title: "What" }, { title: "How many" }],
+    rows,
+  });
+  return html`<h2>The log</h2>
+${renderFiles(log)}${renderDetails("What was read", table)}${renderExamples(log)}`;
 }
 
 function renderFiles({ files }: ReplayedLog): Markup {
   const shown = files.slice(0, MAX_FILES).map(
-    (file) => html`<li>${foreignText(file, 200)}</li>
+    (file) => html`<li>${file === "-" ? "standard input" : foreignText(file, 200)}</li>
 `,
   );
   const rest = files.length - shown.length;
@@ -66,12 +78,12 @@ ${shown}${rest > 0 ? html`<li>and ${formatCount(rest)} more</li>` : html``}</ul>
 `;
 }
 
-function renderExamples({ examples }: ReplayedLog): Markup {
+function renderExamples({ examples, malformed }: ReplayedLog): Markup {
   if (examples.length === 0) return html``;
   const columns = [
-    { title: "Line" },
+    { title: "Line", kind: "words" },
     { title: "Why", kind: "words" },
-    { title: "Text", kind: "long" },
+    { title: "Text", kind: "words" },
   ] as const;
   const rows = examples
     .slice(0, MAX_EXAMPLES)
@@ -80,5 +92,6 @@ function renderExamples({ examples }: ReplayedLog): Markup {
       foreignText(reason, 100),
       foreignText(text, 200),
     ]);
-  return renderTable("The first malformed lines", columns, rows);
+  const caption = `The first of ${counted(malformed, "skipped line")}`;
+  return renderDetails(caption, renderTable({ caption, columns, rows, hasCards: true }));
 }

@@ -72,23 +72,98 @@ function resultOf(
 
 /** The text of a page, without its elements. */
 function wordsOf(page: string): string {
-  return page.replace(/<style>[\s\S]*?<\/style>|<[^>]*>/g, " ").replace(/\s+/g, " ");
+  return page
+    .replace(/<style>[\s\S]*?<\/style>|<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .replace(/ (?=[,.;:)])/g, "");
 }
 
-test("says what each policy denies, to whom and when", () => {
-  const page = renderReport(
-    resultOf({ policies: [policyOf(), policyOf({ name: "looser", denied: 0, clientsDenied: 0 })] }),
+/** The words of the heading that a page begins with, and of its title. */
+function verdictOf(page: string): readonly string[] {
+  return [/<h1>[\s\S]*<\/h1>/, /<title>[^<]*<\/title>/].map((one) =>
+    wordsOf(one.exec(page)?.[0] ?? "").trim(),
   );
+}
+
+describe("the first line is the verdict", () => {
+  test.each([
+    [policyOf(), "This limit would have denied 1 of 2 clients: 192.0.2.1."],
+    [
+      policyOf({ denied: 0, clientsDenied: 0, clients: [] }),
+      "This limit would have denied none of 2 clients.",
+    ],
+    [
+      policyOf({
+        limits: [gcra({ limit: 30, window: "1m" }), gcra({ limit: 9, window: "1s" })],
+        clientsDenied: 2,
+        clients: [clientOf("a"), clientOf("b")],
+      }),
+      "These limits would have denied 2 of 2 clients: a and b.",
+    ],
+    [
+      policyOf({ clientsDenied: 5, clients: [clientOf("a"), clientOf("b")] }),
+      "This limit would have denied 5 of 2 clients, a most often.",
+    ],
+  ])("of one policy", (policy, words) => {
+    const page = renderReport(resultOf({ policies: [policy] }));
+    const [heading, title] = verdictOf(page);
+    expect(heading).toBe(words);
+    expect(title).toBe(heading);
+    // No other line stands in front of it.
+    expect(page.indexOf("<h1>")).toBe(page.indexOf("<main>") + "<main>\n".length);
+  });
+
+  test("of several policies, one for each", () => {
+    const looser = policyOf({ name: "looser", denied: 0, clientsDenied: 0, clients: [] });
+    const [heading] = verdictOf(renderReport(resultOf({ policies: [policyOf(), looser] })));
+    expect(heading?.replace(/ (?=[”.])|(?<=“) /g, "")).toBe(
+      "“30 a minute” would have denied 1 of 2 clients: 192.0.2.1. “looser” would have denied none of 2 clients.",
+    );
+  });
+});
+
+test("says the limit in words, what would change for whom, and when", () => {
+  const page = renderReport(resultOf());
   const words = wordsOf(page);
   expect(words).toContain(
-    "20 requests of 2 clients, 2026-03-03 05:00:00 to 2026-03-03 05:02:50 UTC.",
+    "20 requests from 2 clients, 2026-03-03, 05:00 to 05:02 UTC, read from access.log.",
   );
-  expect(words).toContain("denies 3 of 20 requests (15.0 %), of 1 of 2 clients (50.0 %)");
-  expect(words).toContain("looser , gcra({ limit: 30, window: &quot;1m&quot; }) , denies nobody.");
-  expect(words).toContain("most denials, 2, in the 1 min from 2026-03-03 05:01:00");
-  expect(words).toMatch(/192\.0\.2\.1 .* 9 3 33\.3 % 2026-03-03 05:00:00 2026-03-03 05:01:00 2 s/);
-  expect(words).toContain("policy 1 grants 30, which one client exceeded");
+  expect(words).toContain("30 requests at once, then one every 2 seconds, per client address");
   expect(words).toContain("gcra({ limit: 30, window: &quot;1m&quot; })");
+  expect(words).toContain("1 of 2 clients (50.0 %) would have noticed nothing.");
+  expect(words).toContain(
+    "192.0.2.1 would have lost 3 of 9 requests (33.3 %), and been told to wait at most 2 s.",
+  );
+  expect(words).toContain("3 of 20 requests (15.0 %) would have been denied.");
+  expect(words).toContain("most denials, 2, in the 1 min from 2026-03-03 05:01:00 UTC");
+  expect(words).toMatch(
+    /192\.0\.2\.1 .* 9 3 \(33\.3 %\) 2026-03-03 05:00:00 2026-03-03 05:01:00 2 s/,
+  );
+  expect(words).toContain("The limit allows 30; 1 client made more.");
+});
+
+test("axes are named, with their units; bars by their policies, lines by their limits", () => {
+  const policies = [
+    policyOf({ name: "strict" }),
+    policyOf({ name: "a name of more than thirty letters" }),
+  ];
+  const texts = [
+    ...renderReport(resultOf({ policies })).matchAll(/<text[^>]*>([^<]*)<\/text>/g),
+  ].map((match) => match[1]);
+  for (const text of [
+    "requests per 1 min",
+    "time of the log (UTC)",
+    "requests of a client within 1 min",
+    "clients",
+    "limit 30",
+    "strict",
+    "a name of more than thirty le…",
+    "a name of m…",
+    "50.0\u00a0% of clients",
+    "15.0\u00a0% of requests",
+  ]) {
+    expect(texts).toContain(text);
+  }
 });
 
 test("says what is malformed, late, forgotten and approximate, and only that", () => {
@@ -106,12 +181,12 @@ test("says what is malformed, late, forgotten and approximate, and only that", (
     }),
   );
   const words = wordsOf(careful);
-  expect(words).toContain("Left out, because they are no requests: 2 lines.");
-  expect(words).toContain("replayed at the time of the line before: one line.");
+  expect(words).toContain("Skipped, because they are not requests: 2 lines.");
+  expect(words).toContain("replayed at the time of the line before: 1 line.");
   expect(words).toContain("so that denials may be missing: 4 clients.");
   expect(words).toContain("approximate, within 1 %: there were too many clients");
   expect(words).toContain("Within 1 s (approximate, within 1 %)");
-  expect(words).toContain("a.log :7 no HTTP request");
+  expect(words).toContain("a.log:7 no HTTP request");
 });
 
 test("a log without requests is a page that says so", () => {
@@ -132,7 +207,7 @@ test("a log without requests is a page that says so", () => {
       peaks: [{ window: 60_000, counts: [], error: 0 }],
     }),
   );
-  expect(wordsOf(page)).toContain("A replay of standard input There is no request in this log.");
+  expect(verdictOf(page)[0]).toBe("There is no request in this log.");
   expect(page).not.toMatch(/NaN|Infinity|undefined/);
 });
 
@@ -147,7 +222,7 @@ test("a log of one moment is drawn as one column", () => {
     }),
   );
   expect(page).not.toMatch(/NaN|Infinity|undefined/);
-  expect(page).toMatch(/<path d="M44 [\d.]+L8\d\d[^"]*" fill="var\(--admitted\)"/);
+  expect(page).toMatch(/<path d="M44 [\d.]+L89\d[^"]*" fill="var\(--admitted\)"/);
 });
 
 describe("what attackers write into a log", () => {
@@ -218,9 +293,9 @@ test("each chart has a title and a description of its own, each table a caption,
   );
   expect(charts.length).toBe((1 + 2 + 1) * 2 + 2);
   expect(named).toHaveLength(charts.length);
-  expect(page.match(/<table><caption>[^<]+<\/caption>/g)).toHaveLength(
-    (page.match(/<table/g) ?? []).length,
-  );
+  expect(
+    page.match(/<table role="table"(?: class="cards")?><caption>.+?<\/caption>/g),
+  ).toHaveLength((page.match(/<table/g) ?? []).length);
   expect(page.match(/<h1>/g)).toHaveLength(1);
 });
 

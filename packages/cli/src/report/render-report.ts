@@ -1,12 +1,13 @@
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { counted, formatCount, formatMoment, formatShare } from "./amounts.ts";
+import { formatCount } from "./amounts.ts";
 import { renderBusy } from "./busy.ts";
 import { renderCompared } from "./compared.ts";
 import type { Markup } from "./markup.ts";
-import { foreignText, html } from "./markup.ts";
+import { html, withoutElements } from "./markup.ts";
 import { renderPage } from "./page.ts";
-import { nameOf, policyOf } from "./policy-name.ts";
+import { codeOf, nameOf, wordsOf } from "./policy-name.ts";
 import { renderCare, renderRead } from "./read.ts";
+import { changesOf, describeLog, verdictOf } from "./verdict.ts";
 import { renderWhen } from "./when.ts";
 import { renderWho } from "./who.ts";
 
@@ -14,49 +15,53 @@ import { renderWho } from "./who.ts";
 const MAX_DRAWN = 8;
 
 /**
- * Writes what came of a replay as one HTML file of at most a megabyte, whatever is in the log: static SVG, a table beside each
- * chart, no script, nothing loaded. Texts of the log are escaped and shortened.
+ * Writes the result of a replay as one HTML file of at most a megabyte, whatever is in the log: the verdict first, static SVG, a table
+ * beside each chart, no script, nothing loaded. Texts of the log are escaped and shortened.
  */
 export function renderReport(result: ReplayResult): string {
-  const drawn = result.policies.slice(0, MAX_DRAWN);
-  const [file = "-"] = result.log.files;
-  const name = file === "-" ? "standard input" : file;
+  const { policies, peaks, log } = result;
+  const drawn = policies.slice(0, MAX_DRAWN);
+  if (log.requests === 0) {
+    return renderPage(
+      html`There is no request in this log`,
+      html`<h1>There is no request in this log.</h1>
+${renderCare(result)}${renderRead(result)}`,
+    );
+  }
+  const verdicts = drawn.map((policy) =>
+    verdictOf(subjectOf(policy, policies.length), policy, log),
+  );
   return renderPage(
-    `Headgate: a replay of ${[...name].slice(0, 100).join("")}`,
-    html`${renderHead(result)}
-${renderCare(result)}${renderCompared(result, drawn)}${renderWhen(result, drawn)}${renderWho(result, drawn)}${renderBusy(result, drawn)}${renderRead(result)}
-<footer class="quiet">Made by headgate. A log is the past: it shows what a policy would have done, not what it will do.</footer>`,
+    withoutElements(verdicts[0] as Markup),
+    html`<h1>${verdicts.map((verdict) => html`<span class="verdict">${verdict}</span> `)}</h1>
+<p class="lead">${describeLog(log)}.</p>
+${renderChanges(result, drawn)}${renderCare(result)}${renderWhen(result, drawn)}${renderWho(result, drawn)}${renderBusy(peaks, drawn)}${renderRead(result)}`,
   );
 }
 
-function renderHead(result: ReplayResult): Markup {
-  const { log, policies } = result;
-  const [file = "-"] = log.files;
-  const name = file === "-" ? html`standard input` : foreignText(file, 100);
-  const more = log.files.length > 1 ? ` and ${counted(log.files.length - 1, "other file")}` : "";
-  const said =
-    log.from === null || log.to === null
-      ? html`<p>There is no request in this log.</p>`
-      : html`<p>${counted(log.requests, "request")} of ${counted(log.clients, "client")}, <span class="whole">${formatMoment(log.from)}</span> to <span class="whole">${formatMoment(log.to)}</span> UTC.</p>
-<ul>${policies.slice(0, MAX_DRAWN).map(
-          (policy) => html`<li>${headlineOf(policy, result)}</li>
-`,
-        )}</ul>`;
-  const rest = policies.length - MAX_DRAWN;
-  const left =
-    rest > 0
-      ? html`<p class="quiet">The first ${MAX_DRAWN} policies are drawn; ${formatCount(rest)} more are not.</p>`
-      : html``;
-  return html`<h1>A replay of ${name}${more}</h1>
-${said}
-${left}`;
+function subjectOf(policy: PolicyResult, of: number): Markup {
+  if (of > 1) return html`“${nameOf(policy)}”`;
+  return isOne(policy) ? html`This limit` : html`These limits`;
 }
 
-function headlineOf(policy: PolicyResult, { log }: ReplayResult): Markup {
-  const { denied, clientsDenied } = policy;
-  const what =
-    denied === 0
-      ? "denies nobody"
-      : `denies ${formatCount(denied)} of ${counted(log.requests, "request")} (${formatShare(denied, log.requests)}), of ${formatCount(clientsDenied)} of ${counted(log.clients, "client")} (${formatShare(clientsDenied, log.clients)})`;
-  return html`<strong>${nameOf(policy)}</strong>, ${policyOf(policy)}, ${what}.`;
+function isOne({ limits }: PolicyResult): boolean {
+  return [limits].flat().length === 1;
+}
+
+function renderChanges(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
+  const { policies, log } = result;
+  const [only] = drawn;
+  if (only !== undefined && policies.length === 1) {
+    return html`<h2>What would change</h2>
+<p><strong>The ${isOne(only) ? "limit" : "limits"}:</strong> ${wordsOf(only)}.<br><span class="quiet">${codeOf(only)}</span></p>
+<ul>${changesOf(only, log).map((change) => html`<li>${change}</li>`)}</ul>
+`;
+  }
+  const rest = policies.length - drawn.length;
+  const left =
+    rest > 0
+      ? html`<p class="quiet">The first ${drawn.length} limits are drawn; ${formatCount(rest)} more are not.</p>`
+      : html``;
+  return html`<h2>What would change</h2>
+${renderCompared(result, drawn)}${left}`;
 }

@@ -3,41 +3,53 @@ import { html } from "./markup.ts";
 
 /** A column of a table. */
 export interface Column {
-  readonly title: string;
-  /** What stands in it: numbers if left out; `long` texts take several lines. */
-  readonly kind?: "words" | "long";
+  readonly title: string | Markup;
+  /** What stands in it: numbers if left out. */
+  readonly kind?: "words";
 }
 
 /** A cell: text, or what is drawn. */
 export type Cell = string | Markup;
 
-/** A table whose first cells head their rows; where it is too wide, it scrolls by itself, not the page. */
-export function renderTable(
-  caption: string,
-  columns: readonly Column[],
-  rows: ReadonlyArray<readonly Cell[]>,
-): Markup {
+interface Table {
+  readonly caption: string | Markup;
+  readonly columns: readonly Column[];
+  readonly rows: ReadonlyArray<readonly Cell[]>;
+  /** On a narrow page each row becomes a card, in which every cell has its title. Without: the table scrolls in its box. */
+  readonly hasCards?: boolean;
+}
+
+/**
+ * A table whose first cells head their rows. Where it is too wide, it scrolls in its own box, whose edges show that there is more.
+ * The roles stay where a narrow page shows rows as cards.
+ */
+export function renderTable({ caption, columns, rows, hasCards = false }: Table): Markup {
   const head = columns.map(({ title, kind }, i) =>
     kind === undefined && i > 0
-      ? html`<th scope="col">${title}</th>`
-      : html`<th scope="col" class="words">${title}</th>`,
+      ? html`<th role="columnheader" scope="col">${title}</th>`
+      : html`<th role="columnheader" scope="col" class="words">${title}</th>`,
   );
   const body = rows.map(
-    (cells) => html`<tr>${cells.map((cell, i) => cellOf(cell, i, columns[i]))}</tr>
+    (
+      cells,
+    ) => html`<tr role="row">${cells.map((cell, i) => cellOf(cell, i, columns[i], hasCards))}</tr>
 `,
   );
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
-<table><caption>${caption}</caption>
-<thead><tr>${head}</tr></thead>
-<tbody>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Table">
+<table role="table"${hasCards ? CARDS : NOTHING}><caption>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${head}</tr></thead>
+<tbody role="rowgroup">
 ${body}</tbody></table>
 </div>
 `;
 }
 
-function cellOf(cell: Cell, i: number, column: Column | undefined): Markup {
-  if (i === 0) return html`<th scope="row" class="words">${cell}</th>`;
-  if (column?.kind === undefined) return html`<td>${cell}</td>`;
-  const kinds = column.kind === "long" ? "words long" : "words";
-  return html`<td class="${kinds}">${cell}</td>`;
+const NOTHING: Markup = html``;
+const CARDS: Markup = html` class="cards"`;
+
+function cellOf(cell: Cell, i: number, column: Column | undefined, hasCards: boolean): Markup {
+  if (i === 0) return html`<th role="rowheader" scope="row" class="words">${cell}</th>`;
+  const words = column?.kind === undefined ? NOTHING : html` class="words"`;
+  const title = hasCards ? html` data-title="${column?.title ?? ""}"` : NOTHING;
+  return html`<td role="cell"${words}${title}>${cell}</td>`;
 }

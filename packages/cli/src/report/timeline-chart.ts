@@ -1,4 +1,6 @@
+import { formatSpan } from "../output/time.ts";
 import { formatShortCount } from "./amounts.ts";
+import { nameAbove, nameOfAxis } from "./axis-name.ts";
 import { colorOf } from "./colors.ts";
 import type { Chart } from "./draw-chart.ts";
 import { timeTicks } from "./time-ticks.ts";
@@ -12,7 +14,7 @@ export interface Timeline {
   readonly denied: readonly number[];
 }
 
-const HEIGHT = 150;
+const HEIGHT = 190;
 const LEFT = 44;
 const RIGHT = 20;
 
@@ -30,11 +32,12 @@ export function timelineChart(timeline: Timeline, width: number, most: number): 
     width,
     height: HEIGHT,
     option: {
-      grid: { left: LEFT, right: RIGHT, top: 10, bottom: 24 },
+      grid: { left: LEFT, right: RIGHT, top: 28, bottom: 44 },
       xAxis: {
         type: "value",
         min: 0,
         max: to - from,
+        ...nameOfAxis("time of the log (UTC)", 28),
         splitLine: { show: false },
         axisLine: { onZero: false, lineStyle: { color: colorOf("line") } },
         axisTick: { customValues, lineStyle: { color: colorOf("line") } },
@@ -49,6 +52,7 @@ export function timelineChart(timeline: Timeline, width: number, most: number): 
         min: 0,
         max: most,
         interval: most / 2,
+        ...nameAbove(`requests per ${formatSpan(columnMs)}`),
         axisLine: { show: false },
         axisTick: { show: false },
         splitLine: { lineStyle: { color: colorOf("line") } },

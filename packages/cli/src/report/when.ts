@@ -17,31 +17,36 @@ export function renderWhen(result: ReplayResult, drawn: readonly PolicyResult[])
   const { timeline, columnMs, log } = result;
   if (log.from === null) return html``;
   const from = log.from;
-  const charts = drawn.map((policy, i) =>
-    renderPolicy(policy, i, { from, columnMs, requests: timeline, denied: policy.timeline }),
-  );
+  const charts = drawn.map((policy, i) => {
+    const name = drawn.length === 1 ? html`` : html`${nameOf(policy)}: `;
+    return renderPolicy(policy, i, name, {
+      from,
+      columnMs,
+      requests: timeline,
+      denied: policy.timeline,
+    });
+  });
   return html`<h2>When</h2>
-<p>A column is ${formatSpan(columnMs)}; times are UTC.</p>
-<p>${renderLegend([
-    { use: "admitted", words: "admitted" },
-    { use: "denied", words: "denied" },
-  ])}</p>
-${charts}${renderDetails("All columns as a table", tableOf(result, from, drawn))}`;
+${charts}${renderDetails("Requests over time, as a table", tableOf(result, from, drawn))}`;
 }
 
-function renderPolicy(policy: PolicyResult, i: number, timeline: Timeline): Markup {
+function renderPolicy(policy: PolicyResult, i: number, name: Markup, timeline: Timeline): Markup {
   const { columnMs, denied, from } = timeline;
   const most = denied.reduce((at, count, column) => (count > (denied[at] ?? 0) ? column : at), 0);
   const worst =
     policy.denied === 0
-      ? "nothing is denied"
-      : `most denials, ${formatCount(denied[most] ?? 0)}, in the ${formatSpan(columnMs)} from ${formatMoment(from + most * columnMs)}`;
+      ? "no request denied"
+      : `most denials, ${formatCount(denied[most] ?? 0)}, in the ${formatSpan(columnMs)} from ${formatMoment(from + most * columnMs)} UTC`;
   return renderFigure(
-    html`${i + 1}. ${nameOf(policy)}: ${worst}`,
     {
       id: `when-${i + 1}`,
-      title: `Requests over time under policy ${i + 1}`,
+      title: "Requests over time, admitted and denied",
       description: `${counted(policy.allowed, "request")} admitted, ${formatCount(policy.denied)} denied; ${worst}`,
+      says: html`Requests over time: ${name}${worst}`,
+      legend: renderLegend([
+        { use: "admitted", words: "admitted" },
+        { use: "denied", words: "denied" },
+      ]),
     },
     (width) => {
       const shown = width < 500 ? mergeColumns(timeline, NARROW_COLUMNS) : timeline;
@@ -55,17 +60,16 @@ function tableOf(
   from: number,
   drawn: readonly PolicyResult[],
 ): Markup {
-  return renderTable(
-    "Requests and denials in each column",
-    [
-      { title: "From (UTC)" },
-      { title: "Requests" },
-      ...drawn.map((_, i) => ({ title: `Denied by ${i + 1}` })),
-    ],
-    timeline.map((requests, column) => [
+  const deniedBy = drawn.map((policy) =>
+    drawn.length === 1 ? { title: "Denied" } : { title: html`Denied by ${nameOf(policy)}` },
+  );
+  return renderTable({
+    caption: `Requests and denials in each ${formatSpan(columnMs)}`,
+    columns: [{ title: "From (UTC)" }, { title: "Requests" }, ...deniedBy],
+    rows: timeline.map((requests, column) => [
       formatMoment(from + column * columnMs),
       formatCount(requests),
       ...drawn.map((policy) => formatCount(policy.timeline[column] ?? 0)),
     ]),
-  );
+  });
 }

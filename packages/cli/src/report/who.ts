@@ -17,11 +17,10 @@ const MAX_DRAWN = 40;
 const SPARK = { width: 160, height: 28, columns: 60 };
 
 const COLUMNS = [
-  { title: "Client" },
-  { title: "Traffic", kind: "words" },
+  { title: "Client", kind: "words" },
+  { title: "Requests over time", kind: "words" },
   { title: "Requests" },
   { title: "Denied" },
-  { title: "Share" },
   { title: "First denied (UTC)" },
   { title: "Last denied (UTC)" },
   { title: "Longest wait" },
@@ -29,18 +28,26 @@ const COLUMNS = [
 
 /** Which clients each policy hits, and their traffic. */
 export function renderWho(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
-  if (result.log.requests === 0) return html``;
-  const parts = drawn.map((policy, i) => renderPolicy(policy, i, drawn.length, result));
+  const denying = drawn.filter(({ clients }) => clients.length > 0);
+  if (denying.length === 0) return html``;
+  const parts = denying.map((policy, i) =>
+    renderPolicy(policy, i, denying.length, drawn.length, result),
+  );
   return html`<h2>Who is denied</h2>
-<p>${renderLegend([
+<p class="quiet">${renderLegend([
     { use: "admitted", words: "admitted" },
     { use: "denied", words: "denied" },
-  ])}</p>
-<p class="quiet">Each client's traffic has a scale of its own.</p>
+  ])} Each small chart has its own scale.</p>
 ${parts}`;
 }
 
-function renderPolicy(policy: PolicyResult, i: number, of: number, result: ReplayResult): Markup {
+function renderPolicy(
+  policy: PolicyResult,
+  i: number,
+  of: number,
+  drawn: number,
+  result: ReplayResult,
+): Markup {
   const { clients, clientsDenied } = policy;
   const shown = clients.slice(0, Math.floor(MAX_ROWS / of));
   const charts = Math.floor(MAX_DRAWN / of);
@@ -50,12 +57,10 @@ function renderPolicy(policy: PolicyResult, i: number, of: number, result: Repla
   const rest = clientsDenied - shown.length;
   const left =
     rest > 0 ? html`<p class="quiet">${formatCount(rest)} more are not shown.</p>` : html``;
-  const table =
-    rows.length === 0
-      ? html`<p>Nobody.</p>`
-      : renderTable(`Clients that policy ${i + 1} denies, those denied most first`, COLUMNS, rows);
-  return html`<h3>${i + 1}. ${nameOf(policy)}</h3>
-${table}${left}`;
+  const heading = drawn === 1 ? html`` : html`<h3>By ${nameOf(policy)}</h3>`;
+  const caption = html`Clients denied${drawn === 1 ? html`` : html` by ${nameOf(policy)}`}, the most often denied first`;
+  return html`${heading}
+${renderTable({ caption, columns: COLUMNS, rows, hasCards: true })}${left}`;
 }
 
 function rowOf(client: DeniedClient, spark: Markup): Cell[] {
@@ -64,8 +69,7 @@ function rowOf(client: DeniedClient, spark: Markup): Cell[] {
     foreignText(client.client, 60),
     spark,
     formatCount(requests),
-    formatCount(denied),
-    formatShare(denied, requests),
+    `${formatCount(denied)} (${formatShare(denied, requests)})`,
     formatMoment(firstDenied),
     formatMoment(lastDenied),
     formatSpan(longestWait),
@@ -81,6 +85,6 @@ function sparkOf(client: DeniedClient, id: string, { log, columnMs }: ReplayResu
   return drawChart(sparkChart(shown, width, height), {
     id,
     title: "Requests of this client over time",
-    description: `At most ${formatCount(most)} requests in ${formatSpan(shown.columnMs)}; ${formatCount(client.denied)} of ${formatCount(client.requests)} are denied`,
+    description: `At most ${formatCount(most)} requests in ${formatSpan(shown.columnMs)}; ${formatCount(client.denied)} of ${formatCount(client.requests)} denied`,
   });
 }

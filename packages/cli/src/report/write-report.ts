@@ -2,6 +2,7 @@ import { access, constants, open, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, messageOf } from "../command/failure.ts";
 import { visible } from "../output/visible.ts";
+import type { Recommendation } from "../recommend/recommendation.ts";
 import type { ReplayResult } from "../replay/result.ts";
 
 /** Throws a `Failure` for a file that a report cannot be written to: a replay may take minutes, and comes before. Writes nothing. */
@@ -21,8 +22,22 @@ export async function requireWritable(file: string): Promise<void> {
 export async function writeReport(file: string, result: ReplayResult): Promise<void> {
   // Charts take a while to load, and most runs draw none.
   const { renderReport } = await import("./render-report.ts");
+  await write(file, renderReport(result));
+}
+
+/** The same for a recommendation, and the replay that proves it. */
+export async function writeRecommendation(
+  file: string,
+  result: ReplayResult,
+  recommendation: Recommendation,
+): Promise<void> {
+  const { renderRecommendation } = await import("./render-recommendation.ts");
+  await write(file, renderRecommendation(result, recommendation));
+}
+
+async function write(file: string, page: string): Promise<void> {
   try {
-    await writeFile(file, renderReport(result));
+    await writeFile(file, page);
   } catch (error) {
     throw cannotWrite(file, error);
   }

@@ -1,0 +1,36 @@
+import { getHeapStatistics } from "node:v8";
+import { Failure } from "../command/failure.ts";
+
+/** The heap that this program takes without a log, in bytes. */
+const PROGRAM_BYTES = 67_108_864;
+
+/** Shares of the remaining heap for the parts that grow with a log. The rest is for garbage, and for the result. */
+const SHARES = { stores: 0.5, clients: 0.33, waiting: 0.08 } as const;
+
+/** How many bytes of the heap a part may take. */
+export function bytesFor(part: keyof typeof SHARES): number {
+  const { heap_size_limit: limit } = getHeapStatistics();
+  return Math.max(limit - PROGRAM_BYTES, limit / 4) * SHARES[part];
+}
+
+/** A part of the heap that is taken bit by bit. */
+export class Room {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  /** Throws a `Failure` where nothing is left: a process whose heap is full dies without a word. */
+  take(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left < 0) throw full();
+  }
+}
+
+function full(): Failure {
+  const megabytes = Math.round(getHeapStatistics().heap_size_limit / 1_048_576);
+  return new Failure(
+    `the log has more clients than fit into the memory of this process (${megabytes} MB): replay a part of the log, or allow more memory, as in NODE_OPTIONS=--max-old-space-size=${2 * megabytes}`,
+  );
+}

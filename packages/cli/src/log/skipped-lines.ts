@@ -1,0 +1,32 @@
+import { Failure } from "../command/failure.ts";
+import { visible } from "../output/visible.ts";
+import { countOf, numberOf } from "../output/written.ts";
+import type { MalformedLine } from "./logged-request.ts";
+import type { LogCounts } from "./read-requests.ts";
+
+/** So many characters are shown of a skipped line. */
+const SHOWN = 100;
+
+/** One message for each example, and one that counts all skipped lines; none where no line was skipped. */
+export function describeSkipped({ lines, malformed, examples }: LogCounts): readonly string[] {
+  if (malformed === 0) return [];
+  return [
+    ...examples.map((one) => `${visible(one.file)}: ${describeExample(one)}`),
+    `skipped ${numberOf(malformed)} of ${countOf(lines, "line")}`,
+  ];
+}
+
+/** The error for logs without a single request. */
+export function nothingRead(files: readonly string[], { malformed, examples }: LogCounts): Failure {
+  const logs = files.map((file) => (file === "-" ? "standard input" : visible(file))).join(", ");
+  const [first] = examples;
+  if (first === undefined) return new Failure(`there is no request in ${logs}: it is empty`);
+  return new Failure(
+    `there is no request in ${logs}: it has ${countOf(malformed, "line")} of something else; ${describeExample(first)}`,
+  );
+}
+
+function describeExample({ number, text, reason }: MalformedLine): string {
+  const begins = text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
+  return `line ${number} is skipped, ${reason}: ${visible(begins)}`;
+}

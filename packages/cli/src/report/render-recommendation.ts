@@ -1,0 +1,127 @@
+import type { Recommendation } from "../recommend/recommendation.ts";
+import type { Score } from "../recommend/score.ts";
+import type { PolicyResult, ReplayResult } from "../replay/result.ts";
+import { formatCount, formatMoment, formatShare } from "./amounts.ts";
+import { renderBusy } from "./busy.ts";
+import { renderCompared } from "./compared.ts";
+import type { Markup } from "./markup.ts";
+import { html, withoutElements } from "./markup.ts";
+import { renderPage } from "./page.ts";
+import { codeOf, wordsOf } from "./policy-name.ts";
+import { renderCares, renderRead } from "./read.ts";
+import type { Cell } from "./table.ts";
+import { renderTable } from "./table.ts";
+import { changesOf, describeLog, verdictOf } from "./verdict.ts";
+import { renderWhen } from "./when.ts";
+import { renderWho } from "./who.ts";
+
+/**
+ * Writes a recommendation, and the replay that proves it, as one HTML file of the kind that `renderReport` writes. The first policy of
+ * the result is the recommended limit.
+ */
+export function renderRecommendation(result: ReplayResult, recommendation: Recommendation): string {
+  const [policy] = result.policies as [PolicyResult];
+  const drawn = [policy];
+  const { care, proposal } = recommendation;
+  const words = wordsOf(policy);
+  const own = result.peaks.filter((_, i) => recommendation.windows[i]?.window === proposal.window);
+  return renderPage(
+    withoutElements(html`Recommended limit: ${words}`),
+    html`<h1>Recommended limit: ${words}</h1>
+<p class="quiet">${codeOf(policy)}</p>
+${renderTarget(policy, recommendation)}
+<p class="lead">${describeLog(result.log)}.</p>
+<h2>What would change</h2>
+<ul>${changesOf(policy, result.log).map((change) => html`<li>${change}</li>`)}</ul>
+${renderCares(care)}${renderProof(recommendation)}${renderWindows(recommendation)}<h2>Alternatives</h2>
+<p>The same window with fewer and more requests. A smaller limit protects more and denies more.</p>
+${renderCompared(result, result.policies)}${renderWhen(result, drawn)}${renderWho(result, drawn)}${renderBusy(own, drawn)}${renderRead(result)}`,
+  );
+}
+
+function renderTarget(policy: PolicyResult, { log, target, proposal }: Recommendation): Markup {
+  const isMet = proposal.replayed[0]?.met === true;
+  return html`<p>${verdictOf(html`It`, policy, log)} <strong>That ${isMet ? "meets" : "misses"} the target</strong>: deny at most ${target.percent} % of ${target.of}, here ${formatCount(target.most)} of ${formatCount(log[target.of])}.</p>`;
+}
+
+const PROOF = [
+  { title: "Limit", kind: "words" },
+  { title: "Replayed on", kind: "words" },
+  { title: "Clients denied" },
+  { title: "Requests denied" },
+  { title: "Target", kind: "words" },
+] as const;
+
+/** That the limit meets the target, a tighter one misses it, and what happens on the half of the log it was not made from. */
+function renderProof({ proposal }: Recommendation): Markup {
+  const { units, window, replayed, unseen } = proposal;
+  const tighter = replayed.find((one) => one.units === units - 1);
+  const [own] = replayed;
+  const named = (count: number): string => `${formatCount(count)} per ${window}`;
+  const rows = [
+    ...(own ? [proofRow(`${named(units)}, recommended`, "the whole log", own)] : []),
+    ...(tighter
+      ? [proofRow(`${named(units - 1)}, one request fewer`, "the whole log", tighter)]
+      : []),
+    ...(unseen
+      ? [
+          proofRow(`${named(unseen.units)}, found on the earlier half`, "the later half", unseen),
+          proofRow(`${named(units)}, recommended`, "the later half", unseen.proposed),
+        ]
+      : []),
+  ];
+  return html`<h2>Why this limit</h2>
+<ul>
+<li>${tighter ? html`It is the tightest limit per ${window} that meets the target: with one request fewer, the target is missed.` : "There is no tighter limit than one request."}</li>
+<li>${describeUnseen(proposal)}</li>
+</ul>
+${renderTable({ caption: "Proof, by replays of the log", columns: PROOF, rows, hasCards: true })}`;
+}
+
+function describeUnseen({ unseen, window }: Recommendation["proposal"]): Markup {
+  if (unseen === null) {
+    return html`All requests are of one moment, so there is no unseen half to try it on.`;
+  }
+  const found = html`On unseen traffic: found again on the earlier half of the log alone, the limit would be ${formatCount(unseen.units)} per ${window}. On the later half, from ${formatMoment(unseen.from)} UTC, which it had not seen, it would have denied ${formatCount(unseen.clientsDenied)} of ${formatCount(unseen.clients)} clients`;
+  return unseen.met
+    ? html`${found}: <strong>the target is met there, too</strong>.`
+    : html`${found}: <strong>the target is missed there</strong>. Choose a larger limit, or a longer log.`;
+}
+
+function proofRow(limit: string, on: string, score: Score & { readonly met: boolean }): Cell[] {
+  return [limit, on, ...sharesOf(score), score.met ? "met" : "missed"];
+}
+
+function sharesOf({ clients, clientsDenied, requests, denied }: Score): Cell[] {
+  return [
+    `${formatCount(clientsDenied)} (${formatShare(clientsDenied, clients)})`,
+    `${formatCount(denied)} (${formatShare(denied, requests)})`,
+  ];
+}
+
+const WINDOWS = [
+  { title: "Window", kind: "words" },
+  { title: "Limit" },
+  { title: "Clients denied" },
+  { title: "Requests denied" },
+  { title: "Allows at once" },
+  { title: "Allows over time" },
+  { title: "Note", kind: "words" },
+] as const;
+
+/** The tightest limit of each window that meets the target. */
+function renderWindows({ windows, proposal }: Recommendation): Markup {
+  if (windows.length === 1) return html``;
+  const rows = windows.map((one): Cell[] => [
+    String(one.window),
+    formatCount(one.units),
+    ...sharesOf(one),
+    one.isLongEnough ? `${one.excessAtOnce} ×` : "–",
+    one.isLongEnough ? `${one.excessOverTime} ×` : "–",
+    one.window === proposal.window ? "recommended" : one.isLongEnough ? "" : "the log is too short",
+  ]);
+  return html`<h3>Why this window</h3>
+<p>${proposal.why}</p>
+<p>One client may take ${formatCount(proposal.mostInADay)} requests a day under this limit; the busiest client of the log asked for ${formatCount(proposal.busiestInADay)} in a day.</p>
+${renderTable({ caption: "The tightest limit of each window that meets the target; × compares it with what the target needs", columns: WINDOWS, rows, hasCards: true })}`;
+}
