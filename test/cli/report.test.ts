@@ -90,18 +90,28 @@ describe.skipIf(!isInstalled)("in a real browser, where there is one, the report
     });
   });
 
-  test.each(
-    ["sample", "recommendation"].flatMap((name) => WIDTHS.map((width) => [name, width] as const)),
-  )("%s, %d pixels wide, has no barrier that axe-core knows", async (name, width) => {
-    for (const scheme of SCHEMES) {
-      await open(name, width, scheme, async (page) => {
+  test.each(AXE_WAYS)(
+    "%s, %d pixels wide, %s, has no barrier that axe-core knows",
+    async (...way) => {
+      await open(...way, async (page) => {
         await page.evaluate(OPEN_ALL);
         await page.evaluate(axe.source);
         const { violations } = (await page.evaluate("axe.run()")) as { violations: Violation[] };
         const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
         expect(found).toEqual([]);
       });
-    }
+    },
+  );
+
+  test("a table that is too wide scrolls in its own box, also by keyboard", async () => {
+    await open("hostile", 360, "light", async (page) => {
+      await page.evaluate(OPEN_ALL);
+      await page.evaluate(SCROLLING);
+      await page.keyboard.press("ArrowRight");
+      await expect
+        .poll(() => page.evaluate("document.activeElement.scrollLeft"))
+        .toBeGreaterThan(0);
+    });
   });
 });
 
@@ -112,6 +122,17 @@ const CUT_OFF = `[...document.querySelectorAll("main *:not(svg, svg *, thead, th
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0 && getComputedStyle(one).display !== "inline")
   .filter((one) => !one.matches(".scroll") || getComputedStyle(one).overflowX !== "auto")
   .map((one) => one.outerHTML.slice(0, 200))`;
+
+/** Gives the focus to the first box that scrolls. */
+const SCROLLING = `[...document.querySelectorAll(".scroll")].find((one) => one.scrollWidth > one.clientWidth).focus()`;
+
+/** Each page at each of two widths and in each scheme once: axe-core takes long. */
+const AXE_WAYS: ReadonlyArray<readonly [string, number, (typeof SCHEMES)[number]]> = [
+  ["sample", 1_280, "light"],
+  ["sample", 390, "dark"],
+  ["recommendation", 1_280, "dark"],
+  ["recommendation", 390, "light"],
+];
 
 interface Violation {
   readonly id: string;

@@ -11,11 +11,11 @@ export function nameOfAxis(name: string, gap: number): object {
 }
 
 /** The name of a vertical axis, above it, where it can be read without turning the head. */
-export function nameAbove(name: string): object {
+export function nameAbove(name: string, gap: number = 14): object {
   return {
     name,
     nameLocation: "end",
-    nameGap: 14,
+    nameGap: gap,
     nameTextStyle: {
       color: colorOf("quiet"),
       fontSize: 12,

@@ -6,7 +6,7 @@ import { colorOf } from "./colors.ts";
 import type { Chart } from "./draw-chart.ts";
 import type { LimitLine } from "./limit-lines.ts";
 
-const HEIGHT = 220;
+const HEIGHT = 234;
 const LEFT = 44;
 const RIGHT = 24;
 
@@ -38,7 +38,7 @@ export function peaksChart(
     width,
     height: HEIGHT,
     option: {
-      grid: { left: LEFT, right: RIGHT, top: 44, bottom: 44 },
+      grid: { left: LEFT, right: RIGHT, top: 58, bottom: 44 },
       xAxis: {
         ...axis(right, plotWidth / 40),
         ...nameOfAxis(`requests of a client within ${formatSpan(window)}`, 28),
@@ -46,7 +46,7 @@ export function peaksChart(
       },
       yAxis: {
         ...axis(top, 5),
-        ...nameAbove("clients"),
+        ...nameAbove("clients", 32),
         splitLine: { lineStyle: { color: colorOf("line") } },
       },
       series: [
