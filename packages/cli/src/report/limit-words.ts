@@ -58,7 +58,7 @@ const UNITS = [
 ] as const;
 
 /** `minute`, `12 seconds`, `about 10.7 seconds`. */
-export function spanInWords(ms: number): string {
+function spanInWords(ms: number): string {
   const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? (["millisecond", 1] as const);
   const count = ms / size;
   return count === 1 ? unit : `${aboutOf(count)} ${unit}s`;
