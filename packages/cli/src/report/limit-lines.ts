@@ -13,7 +13,7 @@ export interface LimitLine {
 export function limitLines(policies: readonly Policy[], window: number): LimitLine[] {
   return policies.flatMap((limits, i) =>
     createLimiter({ limits: [limits].flat() })
-      .limits.filter(({ windowMs }) => windowMs === window)
+      .limits.filter(({ limit, windowMs }) => limit > 0 && windowMs === window)
       .map(({ limit }) => ({ policy: i + 1, units: limit })),
   );
 }

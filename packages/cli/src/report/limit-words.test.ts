@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { limitsInWords } from "./limit-words.ts";
 
 const CASES: ReadonlyArray<readonly [Policy, string]> = [
+  [gcra({ limit: 0, window: "1m" }), "no requests, per client address"],
   [
     gcra({ limit: 5, window: "1m" }),
     "5 requests at once, then one every 12 seconds, per client address",

@@ -15,6 +15,7 @@ export function limitsInWords(policy: Policy): string {
 }
 
 function allowanceOf(limit: Limit, { limit: units, windowMs }: LimitDescription): string {
+  if (units === 0) return "no requests";
   const requests = units === 1 ? "1 request" : `${units.toLocaleString("en-US")} requests`;
   switch (limit.algorithm) {
     case "gcra":
