@@ -89,6 +89,7 @@ describeSetUps<Traffic>(
       requests: [...times(2), { path: "/forgive" }, ...times(2)],
       statuses: [200, 429, 200, 200, 429],
     },
+    "From express-slow-down": { requests: times(4), statuses: [200, 200, 200, 200] },
   },
   compareAnswers(askProgram),
 );

@@ -13,7 +13,7 @@ const SETUP =
   /^::: code-group\n\n```\w+ \[.+\]\n([\s\S]*?)^```\n\n```\w+ \[Headgate\]\n([\s\S]*?)^```\n\n:::$/m;
 
 /** The sections of a page that have a group of two snippets. */
-function setUpsOf({ text }: Page): SetUp[] {
+export function setUpsOf({ text }: Page): SetUp[] {
   return text.split(/^##+ /m).flatMap((part) => {
     const [, before, after] = SETUP.exec(part) ?? [];
     if (before === undefined || after === undefined) return [];

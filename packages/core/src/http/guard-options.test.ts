@@ -31,10 +31,13 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["identifier", "name"],
   ["keyGenerator", "key: "],
   ["ipv6Subnet", "byIp({ ipv6Prefix })"],
-  ["requestPropertyName", "req.rateLimit"],
+  ["requestPropertyName", "limit.of(request)"],
   ["skipSuccessfulRequests", 'count: "failed"'],
   ["skipFailedRequests", 'count: "succeeded"'],
-  ["requestWasSuccessful", "count: (request, response) => ..."],
+  [
+    "requestWasSuccessful",
+    "count, a function that returns whether a request counts: !requestWasSuccessful",
+  ],
   // @fastify/rate-limit
   ["timeWindow", "limits"],
   ["redis", "store: redisStore(client)"],
@@ -59,7 +62,7 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["points", "limits"],
   ["duration", "limits"],
   ["storeClient", "store: redisStore(client)"],
-  ["keyPrefix", "prefix"],
+  ["keyPrefix", "name"],
   ["blockDuration", "block of a limit"],
   ["blockOnConsumed", "block of a limit"],
   ["penaltyBox", "block of a limit"],
@@ -78,14 +81,14 @@ const PEERS: readonly (readonly [string, string])[] = [
   ["blackList", "blockList"],
   ["isBlackListed", "blockList: (request, address)"],
   // express-slow-down
-  ["delayAfter", 'wait: "2s"'],
-  ["delayMs", 'wait: "2s"'],
-  ["maxDelayMs", 'wait: "2s"'],
+  ["delayAfter", "limit.of(request)"],
+  ["delayMs", "limit.of(request)"],
+  ["maxDelayMs", "limit.of(request)"],
   // @nestjs/throttler
   ["ttl", "limits"],
-  ["throttlers", "limits: [gcra({ limit, window }), ...]"],
+  ["throttlers", "limits: [slidingLog({ limit, window }), ...]"],
   ["getTracker", "key: "],
-  ["generateKey", "byAll("],
+  ["generateKey", "key: (request)"],
   ["ipv6SubnetPrefix", "byIp({ ipv6Prefix })"],
   ["setHeaders", "headers: false"],
   ["skipIf", "skip: "],
@@ -128,8 +131,8 @@ const limit = fixedWindow({ limit: 1, window: "1m" });
 
 describe("an option", () => {
   test.each([
-    ["max", () => 5, "perRequest(gcra({ limit, window }), (request) => ...)"],
-    ["limit", async () => 5, "perRequest(gcra({ limit, window }), (request) => ...)"],
+    ["max", () => 5, "perRequest(fixedWindow({ limit, window }), (request) => ...)"],
+    ["limit", async () => 5, "perRequest(fixedWindow({ limit, window }), (request) => ...)"],
     ["timeWindow", () => 5, "byTier(tiers, (request) => ...)"],
   ])(
     "of another limiter, %s as a function, is refused in favour of ours",
@@ -138,7 +141,7 @@ describe("an option", () => {
         `rateLimit: unknown option "${option}"; Headgate's way is limits: ${ours}`,
       );
       expect(() => validateGuardOptions("rateLimit", { [option]: 5 })).toThrow(
-        "limits: gcra({ limit, window })",
+        "limits: fixedWindow({ limit, window })",
       );
     },
   );

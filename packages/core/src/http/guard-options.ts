@@ -116,8 +116,8 @@ export const GUARD_OPTIONS: readonly string[] = [...OWN_OPTIONS, ...FAILURE_OPTI
 
 /** Options of others that mean something else here when they are a function of the request. */
 const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
-  max: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
-  limit: "limits: perRequest(gcra({ limit, window }), (request) => ...)",
+  max: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
+  limit: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
   timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
 };
 

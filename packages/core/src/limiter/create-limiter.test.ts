@@ -48,7 +48,7 @@ describe("createLimiter refuses", () => {
   const limits = gcra({ limit: 1, window: "1s" });
 
   test.each([
-    ["points", "limits: gcra({ limit, window })"],
+    ["points", "limits: fixedWindow({ limit, window })"],
     ["storeClient", "store: redisStore(client)"],
     ["maxConcurrent", "limits: concurrency({ limit, ttl })"],
     ["timeoutMs", "storeTimeout"],

@@ -1,0 +1,183 @@
+import { concurrency, createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import Bottleneck from "bottleneck";
+import { Redis } from "ioredis";
+import { expect, inject, onTestFinished } from "vitest";
+import { page } from "../markdown.ts";
+import { describeRows } from "./rows.ts";
+import { tablesIn } from "./side-by-side.ts";
+
+const it = page("docs/moving/from-bottleneck.md");
+
+/** Runs a job on one side. */
+type Schedule = <Result>(job: () => Promise<Result>) => Promise<Result>;
+
+type Limits = Parameters<typeof createLimiter>[0];
+
+/** One limiter of each side. */
+function schedulers(there: Bottleneck.ConstructorOptions, here: Limits): readonly Schedule[] {
+  const before = new Bottleneck(there);
+  const after = createLimiter(here);
+  onTestFinished(() => void before.disconnect());
+  return [(job) => before.schedule(job), (job) => after.run("partner", job)];
+}
+
+/** When each of several jobs began, in milliseconds after they were handed over, and the most that ran at once. */
+async function pace(schedule: Schedule, count: number, lasts = 0) {
+  const start = performance.now();
+  const begins: number[] = [];
+  let running = 0;
+  let most = 0;
+  const job = async () => {
+    begins.push(performance.now());
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setTimeout(resolve, lasts));
+    running -= 1;
+  };
+  await Promise.all(Array.from({ length: count }, () => schedule(job)));
+  return { begins: begins.map((at) => at - start), most };
+}
+
+/** A timer of Node's may be a millisecond early. */
+const EARLY = 2;
+
+async function runsJobs(): Promise<void> {
+  for (const schedule of schedulers({ maxConcurrent: 1 }, { limits: slots(1) })) {
+    expect(await schedule(async () => "done")).toBe("done");
+    await expect(schedule(() => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  }
+}
+
+const slots = (limit: number) => concurrency({ limit, ttl: "30s" });
+
+describeRows(
+  tablesIn(it, "Every option"),
+  {
+    async maxConcurrent() {
+      for (const schedule of schedulers({ maxConcurrent: 2 }, { limits: slots(2) })) {
+        expect((await pace(schedule, 6, 20)).most).toBe(2);
+      }
+    },
+    async expiration() {
+      const [before, after] = schedulers({ maxConcurrent: 1 }, { limits: slots(1) });
+      const endless = new Bottleneck({ maxConcurrent: 1 });
+      onTestFinished(() => void endless.disconnect());
+      const never = () => new Promise<never>(() => {});
+      await expect(endless.schedule({ expiration: 20 }, never)).rejects.toThrow("timed out");
+      const until = () =>
+        new Promise<never>((_, reject) => {
+          const signal = AbortSignal.timeout(20);
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+      await expect(after?.(until)).rejects.toThrow("timeout");
+      // The slot is free again.
+      for (const schedule of [before, after]) expect(await schedule?.(async () => 1)).toBe(1);
+    },
+    async minTime() {
+      const steady = { limits: gcra({ limit: 1, window: "50ms" }) };
+      for (const schedule of schedulers({ minTime: 50 }, steady)) {
+        const { begins } = await pace(schedule, 4);
+        for (const [i, at] of begins.entries()) expect(at).toBeGreaterThanOrEqual(50 * i - EARLY);
+      }
+    },
+    async reservoir() {
+      const each: readonly (readonly [Bottleneck.ConstructorOptions, Limits])[] = [
+        [
+          { reservoir: 2, reservoirRefreshAmount: 2, reservoirRefreshInterval: 500 },
+          { limits: fixedWindow({ limit: 2, window: "500ms" }) },
+        ],
+        [
+          {
+            reservoir: 2,
+            reservoirIncreaseAmount: 1,
+            reservoirIncreaseInterval: 500,
+            reservoirIncreaseMaximum: 2,
+          },
+          { limits: tokenBucket({ capacity: 2, refill: 1, every: "500ms" }) },
+        ],
+      ];
+      for (const [there, here] of each) {
+        for (const schedule of schedulers(there, here)) {
+          const { begins } = await pace(schedule, 3);
+          // Theirs is refilled by a timer that began when the limiter was made, and looks every 250 ms.
+          expect(begins[2]).toBeGreaterThanOrEqual(200);
+        }
+      }
+    },
+    "schedule(fn)": runsJobs,
+    async "wrap(fn)"() {
+      const before = new Bottleneck({ maxConcurrent: 1 });
+      onTestFinished(() => void before.disconnect());
+      const after = createLimiter({ limits: slots(1) });
+      const double = async (n: number) => n * 2;
+      const wrapped = [
+        before.wrap(double),
+        (n: number) => after.run("partner", async () => double(n)),
+      ];
+      for (const run of wrapped) expect(await run(21)).toBe(42);
+    },
+    async weight() {
+      const before = new Bottleneck({ reservoir: 3 });
+      onTestFinished(() => void before.disconnect());
+      const after = createLimiter({ limits: fixedWindow({ limit: 3, window: "1h" }) });
+      await before.schedule({ weight: 2 }, async () => {});
+      await after.run("partner", async () => {}, { cost: 2 });
+      const { remaining } = await after.peek("partner", { cost: 0 });
+      expect(remaining).toBe(await before.currentReservoir());
+    },
+    async highWater() {
+      const strategy = Bottleneck.strategy.OVERFLOW;
+      const there = { maxConcurrent: 1, highWater: 1, strategy };
+      for (const schedule of schedulers(there, { limits: slots(1), maxQueue: 1 })) {
+        let finish = () => {};
+        const begun = new Promise<void>((resolve) => {
+          void schedule(async () => {
+            resolve();
+            await new Promise<void>((end) => {
+              finish = end;
+            });
+          });
+        });
+        await begun;
+        const waiting = [schedule(async () => 1), schedule(async () => 2)];
+        await expect(waiting[1]).rejects.toThrow();
+        finish();
+        expect(await waiting[0]).toBe(1);
+      }
+    },
+    async Group() {
+      const group = new Bottleneck.Group({ reservoir: 1 });
+      onTestFinished(() => void group.disconnect());
+      const after = createLimiter({ limits: fixedWindow({ limit: 1, window: "1h" }) });
+      for (const key of ["ada", "grace"]) {
+        expect(await group.key(key).schedule(async () => key)).toBe(key);
+        expect(await after.run(key, async () => key)).toBe(key);
+      }
+      expect(await group.key("ada").currentReservoir()).toBe(0);
+      expect((await after.peek("ada")).allowed).toBe(false);
+    },
+    async datastore() {
+      const name = `bottleneck-${process.pid}-${Date.now()}`;
+      const running = { most: 0, now: 0 };
+      const limiters = [1, 2].map(() => {
+        const client = new Redis(inject("redisSocket"));
+        onTestFinished(() => client.disconnect());
+        return createLimiter({
+          name,
+          limits: slots(1),
+          store: redisStore(client),
+          storeTimeout: "10s",
+        });
+      });
+      const job = async () => {
+        running.most = Math.max(running.most, ++running.now);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        running.now -= 1;
+      };
+      await Promise.all([...limiters, ...limiters].map((limiter) => limiter.run("partner", job)));
+      expect(running.most).toBe(1);
+    },
+  },
+  ["key(id)", "strategy", "id", "updateSettings()"],
+);
