@@ -1,13 +1,16 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { request } from "node:http";
 import { json } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { gcra, rateLimit } from "@headgate/express";
 import express from "express";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createApp as createExpress } from "../../examples/behind-a-proxy/express.ts";
 import { createApp as createFastify } from "../../examples/behind-a-proxy/fastify.ts";
+import { blocksOf, page } from "../docs/markdown.ts";
 import { hasNginx, startNginx } from "../support/nginx-process.ts";
 import { serve } from "../support/serve.ts";
 
@@ -35,9 +38,9 @@ async function ask(
 }
 
 /** Serves an application behind nginx; resolves with nginx's URL. */
-async function behindNginx(app: RequestListener): Promise<string> {
+async function behindNginx(app: RequestListener, server = SERVER): Promise<string> {
   const { host } = new URL(await serve(app));
-  const nginx = await startNginx(SERVER.replace("127.0.0.1:3000", host));
+  const nginx = await startNginx(server.replace("127.0.0.1:3000", host));
   onTestFinished(() => nginx.stop());
   return `http://127.0.0.1:${nginx.port}/`;
 }
@@ -60,7 +63,44 @@ const FRAMEWORKS: Readonly<Record<string, (proxies: string[]) => Promise<Request
   },
 };
 
+/** The commands of the page, for a proxy at a URL, run by a shell as a reader would; what they print. */
+async function runCommands(url: string): Promise<string> {
+  const [commands = ""] = blocksOf([page("docs/recipes/behind-a-proxy.md")], "sh").map(
+    ({ text }) => text,
+  );
+  expect(commands).toContain("http://localhost/");
+  const lines = commands.trimEnd().replaceAll("http://localhost/", url).split("\n");
+  const printed: string[] = [];
+  for (const line of lines) {
+    const { stdout } = await promisify(execFile)("sh", ["-c", line]);
+    printed.push(stdout.trimEnd());
+  }
+  return printed.join("\n");
+}
+
 describe.skipIf(!hasNginx())("behind nginx", () => {
+  test.each(Object.entries(FRAMEWORKS))(
+    "%s answers the page's commands as the page prints",
+    async (_, create) => {
+      const url = await behindNginx(await create(["127.0.0.1", "::1"]));
+      const [shown] = blocksOf([page("docs/recipes/behind-a-proxy.md")], "json");
+      expect(await runCommands(url)).toBe(shown?.text.trimEnd());
+    },
+  );
+
+  test.each(Object.entries(FRAMEWORKS))(
+    "%s does not believe a client on a trusted address, either",
+    async (_, create) => {
+      const url = await behindNginx(await create(["127.0.0.1", "::1"]));
+      const statuses: (number | undefined)[] = [];
+      for (let i = 0; i < 7; i += 1) {
+        const forged = { "x-forwarded-for": `198.51.100.${i}` };
+        statuses.push((await ask(url, "127.0.0.1", forged)).status);
+      }
+      expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+    },
+  );
+
   test.each(Object.entries(FRAMEWORKS))(
     "%s counts each client by itself, whatever it says of its address",
     async (_, create) => {
@@ -89,7 +129,8 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
 
   test("where everybody is trusted, a client makes up addresses, and a warning says so", async () => {
     const codes = warnings();
-    const url = await behindNginx(createExpress(["0.0.0.0/1", "128.0.0.0/1"]));
+    const adds = SERVER.replace("$remote_addr", "$proxy_add_x_forwarded_for");
+    const url = await behindNginx(createExpress(["0.0.0.0/1", "128.0.0.0/1"]), adds);
     for (let i = 0; i < 9; i += 1) {
       const forged = { "x-forwarded-for": `198.51.100.${i}` };
       expect((await ask(url, "127.0.0.2", forged)).status).toBe(200);
