@@ -1,33 +1,69 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import ts from "typescript5";
 import { afterAll, expect, test } from "vitest";
 import type { Block } from "../../test/docs/markdown.ts";
 import { page, ROOT } from "../../test/docs/markdown.ts";
 import { withServer } from "../run-example.ts";
 
-const SERVER = `
-import "reflect-metadata";
-import { NestFactory } from "@nestjs/core";
-import { Application } from "./application.mjs";
-
-const app = await NestFactory.create(Application, { logger: ["error", "warn"] });
-await app.listen(0, "127.0.0.1");
-console.log(\`listening on \${await app.getUrl()}\`);
-`;
-
+/** `tsconfig.json` of `nest new` with Nest 11, in its strict form. There is no "type" in package.json: it is CommonJS. */
 const COMPILER_OPTIONS = {
-  target: "es2023",
   module: "nodenext",
-  moduleDetection: "force",
+  moduleResolution: "nodenext",
+  resolvePackageJsonExports: true,
+  esModuleInterop: true,
+  isolatedModules: true,
+  declaration: true,
+  removeComments: true,
+  emitDecoratorMetadata: true,
   experimentalDecorators: true,
-  strict: true,
+  allowSyntheticDefaultImports: true,
+  target: "ES2023",
+  sourceMap: true,
+  outDir: "./dist",
+  baseUrl: "./",
+  incremental: true,
   skipLibCheck: true,
-  allowJs: true,
-  outDir: "out",
+  strictNullChecks: true,
+  forceConsistentCasingInFileNames: true,
+  noImplicitAny: true,
+  strictBindCallApply: true,
+  noFallthroughCasesInSwitch: true,
   noEmitOnError: true,
 };
+
+const MAIN = `
+import { NestFactory } from "@nestjs/core";
+import { Application } from "./application";
+
+async function bootstrap() {
+  const app = await NestFactory.create(Application, { logger: ["error", "warn"] });
+  await app.listen(0, "127.0.0.1");
+  console.log(\`listening on \${await app.getUrl()}\`);
+}
+void bootstrap();
+`;
+
+const ON_REDIS = `
+import { slidingLog } from "@headgate/core";
+import { redisStore, type RedisClient } from "@headgate/core/redis";
+import { rateLimitGuard } from "./rate-limit";
+
+export function guardOn(client: RedisClient) {
+  const limits = slidingLog({ limit: 5, window: "1m" });
+  return rateLimitGuard({ name: "api", limits, store: redisStore(client) });
+}
+`;
 
 /** A place of its own that sees what the example has. */
 const dir = mkdtempSync(join(tmpdir(), "headgate-nestjs-"));
@@ -37,24 +73,42 @@ function typescriptOn(path: string): Block[] {
   return page(path).blocks.filter(({ language }) => language === "typescript");
 }
 
-test("the decorators on the page about adapters compile, and limit, and those on the page for users of @nestjs/throttler compile", async () => {
+/** The code of a file of the example, without types and comments. */
+function codeOf(name: string): string {
+  return ts.transpile(
+    readFileSync(join(import.meta.dirname, name), "utf8"),
+    {
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+      removeComments: true,
+    },
+    name,
+  );
+}
+
+test("rate-limit.ts and rate-limit.mjs are the same code", () => {
+  expect(codeOf("rate-limit.ts")).toBe(codeOf("rate-limit.mjs"));
+});
+
+test("in a new project of Nest 11, the pages' programs compile, and limit", async () => {
   const [snippet] = typescriptOn("docs/how-to/adapters.md");
   const moving = typescriptOn("docs/moving/from-nestjs-throttler.md");
   expect(moving.length).toBeGreaterThan(10);
+  const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
   symlinkSync(join(import.meta.dirname, "node_modules"), join(dir, "node_modules"));
-  copyFileSync(join(import.meta.dirname, "rate-limit.mjs"), join(dir, "rate-limit.mjs"));
-  writeFileSync(join(dir, "application.mts"), snippet?.text ?? "");
-  const files = moving.map(({ text }, i) => {
-    writeFileSync(join(dir, `moving-${i}.mts`), text);
-    return `moving-${i}.mts`;
-  });
-  const config = { compilerOptions: COMPILER_OPTIONS, files: ["application.mts", ...files] };
-  writeFileSync(join(dir, "tsconfig.json"), JSON.stringify(config));
+  mkdirSync(join(dir, "src"));
+  copyFileSync(join(import.meta.dirname, "rate-limit.ts"), join(dir, "src/rate-limit.ts"));
+  write("package.json", JSON.stringify({ name: "new-project", private: true }));
+  write("tsconfig.json", JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["src"] }));
+  write("src/application.ts", snippet?.text ?? "");
+  write("src/main.ts", MAIN);
+  write("src/on-redis.ts", ON_REDIS);
+  for (const [i, { text }] of moving.entries()) write(`src/moving-${i}.ts`, text);
   const compiler = join(ROOT, "node_modules/typescript5/bin/tsc");
   const { stdout } = spawnSync(process.execPath, [compiler], { cwd: dir, encoding: "utf8" });
   expect(stdout).toBe("");
-  writeFileSync(join(dir, "out/server.mjs"), SERVER);
-  await withServer(join(dir, "out/server.mjs"), async (url) => {
+  await withServer(join(dir, "dist/main.js"), async (url) => {
     const answers: Response[] = [];
     for (let i = 0; i < 3; i += 1) answers.push(await fetch(`${url}/search`));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);

@@ -1,11 +1,9 @@
 // Headgate for NestJS on Express: a guard, a decorator that puts it on a controller, a route or a resolver, one that lifts it, and a
-// filter that answers whom the guard denies.
+// filter that answers denied requests. rate-limit.ts is the same in TypeScript.
 
 import { clientOf, createHttpGuard, sendRejection, setHeaders } from "@headgate/core/http";
 import { Catch, HttpException, mixin, UseGuards } from "@nestjs/common";
 import { Reflector } from "@nestjs/core";
-import { GqlExecutionContext } from "@nestjs/graphql";
-import { GraphQLError } from "graphql";
 
 /**
  * What is limited: a request of Express, or one field of a GraphQL query, with its arguments.
@@ -13,7 +11,8 @@ import { GraphQLError } from "graphql";
  * @typedef {import("express").Request & { args?: undefined }} WebRequest
  * @typedef {Pick<import("express").Request, "ip" | "headers" | "socket"> & { args: Record<string, unknown>, path?: undefined, method?: undefined, route?: undefined }} Field
  * @typedef {WebRequest | Field} Limited
- * @typedef {import("@headgate/core/http").GuardOptions<Limited>} Options
+ * @typedef {Omit<import("@headgate/core/http").GuardOptions<Limited>, "onDenied">} Options
+ * @typedef {[unknown, Record<string, unknown>, { req: import("express").Request }, object]} FieldArguments
  */
 
 /**
@@ -29,14 +28,23 @@ const fields = new WeakMap();
  *
  * @param {import("@nestjs/common").ArgumentsHost} host
  */
-const isField = (host) => host.getType() === /** @type {string} */ ("graphql");
+function isField(host) {
+  /** @type {string} */
+  const kind = host.getType();
+  return kind === "graphql";
+}
 
-/** @param {import("@nestjs/common").ExecutionContext} context */
+/**
+ * @param {import("@nestjs/common").ExecutionContext} context
+ * @returns {Field}
+ */
 function fieldIn(context) {
-  const field = GqlExecutionContext.create(context);
-  const { ip, headers, socket } = field.getContext().req;
-  const limited = fields.get(field.getInfo()) ?? { ip, headers, socket, args: field.getArgs() };
-  fields.set(field.getInfo(), limited);
+  /** @type {FieldArguments} */
+  const [, args, { req }, info] = context.getArgs();
+  const { ip, headers, socket } = req;
+  /** @type {Field} */
+  const limited = fields.get(info) ?? { ip, headers, socket, args };
+  fields.set(info, limited);
   return limited;
 }
 
@@ -77,6 +85,9 @@ function isLifted(context, level) {
  * @param {Level} [level]
  */
 export function rateLimitGuard(options, level = "application") {
+  if ("onDenied" in options) {
+    throw new TypeError("RateLimit has no onDenied: answer in a filter that catches Rejected");
+  }
   class RateLimitGuard {
     guard = createHttpGuard("RateLimit", options);
 
@@ -112,6 +123,11 @@ export function rateLimitGuard(options, level = "application") {
 
 /** What the guard throws, for a filter of your own. */
 export class Rejected extends HttpException {
+  /** @type {Refusal} */
+  verdict;
+  /** @type {{ title: string }} */
+  problem;
+
   /** @param {Refusal} verdict */
   constructor(verdict) {
     const problem = JSON.parse(verdict.rejection.body);
@@ -130,8 +146,9 @@ export class RejectedFilter {
   catch({ verdict, problem }, host) {
     if (!isField(host)) return sendRejection(host.switchToHttp().getResponse(), verdict.rejection);
     const retryAfterMs = verdict.kind === "denied" ? verdict.decision.retryAfterMs : undefined;
+    // GraphQL puts the extensions of an error that a resolver returns into its answer.
     const extensions = { ...problem, code: "RATE_LIMITED", retryAfterMs };
-    return new GraphQLError(problem.title, { extensions });
+    return Object.assign(new Error(problem.title), { extensions });
   }
 }
 Catch(Rejected)(RejectedFilter);
@@ -145,11 +162,11 @@ Catch(Rejected)(RejectedFilter);
 export function RateLimit(options) {
   /**
    * @param {any} target
-   * @param {string | symbol} [method]
-   * @param {TypedPropertyDescriptor<any>} [descriptor]
+   * @param {any} [method]
+   * @param {any} [descriptor]
    */
   return (target, method, descriptor) => {
     const guard = rateLimitGuard(options, descriptor === undefined ? "controller" : "route");
-    UseGuards(guard)(target, /** @type {string} */ (method), /** @type {any} */ (descriptor));
+    UseGuards(guard)(target, method, descriptor);
   };
 }

@@ -95,7 +95,8 @@ async function serve(parts: Parts): Promise<string> {
 async function askProgram(program: string, requests: readonly Asked[]): Promise<Response[]> {
   const names = ["Application", "Limits", "limits", "Guard", "Filter", "Pages"];
   const at = { home: join(ROOT, "examples/nestjs"), beside: ["rate-limit.mjs"] };
-  return ask(await serve(await load(program, names, at)), requests);
+  const runnable = program.replaceAll('"./rate-limit"', '"./rate-limit.mjs"');
+  return ask(await serve(await load(runnable, names, at)), requests);
 }
 
 interface Traffic {
@@ -222,6 +223,73 @@ describeDifferences(it, {
     const { theirs, ours } = await compare(before, after, times(2));
     expect({ theirs, ours }).toEqual({ theirs: [500, 500], ours: [200, 429] });
   },
+});
+
+test("slidingLog with a block as long as its window blocks as the built-in storage does", async () => {
+  for (const [name, blockDuration, block] of [
+    ["ttl", undefined, "1m"],
+    ["longer", 180_000, "3m"],
+  ] as const) {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
+    const store = memoryStore({ clock: () => Date.now() });
+    const slides = slidingLog({ limit: 2, window: "1m", block });
+    const throttler = { ttl: 60_000, limit: 2, ...(blockDuration && { blockDuration }) };
+    const before = await serve({ limits: ThrottlerModule.forRoot([throttler]) });
+    const after = await serve({ Guard: rateLimitGuard({ name, limits: slides, store }) });
+    const statuses: number[][] = [];
+    const lasts = blockDuration ?? 60_000;
+    for (const at of [0, 10_000, 50_000, 50_000 + lasts - 1_000, 50_000 + lasts + 1_000]) {
+      vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
+      statuses.push(
+        statusesOf([...(await ask(before, times(1))), ...(await ask(after, times(1)))]),
+      );
+    }
+    expect(statuses).toEqual([
+      [200, 200],
+      [200, 200],
+      [429, 429],
+      [429, 429],
+      [200, 200],
+    ]);
+  }
+});
+
+test("a guard refuses onDenied, which it would not call", () => {
+  expect(() => rateLimitGuard({ limits, onDenied: () => {} })).toThrow("catches Rejected");
+});
+
+test("a key of its own counts as a generateKey, whatever the address", async () => {
+  const key = ({ headers }: { headers: Record<string, string> }) => headers["x-tenant"] ?? "none";
+  const generateKey = (context: { switchToHttp(): { getRequest(): { headers: object } } }) =>
+    key(context.switchToHttp().getRequest() as never);
+  const throttlers = [{ ttl: 60_000, limit: 1 }];
+  const requests = ["acme", "acme", "other"].map((tenant) => ({ headers: { "x-tenant": tenant } }));
+  const { theirs, ours } = await compare(
+    { limits: ThrottlerModule.forRoot({ throttlers, generateKey }) },
+    { Guard: rateLimitGuard({ limits, key }) },
+    requests,
+  );
+  expect({ theirs, ours }).toEqual({ theirs: [200, 429, 200], ours: [200, 429, 200] });
+});
+
+test("skip takes the place of skipIf and of ignoreUserAgents", async () => {
+  const isRobot = (req: { headers: Record<string, string> }) =>
+    req.headers["user-agent"] === "robot";
+  const skipIf = (context: { switchToHttp(): { getRequest(): never } }) =>
+    isRobot(context.switchToHttp().getRequest());
+  const robots = times(3, { headers: { "user-agent": "robot" } });
+  for (const more of [{ skipIf }, { ignoreUserAgents: [/robot/] }]) {
+    const throttlers = [{ ttl: 60_000, limit: 1, ...more }];
+    const { theirs, ours } = await compare(
+      { limits: ThrottlerModule.forRoot({ throttlers }) },
+      { Guard: rateLimitGuard({ limits, skip: isRobot }) },
+      [...robots, ...times(2)],
+    );
+    expect({ theirs, ours }).toEqual({
+      theirs: [200, 200, 200, 200, 429],
+      ours: [200, 200, 200, 200, 429],
+    });
+  }
 });
 
 test("slidingLog counts as the built-in storage does", async () => {

@@ -1,6 +1,6 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { MemoryTable, Step, Store } from "@headgate/core/internal";
+import type { Step, Store, TwinMemory } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
@@ -307,12 +307,12 @@ function keepInTable(time: MicroClock): Run {
   };
 }
 
-function tableOfCopies(): MemoryTable {
+function tableOfCopies(): TwinMemory {
   const rows = new Map<string, object>();
   return {
     get: (key: string) => structuredClone(rows.get(key)),
     set: (key: string, value: object) => rows.set(key, structuredClone(value)),
-  } as unknown as MemoryTable;
+  } as unknown as TwinMemory;
 }
 
 /** Runs the same random calls by a script and by its twin. */

@@ -57,7 +57,7 @@ export const PEER_REQUEST_OPTIONS: Readonly<Record<string, string>> = {
   message: "onDenied",
   statusCode: "onDenied, which sends the answer with its status",
   retryAfter: "onDenied, which may set the header",
-  errorMessage: "onDenied",
+  errorMessage: "onDenied, or in NestJS a filter that catches Rejected",
   errorResponseBuilder: "onDenied",
   onExceeded: "onDenied",
   onLimited: "onDenied",

@@ -1,4 +1,4 @@
-import type { MemoryTable, Moment } from "@headgate/core/internal";
+import type { Moment, TwinMemory } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
 import type { Period } from "./period.ts";
 import { absentPeriod, advancePeriod, leftOf } from "./period.ts";
@@ -35,7 +35,7 @@ interface KeptWindow {
 
 export function readTarget(
   { periodKey, windowKey, policy }: TargetKeys,
-  memory: MemoryTable,
+  memory: TwinMemory,
   { now, generation }: Moment,
 ): ReadTarget {
   const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
@@ -73,7 +73,7 @@ export function emptyWindow(
 export function writeTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   { period, window, began, windowIsDirty }: ReadTarget,
-  memory: MemoryTable,
+  memory: TwinMemory,
   now: number,
   permit: number,
 ): number[] {

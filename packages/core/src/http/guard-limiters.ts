@@ -1,7 +1,7 @@
 import { HeadgateError } from "../errors.ts";
 import { makeLimiter } from "../limiter/create-limiter.ts";
-import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
+import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
+import { requireMade } from "../limiter/limiter.ts";
 import { requireName } from "../limiter/names.ts";
 import { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
 import type { FailureOptions } from "../limiter/outage/outage.ts";
@@ -19,7 +19,7 @@ import { isRequestPolicy, readLimits, requireLimitsOf } from "./per-request.ts";
 
 /** Who decides a request. */
 export interface Asked {
-  readonly limiter: Limiter;
+  readonly limiter: MadeLimiter;
   /** Its limits for this request; undefined where they are the limiter's own. */
   readonly limits: Policy | undefined;
 }
@@ -42,10 +42,10 @@ export function limiterOptionsOf<Request>(
 /** The limiters that a set of options describes: one, or one for each tier. */
 export interface GuardLimiters {
   /** The one limiter, when limits do not depend on the request. */
-  readonly only: Limiter | undefined;
+  readonly only: MadeLimiter | undefined;
   /** The limiter of each tier, when they do. */
-  readonly tiers: ReadonlyMap<string, Limiter>;
-  readonly all: readonly Limiter[];
+  readonly tiers: ReadonlyMap<string, MadeLimiter>;
+  readonly all: readonly MadeLimiter[];
   /** Whether the limits of `only` depend on the request. */
   readonly isPerRequest: boolean;
   /**
@@ -68,10 +68,10 @@ export function makeGuardLimiters<Request>(
   plugin?: string,
 ): GuardLimiters {
   const { limiter, limits } = options;
+  const parent = extended === undefined ? undefined : requireMade(extended);
   if (limiter !== undefined) {
     rejectBeside(owner, options);
-    partsOf(limiter);
-    return oneLimiter(limiter, async () => {});
+    return oneLimiter(requireMade(limiter), async () => {});
   }
   if (limits === undefined) {
     throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: limits or a limiter is required`);
@@ -82,8 +82,8 @@ export function makeGuardLimiters<Request>(
     const blockOn = countsAll(count) ? "denial" : "settle";
     return makeLimiter({ name, limits: own, store, extends: extended, blockOn, ...rest }, plugin);
   };
-  if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, extended, make);
-  if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, extended, make);
+  if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, parent, make);
+  if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, parent, make);
   const made = make(limits as Policy);
   return oneLimiter(made, () => made.close());
 }
@@ -92,7 +92,7 @@ export function makeGuardLimiters<Request>(
 type MakeLimiter = (
   limits: Policy,
   place?: { readonly name: string; readonly store: Store },
-) => Limiter;
+) => MadeLimiter;
 
 /** The store that options without limits name, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
 export function readStore({ store, name }: Pick<GuardOptions<never>, "store" | "name">): Store {
@@ -102,17 +102,17 @@ export function readStore({ store, name }: Pick<GuardOptions<never>, "store" | "
   return store;
 }
 
-function oneLimiter(only: Limiter, close: () => Promise<void>): GuardLimiters {
+function oneLimiter(only: MadeLimiter, close: () => Promise<void>): GuardLimiters {
   const asked = ownLimitsOf(only);
   return { only, tiers: new Map(), all: [only], isPerRequest: false, of: () => asked, close };
 }
 
-function ownLimitsOf(limiter: Limiter): Asked {
+function ownLimitsOf(limiter: MadeLimiter): Asked {
   return { limiter, limits: undefined };
 }
 
 /** Who decides a request without limits: nobody but the limiter that is decided together with its own. */
-function withoutLimits(extended: Limiter | undefined): Asked | null {
+function withoutLimits(extended: MadeLimiter | undefined): Asked | null {
   return extended === undefined ? null : ownLimitsOf(extended);
 }
 
@@ -121,7 +121,7 @@ function requestLimiter<Request>(
   owner: string,
   policy: RequestPolicy,
   options: GuardOptions<Request>,
-  extended: Limiter | undefined,
+  extended: MadeLimiter | undefined,
   make: MakeLimiter,
 ): GuardLimiters {
   requireLimitsOf(policy);
@@ -158,7 +158,7 @@ function tierLimiters<Request>(
   owner: string,
   policy: TierPolicy,
   options: GuardOptions<Request>,
-  extended: Limiter | undefined,
+  extended: MadeLimiter | undefined,
   make: MakeLimiter,
 ): GuardLimiters {
   const { name, store: given } = options;
@@ -166,7 +166,7 @@ function tierLimiters<Request>(
   if (given !== undefined) requireName(name);
   // All tiers share one store, also when it is one of their own.
   const store = given ?? memoryStore();
-  const tiers = new Map<string, Limiter>();
+  const tiers = new Map<string, MadeLimiter>();
   const asked = new Map<string, Asked | null>();
   const close = async (): Promise<void> => {
     await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
@@ -205,7 +205,7 @@ function tierLimiters<Request>(
   };
 }
 
-function limitersIn(asked: ReadonlyMap<string, Asked | null>): Limiter[] {
+function limitersIn(asked: ReadonlyMap<string, Asked | null>): MadeLimiter[] {
   return [...asked.values()].flatMap((one) => one?.limiter ?? []);
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import { partsOf, requireMade } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { byTier } from "./by-tier.ts";
 import type { Adapter, Guard } from "./guard.ts";
@@ -55,7 +55,7 @@ describe("the order in which a request is read", () => {
   test("is blockList, allowList, skip, tier, key, cost, decision", async () => {
     const order: string[] = [];
     const limiter = createLimiter({ limits });
-    const consume = vi.spyOn(limiter[LIMITER], "consumeIn").mockImplementation(async () => {
+    const consume = vi.spyOn(partsOf(limiter), "consumeIn").mockImplementation(async () => {
       order.push("decision");
       throw new Error("enough");
     });
@@ -74,7 +74,7 @@ describe("the order in which a request is read", () => {
     };
     const limiters = {
       ...makeGuardLimiters("rateLimit", { limiter }),
-      of: say("tier", { limiter, limits: undefined }),
+      of: say("tier", { limiter: requireMade(limiter), limits: undefined }),
     };
     const guard = createGuard<Request>("rateLimit", limiters, options, adapterWith());
     const one = request();

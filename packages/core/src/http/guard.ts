@@ -4,7 +4,7 @@ import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts"
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import { noteUse } from "../limiter/directory/listings.ts";
 import { Flights } from "../limiter/flights.ts";
-import type { ConsumeOptions, CostOptions, Limiter } from "../limiter/limiter.ts";
+import type { ConsumeOptions, CostOptions, MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { Turn, TurnOptions } from "../limiter/line/line.ts";
 import { closedError } from "../limiter/open-limiter.ts";
@@ -128,7 +128,7 @@ function prepareGuard<Request extends HttpRequest>(
   const areSilent = !headers.legacy && !headers.standard;
   const { missing = "ip", skip, cost = 1, address } = options;
   const ending = new AbortController();
-  const prepared = new Map<Limiter, Prepared<Request>>();
+  const prepared = new Map<MadeLimiter, Prepared<Request>>();
   for (const limiter of limiters.all) {
     const reader = createSubjectReader(owner, limiter, options.key, missing);
     const text = writePolicy(partsOf(limiter).counted.limits);
@@ -263,7 +263,7 @@ function prepareGuard<Request extends HttpRequest>(
    * A cost that comes too late would be ignored: what the request costs was said by whoever asked first. It is not too late where
    * this mount has a dimension of its own to ask, for which only this request lacks a subject.
    */
-  function rejectUnreadCost(request: Request, limiter: Limiter): void {
+  function rejectUnreadCost(request: Request, limiter: MadeLimiter): void {
     if (options.cost === undefined || !hasAskedAll(request, limiter)) return;
     const asked = partsAsked(request, [limiter]);
     if (asked.some((part) => isSameCost(part.cost, options.cost))) return;
@@ -274,7 +274,7 @@ function prepareGuard<Request extends HttpRequest>(
   }
 
   /** A count comes in time after the request was charged, too. Of two that differ the second would be ignored. */
-  function noteCount(request: Request, limiter: Limiter): void {
+  function noteCount(request: Request, limiter: MadeLimiter): void {
     for (const part of partsAsked(request, [limiter])) {
       part.count ??= options.count;
       if (part.count === options.count) continue;
@@ -335,16 +335,16 @@ function conclusionOf(
   };
 }
 
-function isClosed(limiter: Limiter): boolean {
+function isClosed(limiter: MadeLimiter): boolean {
   return limiter[LIMITER].isClosed;
 }
 
-function countsPlaces(limiter: Limiter): boolean {
+function countsPlaces(limiter: MadeLimiter): boolean {
   return limiter[LIMITER].counted.hasPlaces;
 }
 
 /** A request that lacks its key is not refused in shadow. */
-async function withoutKey(verdict: Verdict, limiter: Limiter): Promise<Verdict> {
+async function withoutKey(verdict: Verdict, limiter: MadeLimiter): Promise<Verdict> {
   const isLetOn = verdict.kind === "refused" && (await limiter[LIMITER].isInShadow());
   return isLetOn ? PASS : verdict;
 }
@@ -363,7 +363,7 @@ function askInTurn(
 }
 
 /** Whether a decision is of all the limits of a limiter, as they were described: not of its share of them, nor without those that lack a key. */
-function isWhole(decision: Decision, limiter: Limiter): boolean {
+function isWhole(decision: Decision, limiter: MadeLimiter): boolean {
   return !decision.degraded && decision.limits.length === limiter.limits.length;
 }
 
@@ -399,7 +399,7 @@ function isSkipped(owner: string, skipped: unknown): boolean {
  */
 function rejectBesideBlocks(
   owner: string,
-  limiters: readonly Limiter[],
+  limiters: readonly MadeLimiter[],
   count: GuardOptions<never>["count"],
   waitMs: number | undefined,
 ): void {

@@ -1,7 +1,7 @@
 import type { Cost, CostByName } from "../cost.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { requireCost, unitsFor } from "../limiter/costs.ts";
-import type { CostOptions, Limiter } from "../limiter/limiter.ts";
+import type { CostOptions, MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
@@ -14,7 +14,7 @@ import type { GuardOptions } from "./guard-options.ts";
 export function fixedCharge(
   owner: string,
   cost: GuardOptions<never>["cost"],
-  limiter: Limiter,
+  limiter: MadeLimiter,
   isOwn: boolean,
 ): CostOptions | undefined {
   if (typeof cost === "number" && cost !== 1) return { cost };
@@ -54,7 +54,7 @@ export function rejectImpossibleCost(
 
 /** The first limit that can never grant a cost. */
 function impossibleFor(
-  limiter: Limiter,
+  limiter: MadeLimiter,
   cost: Cost,
 ): { readonly name: string; readonly limit: number; readonly units: number } | undefined {
   for (const { name, limit, shape } of limiter[LIMITER].counted.limits) {
@@ -70,7 +70,7 @@ function impossibleFor(
  * What a function said that a request costs; the limiter judges it. One that returns nothing must not cost the default. Of a
  * limiter that is extended, and asked alone where the limits beside it are none, the names of those say nothing.
  */
-export function chargeOf(units: unknown, limiter: Limiter, isOwn: boolean): CostOptions {
+export function chargeOf(units: unknown, limiter: MadeLimiter, isOwn: boolean): CostOptions {
   if (typeof units === "number") return { cost: units };
   if (typeof units !== "object" || units === null) return { cost: Number.NaN };
   const isWhole = isOwn || !isPlainObject(units);
@@ -78,7 +78,7 @@ export function chargeOf(units: unknown, limiter: Limiter, isOwn: boolean): Cost
 }
 
 /** Whether a limiter decides requests with limits of these options, not only with those that they extend. */
-export function isOwnLimiter({ only, tiers }: GuardLimiters, limiter: Limiter): boolean {
+export function isOwnLimiter({ only, tiers }: GuardLimiters, limiter: MadeLimiter): boolean {
   return limiter === only || [...tiers.values()].includes(limiter);
 }
 
@@ -93,7 +93,7 @@ export function isSameCost(one: unknown, other: unknown): boolean {
 }
 
 /** The part of a cost that names limits of a limiter. */
-function knownOf(cost: CostByName, limiter: Limiter): CostByName {
+function knownOf(cost: CostByName, limiter: MadeLimiter): CostByName {
   const names = limiter.limits.map(({ name }) => name);
   return Object.fromEntries(Object.entries(cost).filter(([name]) => names.includes(name)));
 }

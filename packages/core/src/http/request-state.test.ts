@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import type { Limiter } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter.ts";
+import { requireMade } from "../limiter/limiter.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
@@ -17,15 +18,15 @@ import {
 } from "./request-state.ts";
 import { noSubjects } from "./request-subjects.ts";
 
-function limiterOn(name: string, limits: Policy, store: Store): Limiter {
-  return createLimiter({ name, limits, store }) as Limiter;
+function limiterOn(name: string, limits: Policy, store: Store): MadeLimiter {
+  return requireMade(createLimiter({ name, limits, store }));
 }
 
 function limiterOf(
   name: string,
   limit: number,
   store: Store = memoryStore({ clock: () => 0 }),
-): Limiter {
+): MadeLimiter {
   return limiterOn(name, fixedWindow({ limit, window: "1m" }), store);
 }
 
@@ -38,7 +39,7 @@ function subjectsOf(subjects: Readonly<Record<string, string | null>>) {
 /** What is left to ask of a limiter, by the names of its limits. */
 function take(
   request: object,
-  limiter: Limiter,
+  limiter: MadeLimiter,
   subjects: Readonly<Record<string, string | null>> = ann,
 ): string[] | undefined {
   const part = takeUnasked(request, limiter, subjectsOf(subjects), undefined);
@@ -48,7 +49,7 @@ function take(
 /** Asks a limiter what is left to ask of it. */
 async function decide(
   request: object,
-  limiter: Limiter,
+  limiter: MadeLimiter,
   subjects: Readonly<Record<string, string | null>> = ann,
 ): Promise<AskedPart> {
   const part = takeUnasked(request, limiter, subjectsOf(subjects), undefined) as AskedPart;
@@ -125,11 +126,11 @@ describe("limiters that extend another one", () => {
   const base = limiterOf("base", 5, store);
   const [one, other] = ["one", "other"].map((name) => {
     const limits = fixedWindow({ limit: 1, window: "1s", name });
-    return createLimiter({ name, limits, store, extends: base });
-  }) as [Limiter, Limiter];
+    return requireMade(createLimiter({ name, limits, store, extends: base }));
+  }) as [MadeLimiter, MadeLimiter];
 
   /** The names of the limits that are asked when these are mounted one after another. */
-  function askedBy(...limiters: readonly Limiter[]): (string[] | undefined)[] {
+  function askedBy(...limiters: readonly MadeLimiter[]): (string[] | undefined)[] {
     const request = {};
     return limiters.map((limiter) => take(request, limiter));
   }
@@ -184,7 +185,9 @@ describe("the decision that binds", () => {
   test("is, in shadow, what would be a denial", async () => {
     const store = memoryStore({ clock: () => 0 });
     const make = (name: string, limit: number) =>
-      createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store, shadow: true });
+      requireMade(
+        createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store, shadow: true }),
+      );
     const allowed = await make("spent", 1).consume("x");
     const wouldBe = await make("small", 3).consume("x", { cost: 4 });
     expect(bindingDecision([allowed, wouldBe])).toBe(wouldBe);

@@ -5,7 +5,7 @@ import type { Decision } from "../decision.ts";
 import { bindingLimit } from "../decision.ts";
 import { requireFormOf } from "../limiter/costs.ts";
 import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
-import type { Limiter } from "../limiter/limiter.ts";
+import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
 import { isPlainObject } from "../plain-object.ts";
@@ -21,7 +21,7 @@ interface RequestState {
 
 /** Those groups of a limiter that a request asked together: the ones for which it had a subject, and which it had not asked before. */
 export interface AskedPart {
-  readonly limiter: Limiter;
+  readonly limiter: MadeLimiter;
   readonly groups: readonly Group[];
   readonly subjects: RequestSubjects;
   /** The option that says what the request cost. */
@@ -104,7 +104,7 @@ function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other:
  */
 export function takeUnasked(
   request: object,
-  limiter: Limiter,
+  limiter: MadeLimiter,
   subjects: RequestSubjects,
   cost: unknown,
 ): AskedPart | undefined {
@@ -135,7 +135,7 @@ function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
 }
 
 /** Whether a request has asked all that a limiter counts by, and lacked no subject. */
-export function hasAskedAll(request: object, limiter: Limiter): boolean {
+export function hasAskedAll(request: object, limiter: MadeLimiter): boolean {
   const { asked } = stateOf(request);
   const { counted } = limiter[LIMITER];
   return counted.groups.every((group) => isAsked(asked, counted, group));
@@ -157,7 +157,10 @@ export function decisionsOf(request: object): readonly ReportedDecision[] {
 }
 
 /** What a request asked of limiters, or of those that count together with them. */
-export function partsAsked(request: object, limiters: readonly Limiter[]): readonly AskedPart[] {
+export function partsAsked(
+  request: object,
+  limiters: readonly MadeLimiter[],
+): readonly AskedPart[] {
   const { asked } = stateOf(request);
   return asked.filter((part) =>
     limiters.some((limiter) => {
@@ -181,7 +184,7 @@ export function bindingDecision(decisions: readonly Decision[]): Decision {
 /** What was decided of a request by one of some limiters; undefined when none of them was asked. */
 export function ownDecision(
   request: object,
-  limiters: readonly Limiter[],
+  limiters: readonly MadeLimiter[],
 ): OwnDecision | undefined {
   return joinParts(request, limiters, partsDecided(request, limiters));
 }
@@ -192,7 +195,7 @@ export function ownDecision(
  */
 export function takeUnjudged(
   request: object,
-  limiters: readonly Limiter[],
+  limiters: readonly MadeLimiter[],
   isImplied: boolean,
 ): Unjudged | undefined {
   const parts = partsDecided(request, limiters).filter(
@@ -213,13 +216,13 @@ async function keepPart({ limiter, reported }: AskedPart): Promise<void> {
   );
 }
 
-function partsDecided(request: object, limiters: readonly Limiter[]): readonly AskedPart[] {
+function partsDecided(request: object, limiters: readonly MadeLimiter[]): readonly AskedPart[] {
   return partsAsked(request, limiters).filter(({ reported }) => reported !== undefined);
 }
 
 function joinParts(
   request: object,
-  limiters: readonly Limiter[],
+  limiters: readonly MadeLimiter[],
   parts: readonly AskedPart[],
 ): OwnDecision | undefined {
   const [first] = parts;
@@ -275,7 +278,7 @@ function unitsOf<Units extends Cost>(
 }
 
 /** Whom a limiter counted in these parts. */
-function subjectIn(limiter: Limiter, parts: readonly AskedPart[]): RequestSubjects {
+function subjectIn(limiter: MadeLimiter, parts: readonly AskedPart[]): RequestSubjects {
   const own = limiter[LIMITER].counted.groups.map(({ dimension }) => dimension);
   const asked = parts.map(({ groups, subjects }) => ({
     groups: groups.filter(({ dimension }) => own.includes(dimension)),

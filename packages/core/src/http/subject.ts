@@ -1,7 +1,14 @@
 import { HeadgateError } from "../errors.ts";
 
-/** Marks a subject that Headgate created; JSON from a client cannot contain it. */
+/**
+ * Marks a subject that Headgate created; JSON from a client cannot contain it. No public type has it: the compiler would take the
+ * same type from another copy of the package, or from its other format, for a different one.
+ */
 const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
+
+interface MarkedSubject extends KindSubject {
+  readonly [SUBJECT]: string;
+}
 
 /**
  * A subject of a special kind, which never equals a string that a key function returns: strings that begin with `~` get
@@ -11,7 +18,6 @@ const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
  * bucket for everybody.
  */
 export interface KindSubject {
-  readonly [SUBJECT]: string;
   toString(): never;
   toJSON(): never;
 }
@@ -36,7 +42,8 @@ export function kindSubject(kind: SubjectKind, value: string): KindSubject {
 
 /** A subject that stands for itself: an address. */
 export function plainSubject(value: string): KindSubject {
-  return { [SUBJECT]: value, toString: refuseText, toJSON: refuseText };
+  const subject: MarkedSubject = { [SUBJECT]: value, toString: refuseText, toJSON: refuseText };
+  return subject;
 }
 
 /** What a key function returned, as the subject's text, a whole number in digits; undefined if it is missing or empty; null if it is not a subject. */
@@ -47,7 +54,7 @@ export function subjectText(value: unknown): string | undefined | null {
   }
   if (Number.isSafeInteger(value) || typeof value === "bigint") return String(value);
   if (value === undefined || value === null) return undefined;
-  const kind = typeof value === "object" ? (value as Partial<KindSubject>)[SUBJECT] : undefined;
+  const kind = typeof value === "object" ? (value as Partial<MarkedSubject>)[SUBJECT] : undefined;
   return kind ?? null;
 }
 

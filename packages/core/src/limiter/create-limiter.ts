@@ -12,7 +12,7 @@ import { formatPolicy } from "./format-policy.ts";
 import type { LimiterTerms } from "./kept-limiters.ts";
 import { findLimiter, keepLimiter } from "./kept-limiters.ts";
 import { requireLeasable } from "./leases/require-leasable.ts";
-import type { Limiter, LimiterOptions } from "./limiter.ts";
+import type { Limiter, LimiterOptions, MadeLimiter } from "./limiter.ts";
 import { partsOf } from "./limiter.ts";
 import { claimName, requireName } from "./names.ts";
 import { withNumbers } from "./numbers-in-force.ts";
@@ -48,7 +48,7 @@ export function createLimiter<const Per extends string = never>(
 export function makeLimiter(
   options: LimiterOptions<string>,
   plugin: string | undefined,
-): Limiter<string> {
+): MadeLimiter<string> {
   rejectUnknownOptions("createLimiter", options, OPTIONS, PEER_LIMITER_OPTIONS);
   const { extends: parent } = options;
   if (parent !== undefined && partsOf(parent).isClosed) throw closedError(parent.name);

@@ -193,7 +193,13 @@ export interface Limiter<Dimension extends string = string> {
 
   /** Frees the name, and rejects the calls that are waiting with `HEADGATE_CLOSED`. The store's client stays open. */
   close(): Promise<void>;
+}
 
+/**
+ * A limiter that `createLimiter` made. `Limiter`, the public type, does not have the symbol: the compiler would take the same type
+ * from another copy of the package, or from its other format, for a different one.
+ */
+export interface MadeLimiter<Dimension extends string = string> extends Limiter<Dimension> {
   readonly [LIMITER]: LimiterParts;
 }
 
@@ -222,11 +228,17 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
   readonly blockOn?: BlockOn | undefined;
 }
 
+/** A limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */
+export function requireMade(limiter: Limiter): MadeLimiter {
+  partsOf(limiter);
+  return limiter as MadeLimiter;
+}
+
 /** The parts of a limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */
 export function partsOf(limiter: unknown): LimiterParts {
   const parts =
     typeof limiter === "object" && limiter !== null
-      ? (limiter as Partial<Limiter>)[LIMITER]
+      ? (limiter as Partial<MadeLimiter>)[LIMITER]
       : undefined;
   if (parts !== undefined) return parts;
   throw new HeadgateError(

@@ -1,7 +1,7 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectCloseOptions } from "../options.ts";
 import { dropLimiter } from "./kept-limiters.ts";
-import type { Limiter, LimiterParts } from "./limiter.ts";
+import type { Limiter, LimiterParts, MadeLimiter } from "./limiter.ts";
 import { LIMITER } from "./limiter.ts";
 import type { Waiters } from "./line/line.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
@@ -10,7 +10,7 @@ import { createWaiting } from "./waiting.ts";
 type Ask<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
 /** A handle of a limiter, which is closed by itself: the limiter ends with its last handle. */
-export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): Limiter {
+export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): MadeLimiter {
   const { core, limits, asking, charging, blocking, line } = shared;
   const { name, counted, decider, overrides, usage, hasLease, flights } = core;
   const { consume, peek, consumeIn } = asking;

@@ -5,8 +5,7 @@ import { shapeOf } from "../scripts/counter-shape.ts";
 import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { Block } from "./block.ts";
 import { overAt } from "./block.ts";
-import type { MemoryTable } from "./memory-table.ts";
-import type { Moment } from "./store.ts";
+import type { Moment, TwinMemory } from "./store.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface CounterLimits {
@@ -136,7 +135,7 @@ export interface OpenCounter {
 }
 
 /** The state of a counter, brought to the present in place; a fresh one that is not kept yet when there is none. */
-export function openCounter(counter: Counter, memory: MemoryTable, moment: Moment): OpenCounter {
+export function openCounter(counter: Counter, memory: TwinMemory, moment: Moment): OpenCounter {
   const { key, limits } = counter;
   const open = (memory.get(key) as OpenCounter | undefined) ?? freshCounter(limits, moment);
   const { now } = moment;
@@ -163,7 +162,7 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
 }
 
 /** Keeps a counter after a refund. */
-export function keepCounter(counter: Counter, open: OpenCounter, memory: MemoryTable): void {
+export function keepCounter(counter: Counter, open: OpenCounter, memory: TwinMemory): void {
   let share = 0;
   let reset = 0;
   for (let i = 0; i < counter.limits.length; i += 1) {
@@ -181,7 +180,7 @@ export function keepReported(
   open: OpenCounter,
   share: number,
   reset: number,
-  memory: MemoryTable,
+  memory: TwinMemory,
 ): void {
   let entries = 0;
   for (let i = 0; i < limits.length; i += 1) {

@@ -21,10 +21,9 @@ import { onCounters } from "./counter-step.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import { isCharging } from "./decide-call.ts";
 import { denyByBlock } from "./deny-by-block.ts";
-import type { MemoryTable } from "./memory-table.ts";
 import { readDecision } from "./read-decision.ts";
 import { setBlock } from "./set-block.ts";
-import type { Moment, Prepared, Replies, Step } from "./store.ts";
+import type { Moment, Prepared, Replies, Step, TwinMemory } from "./store.ts";
 
 /** What to do about a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
@@ -134,7 +133,7 @@ function isAsMuch(one: Counter, other: Counter): boolean {
 /** The twin of the scripts. */
 function decideHere(
   { cost, mode, counters, holder }: DecideCall,
-  memory: MemoryTable,
+  memory: TwinMemory,
   moment: Moment,
 ): readonly number[] {
   const opened: OpenCounter[] = new Array(counters.length);

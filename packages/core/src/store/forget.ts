@@ -6,8 +6,7 @@ import type { Counter, OpenCounter } from "./counter.ts";
 import { keepCounter, keysOf } from "./counter.ts";
 import { runList } from "./list-script.ts";
 import { forgetLua } from "./lua.generated.ts";
-import type { MemoryTable } from "./memory-table.ts";
-import type { Moment, Step } from "./store.ts";
+import type { Moment, Step, TwinMemory } from "./store.ts";
 
 /** Forgets counters, but not blocks by hand. The reply is 1 if there was anything to forget. */
 export const forget: Step<readonly Counter[]> = {
@@ -39,7 +38,7 @@ function keptOf({ limits, places, width }: CounterShape): string {
   return kept.slice(HEADER_BYTES).join("");
 }
 
-function forgetHere(counter: Counter, memory: MemoryTable, { now, generation }: Moment): number {
+function forgetHere(counter: Counter, memory: TwinMemory, { now, generation }: Moment): number {
   const { key, limits } = counter;
   const open = memory.get(key) as OpenCounter | undefined;
   const { block } = open ?? {};

@@ -19,6 +19,9 @@ export interface Prepared {
   readonly args: readonly string[];
 }
 
+/** Values by key, as a twin sees them. Without the private fields of a class, by which the compiler tells two copies apart. */
+export type TwinMemory = Pick<MemoryTable, "get" | "set" | "delete">;
+
 /**
  * Something a store can do to its keys: Lua scripts and their TypeScript twin.
  *
@@ -45,7 +48,7 @@ export interface Step<Call> {
   /** How much work a call is for the server, at most: 1 for a decision on one counter, about 3 µs. */
   weight(call: Call): number;
   /** The same step in this process: the reply of a call. */
-  twin(call: Call, memory: MemoryTable, moment: Moment): readonly number[];
+  twin(call: Call, memory: TwinMemory, moment: Moment): readonly number[];
 }
 
 /** What a store knows about the servers on which it counts, which may fail to answer. */

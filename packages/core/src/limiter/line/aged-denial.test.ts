@@ -8,7 +8,7 @@ import { CountedDecision, limitsBefore } from "../counted-decision.ts";
 import { countersOf } from "../counters.ts";
 import { createLimiter } from "../create-limiter.ts";
 import type { Limiter } from "../limiter.ts";
-import { LIMITER } from "../limiter.ts";
+import { partsOf } from "../limiter.ts";
 import { agedDenial } from "./aged-denial.ts";
 
 /** A denial under two limits, and what the same limits say when so many milliseconds have passed. */
@@ -26,7 +26,7 @@ async function start(passedMs: number) {
 }
 
 function countedBy(limiter: Limiter) {
-  const { counted } = limiter[LIMITER];
+  const { counted } = partsOf(limiter);
   return { counted, counters: countersOf(counted, "u") };
 }
 

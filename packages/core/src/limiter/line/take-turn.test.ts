@@ -9,7 +9,7 @@ import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createLimiter } from "../create-limiter.ts";
 import type { LimiterOptions } from "../limiter.ts";
-import { LIMITER } from "../limiter.ts";
+import { partsOf } from "../limiter.ts";
 import type { Leaving } from "./line.ts";
 
 beforeEach(() => {
@@ -37,7 +37,7 @@ function start(
     },
   };
   const limiter = createLimiter({ name: "test", store, ...options });
-  const { consumeInTurn, counted } = limiter[LIMITER];
+  const { consumeInTurn, counted } = partsOf(limiter);
   const take = (
     subject: string,
     { timeoutMs = 60_000, cost = 1 as Cost, leaving = staying() } = {},
@@ -54,7 +54,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 describe("a call that takes its turn", () => {
   test("is admitted at once where there is room, and nobody is watched", async () => {
     const { limiter, asked } = start({ limits: gcra({ limit: 1, window: "1s" }) });
-    const { consumeInTurn, counted } = limiter[LIMITER];
+    const { consumeInTurn, counted } = partsOf(limiter);
     const watchLeaving = vi.fn();
     const turn = consumeInTurn(counted.groups, "u", undefined, { timeoutMs: 1, watchLeaving });
     expect(await turn).toMatchObject({ decision: { allowed: true }, waitedMs: undefined });
