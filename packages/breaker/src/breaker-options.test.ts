@@ -33,7 +33,7 @@ test("by itself it decides as the documentation says", () => {
       ramp: 0,
       openFor: [30_000_000],
     },
-    storeTimeoutMs: 100,
+    storeTimes: { timeoutMs: 100, connectMs: 1_000 },
     slowCallMs: Number.POSITIVE_INFINITY,
     probeTimeoutMs: 30_000,
     flushInterval: 250_000,
@@ -64,7 +64,7 @@ test("each option says what it says", () => {
       ramp: 60_000_000,
       openFor: [7_000_000],
     },
-    storeTimeoutMs: 30,
+    storeTimes: { timeoutMs: 30, connectMs: 1_000 },
     slowCallMs: 2_000,
     probeTimeoutMs: 4_000,
     flushInterval: 10_000,
@@ -271,7 +271,7 @@ describe("an option that nobody reads", () => {
   test("is told, with all there are", () => {
     expect(make({ Window: "1m" })).toThrow(
       refusal(
-        'createBreaker: unknown option "Window"; it takes name, store, storeTimeout, window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes, probeTimeout, ramp, flushInterval, isFailure, aborted, maxTargets',
+        'createBreaker: unknown option "Window"; it takes name, store, storeTimeout, connectTimeout, window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes, probeTimeout, ramp, flushInterval, isFailure, aborted, maxTargets',
       ),
     );
   });

@@ -1,5 +1,6 @@
 import type { Duration, Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
+import type { StoreTimes } from "@headgate/core/internal";
 import {
   formatDuration,
   formatOptions,
@@ -25,8 +26,10 @@ export interface BreakerOptions<Result = unknown> {
   readonly name?: string | undefined;
   /** Where counts live. Default: the memory of this process. */
   readonly store?: Store | undefined;
-  /** The longest wait for the store: 1 ms to 1 minute. Default 100 ms. */
+  /** The longest wait for the store, in time that this process runs: 1 ms to 1 minute. Default 100 ms. */
   readonly storeTimeout?: Duration | undefined;
+  /** The longest wait for the first answer of the store's client: 0, or 1 ms to 1 minute. Default 1 s. */
+  readonly connectTimeout?: Duration | 0 | undefined;
   /** Which calls count: those of the last 1 ms to 1 day, or the last 1 to 10,000 `calls`. Default `"5m"`. */
   readonly window?: Duration | { readonly calls: number } | undefined;
   /** The breaker opens when the share of successes falls below this: 0 to 1. Default 0.5. */
@@ -61,7 +64,7 @@ export interface BreakerOptions<Result = unknown> {
 /** The options with their defaults. Times are microseconds, unless their names say otherwise. */
 export interface Settings<Result> {
   readonly policy: BreakerPolicy;
-  readonly storeTimeoutMs: number;
+  readonly storeTimes: StoreTimes;
   readonly slowCallMs: number;
   readonly probeTimeoutMs: number;
   readonly flushInterval: number;
@@ -80,6 +83,7 @@ const OPTIONS = [
   "name",
   "store",
   "storeTimeout",
+  "connectTimeout",
   "window",
   "minimumSuccessRate",
   "minimumCalls",
@@ -135,8 +139,8 @@ const STEPS = 20;
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Settings<Result> {
   rejectUnknownOptions("createBreaker", options, OPTIONS, HINTS);
-  const { storeTimeout, isFailure, aborted = "ignore" } = options;
-  const { timeoutMs } = readFailureOptions({ storeTimeout });
+  const { storeTimeout, connectTimeout, isFailure, aborted = "ignore" } = options;
+  const { timeoutMs, connectMs } = readFailureOptions({ storeTimeout, connectTimeout });
   requireThat(
     isFailure === undefined || typeof isFailure === "function",
     "isFailure must be a function",
@@ -154,14 +158,14 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
   const policy = readPolicy(options, probeTimeout + LEASE_GRACE);
   return {
     policy,
-    storeTimeoutMs: timeoutMs,
+    storeTimes: { timeoutMs, connectMs },
     slowCallMs: slowCall === 0 ? Number.POSITIVE_INFINITY : slowCall / 1_000,
     probeTimeoutMs: toMilliseconds(probeTimeout),
     flushInterval,
     isFailure,
     aborted,
     maxTargets: wholeOf("maxTargets", options.maxTargets ?? 1_000, 100_000),
-    canonical: `${policy.description} slow ${slowCall} flush ${flushInterval} timeout ${timeoutMs}`,
+    canonical: `${policy.description} slow ${slowCall} flush ${flushInterval} timeout ${timeoutMs}${connectMs === readFailureOptions({}).connectMs ? "" : ` connect ${connectMs}`}`,
     written: formatPolicy(options, policy),
     deciding: withTimes(decidingOf(options), policy),
   };

@@ -84,8 +84,8 @@ export function createBreaker<Result = unknown>(
 }
 
 function linkTargets(name: string, store: Store, settings: Settings<never>): Links {
-  const { policy, storeTimeoutMs, flushInterval } = settings;
-  const access = accessStore(store, storeTimeoutMs);
+  const { policy, storeTimes, flushInterval } = settings;
+  const access = accessStore(store, storeTimes);
   const unsent = new Set<TargetLink>();
   const context = {
     breaker: name,
@@ -142,9 +142,9 @@ function memoryOn(store: Store, targets: number): Store {
 }
 
 /** If nobody else counts, nothing grows stale; if each call is reported, each call asks. */
-function freshFor(isShared: boolean, { flushInterval, storeTimeoutMs }: Settings<never>): number {
+function freshFor(isShared: boolean, { flushInterval, storeTimes }: Settings<never>): number {
   if (!isShared) return Number.POSITIVE_INFINITY;
-  return flushInterval === 0 ? 0 : flushInterval + storeTimeoutMs * 1_000;
+  return flushInterval === 0 ? 0 : flushInterval + storeTimes.timeoutMs * 1_000;
 }
 
 /** The name and the store of a breaker's counts. */

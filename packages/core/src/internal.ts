@@ -12,7 +12,7 @@ export type { NameClaim } from "./limiter/names.ts";
 export { claimName, requireName } from "./limiter/names.ts";
 export { readFailureOptions } from "./limiter/outage/failure-options.ts";
 export { warn } from "./limiter/outage/notices.ts";
-export type { StoreWatch } from "./limiter/outage/outage.ts";
+export type { StoreTimes, StoreWatch } from "./limiter/outage/outage.ts";
 export { storeFailure } from "./limiter/outage/store-failure.ts";
 export { watchStore } from "./limiter/outage/store-watch.ts";
 export { publish } from "./limiter/publish.ts";

@@ -1,5 +1,5 @@
 import type { HeadgateError } from "@headgate/core";
-import type { Step, Store } from "@headgate/core/internal";
+import type { Step, Store, StoreTimes } from "@headgate/core/internal";
 import { rejectWrongType, storeFailure, watchStore } from "@headgate/core/internal";
 
 /** How a breaker asks a store. */
@@ -24,7 +24,7 @@ export interface StoreAccess {
   close(): Promise<void>;
 }
 
-export function accessStore(store: Store, timeoutMs: number): StoreAccess {
+export function accessStore(store: Store, times: StoreTimes): StoreAccess {
   const { remote, now } = store;
   // Without a waiter, because the outcomes that a call reports count even if nobody waits for the answer any more.
   const send = <Call>(step: Step<Call>, call: Call): Promise<readonly number[]> =>
@@ -42,7 +42,7 @@ export function accessStore(store: Store, timeoutMs: number): StoreAccess {
       async close() {},
     };
   }
-  const watch = watchStore(store.owner, remote, timeoutMs);
+  const watch = watchStore(store.owner, remote, times);
   const release = watch.use();
   const underway = new Set<Promise<unknown>>();
   const waiterless: Store = { ...store, run: send };

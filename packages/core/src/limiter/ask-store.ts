@@ -30,11 +30,11 @@ export function askStore(
   const withinMs = asked.watch.timeoutMs - waitedMs;
   const slots = bySlot(counters, asked.remote);
   if (slots.length > 1) return new AcrossSlots(asked, slots, cost, places).decide(mode, withinMs);
-  const sent = performance.now();
+  const sent = asked.watch.now();
   return askOneSlot(asked, counters, cost, mode, places, waitedMs).catch((error: unknown) => {
     const found = bySlotAfter(error, counters, asked.remote);
     if (found === undefined) throw error;
-    const leftMs = withinMs - (performance.now() - sent);
+    const leftMs = withinMs - (asked.watch.now() - sent);
     return new AcrossSlots(asked, found, cost, places).decide(mode, leftMs);
   });
 }

@@ -61,10 +61,12 @@ export function createAsking(
   ): Promise<Decision> {
     const refreshed = overrides?.refresh();
     if (refreshed === undefined) return decideNow(subject, options, mode, groups);
-    const began = performance.now();
-    const decided = refreshed.then(() =>
-      decideNow(subject, options, mode, groups, performance.now() - began),
-    );
+    const { watch } = decider;
+    const began = watch?.now() ?? 0;
+    const decided = refreshed.then(() => {
+      const waitedMs = (watch?.now() ?? 0) - began;
+      return decideNow(subject, options, mode, groups, waitedMs);
+    });
     return flights.track(decided);
   }
 

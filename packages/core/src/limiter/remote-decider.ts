@@ -64,7 +64,7 @@ export function createRemoteDecider(
   flights: Flights = new Flights(),
 ): Decider {
   const { store } = counted;
-  const watch = watchStore(store.owner, remote, failure.timeoutMs);
+  const watch = watchStore(store.owner, remote, failure);
   const release = watch.use();
   const denials = denyCacheOf(store.owner);
   const withoutStore = prepareWithoutStore(counted, failure);

@@ -252,12 +252,12 @@ function placeOf(store: Store, storeTimeout: Duration): OperatedStore {
       `operate takes a store made by redisStore, whose counters all processes share; got ${formatKind(store)} made by something else`,
     );
   }
-  const { timeoutMs } = readFailureOptions({ storeTimeout });
+  const times = readFailureOptions({ storeTimeout });
   return {
     store,
     remote,
     get watch() {
-      return watchStore(store.owner, remote, timeoutMs);
+      return watchStore(store.owner, remote, times);
     },
   };
 }

@@ -65,6 +65,8 @@ export interface Remote {
   isAcrossSlots(error: unknown): boolean;
   /** The server that answers for a key, as the client knows it now; empty if there is only one, or none is known yet. */
   nodeOf(key: string): string;
+  /** To how many servers the client connects before its first answer; undefined where nothing connects. */
+  readonly connectsTo?: "one" | "several" | undefined;
   /** Asks the client to find out again which server has which keys, without asking those that are down. */
   refresh(down: ReadonlySet<string>): void;
   /** Whether the limiters on it follow the control record of its prefix. */

@@ -1,4 +1,5 @@
 import { formatReceived, HeadgateError } from "../../errors.ts";
+import type { Duration } from "../../time.ts";
 import { parseDuration, toMilliseconds } from "../../time.ts";
 import { readLeaseOption } from "../leases/lease-options.ts";
 import { sharedBy } from "../shared.ts";
@@ -7,6 +8,7 @@ import type { FailureOptions, FailurePolicy } from "./outage.ts";
 /** The options' names. */
 export const FAILURE_OPTIONS = [
   "storeTimeout",
+  "connectTimeout",
   "onUnavailable",
   "localShare",
   "denyCache",
@@ -18,10 +20,13 @@ export function storeTimes(): { byDefault: number } {
   return sharedBy(globalThis, "store-times", () => ({ byDefault: 100 }));
 }
 
+/** `connectTimeout` where it is not given, in milliseconds. */
+const CONNECT_BY_DEFAULT = 1_000;
+
 /** These options out of more. */
 export function failureOptionsOf(options: FailureOptions): FailureOptions {
-  const { storeTimeout, onUnavailable, localShare, denyCache, lease } = options;
-  return { storeTimeout, onUnavailable, localShare, denyCache, lease };
+  const { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease } = options;
+  return { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease };
 }
 
 /** `setTimeout` counts in milliseconds. */
@@ -30,14 +35,13 @@ const LONGEST = 60_000_000;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readFailureOptions(options: FailureOptions): FailurePolicy {
-  const { storeTimeout = storeTimes().byDefault } = options;
+  const { storeTimeout = storeTimes().byDefault, connectTimeout = CONNECT_BY_DEFAULT } = options;
   const { onUnavailable = "local", localShare = 1, denyCache = true } = options;
-  const timeout = parseDuration(storeTimeout, "storeTimeout", "HEADGATE_INVALID_OPTION");
-  requireThat(
-    timeout >= SHORTEST && timeout <= LONGEST,
-    "storeTimeout must be from 1 ms to 1 minute",
-    storeTimeout,
-  );
+  const timeoutMs = readTime(storeTimeout, "storeTimeout", "from 1 ms to 1 minute");
+  const connectMs =
+    (connectTimeout as unknown) === 0
+      ? 0
+      : readTime(connectTimeout, "connectTimeout", "0, or from 1 ms to 1 minute");
   requireThat(
     ["local", "allow", "deny"].includes(onUnavailable),
     'onUnavailable must be "local", "allow" or "deny"',
@@ -50,7 +54,14 @@ export function readFailureOptions(options: FailureOptions): FailurePolicy {
   );
   requireThat(typeof denyCache === "boolean", "denyCache must be true or false", denyCache);
   const lease = readLeaseOption(options.lease);
-  return { timeoutMs: toMilliseconds(timeout), onUnavailable, localShare, denyCache, lease };
+  return { timeoutMs, connectMs, onUnavailable, localShare, denyCache, lease };
+}
+
+/** In milliseconds. */
+function readTime(value: Duration, option: string, range: string): number {
+  const time = parseDuration(value, option, "HEADGATE_INVALID_OPTION");
+  requireThat(time >= SHORTEST && time <= LONGEST, `${option} must be ${range}`, value);
+  return toMilliseconds(time);
 }
 
 function requireThat(holds: boolean, rule: string, received: unknown): void {

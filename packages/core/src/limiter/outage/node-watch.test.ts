@@ -6,20 +6,46 @@ import { Worker } from "node:worker_threads";
 import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HeadgateError } from "../../errors.ts";
+import { Connecting } from "./connecting.ts";
 import { NodeWatch } from "./node-watch.ts";
+import { RunningClock } from "./running-clock.ts";
 
 const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
 const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no right");
 
-/** A server of which each call ends as the test says. */
-function start() {
+interface Client {
+  connectMs?: number;
+  lastError?: () => Error | undefined;
+  connectsTo?: "one" | "several";
+}
+
+/** A server of which each call ends as the test says. Its client has answered before, unless it has time to connect. */
+function start({ connectMs = 0, lastError = () => undefined, connectsTo = "one" }: Client = {}) {
   const events: string[] = [];
   const probes: { readonly of: string; resolve(): void; reject(error: Error): void }[] = [];
+  const remote = {
+    slotOf: () => 0,
+    nodeOf: () => "",
+    isAcrossSlots: () => false,
+    refresh() {},
+    lastError,
+    connectsTo,
+  };
   const watch = new NodeWatch({
     timeoutMs: 100,
+    clock: new RunningClock(),
+    connecting: new Connecting({}, remote, 100, connectMs),
     isUnavailable: (error): error is HeadgateError =>
       error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE",
-    late: () => new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "late"),
+    late: (withinMs) =>
+      new HeadgateError(
+        "HEADGATE_STORE_UNAVAILABLE",
+        withinMs === undefined
+          ? "not connected"
+          : withinMs === 100
+            ? "late"
+            : `late, ${withinMs} ms`,
+      ),
     onSilence: () => events.push("silence"),
     onProbeFailure: (error) => events.push(`probe: ${error.message}`),
     onDown: (reason) => events.push(`down: ${reason.message}`),
@@ -149,6 +175,7 @@ describe("a silent server", () => {
     probes[1]?.resolve();
     await pass(0);
     expect(events.at(-1)).toMatch(/^up/);
+    await pass(10);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -192,6 +219,137 @@ describe("a silent server", () => {
     expect(events).toEqual([]);
     socket.destroy();
     await worker.terminate();
+  });
+});
+
+describe("a process that did not run", () => {
+  let stalled = 0;
+  beforeEach(() => {
+    stalled = 0;
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => now() + stalled);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** Lets so much time pass for the clock, and none for timers. */
+  function stall(ms: number): void {
+    stalled += ms;
+  }
+
+  test("has not waited for an answer meanwhile", async () => {
+    const { call, events } = start();
+    const one = call();
+    await pass(50);
+    stall(60_000);
+    await pass(20);
+    expect(one.outcome.state).toBe("waiting");
+    one.resolve("yes");
+    await pass(0);
+    expect(one.outcome.state).toBe("yes");
+    expect(events).toEqual([]);
+  });
+
+  test("still gives up in the end, if it runs a little now and then", async () => {
+    const { call } = start();
+    const one = call();
+    let beats = 0;
+    for (; one.outcome.state === "waiting" && beats < 20; beats += 1) {
+      stall(1_000);
+      await pass(10);
+    }
+    expect(one.outcome.state).toBe("late");
+    // Of each second 15 ms count; then what has arrived is read.
+    expect(beats).toBeGreaterThanOrEqual(7);
+    expect(beats).toBeLessThan(10);
+  });
+
+  test("has not waited for a probe either", async () => {
+    const { call, events, probes } = start();
+    call().reject(unavailable);
+    await pass(20);
+    stall(60_000);
+    await pass(10);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+  });
+});
+
+describe("a client that has never answered", () => {
+  test("is waited for until it has connected, and no longer than that by what came before", async () => {
+    const { call, events } = start({ connectMs: 1_000 });
+    const first = call();
+    await pass(500);
+    const second = call();
+    await pass(499);
+    expect([first.outcome.state, second.outcome.state]).toEqual(["waiting", "waiting"]);
+    first.resolve("yes");
+    await pass(99);
+    expect([first.outcome.state, second.outcome.state]).toEqual(["yes", "waiting"]);
+    expect(events).toEqual([]);
+    second.resolve("yes");
+    await pass(0);
+    expect(second.outcome.state).toBe("yes");
+  });
+
+  test("is given up after that time, counted from its first use, and no later call waits for it", async () => {
+    const { call, events, probes } = start({ connectMs: 1_000 });
+    const first = call();
+    await pass(600);
+    const second = call();
+    await pass(401);
+    expect([first.outcome.state, second.outcome.state]).toEqual(["late, 1000 ms", "late, 1000 ms"]);
+    expect(events).toEqual(["down: late, 1000 ms"]);
+    await pass(20);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+    const third = call();
+    await pass(101);
+    expect(third.outcome.state).toBe("late");
+  });
+
+  test("is waited for as any other after its first answer", async () => {
+    const { call } = start({ connectMs: 1_000 });
+    call().resolve("yes");
+    await pass(20);
+    const second = call();
+    await pass(101);
+    expect(second.outcome.state).toBe("late");
+  });
+
+  test("is not waited for after it said that it cannot connect", async () => {
+    let said: Error | undefined;
+    const { call, events } = start({ connectMs: 1_000, lastError: () => said });
+    const one = call();
+    await pass(20);
+    said = new Error("connect ECONNREFUSED");
+    await pass(11);
+    expect(one.outcome.state).toBe("not connected");
+    expect(events).toEqual(["down: not connected"]);
+  });
+
+  test("is waited for as any other after one server of a cluster could not be reached", async () => {
+    let said: Error | undefined;
+    const { call } = start({ connectMs: 1_000, lastError: () => said, connectsTo: "several" });
+    const one = call();
+    await pass(20);
+    said = new Error("connect ECONNREFUSED");
+    await pass(79);
+    expect(one.outcome.state).toBe("waiting");
+    await pass(12);
+    expect(one.outcome.state).toBe("late");
+  });
+
+  test("is waited for as any other where it failed to connect before it was used, and may have connected since", async () => {
+    const { call } = start({ connectMs: 1_000, lastError: () => new Error("earlier") });
+    const one = call();
+    await pass(99);
+    expect(one.outcome.state).toBe("waiting");
+    await pass(2);
+    expect(one.outcome.state).toBe("late");
   });
 });
 
@@ -356,8 +514,7 @@ describe("the process is kept alive", () => {
     await delay(60);
     expect(later.outcome.state).toBe("waiting");
     expect(isAwaited()).toBe(true);
-    await delay(60);
-    expect(later.outcome.state).toBe("late");
+    await expect.poll(() => later.outcome.state).toBe("late");
     expect(isAwaited()).toBe(false);
     watch.stop();
   });

@@ -13,8 +13,13 @@ import type { LeaseOptions, LeaseRule } from "../leases/leases.ts";
 
 /** How a limiter spares its store, and what it does when the store cannot answer. No effect with `memoryStore`, which always answers. */
 export interface FailureOptions {
-  /** The longest wait for the store, for each decision: 1 ms to 1 minute. Default 100 ms. */
+  /** The longest wait for the store, for each decision, in time that this process runs: 1 ms to 1 minute. Default 100 ms. */
   readonly storeTimeout?: Duration | undefined;
+  /**
+   * The longest wait for the first answer of a client, which has to connect before it, counted from the client's first use: 1 ms to
+   * 1 minute, or 0 to wait no longer than `storeTimeout`. The client's own connection error ends it. Default 1 s.
+   */
+  readonly connectTimeout?: Duration | 0 | undefined;
   /**
    * What decides when the store cannot answer: the same limits counted in this process (`"local"`, default); nothing, so that every
    * request is admitted (`"allow"`); or nothing, so that every request is denied (`"deny"`; in HTTP with status 503).
@@ -37,9 +42,16 @@ export interface FailureOptions {
 /** What decides when the store cannot answer: this process by itself, or nothing, so that all are admitted or all denied. */
 export type OnUnavailable = "local" | "allow" | "deny";
 
-/** The options with their defaults. */
-export interface FailurePolicy {
+/** How long a store is waited for, in milliseconds in which this process runs. */
+export interface StoreTimes {
+  /** For each decision. */
   readonly timeoutMs: number;
+  /** For the first answer of a client. */
+  readonly connectMs: number;
+}
+
+/** The options with their defaults. */
+export interface FailurePolicy extends StoreTimes {
   readonly onUnavailable: OnUnavailable;
   readonly localShare: number;
   readonly denyCache: boolean;
@@ -47,9 +59,11 @@ export interface FailurePolicy {
 }
 
 /** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
-export interface StoreWatch {
-  /** The longest wait for a decision. */
-  readonly timeoutMs: number;
+export interface StoreWatch extends StoreTimes {
+  /** Milliseconds in which this process was running, while something is waited for. */
+  now(): number;
+  /** Calls back when so many of them have passed, and no first answer is waited for, until the returned function is called. */
+  giveUpAfter(ms: number, callback: () => void): () => void;
   /**
    * Runs a call on a counter's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
    * when there was no answer in time, of which `waitedMs` are over already.
@@ -90,7 +104,7 @@ export interface StoreUp {
 export interface StoreServer {
   /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
-  /** One object for each client and `storeTimeout`, because each of these watches a server by itself. */
+  /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches a server by itself. */
   readonly watch: object;
   /** `"unwatched"` if nothing in this process watches the server any more. */
   readonly state: "up" | "down" | "unwatched";

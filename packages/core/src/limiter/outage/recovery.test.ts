@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startRecovery } from "./recovery.ts";
+import { RunningClock } from "./running-clock.ts";
 
 interface Attempt {
   readonly at: number;
@@ -14,6 +15,7 @@ function start(skipped = 0) {
   const onSilence = vi.fn();
   const recovery = startRecovery({
     withinMs: 100,
+    clock: new RunningClock(),
     skipped,
     onSuccess,
     onSilence,
@@ -135,6 +137,7 @@ describe("a recovery", () => {
     const { attempts, onSuccess, recovery } = start();
     await vi.advanceTimersByTimeAsync(20);
     recovery.stop();
+    await vi.advanceTimersByTimeAsync(10);
     expect(vi.getTimerCount()).toBe(0);
     attempts[0]?.resolve();
     await vi.advanceTimersByTimeAsync(60_000);

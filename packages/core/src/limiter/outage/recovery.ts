@@ -1,3 +1,5 @@
+import type { Awaited, RunningClock } from "./running-clock.ts";
+
 /** Milliseconds before a try: the first is soon, because most hiccups are over by then, and the delay doubles each time. */
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 500;
@@ -11,6 +13,31 @@ const PATIENCE = 5;
 /** The most abandoned tries at once, because a client keeps each of them in memory. */
 const MOST_UNANSWERED = 8;
 
+/** A try that was not answered yet. */
+class Attempt implements Awaited {
+  readonly keepsAlive = false;
+  isLate = false;
+  readonly #clock: RunningClock;
+  readonly #until: number;
+
+  constructor(clock: RunningClock, withinMs: number) {
+    this.#clock = clock;
+    this.#until = clock.attend(this) + withinMs;
+  }
+
+  onBeat(now: number): number {
+    if (now <= this.#until) return this.#until - now + 1;
+    this.end();
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Notes that it was answered. */
+  end(): void {
+    this.isLate ||= this.#clock.now() > this.#until;
+    this.#clock.leave(this);
+  }
+}
+
 /** Tries something, one try at a time, until it succeeds within a time. */
 export interface Recovery {
   stop(): void;
@@ -18,8 +45,9 @@ export interface Recovery {
 
 export interface RecoveryOptions {
   readonly attempt: () => Promise<unknown>;
-  /** Milliseconds within which an attempt must succeed. */
+  /** Milliseconds of `clock` within which an attempt must succeed. */
   readonly withinMs: number;
+  readonly clock: RunningClock;
   /** How many delays are passed over at the start: more, for what was lost again soon. */
   readonly skipped: number;
   readonly onSuccess: () => void;
@@ -29,11 +57,11 @@ export interface RecoveryOptions {
 
 /** Starts trying. Its timers keep no process alive. */
 export function startRecovery(options: RecoveryOptions): Recovery {
-  const { attempt, withinMs, onSuccess, onSilence } = options;
+  const { attempt, withinMs, clock, onSuccess, onSilence } = options;
   let failures = options.skipped;
   let unanswered = 0;
   /** The attempt that is waited for; none between two of them. */
-  let current: object | undefined;
+  let current: Attempt | undefined;
   let isStopped = false;
   let timer: NodeJS.Timeout;
 
@@ -47,7 +75,7 @@ export function startRecovery(options: RecoveryOptions): Recovery {
     current = undefined;
     waitForAnswer(PATIENCE);
     if (unanswered >= MOST_UNANSWERED) return;
-    const started = { at: performance.now() };
+    const started = new Attempt(clock, withinMs);
     current = started;
     unanswered += 1;
     attempt().then(
@@ -65,12 +93,13 @@ export function startRecovery(options: RecoveryOptions): Recovery {
     timer = setTimeout(giveUp, SILENCE_MS).unref();
   }
 
-  function settle(started: { readonly at: number }, succeeded: boolean): void {
+  function settle(started: Attempt, succeeded: boolean): void {
     unanswered -= 1;
+    started.end();
     const isCurrent = current === started;
     // Another is under way, or nothing is known from one that was left alone and failed.
     if (isStopped || (!isCurrent && (current !== undefined || !succeeded))) return;
-    if (succeeded && performance.now() - started.at <= withinMs) {
+    if (succeeded && !started.isLate) {
       stop();
       onSuccess();
       return;
@@ -82,6 +111,7 @@ export function startRecovery(options: RecoveryOptions): Recovery {
 
   function stop(): void {
     isStopped = true;
+    current?.end();
     clearTimeout(timer);
   }
 

@@ -5,9 +5,12 @@ import { probe, probeKeyFor } from "../../store/probe.ts";
 import type { Remote } from "../../store/store.ts";
 import { publish } from "../publish.ts";
 import { sharedBy } from "../shared.ts";
+import { Connecting } from "./connecting.ts";
 import { NodeWatch } from "./node-watch.ts";
 import { createNotices, explain } from "./notices.ts";
-import type { StoreDown, StoreUp, StoreWatch } from "./outage.ts";
+import type { StoreDown, StoreTimes, StoreUp, StoreWatch } from "./outage.ts";
+import type { Awaited } from "./running-clock.ts";
+import { RunningClock } from "./running-clock.ts";
 import { areServersHeard, createServerReports } from "./server-reports.ts";
 
 const storeDown = channel(CHANNELS.storeDown);
@@ -16,13 +19,14 @@ const storeUp = channel(CHANNELS.storeUp);
 /** So many servers are kept in mind before those that are fine are forgotten. */
 const MANY_NODES = 64;
 
-/** The watch of a client, for one time. */
-export function watchStore(client: object, remote: Remote, timeoutMs: number): StoreWatch {
-  const watches = sharedBy(client, "watches", () => new Map<number, StoreWatch>());
-  const known = watches.get(timeoutMs);
+/** The watch of a client, for the same times. */
+export function watchStore(client: object, remote: Remote, times: StoreTimes): StoreWatch {
+  const watches = sharedBy(client, "watches", () => new Map<string, StoreWatch>());
+  const key = `${times.timeoutMs} ${times.connectMs}`;
+  const known = watches.get(key);
   if (known !== undefined) return known;
-  const watch = createWatch(remote, timeoutMs, () => watches.delete(timeoutMs));
-  watches.set(timeoutMs, watch);
+  const watch = createWatch(client, remote, times, () => watches.delete(key));
+  watches.set(key, watch);
   return watch;
 }
 
@@ -40,7 +44,19 @@ export function noAnswerWithin(ms: number, cause?: Error): HeadgateError {
   );
 }
 
-function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): StoreWatch {
+/** For a call that was under way when the client said that it cannot connect. */
+function notConnected(cause?: Error): HeadgateError {
+  return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the client could not connect", { cause });
+}
+
+function createWatch(
+  client: object,
+  remote: Remote,
+  { timeoutMs, connectMs }: StoreTimes,
+  onUnused: () => void,
+): StoreWatch {
+  const clock = new RunningClock(timeoutMs);
+  const connecting = new Connecting(client, remote, timeoutMs, connectMs);
   const nodes = new Map<string, NodeWatch>();
   const notices = createNotices();
   const reports = createServerReports();
@@ -53,8 +69,13 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
     const where = node === "" ? "the store" : `the store's server ${node}`;
     const watch = new NodeWatch({
       timeoutMs,
+      clock,
+      connecting,
       isUnavailable,
-      late: () => noAnswerWithin(timeoutMs, remote.lastError()),
+      late: (withinMs) =>
+        withinMs === undefined
+          ? notConnected(remote.lastError())
+          : noAnswerWithin(withinMs, remote.lastError()),
       onSilence: () => remote.refresh(downNodes()),
       onProbeFailure(error) {
         if (!isUnavailable(error)) notices.logOnce(error);
@@ -96,6 +117,25 @@ function createWatch(remote: Remote, timeoutMs: number, onUnused: () => void): S
 
   return {
     timeoutMs,
+    connectMs,
+    now: () => clock.now(),
+
+    giveUpAfter(ms, callback) {
+      const until = clock.now() + ms;
+      const awaited: Awaited = {
+        keepsAlive: true,
+        onBeat(now) {
+          const leftMs = Math.max(until, connecting.until) - now;
+          if (leftMs > 1) return leftMs;
+          clock.leave(awaited);
+          // Late is only what is not there after all that arrived meanwhile was read.
+          setImmediate(callback);
+          return Number.POSITIVE_INFINITY;
+        },
+      };
+      clock.attend(awaited);
+      return () => clock.leave(awaited);
+    },
 
     run(store, step, call, counterKey, waitedMs) {
       const node = remote.nodeOf(counterKey);

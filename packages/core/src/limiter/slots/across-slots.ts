@@ -55,11 +55,8 @@ export class AcrossSlots {
         if (this.#verdict !== undefined) resolve(this.#verdict);
         else reject(lateOver(this.#asked.watch.timeoutMs));
       };
-      // Late is only what is not there after all that arrived meanwhile was read.
-      const timer = setTimeout(() => setImmediate(giveUp), withinMs);
-      this.#decide(mode)
-        .then(resolve, reject)
-        .finally(() => clearTimeout(timer));
+      const cancel = this.#asked.watch.giveUpAfter(withinMs, giveUp);
+      this.#decide(mode).then(resolve, reject).finally(cancel);
     });
   }
 

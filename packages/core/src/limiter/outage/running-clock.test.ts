@@ -1,0 +1,110 @@
+import type { MockInstance } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Awaited } from "./running-clock.ts";
+import { RunningClock } from "./running-clock.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** What is waited for, and the times at which it was told. */
+function awaited(keepsAlive = true, soonest = Number.POSITIVE_INFINITY) {
+  const beats: number[] = [];
+  const one: Awaited = {
+    keepsAlive,
+    onBeat(now) {
+      beats.push(now);
+      return soonest;
+    },
+  };
+  return { one, beats };
+}
+
+/** Lets time pass in which no timer runs, as if the process did not. */
+function stall(ms: number): void {
+  const { now } = performance;
+  vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + ms);
+}
+
+test("beats every 10 ms while something is waited for, and stands still otherwise", () => {
+  const clock = new RunningClock();
+  const { one, beats } = awaited();
+  vi.advanceTimersByTime(1_000);
+  expect(clock.now()).toBe(0);
+  clock.attend(one);
+  vi.advanceTimersByTime(35);
+  expect(beats).toEqual([10, 20, 30]);
+  expect(clock.now()).toBe(35);
+  clock.leave(one);
+  vi.advanceTimersByTime(1_000);
+  expect(clock.now()).toBe(40);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("counts at most 15 ms for a beat that comes late, and for the time since the last one", () => {
+  const clock = new RunningClock();
+  const { one, beats } = awaited();
+  clock.attend(one);
+  vi.advanceTimersByTime(10);
+  stall(60_000);
+  expect(clock.now()).toBe(25);
+  vi.advanceTimersByTime(10);
+  expect(beats).toEqual([10, 25]);
+  vi.advanceTimersByTime(10);
+  expect(beats).toEqual([10, 25, 35]);
+});
+
+test("has one timer, however much is waited for, which beats sooner where that is needed", () => {
+  const clock = new RunningClock();
+  const many = Array.from({ length: 100 }, () => awaited());
+  for (const { one } of many) clock.attend(one);
+  expect(vi.getTimerCount()).toBe(1);
+  const soon = awaited(true, 3);
+  clock.attend(soon.one);
+  vi.advanceTimersByTime(17);
+  expect(vi.getTimerCount()).toBe(1);
+  expect(soon.beats).toEqual([10, 13, 16]);
+});
+
+test("beats as often as the shortest time asks", () => {
+  const { one, beats } = awaited();
+  new RunningClock(2).attend(one);
+  vi.advanceTimersByTime(6);
+  expect(beats).toEqual([2, 4, 6]);
+});
+
+test("keeps the process alive only for what asks for it", () => {
+  const timers: MockInstance<typeof setTimeout> = vi.spyOn(globalThis, "setTimeout");
+  const isAlive = (): boolean | undefined => timers.mock.results.at(-1)?.value.hasRef();
+  const clock = new RunningClock();
+  const [background, request] = [awaited(false), awaited()];
+  clock.attend(background.one);
+  expect(isAlive()).toBe(false);
+  clock.attend(request.one);
+  expect(isAlive()).toBe(true);
+  vi.advanceTimersByTime(10);
+  expect(isAlive()).toBe(true);
+  clock.leave(request.one);
+  clock.leave(request.one);
+  expect(isAlive()).toBe(false);
+  vi.advanceTimersByTime(10);
+  expect(isAlive()).toBe(false);
+  expect(background.beats).toEqual([10, 20]);
+});
+
+test.each([
+  ["steps back", -3_600_000],
+  ["gives no time", Number.NaN],
+])("goes on where the process's clock %s", (_, change) => {
+  const clock = new RunningClock();
+  const { one, beats } = awaited();
+  clock.attend(one);
+  stall(change);
+  vi.advanceTimersByTime(30);
+  expect(beats).toHaveLength(3);
+  expect(beats[2]).toBeGreaterThanOrEqual(30);
+});
