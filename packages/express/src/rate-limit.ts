@@ -60,6 +60,11 @@ export interface RateLimit {
    * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for example because of `skip`.
    */
   of(req: object): OwnDecision | undefined;
+  /**
+   * Prepares the store for the first request: await it before `listen`. Resolves with whether the store answered, within `connectTimeout`.
+   * A store that is away is no error.
+   */
+  ready(): Promise<boolean>;
   /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
   close(): Promise<void>;
 }
@@ -99,9 +104,9 @@ export function rateLimit(
     void settle(decided, (verdict) => answer(verdict, request, res as Response, onDenied), next);
   }
 
-  const { limiter: only, tiers, of, close } = guard;
+  const { limiter: only, tiers, of, ready, close } = guard;
   const handle = only === undefined ? { tiers } : { limiter: only };
-  return Object.assign(middleware, handle, { of, close }) as RateLimit | TieredRateLimit;
+  return Object.assign(middleware, handle, { of, ready, close }) as RateLimit | TieredRateLimit;
 }
 
 /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with what goes to the error handler. */

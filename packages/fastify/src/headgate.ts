@@ -19,6 +19,11 @@ export interface Headgate {
    * asked, for example because of `skip`.
    */
   of(request: object): OwnDecision | undefined;
+  /**
+   * Prepares the stores of the plugin and its routes for the first request, as the plugin does by itself before the application listens.
+   * Resolves with whether all answered.
+   */
+  ready(): Promise<boolean>;
 }
 
 /** A route hook that limits requests. Its types name only what it uses, so that it fits every server and type provider. */
@@ -32,8 +37,10 @@ export interface RateLimitHook {
 export function createHeadgate(
   limiters: GuardLimiters | undefined,
   ruleOf: (request: FastifyRequest) => Rule | undefined,
+  ready: () => Promise<boolean>,
 ): Headgate {
   return {
+    ready,
     get limiter() {
       if (limiters === undefined) return undefined as never;
       if (limiters.only !== undefined) return limiters.only;

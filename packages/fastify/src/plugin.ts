@@ -1,8 +1,9 @@
 import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
-import { formatReceived, isFirst, rejectUnreadKeys, toError } from "@headgate/core/http";
+import { areReady, formatReceived, isFirst, rejectUnreadKeys, toError } from "@headgate/core/http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { awaitStores } from "./await-stores.ts";
 import type { Done } from "./decide-request.ts";
 import { decideRequest } from "./decide-request.ts";
 import type { Headgate, RateLimitHook } from "./headgate.ts";
@@ -40,8 +41,8 @@ export async function headgatePlugin(
   const { rule, name: pluginName } = plugin;
   if (rule === undefined && Object.hasOwn(app, "headgate")) throw withoutRoutes();
   notePlugin(app);
-  const headgate = createHeadgate(rule?.limiters, ruleOf);
   const made: Rule[] = [];
+  const headgate = createHeadgate(rule?.limiters, ruleOf, () => areReady(limitersIn(made)));
   /** The limiters that are asked with the plugin's keys. */
   const keyed: Limiter[] = [];
   const storeLog = logStores(app);
@@ -160,6 +161,7 @@ export async function headgatePlugin(
     if (!areRoutesKnown(app)) rejectUncoveredRoutes(app);
     else if (made.length > 0) rejectUnreadKeys("headgate", options.key, keyed);
     else warn("HEADGATE_NOTHING_LIMITED", NOTHING_LIMITED, app);
+    await awaitStores(app, limitersIn(made));
   });
   app.addHook("onError", (_, reply, __, done) => {
     reopen(reply);
@@ -180,6 +182,10 @@ export async function headgatePlugin(
     storeLog.stop();
     await Promise.all(made.map(({ limiters }) => limiters.close()));
   });
+}
+
+function limitersIn(rules: readonly Rule[]): Limiter[] {
+  return [...new Set(rules.flatMap(({ limiters }) => limiters.all))];
 }
 
 const NOTHING_LIMITED =

@@ -88,6 +88,12 @@ export function makeGuardLimiters<Request>(
   return oneLimiter(made, () => made.close());
 }
 
+/** Prepares the stores of limiters, and resolves with whether all answered. */
+export async function areReady(limiters: readonly Limiter[]): Promise<boolean> {
+  const answers = await Promise.all(limiters.map((limiter) => limiter.ready()));
+  return answers.every(Boolean);
+}
+
 /** Makes a limiter of these limits, as options say, or with another name and store. */
 type MakeLimiter = (
   limits: Policy,

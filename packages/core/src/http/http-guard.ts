@@ -6,7 +6,7 @@ import { rejectUnknownOptions } from "../options.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
-import { makeGuardLimiters } from "./guard-limiters.ts";
+import { areReady, makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { validateGuardOptions } from "./guard-options.ts";
 import type { HttpRequest } from "./key-function.ts";
@@ -27,6 +27,8 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
    * `HEADGATE_INVALID_OPTION` for an invalid `client` or `response`.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
+  /** `ready` of all its limiters: resolves with whether all of their stores answered. */
+  ready(): Promise<boolean>;
   /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
   close(): Promise<void>;
 }
@@ -72,6 +74,7 @@ export function createHttpGuard<Request extends HttpRequest>(
       return guard.check(request, client, response).catch(throwError);
     },
     of: guard.of,
+    ready: () => areReady(limiters.all),
     async close() {
       const ended = guard.end();
       await Promise.all([ended, limiters.close()]);

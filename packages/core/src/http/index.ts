@@ -70,6 +70,7 @@ export { createGuard } from "./guard.ts";
 export type { GuardLimiters } from "./guard-limiters.ts";
 /** @internal */
 export {
+  areReady,
   LIMITER_OPTIONS,
   limiterOptionsOf,
   makeGuardLimiters,

@@ -191,6 +191,13 @@ export interface Limiter<Dimension extends string = string> {
     options?: RunOptions,
   ): Promise<T>;
 
+  /**
+   * Prepares the store for the first decision: connects, reads what operators did, and loads the scripts. Resolves with whether the store
+   * answered, within `connectTimeout`; `true` at once in memory. A store that is away is no error. Rejects with `HEADGATE_CLOSED`, and with
+   * `HEADGATE_BAD_REPLY` or `HEADGATE_WRONG_TYPE`, as `reset`.
+   */
+  ready(): Promise<boolean>;
+
   /** Frees the name, and rejects the calls that are waiting with `HEADGATE_CLOSED`. The store's client stays open. */
   close(): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { dropLimiter } from "./kept-limiters.ts";
 import type { Limiter, LimiterParts, MadeLimiter } from "./limiter.ts";
 import { LIMITER } from "./limiter.ts";
 import type { Waiters } from "./line/line.ts";
+import { makeReady } from "./make-ready.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -67,6 +68,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
     unblock: tracked(blocking.unblock),
     wait: open(wait),
     run: open(run) as Limiter["run"],
+    ready: tracked(() => makeReady(core)),
     close,
   };
 }

@@ -118,6 +118,7 @@ function makeStore(client: RedisClient, { prefix, directory, usage, clock }: Sto
       ...topology,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
       isControlled: true,
+      load: (script, key) => runner.load(script, key),
       connectsTo: topology.followsCluster ? "several" : "one",
       lastError: errors.recent,
     },

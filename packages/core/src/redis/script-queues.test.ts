@@ -10,7 +10,7 @@ const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
 /** A server that answers each script as it is told, and the queues of a plain client of it. */
 function start(answer: (keys: readonly string[]) => Promise<unknown>) {
   const sent: (readonly string[])[] = [];
-  const runner: ScriptRunner = {
+  const runner: Pick<ScriptRunner, "run"> = {
     run(_, __, keys) {
       sent.push(keys);
       return answer(keys);
@@ -36,7 +36,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
 /** A server that answers its clock where the times that it is brought are not around it, and so it is asked again. */
 function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
   const sent: { readonly keys: readonly string[]; readonly times: string }[] = [];
-  const runner: ScriptRunner = {
+  const runner: Pick<ScriptRunner, "run"> = {
     async run(_, __, keys, [times = ""]) {
       sent.push({ keys, times });
       onAsked();

@@ -15,7 +15,7 @@ export interface ScriptQueues {
 
 /** `now` is this process's clock, in microseconds since the epoch. */
 export function createScriptQueues(
-  runner: ScriptRunner,
+  runner: Pick<ScriptRunner, "run">,
   { slotOf, scriptOf, nodeOf, followsCluster, noteRefused }: Topology,
   now: () => number,
 ): ScriptQueues {

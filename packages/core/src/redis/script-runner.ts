@@ -11,6 +11,8 @@ export interface ScriptRunner {
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown>;
+  /** Lets the server of a key load a script. Rejects with the client's error if the server gave no answer. */
+  load(script: LuaSource, key: string): Promise<void>;
 }
 
 /**
@@ -78,6 +80,13 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
   }
 
   return {
+    /** SCRIPT LOAD would need one more permission. A script without arguments is loaded, and fails before it reads or writes a key. */
+    async load({ source }, key) {
+      await port.eval(source, [key], []).catch((error: unknown) => {
+        if (!isServerError(error, "ERR")) throw error;
+      });
+    },
+
     async run(script, node, keys, args) {
       for (const ms of TRY_AGAIN_MS) {
         try {

@@ -69,6 +69,8 @@ export interface Remote {
   readonly connectsTo?: "one" | "several" | undefined;
   /** Asks the client to find out again which server has which keys, without asking those that are down. */
   refresh(down: ReadonlySet<string>): void;
+  /** Lets the server of a key load a script, without letting it do anything. Rejects if the server gave no answer. */
+  load?(script: LuaSource, key: string): Promise<void>;
   /** Whether the limiters on it follow the control record of its prefix. */
   readonly isControlled?: boolean | undefined;
   /** The client's recent error, for the operator. */

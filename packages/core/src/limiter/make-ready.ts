@@ -1,0 +1,73 @@
+import { GLOBAL_DIMENSION } from "../policy.ts";
+import { decide, stepFor } from "../store/decide.ts";
+import { probe, probeKeyFor } from "../store/probe.ts";
+import type { Remote } from "../store/store.ts";
+import { within } from "../store/within.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { SubjectCounter } from "./counters.ts";
+import { countersOf } from "./counters.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+import { requireUnreached } from "./outage/store-failure.ts";
+import { bySlot } from "./slots/by-slot.ts";
+
+/** So many subjects are tried to find a key on each server of a cluster: with ten of them, one is left out in 1,000 starts. */
+const SUBJECTS = 64;
+
+/**
+ * Has a limiter's store ready for the first decision: connects, reads the control record, and lets each server load the scripts.
+ * Resolves with whether the store answered in time.
+ */
+export async function makeReady({ counted, decider, control }: LimiterCore): Promise<boolean> {
+  const { watch } = decider;
+  const { store } = counted;
+  const { remote } = store;
+  if (watch === undefined || remote === undefined) return true;
+  const [first] = countersFor(counted, 0) as [SubjectCounter, ...SubjectCounter[]];
+  try {
+    const answered = watch.run(store, probe, probeKeyFor(first.key), first.key);
+    await Promise.all([answered, control?.refresh()]);
+  } catch (error) {
+    requireUnreached(error, watch.notices);
+    return false;
+  }
+  // A script that is not loaded by then is loaded by the first decision that needs it.
+  await within(watch.timeoutMs, loadScripts(counted, remote), () => undefined);
+  return true;
+}
+
+/** The counters of a subject in all dimensions. Nothing is counted for it. */
+function countersFor(counted: CountedPolicy, subject: number): readonly SubjectCounter[] {
+  const dimensions = counted.groups.map(({ dimension }) => dimension);
+  const named = dimensions.filter((dimension) => dimension !== GLOBAL_DIMENSION);
+  return countersOf(
+    counted,
+    Object.fromEntries(named.map((dimension) => [dimension, `ready-${subject}`])),
+  );
+}
+
+async function loadScripts(counted: CountedPolicy, remote: Remote): Promise<void> {
+  const loads = new Map<string, Promise<unknown> | undefined>();
+  for (let subject = 0; subject < SUBJECTS; subject += 1) {
+    for (const counters of bySlot(countersFor(counted, subject), remote)) {
+      const { key } = counters[0] as SubjectCounter;
+      const place = `${remote.nodeOf(key)} ${counters.length}`;
+      if (!loads.has(place)) loads.set(place, loadFor(counters, key, remote));
+    }
+  }
+  await Promise.allSettled(loads.values());
+}
+
+/** The scripts of a decision alone, of several that go together, and of one that only looks. */
+function loadFor(
+  counters: readonly SubjectCounter[],
+  key: string,
+  remote: Remote,
+): Promise<unknown> {
+  const call = { counters, cost: 1, mode: "enforce" } as const;
+  const prepared = [
+    decide.prepare([call], ""),
+    decide.prepare([call, call], ""),
+    stepFor("peek").prepare([call], ""),
+  ];
+  return Promise.allSettled(prepared.map(({ script }) => remote.load?.(script, key)));
+}
