@@ -257,6 +257,15 @@ test("a client is its address, its IPv6 network or its host name", async () => {
   ]);
 });
 
+test("a limit of 0 denies all requests for ever", async () => {
+  const file = join(folder, "zero.html");
+  const { code, stdout } = await start([SAMPLE, "--limits", slidingLog(0, "1m"), "--html", file]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("115 of 115 (100%)");
+  expect(stdout).toContain("for ever");
+  expect(readFileSync(file, "utf8")).toContain("would have denied 115 of 115 clients");
+});
+
 test("limits come from a file, under its name; two of one name are told apart", async () => {
   const file = write("strict.json", slidingLog(1, "1m"));
   const { policies } = await replay([SAMPLE, "--limits", file, "--limits", `strict=@${file}`]);
@@ -270,7 +279,7 @@ test.each([
   [[SAMPLE, "--limits", "{"], "--limits must be JSON"],
   [[SAMPLE, "--limits", "nowhere.json"], "or the path of a file"],
   [[SAMPLE, "--limits", "[]"], "--limits: limits must hold at least one limit"],
-  [[SAMPLE, "--limits", slidingLog(0, "1m")], "limit must be a whole number"],
+  [[SAMPLE, "--limits", slidingLog(-1, "1m")], "limit must be a whole number"],
   [[SAMPLE, "--limits", slidingLog(1, "1m").replace("}", ',"per":"tenant"}')], "per must be"],
   [
     [SAMPLE, "--limits", '{"algorithm":"concurrency","limit":1,"ttl":"1m"}'],

@@ -27,6 +27,7 @@ export function formatTime(at: number, timeZone?: string): string {
 
 /** Milliseconds in at most two units: `2 h 5 min`, `45 s`, `250 ms`. Seconds are rounded up, larger units to the nearest. */
 export function formatSpan(ms: number): string {
+  if (ms === Number.POSITIVE_INFINITY) return "for ever";
   if (ms < 1_000) return `${Math.ceil(ms)} ms`;
   const [largest = 0] = [...UNITS.keys()].filter((i) => ms >= (UNITS[i]?.[1] ?? 0));
   const units = UNITS.slice(largest, largest + 2);
