@@ -52,7 +52,14 @@ describe("limiters", () => {
     await list(
       limiter("login", [
         fixedWindow({ limit: 5, window: "month", timeZone: "Europe/Oslo", block: ["1m", "1h"] }),
-        tokenBucket({ capacity: 50, refill: 10, every: "1s", per: "account", name: "calls" }),
+        tokenBucket({
+          capacity: 50,
+          refill: 10,
+          every: "1s",
+          per: "account",
+          name: "calls",
+          block: { after: 10, for: "1h" },
+        }),
       ]),
     );
     const { exitCode, stdout, stderr } = await headgate("limiters");
@@ -67,7 +74,7 @@ describe("limiters", () => {
       ["api", "200 per 1m, burst 20 (gcra)", "1", "mixed: others have another policy"],
       [
         "login",
-        "5 per calendar month, Europe/Oslo, blocks for 1m, 1h (fixedWindow); calls: 50 at once, 10 more every 1s for each account (tokenBucket)",
+        "5 per calendar month, Europe/Oslo, blocks for 1m, 1h (fixedWindow); calls: 50 at once, 10 more every 1s for each account, blocks for 1h after 10 denials (tokenBucket)",
         "1",
       ],
     ]);

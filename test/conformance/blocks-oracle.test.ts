@@ -22,7 +22,7 @@ const done = nothingDone();
 const LEAST = {
   asked: 154_000,
   askedByOthers: 38_000,
-  lockedOut: 64_000,
+  lockedOut: 57_000,
   charged: 4_800,
   settled: 9_600,
   refunded: 4_000,
@@ -69,9 +69,17 @@ function compare(random: Random, limits: readonly Limit[]): Promise<void> {
 /** Of two limits that block for as long, either may be the one that blocks: so no two do. */
 function apart(limit: Limit, place: number): Limit {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return limit;
-  const block = [limit.block].flat().map((span: Duration) => {
+  const { block } = limit;
+  if (typeof block !== "object" || !("after" in block)) {
+    return { ...limit, block: apartBy(place, block) };
+  }
+  return { ...limit, block: { ...block, for: apartBy(place, block.for) } };
+}
+
+function apartBy(place: number, lengths: Duration | readonly Duration[]): Duration[] {
+  return [lengths].flat().map((span) => {
     const ms = Number(span);
-    return Math.max(0, ms - (ms % 8)) + 8 + place;
+    const apart = Math.max(0, ms - (ms % 8)) + 8 + place;
+    return Math.min(apart, 366 * 86_400_000 - 8 + place);
   });
-  return { ...limit, block: block.map((ms) => Math.min(ms, 366 * 86_400_000 - 8 + place)) };
 }

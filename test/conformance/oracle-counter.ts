@@ -1,4 +1,4 @@
-import type { Limit } from "@headgate/core";
+import type { Duration, Limit } from "@headgate/core";
 import type { Definition } from "./oracle-account.ts";
 import { microsecondsOf } from "./oracle-definition.ts";
 
@@ -15,25 +15,41 @@ const LONGEST_BY_CALENDAR: Readonly<Record<string, bigint>> = {
   year: LONGEST,
 };
 
+type Block = NonNullable<Exclude<Limit, { algorithm: "concurrency" }>["block"]>;
+
 /** How a limit blocks; times are in microseconds. */
 export interface Blocking {
   /** For how long, the first time, the next one, and so on; the last of them repeats. */
   readonly spans: readonly bigint[];
   /** The level is forgotten when so long has passed without another block, and as long as the last one lasted. */
   readonly quiet: bigint;
+  /** How many denials set a block, within `quiet` of the first of them. */
+  readonly after: number;
+}
+
+/** The denials of a limit that are not forgotten. */
+interface Denials {
+  readonly count: number;
+  readonly until: bigint;
 }
 
 /** How a limit blocks; undefined where it does not. */
 export function blockingOf(limit: Limit, { window }: Definition): Blocking | undefined {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return undefined;
-  const spans = [limit.block].flat().map((span) => microsecondsOf(span));
+  const { after, lengths } = afterDenials(limit.block);
+  const spans = [lengths].flat().map((span) => microsecondsOf(span));
   const written = limit.algorithm === "tokenBucket" ? limit.every : limit.window;
   const byCalendar = LONGEST_BY_CALENDAR[written];
-  if (byCalendar !== undefined) return { spans, quiet: byCalendar };
+  if (byCalendar !== undefined) return { spans, quiet: byCalendar, after };
   // It is told in milliseconds, rounded up.
   const inFull = ((window + 999n) / 1_000n) * 1_000n;
   const bounded = inFull < LONGEST ? inFull : LONGEST;
-  return { spans, quiet: longer(microsecondsOf(written), bounded) };
+  return { spans, quiet: longer(microsecondsOf(written), bounded), after };
+}
+
+function afterDenials(block: Block): { after: number; lengths: Duration | readonly Duration[] } {
+  if (typeof block !== "object" || !("after" in block)) return { after: 1, lengths: block };
+  return { after: block.after, lengths: block.for };
 }
 
 /** The limits of one subject that are written together: whether they are blocked, and what can still be given back. */
@@ -47,6 +63,8 @@ export class OracleCounter {
   /** Blocks of limits since the level was forgotten. */
   #level = 0;
   #levelEnds = 0n;
+  /** By the places of the limits in the policy. */
+  readonly #denials = new Map<number, Denials>();
 
   get setBy(): number | undefined {
     return this.#setBy;
@@ -57,10 +75,11 @@ export class OracleCounter {
     return longer(this.#ends - now, 0n);
   }
 
-  /** Limits have denied what fits them. Returns the one that blocks, by its place: the one that blocks for the longest. */
+  /** Limits have denied what fits them. Returns the one that blocks, by its place: of those that were denied often enough, the one that blocks for the longest. */
   deny(limits: ReadonlyMap<number, Blocking>, now: bigint): number | undefined {
     if (now >= this.#levelEnds) this.#level = 0;
-    const spans = [...limits].map(([place, { spans, quiet }]) => ({
+    const due = [...limits].filter(([place, rule]) => this.#count(place, rule, now) >= rule.after);
+    const spans = due.map(([place, { spans, quiet }]) => ({
       place,
       quiet,
       span: spans[Math.min(this.#level, spans.length - 1)] as bigint,
@@ -72,7 +91,16 @@ export class OracleCounter {
     this.#level += 1;
     this.#levelEnds = longer(this.#levelEnds, this.#ends + longer(first.span, first.quiet));
     this.generation += 1;
+    this.#denials.delete(first.place);
     return first.place;
+  }
+
+  #count(place: number, { quiet }: Blocking, now: bigint): number {
+    const before = this.#denials.get(place);
+    const isForgotten = before === undefined || now >= before.until;
+    const { count, until } = isForgotten ? { count: 0, until: now + quiet } : before;
+    this.#denials.set(place, { count: count + 1, until });
+    return count + 1;
   }
 
   /** A block by hand makes none shorter that is there. */
@@ -93,6 +121,7 @@ export class OracleCounter {
     this.generation += 1;
     this.#level = 0;
     this.#levelEnds = 0n;
+    this.#denials.clear();
     if (this.#setBy !== undefined) this.#ends = 0n;
   }
 }

@@ -336,6 +336,7 @@ function blockOnDenial(asked: readonly Asked[], subjects: SubjectOf, now: bigint
     }
     if (blocking.size === 0) continue;
     const place = counter.deny(blocking, now);
+    if (place === undefined) continue;
     const setter = denying.find(({ rule }) => rule.place === place) as Asked;
     setter.rule.accounts.delete(subjects[setter.rule.per] ?? "");
     setter.account = setter.rule.definition.open();

@@ -146,7 +146,9 @@ function withRandomBlock(random: Random, limit: Limit): Limit {
   );
   const span = (): number => random.magnitude(1, Math.min(366 * DAY_MS, window / 100));
   const spans = Array.from({ length: random.pick([1, 1, 2, 3, 16]) }, span);
-  return { ...limit, block: spans.length === 1 ? (spans[0] as number) : spans };
+  const lengths = spans.length === 1 ? (spans[0] as number) : spans;
+  if (random.chance(0.6)) return { ...limit, block: lengths };
+  return { ...limit, block: { after: random.pick([1, 2, 3, 4, 10]), for: lengths } };
 }
 
 /** Several limits, each with a name of its own, counted by up to `dimensions` dimensions. */

@@ -7,13 +7,23 @@ interface CommonLimit<Per extends string> {
   readonly per?: Per | undefined;
 }
 
+/** How long blocks last: all of them, or the first in a row, the second and so on; the last one of 1 to 16 repeats. */
+type BlockLengths = Duration | readonly Duration[];
+
+/** A block after several denials. */
+interface BlockAfter {
+  /** The denials by this limit, within its window, that set the block: 1 to 1,000,000. */
+  readonly after: number;
+  readonly for: BlockLengths;
+}
+
 /** A limit on units over time. */
 interface RateLimit<Per extends string> extends CommonLimit<Per> {
   /**
-   * How long a subject is blocked after it exceeds the limit: a duration, or a list of 1 to 16 for the first block in a row, the
-   * second and so on; the last one repeats. Default: no block.
+   * How long a subject is blocked: from its first denial, or, with `{ after, for }`, after so many denials within the limit's window.
+   * A list of 1 to 16 durations is for the first block in a row, the second and so on; the last one repeats. Default: no block.
    */
-  readonly block?: Duration | readonly Duration[] | undefined;
+  readonly block?: BlockLengths | BlockAfter | undefined;
 }
 
 /** A limit as the builder `gcra` returns it. */

@@ -142,13 +142,39 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("there a ban is a 403, and here a block is a 429 for as long as it lasts", async () => {
-  const before = await ask(await serveWith(peer, { max: 1, ban: 1 }), times(3));
-  const limits = fixedWindow({ limit: 1, window: "1m", block: "1h" });
-  const after = await ask(await serveWith(headgate, { limits }), times(3));
-  expect(statusesOf(before)).toEqual([200, 429, 403]);
-  expect(statusesOf(after)).toEqual([200, 429, 429]);
-  expect(Number(after.at(-1)?.headers.get("retry-after"))).toBeGreaterThan(3_500);
+test("there a ban is a 403, and here a block is a 429 for as long as it lasts, from the same request on", async () => {
+  const before = await ask(await serveWith(peer, { max: 2, ban: 2 }), times(7));
+  const limits = fixedWindow({ limit: 2, window: "1m", block: { after: 3, for: "1h" } });
+  const after = await ask(await serveWith(headgate, { limits }), times(7));
+  expect(statusesOf(before)).toEqual([200, 200, 429, 429, 403, 403, 403]);
+  expect(statusesOf(after)).toEqual([200, 200, 429, 429, 429, 429, 429]);
+  const isBlocked = after.map(({ headers }) => Number(headers.get("retry-after")) > 3_500);
+  expect(isBlocked).toEqual(statusesOf(before).map((status) => status === 403));
+});
+
+test("a client that goes on is locked out on both sides, and here for longer each time", async () => {
+  stopTheClock();
+  let requests = 0;
+  const everySecond = async (app: string): Promise<number> => {
+    requests += 1;
+    vi.setSystemTime(Date.now() + 1_000);
+    return statusesOf(await ask(app, times(1)))[0] as number;
+  };
+  const before = await serveWith(peer, { max: 2, timeWindow: 60_000, continueExceeding: true });
+  const limits = fixedWindow({
+    limit: 2,
+    window: "1m",
+    block: { after: 3, for: ["10m", "1h"] },
+  });
+  const store = memoryStore({ clock: () => Date.now() });
+  const after = await serveWith(headgate, { name: "goes-on", limits, store });
+  const admitted = { before: 0, after: 0 };
+  for (let i = 0; i < 300; i += 1) {
+    if ((await everySecond(before)) === 200) admitted.before += 1;
+    if ((await everySecond(after)) === 200) admitted.after += 1;
+  }
+  expect(requests).toBe(600);
+  expect(admitted).toEqual({ before: 2, after: 2 });
 });
 
 test("unknown routes are limited without a hook", async () => {

@@ -10,6 +10,7 @@ import {
   RateLimiterUnion,
 } from "rate-limiter-flexible";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { useOwnDatabase } from "../../support/own-database.ts";
 import { serve } from "../../support/serve.ts";
 import { page } from "../markdown.ts";
 import { readDeclarations } from "./declarations.ts";
@@ -161,6 +162,61 @@ describeDifferences(it, {
     expect(admitted).toEqual({ before: 5, after: 3 });
   },
 });
+
+describe("on Redis", () => {
+  const storeClient = useOwnDatabase();
+
+  test("both block with the denial that their number says, for as long", async () => {
+    const times = { points: 10, duration: 60, blockDuration: 3_600 };
+    const before = new RateLimiterRedis({ storeClient, ...times, blockOnConsumed: 15 });
+    const after = createLimiter({
+      name: "blocks",
+      limits: fixedWindow({ limit: 10, window: "1m", block: { after: 5, for: "1h" } }),
+      store: redisStore(storeClient),
+      storeTimeout: "10s",
+    });
+    const theirs: string[] = [];
+    const ours: string[] = [];
+    for (let i = 0; i < 500; i += 1) {
+      theirs.push(await before.consume("ada").then(() => "allowed", waitOf));
+      const decision = await after.consume("ada");
+      ours.push(decision.allowed ? "allowed" : waitOf({ msBeforeNext: decision.retryAfterMs }));
+    }
+    expect(theirs).toEqual([
+      ...Array<string>(10).fill("allowed"),
+      ...Array<string>(4).fill("later"),
+      ...Array<string>(486).fill("blocked"),
+    ]);
+    expect(ours).toEqual(theirs);
+  });
+
+  test("so does a block that they keep in memory, and ours holds in all processes", async () => {
+    const before = new RateLimiterRedis({
+      storeClient,
+      keyPrefix: "in-memory",
+      points: 10,
+      duration: 60,
+      inMemoryBlockOnConsumed: 15,
+      inMemoryBlockDuration: 3_600,
+    });
+    const limits = fixedWindow({ limit: 10, window: "1m", block: { after: 5, for: "1h" } });
+    const store = redisStore(storeClient);
+    const after = createLimiter({ name: "shared", limits, store, storeTimeout: "10s" });
+    const theirs: string[] = [];
+    const ours: string[] = [];
+    for (let i = 0; i < 20; i += 1) {
+      theirs.push(await before.consume("ada").then(() => "allowed", waitOf));
+      const decision = await after.consume("ada");
+      ours.push(decision.allowed ? "allowed" : waitOf({ msBeforeNext: decision.retryAfterMs }));
+    }
+    expect(theirs.lastIndexOf("later")).toBe(13);
+    expect(ours).toEqual(theirs);
+  });
+});
+
+function waitOf({ msBeforeNext }: { readonly msBeforeNext: number }): string {
+  return msBeforeNext > 3_000_000 ? "blocked" : "later";
+}
 
 test("the bursts of both allow as many at once", async () => {
   const steady = new RateLimiterMemory({ points: 2, duration: 60 });

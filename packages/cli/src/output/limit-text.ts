@@ -1,6 +1,8 @@
 import type { Limit } from "@headgate/core";
 import { formatDuration } from "./time.ts";
 
+type Block = NonNullable<Exclude<Limit, { algorithm: "concurrency" }>["block"]>;
+
 /** A limit in short: `100 per 1m (gcra)`, `login: 5 per 15m for each account, blocks for 1h (slidingLog)`. */
 export function formatLimit(limit: Limit): string {
   const name = limit.name === undefined ? "" : `${limit.name}: `;
@@ -43,8 +45,15 @@ function detailsOf(limit: Limit): readonly string[] {
     if (limit.timeZone !== undefined) details.push(limit.timeZone);
   }
   if (limit.algorithm !== "concurrency" && limit.block !== undefined) {
-    const times = [limit.block].flat().map((time) => formatDuration(time));
-    details.push(`blocks for ${times.join(", ")}`);
+    details.push(blockOf(limit.block));
   }
   return details;
+}
+
+function blockOf(block: Block): string {
+  if (typeof block === "object" && "after" in block) {
+    return `${blockOf(block.for)} after ${block.after} denials`;
+  }
+  const times = [block].flat().map((time) => formatDuration(time));
+  return `blocks for ${times.join(", ")}`;
 }

@@ -37,6 +37,8 @@ export interface LimitShape {
   readonly heldFor?: number;
   /** Whether its denials block. */
   readonly blocks?: boolean;
+  /** Whether several of them do, which it counts. */
+  readonly countsDenials?: boolean;
   /** Whether its kept units set blocks. */
   readonly keeps?: boolean;
 }
@@ -47,6 +49,8 @@ export interface BlockRule {
   readonly spans: readonly number[];
   /** After at least this many microseconds without another block, the next one is the first again. */
   readonly quiet: number;
+  /** Denials that set a block, counted for `quiet` from the first one on; undefined if the first one does. */
+  readonly after?: number | undefined;
 }
 
 /** What is left of a limit, in whole units and microseconds. */
@@ -86,8 +90,8 @@ export interface Algorithm<State, Quota> {
   report(state: State, quota: Quota): Report;
   /** Entries held in a log, for memory bounds; 0 for states of fixed size. */
   entries?(state: State): number;
-  /** Microseconds until the limit is unused again, if that differs from what is reported. */
-  lasts?(state: State): number;
+  /** Microseconds until nothing of the state is left, if that differs from `reset`, which is reported. */
+  lasts?(state: State, reset: number): number;
   /** For a limit on places, instead of `spend`: takes places for a holder who has none. */
   hold?(state: State, quota: Quota, holder: string, number: number): void;
   /** Gives a holder's places back; returns how many there were. */
@@ -101,6 +105,8 @@ export interface Algorithm<State, Quota> {
   keep?(state: State, quota: Quota, units: number, charged: number, age: number): void;
   /** Units that are kept in this window. */
   kept?(state: State): number;
+  /** For a limit that blocks after several denials: counts one; true if it sets a block. */
+  deny?(state: State, rule: BlockRule): boolean;
 }
 
 /** A limit that was validated and is ready to be decided. */

@@ -27,7 +27,9 @@ export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): Compile
   const algorithm: unknown = limit?.algorithm;
   if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
   const compiled = withBlock(limit, COMPILERS[limit.algorithm](limit as never));
-  return blockOn === "settle" && compiled.block !== undefined ? withKept(compiled) : compiled;
+  const { block, shape } = compiled;
+  if (block === undefined || shape.countsDenials || blockOn !== "settle") return compiled;
+  return withKept(compiled);
 }
 
 /** A limit with other numbers, which blocks in the same way. Throws as `compileLimit`. */

@@ -20,7 +20,7 @@ function twoPlaces() {
     leave: (holder: string) => algorithm.leave?.(state, holder),
     wait: () => algorithm.wait(state, quota, 1),
     remaining: () => algorithm.report(state, quota).remaining,
-    lasts: () => algorithm.lasts?.(state),
+    lasts: () => algorithm.lasts?.(state, 0),
   };
 }
 

@@ -118,7 +118,7 @@ test.each([
   expect(() => compileLimit(named, "settle")).toThrow(
     expect.objectContaining({
       code: "HEADGATE_INVALID_OPTION",
-      message: `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Use a fixedWindow, or leave them out and give back what should not count: limit.of(request).refund()`,
+      message: `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit "tries" is a ${limit.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and give back what should not count: limit.of(request).refund()`,
     }),
   );
   const { block: _, ...plain } = named;

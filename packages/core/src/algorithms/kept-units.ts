@@ -68,6 +68,6 @@ function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow
 function isNoWindow(algorithm: string, name: string): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${algorithm}. Use a fixedWindow, or leave them out and give back what should not count: limit.of(request).refund()`,
+    `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and give back what should not count: limit.of(request).refund()`,
   );
 }

@@ -32,6 +32,23 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     });
   });
 
+  test("blocks after several denials, which it counts for as long as the level is kept", () => {
+    const block = { after: 10, for: ["1m", "1h"] } as const;
+    expect(compileLimit({ ...limit, block }).block).toEqual({
+      spans: [60_000_000, 3_600_000_000],
+      quiet: 60_000_000,
+      after: 10,
+    });
+  });
+
+  test("has a shape of its own where it counts denials, and another canonical form for each number", () => {
+    const blocks = ["1h", { after: 10, for: "1h" }, { after: 11, for: "1h" }] as const;
+    const [first, ten, eleven] = blocks.map((block) => compileLimit({ ...limit, block } as Limit));
+    expect(ten?.shape.id).not.toBe(first?.shape.id);
+    expect(eleven?.shape).toEqual(ten?.shape);
+    expect(new Set([first, ten, eleven].map((each) => each?.canonical)).size).toBe(3);
+  });
+
   test("has another shape where it blocks, whatever for how long, and another canonical form for each", () => {
     const limits = [limit, { ...limit, block: "1h" }, { ...limit, block: ["1h", "2h"] }] as Limit[];
     const [plain, one, two] = limits.map((limit) => compileLimit(limit));
@@ -46,7 +63,15 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     ["1w", 'got "1w"'],
     ["367d", 'got "367d"'],
     [true, "got true"],
-    [{}, "got {}"],
+    [{}, "after must be a whole number of denials from 1 to 1000000, got undefined"],
+    [{ after: 0, for: "1h" }, "after must be a whole number of denials from 1 to 1000000, got 0"],
+    [{ after: 1_000_001, for: "1h" }, "got 1000001"],
+    [{ after: 2.5, for: "1h" }, "got 2.5"],
+    [{ after: "10", for: "1h" }, 'got "10"'],
+    [{ after: 10 }, "block: for must be a duration from 1 ms to 366 days"],
+    [{ after: 10, for: [] }, "block: for must be a duration or a list of 1 to 16, got []"],
+    [{ after: 10, for: { after: 1, for: "1h" } }, "block: for must be a duration"],
+    [{ after: 10, for: "1h", within: "1m" }, 'block: unknown option "within"; it takes after, for'],
     [[], "a list of 1 to 16, got []"],
     [["1m", "soon"], 'got "soon"'],
     // biome-ignore lint/suspicious/noSparseArray: a hole is what is tried.
@@ -72,6 +97,15 @@ test("a policy that is read has a list of its own", () => {
   const policy = readPolicy({ algorithm: "slidingLog", limit: 10, window: "1d", block });
   block.push("1h");
   expect(policy).toEqual(slidingLog({ limit: 10, window: "1d", block: ["1m", "10m"] }));
+});
+
+test("a policy that is read has a block of its own", () => {
+  const block = { after: 5, for: ["1m", "10m"] };
+  const policy = readPolicy({ algorithm: "slidingLog", limit: 10, window: "1d", block });
+  block.after = 1;
+  block.for.push("1h");
+  const read = { after: 5, for: ["1m", "10m"] } as const;
+  expect(policy).toEqual(slidingLog({ limit: 10, window: "1d", block: read }));
 });
 
 test("limits of places have no block: who is denied one did nothing wrong", () => {

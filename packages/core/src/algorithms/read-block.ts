@@ -1,39 +1,61 @@
 import { formatReceived } from "../errors.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { Limit } from "../policy.ts";
 import { MAX_DURATION_MS, parseDuration } from "../time.ts";
-import type { CompiledLimit } from "./algorithm.ts";
+import type { BlockRule, CompiledLimit } from "./algorithm.ts";
+import { withCountedDenials } from "./counted-denials.ts";
 import { readWindow, rejectLimit } from "./read-limit.ts";
 
 /** The most blocks in a list: in the scripts, LEVELS. */
 export const LEVELS = 16;
 
+/** The most denials before a block: in the scripts, 3 digits of 7 bits, and 3 bytes of the state. */
+const MOST_DENIALS = 1_000_000;
+
 /**
- * A limit with its option `block`. Whether a limit blocks is part of its shape, but the duration is not: a changed duration
- * continues the count. Throws `HEADGATE_INVALID_LIMIT`.
+ * A limit with its option `block`. Whether a limit blocks, and whether its first denial does, is part of its shape. How many
+ * denials, and for how long, is not: with other numbers, the count continues. Throws `HEADGATE_INVALID_LIMIT`.
  */
 export function withBlock(limit: Limit, compiled: CompiledLimit): CompiledLimit {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return compiled;
-  const spans = readSpans(limit, limit.block);
+  const block = readRule(limit, limit.block, quietOf(limit, compiled));
+  const { after, spans } = block;
   const { shape, canonical } = compiled;
-  return {
+  const blocking = {
     ...compiled,
-    block: { spans, quiet: quietOf(limit, compiled) },
+    block,
     shape: { ...shape, id: `${shape.id}!`, blocks: true },
     canonical: `${canonical}!(${spans})`,
   };
+  return after === undefined ? blocking : withCountedDenials(blocking, after);
 }
 
-function readSpans(limit: Limit, block: unknown): number[] {
-  const list: readonly unknown[] = Array.isArray(block) ? block : [block];
+function readRule(limit: Limit, block: unknown, quiet: number): BlockRule {
+  if (!isPlainObject(block)) return { spans: readSpans(limit, "block", block), quiet };
+  const { after, for: lengths, ...others } = block;
+  for (const option of Object.keys(others)) {
+    rejectLimit(limit, `block: unknown option ${formatReceived(option)}; it takes after, for`);
+  }
+  if (!Number.isInteger(after) || (after as number) < 1 || (after as number) > MOST_DENIALS) {
+    rejectLimit(
+      limit,
+      `block: after must be a whole number of denials from 1 to ${MOST_DENIALS}, got ${formatReceived(after)}`,
+    );
+  }
+  return { spans: readSpans(limit, "block: for", lengths), quiet, after: after as number };
+}
+
+function readSpans(limit: Limit, option: string, lengths: unknown): number[] {
+  const list: readonly unknown[] = Array.isArray(lengths) ? lengths : [lengths];
   if (list.length < 1 || list.length > LEVELS) {
     rejectLimit(
       limit,
-      `block must be a duration or a list of 1 to ${LEVELS}, got ${formatReceived(block)}`,
+      `${option} must be a duration or a list of 1 to ${LEVELS}, got ${formatReceived(lengths)}`,
     );
   }
   // By index, so that a hole in the list is an error too.
   return Array.from({ length: list.length }, (_, i) =>
-    parseDuration(list[i], `${limit.algorithm}: block`, "HEADGATE_INVALID_LIMIT"),
+    parseDuration(list[i], `${limit.algorithm}: ${option}`, "HEADGATE_INVALID_LIMIT"),
   );
 }
 

@@ -21,19 +21,28 @@ export function readPolicy(value: unknown): ReadPolicy {
   return policy;
 }
 
-/** Copies own data properties only; calls no getter. The values of a valid limit are primitives, or a list of them, so the copy is complete. */
+/** Copies own data properties only; calls no getter. */
 function copyLimit(value: unknown): Limit {
   if (!isPlainObject(value)) rejectForm(value);
+  return copyPlain(value, copyValue) as unknown as Limit;
+}
+
+function copyPlain(value: object, copy: (value: unknown) => unknown): object {
   const properties = Reflect.ownKeys(value).map((key): [string, unknown] => {
     const property = Object.getOwnPropertyDescriptor(value, key);
     const isPlain = property?.enumerable && "value" in property;
-    if (isPlain && typeof key === "string") return [key, copyList(property.value)];
+    if (isPlain && typeof key === "string") return [key, copy(property.value)];
     throw new HeadgateError(
       "HEADGATE_INVALID_LIMIT",
       `a limit must be plain data, but its property ${formatReceived(String(key))} is a getter, hidden or a symbol`,
     );
   });
-  return Object.fromEntries(properties) as unknown as Limit;
+  return Object.fromEntries(properties);
+}
+
+/** The values of a valid limit are primitives, lists of them, and, for `block`, an object with those. */
+function copyValue(value: unknown): unknown {
+  return isPlainObject(value) ? copyPlain(value, copyList) : copyList(value);
 }
 
 function copyList(value: unknown): unknown {

@@ -413,7 +413,7 @@ function rejectBesideBlocks(
   };
   if (!countsAll(count)) {
     reject(
-      limits.find(({ shape }) => shape.blocks),
+      limits.find(({ shape }) => shape.blocks && !shape.countsDenials),
       (name) =>
         `count cannot be used with limits whose denials block, because requests in progress would set blocks; the limit ${name} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
     );

@@ -53,7 +53,12 @@ function inForce(
 
 function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
   const isSameShape = one.per === other.per && one.shape.id === other.shape.id;
-  return isSameShape && String(one.block?.spans) === String(other.block?.spans);
+  return isSameShape && blockOf(one) === blockOf(other);
+}
+
+/** How a limit blocks, apart from what its numbers say. */
+function blockOf({ block }: CompiledLimit): string {
+  return `${block?.spans};${block?.after}`;
 }
 
 /**

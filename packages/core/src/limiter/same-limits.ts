@@ -19,8 +19,12 @@ function copyLimit(limit: unknown): Properties {
 }
 
 function copyBlock(block: unknown): unknown {
-  if (Array.isArray(block)) return [...block];
-  return isPlainObject(block) ? { ...block } : block;
+  if (!isPlainObject(block)) return copyList(block);
+  return Object.fromEntries(Object.entries(block).map(([name, value]) => [name, copyList(value)]));
+}
+
+function copyList(value: unknown): unknown {
+  return Array.isArray(value) ? [...value] : value;
 }
 
 /** Whether a policy has the same limits, in the same order, as copies of one. Serialising it would take as long as a decision. */

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { LimitShape, LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HEADER } from "./counter-shape.ts";
 import { COUNT_DIGITS, HOLDER_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
 import { parts } from "./lua.generated.ts";
-import { RULE_DIGITS } from "./rule-digits.ts";
+import { RULE_DIGITS, ruleDigitsOf } from "./rule-digits.ts";
 import type { NamedCounter, NamedLimit, Names } from "./script-names.ts";
 import { areFields, counterNames, nameCounters, ownNames } from "./script-names.ts";
 
@@ -132,7 +132,8 @@ class Composition {
     this.#isByName = isByName;
     this.#inTables = areFields(shapes, isByName);
     this.#isWrittenLate = script === "decide-batch" && !limits.some(({ hasLog }) => hasLog);
-    this.#counters = nameCounters(shapes, isByName, () => this.#nextKey());
+    const named = script === "judge" ? shapes.map(blockedAtOnce) : shapes;
+    this.#counters = nameCounters(named, isByName, () => this.#nextKey());
     this.#fields = this.#layOutArgument();
   }
 
@@ -171,7 +172,7 @@ class Composition {
       ),
     );
     const others = FIELDS[this.#script].flatMap(([name, digits]): Field[] => {
-      if (name === "rules") return this.#rules().map((rule) => [rule, digits]);
+      if (name === "rules") return this.#rules();
       const own = name === "charged" ? this.#ofCounters(name) : this.#ofLimits(name);
       return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);
     });
@@ -190,12 +191,15 @@ class Composition {
   }
 
   /** What brings the rules of those limits that may block in this script. */
-  #rules(): string[] {
+  #rules(): Field[] {
     const limits = this.#counters.flatMap((counter) => counter.limits);
-    const blocking = limits.filter(({ shape }) =>
-      this.#script === "judge" ? shape.keeps : shape.blocks,
-    );
-    return blocking.map(({ names }) => nameOf(names, "rules"));
+    const blocking = limits.filter(({ shape }) => this.#mayBlock(shape));
+    return blocking.map(({ shape, names }) => [nameOf(names, "rules"), ruleDigitsOf(shape)]);
+  }
+
+  /** Whether a limit may block in this script. */
+  #mayBlock({ blocks = false, keeps = false }: LimitShape): boolean {
+    return this.#script === "judge" ? keeps : blocks;
   }
 
   /** How many digits are before a field. */
@@ -278,7 +282,7 @@ class Composition {
       each.limits.flatMap((limit, i) =>
         partsOf(limit).flatMap((part) => {
           const text = this.#sectionOf(part, section);
-          if (text === "") return [];
+          if (text === "" || (section === "exceeded" && !this.#mayBlock(limit.shape))) return [];
           const own = rename(this.#fillIn(text), this.#blockNames(limit, i));
           return [rename(rename(own, limit.names), each.names)];
         }),
@@ -290,14 +294,17 @@ class Composition {
   #blockNames({ shape, names }: NamedLimit, place: number): Names {
     if (!shape.blocks && !shape.keeps) return NO_NAMES;
     const [, beside = ""] = partsOf({ shape, names });
-    const ofExceeds = new Map([
+    const ruleAt = this.#placeOf(nameOf(names, "rules"));
+    const ofExceeds: Names = new Map([
       ["ALLOWS", this.#sectionOf(shape.part, "allows").trim()],
       ["GRANTED", shape.numbers[0] as string],
     ]);
     return new Map([
+      ...ofExceeds,
       ["EXCEEDS", rename(sectionOf(beside, "exceeds").trim(), ofExceeds)],
       ["AGE", sectionOf(shape.part, "age").trim()],
-      ["RULE_AT", String(this.#placeOf(nameOf(names, "rules")))],
+      ["RULE_AT", String(ruleAt)],
+      ["AFTER_AT", String(ruleAt + RULE_DIGITS)],
       ["PLACE", String(place + 1)],
     ]);
   }
@@ -334,7 +341,8 @@ class Composition {
 
   /** Reads what the argument brings, except what few calls need. */
   #readArgument(): string {
-    const later = [...(READ_LATER[this.#script] ?? []), ...this.#rules()];
+    const rules = this.#rules().map(([name]) => name);
+    const later = [...(READ_LATER[this.#script] ?? []), ...rules];
     const fields = this.#fields.filter(([name]) => !later.includes(name));
     const read = chunksOf(fields).map((some) => this.#readDigits(some));
     const tables = this.#inTables ? "local numbers = {}\n" : "";
@@ -369,6 +377,11 @@ class Composition {
     const tables = this.#inTables ? "local own = {}\n" : "";
     return tables + declare(names) + keys.join("");
   }
+}
+
+/** A counter that need not remember until the end of a call that a block was set. */
+function blockedAtOnce(shape: CounterShape): CounterShape {
+  return { ...shape, blocks: false };
 }
 
 /** Local names; those that are fields of a table need no declaration. */
@@ -458,6 +471,7 @@ function chunksOf<Item>(items: readonly Item[]): Item[][] {
 /** The files that have the sections of a limit. */
 function partsOf({ shape }: NamedLimit): string[] {
   if (shape.keeps) return [shape.part, "kept"];
+  if (shape.countsDenials) return [shape.part, "counted-denials"];
   return shape.blocks ? [shape.part, "blocks"] : [shape.part];
 }
 

@@ -38,6 +38,14 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
   "charge": {
     "": "local call = redis.call\n--- @include \"moment\"\n--- @include \"calls\"\nreturn reply\n"
   },
+  "counted-denials": {
+    "sound": "forgetsIn <= 31622400000000\n",
+    "advance": "forgetsIn = math.max(0, forgetsIn - elapsed)\nif forgetsIn == 0 then\n  denials = 0\nend\n",
+    "exceeds": "isDue\n",
+    "exceeded": "local isDue = false\nif not (ALLOWS) and cost <= GRANTED then\n  local a1, a2, a3 = string.byte(DIGITS, AFTER_AT + 1, AFTER_AT + 3)\n  local after = ((a1) * 128 + a2) * 128 + a3\n  if after > 0 then\n    if denials == 0 then\n      local d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)\n      forgetsIn = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    end\n    denials, isSet = math.min(after, denials + 1), true\n    isDue = denials == after\n  end\nend\n--- @include \"longest-block\"\n",
+    "outlives": "isSet\n",
+    "lasts": "if longest < forgetsIn then\n  longest = forgetsIn\nend\n"
+  },
   "decide-batch": {
     "": "local call = redis.call\n--- @include \"moment\"\nlocal values, lifetimes = {}, {}\n--- @include \"calls\"\n--- @include \"put-all\"\nreturn reply\n"
   },

@@ -1,21 +1,35 @@
-import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
+import type { BlockRule, CompiledLimit, LimitShape } from "../algorithms/algorithm.ts";
 import { LEVELS } from "../algorithms/read-block.ts";
 import { DURATION_DIGITS, digitsOf } from "./digits.ts";
 
 /** Digits of the rule by which a limit blocks: see blocks.lua. */
 export const RULE_DIGITS: number = (1 + LEVELS) * DURATION_DIGITS;
 
+/** Digits that follow where several denials block: how many. At most 10^6, below 2^21. */
+const AFTER_DIGITS = 3;
+
 /** Instead of a rule: nobody is blocked. */
 const NO_RULE: string = "\0".repeat(RULE_DIGITS);
+const NO_RULE_AFTER: string = "\0".repeat(RULE_DIGITS + AFTER_DIGITS);
 
 /** Those that were asked for: a rule is read with its limit, and written with each decision. */
 const written = new WeakMap<BlockRule, string>();
 
-/** The rules of the limits that block, as the scripts take them; without permission to block, none does. */
-export function rulesOf(limits: readonly CompiledLimit[], mayBlock: boolean): string {
+/** What makes limits block: a denial, or the units that are kept. */
+type BlocksBy = "blocks" | "keeps";
+
+/** How many digits the rule of a limit has. */
+export function ruleDigitsOf({ countsDenials }: LimitShape): number {
+  return countsDenials ? RULE_DIGITS + AFTER_DIGITS : RULE_DIGITS;
+}
+
+/** The rules of the limits that block by this, as the scripts take them; without permission to block, none does. */
+export function rulesOf(limits: readonly CompiledLimit[], by: BlocksBy, mayBlock: boolean): string {
   let rules = "";
-  for (const { block } of limits) {
-    if (block !== undefined) rules += mayBlock ? digitsOfRule(block) : NO_RULE;
+  for (const { block, shape } of limits) {
+    if (block === undefined || !shape[by]) continue;
+    if (mayBlock) rules += digitsOfRule(block);
+    else rules += shape.countsDenials ? NO_RULE_AFTER : NO_RULE;
   }
   return rules;
 }
@@ -24,10 +38,11 @@ export function rulesOf(limits: readonly CompiledLimit[], mayBlock: boolean): st
 function digitsOfRule(rule: BlockRule): string {
   const known = written.get(rule);
   if (known !== undefined) return known;
-  const { spans, quiet } = rule;
+  const { spans, quiet, after } = rule;
   const all = Array.from({ length: LEVELS }, (_, level) => spans[level] ?? spans.at(-1));
   const times = [quiet, ...all] as number[];
-  const digits = times.map((time) => digitsOf(time / 1_000, DURATION_DIGITS)).join("");
+  const lengths = times.map((time) => digitsOf(time / 1_000, DURATION_DIGITS)).join("");
+  const digits = after === undefined ? lengths : lengths + digitsOf(after, AFTER_DIGITS);
   written.set(rule, digits);
   return digits;
 }

@@ -29,7 +29,7 @@ const OF_COUNTER: readonly string[] = [
   ...HEADER.map(([name]) => name),
 ];
 
-/** What a counter has for itself in a call, where the denials of one of its limits block: whether it was blocked now. */
+/** What a counter has for itself in a call, where the denials of one of its limits block: whether one blocked it, or was counted. */
 const OF_BLOCKING_COUNTER: readonly string[] = [...OF_COUNTER, "isSet"];
 
 /** What such a counter has for itself in a call. */

@@ -169,7 +169,7 @@ export function keepCounter(counter: Counter, open: OpenCounter, memory: TwinMem
     const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
     const report = algorithm.report(open.states[i], quota);
     share = Math.max(share, shareUsed(report.remaining, limit));
-    reset = Math.max(reset, algorithm.lasts?.(open.states[i]) ?? report.reset);
+    reset = Math.max(reset, algorithm.lasts?.(open.states[i], report.reset) ?? report.reset);
   }
   keepReported(counter, open, share, reset, memory);
 }

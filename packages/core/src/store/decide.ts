@@ -1,4 +1,4 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { rulesOf } from "../scripts/rule-digits.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
@@ -107,7 +107,7 @@ function rulesFor({ mode, counters }: DecideCall): string {
   let rules = "";
   for (let u = 0; u < counters.length; u += 1) {
     const { shape, limits } = counters[u] as Counter;
-    if (shape.blocks) rules += rulesOf(limits, mode === "enforce");
+    if (shape.blocks) rules += rulesOf(limits, "blocks", mode === "enforce");
   }
   return rules;
 }
@@ -187,7 +187,7 @@ function decideHere(
       reply[at + 3] = growth;
       at += 4;
       share = Math.max(share, shareUsed(remaining, limit));
-      longest = Math.max(longest, algorithm.lasts?.(state) ?? reset);
+      longest = Math.max(longest, algorithm.lasts?.(state, reset) ?? reset);
     }
     const rest = reply[head + 1] as number;
     if (rest > 0) denyByBlock(reply, head + 2, counter, open.block as Block, rest, cost);
@@ -198,7 +198,10 @@ function decideHere(
   return reply;
 }
 
-/** Blocks a counter that denied, if limits with a block denied a cost that fits them; true if one did. */
+/**
+ * Blocks a counter that denied, if limits with a block denied a cost that fits them, and often enough. True if that changed the
+ * counter.
+ */
 function blockNow(
   reply: number[],
   head: number,
@@ -207,9 +210,15 @@ function blockNow(
   cost: number,
   { now, generation }: Moment,
 ): boolean {
-  const isExceeded = ({ limit }: CompiledLimit, i: number) =>
-    reply[head + 2 + 4 * i] !== 0 && unitsAt(counter, i, cost) <= limit;
-  if (!setBlock(counter, open, isExceeded, generation)) return false;
+  let isCounted = false;
+  const isExceeded = ({ limit, shape, algorithm, block }: CompiledLimit, i: number) => {
+    const isDenied = reply[head + 2 + 4 * i] !== 0 && unitsAt(counter, i, cost) <= limit;
+    if (!isDenied || !shape.blocks) return false;
+    if (algorithm.deny === undefined) return true;
+    isCounted = true;
+    return algorithm.deny(open.states[i], block as BlockRule);
+  };
+  if (!setBlock(counter, open, isExceeded, generation)) return isCounted;
   reply[head] = generation;
   reply[head + 1] = restOf(open.block, now);
   const { setBy } = open.block as Block;

@@ -57,7 +57,7 @@ export const judge: Step<Judgement> = {
         algorithm.keep?.(open.states[i], quota, unitsAt(counter, i, units), before, age);
       });
       const isExceeded = ({ algorithm, limit }: CompiledLimit, i: number) =>
-        (algorithm.kept?.(open.states[i]) ?? 0) >= limit;
+        algorithm.kept !== undefined && algorithm.kept(open.states[i]) >= limit;
       isSet = (mayBlock && setBlock(counter, open, isExceeded, moment.generation)) || isSet;
       keepCounter(counter, open, memory);
     });
@@ -67,7 +67,7 @@ export const judge: Step<Judgement> = {
 
 function fieldsOf(call: Judgement): string {
   const { cost, units, counters, mayBlock } = call;
-  const rules = counters.map(({ limits }) => rulesOf(limits, mayBlock)).join("");
+  const rules = counters.map(({ limits }) => rulesOf(limits, "keeps", mayBlock)).join("");
   const before = counters.map((counter): Counter => ({ ...counter, costs: counter.besides }));
   return (
     unitsOf(counters, units) + unitsOf(before, cost) + chargeFields(call) + rules + newGeneration()

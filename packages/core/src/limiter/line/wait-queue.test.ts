@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { concurrency } from "../../algorithms/concurrency.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
 import { slidingLog } from "../../algorithms/sliding-log.ts";
@@ -235,6 +236,17 @@ describe("wait", () => {
     collectGarbage();
     // The last one may still stand in a register.
     expect(ended.filter((call) => call.deref() !== undefined).length).toBeLessThanOrEqual(1);
+  });
+
+  test("a call that waits for a place is admitted when a block by hand ends", async () => {
+    const { limiter, asked } = start(concurrency({ limit: 1, ttl: "1m" }));
+    await limiter.block("u", 300);
+    const seen = watch({ a: limiter.wait("u") });
+    await pass(299);
+    expect(seen).toEqual([]);
+    await pass(1);
+    expect(seen).toEqual(["a"]);
+    expect(asked.filter((step) => step === "decide")).toHaveLength(3);
   });
 
   test("one who left at the head does not hold up the others", async () => {

@@ -193,10 +193,15 @@ export function createWaitQueue(
   };
 }
 
-/** How long to wait where a place is lacking, of which nobody knows when it comes free: at least as long as the others deny. */
+/**
+ * Milliseconds to wait if a limit of places denied: as long as the other limits deny, and no longer than a block of the places lasts.
+ * When a place comes free is unknown.
+ */
 function pauseFor(denials: readonly LimitState[]): number {
-  const known = denials.filter((limit) => !isOfPlaces(limit));
-  return Math.max(ASK_AGAIN_MS, ...known.map(({ retryAfterMs }) => retryAfterMs));
+  const longest = (some: readonly LimitState[]): number =>
+    Math.max(0, ...some.map(({ retryAfterMs }) => retryAfterMs));
+  const pause = Math.min(ASK_AGAIN_MS, longest(denials.filter(isOfPlaces)));
+  return Math.max(pause, longest(denials.filter((limit) => !isOfPlaces(limit))));
 }
 
 /** Calls back after a time of any length; never, when there is none. Returns how to cancel it. */
