@@ -332,6 +332,21 @@ describeFrameworks(({ serve }) => {
       },
     );
 
+    test("but not for limits that block after several denials, which any algorithm counts", async () => {
+      const limits = gcra({ limit: 2, window: "1d", block: { after: 3, for: "9d" } });
+      for (const given of [{ limits }, { limiter: createLimiter({ limits }) }]) {
+        const site = await serve({ limits: { ...given, count: "failed" }, routes: routesWith() });
+        const waits: (number | undefined)[] = [];
+        for (let i = 0; i < 6; i += 1) {
+          const { status, headers } = await site.ask("/wrong");
+          waits.push(
+            status === 429 ? Math.ceil(Number(headers["retry-after"]) / 86_400) : undefined,
+          );
+        }
+        expect(waits).toEqual([undefined, undefined, 1, 1, 9, 9]);
+      }
+    });
+
     test("for a limiter whose denials block", async () => {
       const limiter = createLimiter({ limits: [gcra({ limit: 9, window: "1m" }), guarded] });
       await expect(serve({ limits: { limiter, count: "failed" } })).rejects.toMatchObject(
