@@ -85,11 +85,15 @@ end
 mustSet = mustSet or from and length == 0 -- a string that is new has no expiry yet
 
 --- @section store
-if from then
-  call("SETRANGE", LOG, from .. "", string.sub(places, from + 1))
-end
-if life then
-  call("PEXPIRE", LOG, life)
+if from and length == 0 then
+  call("SET", LOG, places, "PX", life) -- at once with its expiry: a script that fails is not undone
+else
+  if from then
+    call("SETRANGE", LOG, from .. "", string.sub(places, from + 1))
+  end
+  if life then
+    call("PEXPIRE", LOG, life)
+  end
 end
 
 --- @section tend

@@ -33,19 +33,22 @@ if old ~= ARGV[3] then
   return { now, 0 }
 end
 
--- The log first: it may be refused, and a script that fails is not undone.
-local _, isWrongType = runTyped("LPUSH", log, write(now) .. settle(ARGV[6]))
+-- The log first: it may be refused, and a script that fails is not undone. For that reason the entry comes after everything that its
+-- log needs: no log is left without an expiry.
+local _, isWrongType = runTyped("LRANGE", log, "0", "0")
 if isWrongType then
   return { now, -1 }
 end
-redis.call("LTRIM", log, "0", MOST - 1)
+redis.call("LTRIM", log, "0", MOST - 2)
 for _ = 1, MOST do
   local oldest = redis.call("LRANGE", log, "-1", "-1")[1]
-  if (tonumber(string.sub(oldest, 1, VERSION + 1)) or 0) >= now - LONGEST * 1000 then
+  if not oldest or (tonumber(string.sub(oldest, 1, VERSION + 1)) or 0) >= now - LONGEST * 1000 then
     break
   end
   redis.call("LTRIM", log, "0", "-2")
 end
+redis.call("PEXPIRE", log, LONGEST)
+redis.call("LPUSH", log, write(now) .. settle(ARGV[6]))
 redis.call("PEXPIRE", log, LONGEST)
 
 -- A clock that stepped back brings no version again.

@@ -41,7 +41,7 @@ return { now, 1, table.concat(entries, "\\n") }`,
 };
 
 export const changeLua: LuaSource = {
-  sha1: "2e7281681d7619a6c683baaa94e2dad0b0e9ba79",
+  sha1: "a430f253076f750a778792d8c33bdddfb9b50d94",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -75,18 +75,20 @@ local old = redis.call("GETRANGE", record, "0", 15)
 if old ~= ARGV[3] then
 return { now, 0 }
 end
-local _, isWrongType = runTyped("LPUSH", log, write(now) .. settle(ARGV[6]))
+local _, isWrongType = runTyped("LRANGE", log, "0", "0")
 if isWrongType then
 return { now, -1 }
 end
-redis.call("LTRIM", log, "0", 1000 - 1)
+redis.call("LTRIM", log, "0", 1000 - 2)
 for _ = 1, 1000 do
 local oldest = redis.call("LRANGE", log, "-1", "-1")[1]
-if (tonumber(string.sub(oldest, 1, 15 + 1)) or 0) >= now - 7776000000 * 1000 then
+if not oldest or (tonumber(string.sub(oldest, 1, 15 + 1)) or 0) >= now - 7776000000 * 1000 then
 break
 end
 redis.call("LTRIM", log, "0", "-2")
 end
+redis.call("PEXPIRE", log, 7776000000)
+redis.call("LPUSH", log, write(now) .. settle(ARGV[6]))
 redis.call("PEXPIRE", log, 7776000000)
 local version = math.max(now, (tonumber(old) or 0) + 1)
 local text = write(version) .. settle(ARGV[4])
@@ -144,7 +146,7 @@ return reply`,
 };
 
 export const redactLua: LuaSource = {
-  sha1: "d58a6c2c52c12eaccf3f3056c58dccef5f0ee52d",
+  sha1: "7b4dfa783c90ed9f4efcf43c5df372a9e21f6317",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -178,6 +180,7 @@ end
 if replaced == 0 then
 return { now, 0 }
 end
+redis.call("LTRIM", log, "0", "-1")
 for i = #entries, 1, -1 do
 redis.call("LPUSH", log, replacements[entries[i]] or entries[i])
 end

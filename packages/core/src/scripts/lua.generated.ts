@@ -156,7 +156,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "charge": "leave(HOLDER)\nhold(HOLDER, PLACES)\ntaken = count\n",
     "report": "taken = count\n",
     "lasts": "if longest < PERIOD then\n  longest = PERIOD\nend\nmustSet = mustSet or from and length == 0\n",
-    "store": "if from then\n  call(\"SETRANGE\", LOG, from .. \"\", string.sub(places, from + 1))\nend\nif life then\n  call(\"PEXPIRE\", LOG, life)\nend\n",
+    "store": "if from and length == 0 then\n  call(\"SET\", LOG, places, \"PX\", life)\nelse\n  if from then\n    call(\"SETRANGE\", LOG, from .. \"\", string.sub(places, from + 1))\n  end\n  if life then\n    call(\"PEXPIRE\", LOG, life)\n  end\nend\n",
     "tend": "local number = leave(holder)\nif number > 0 then\n  isThere = 1\n  if renews == 1 then\n    hold(holder, number)\n  end\nend\n"
   },
   "fixed-window": {
