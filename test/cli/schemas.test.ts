@@ -6,7 +6,7 @@ import { runCli } from "./run-cli.ts";
 async function listCommands(): Promise<readonly string[]> {
   const { stdout } = await runCli(["--help"]);
   const [, list = ""] = stdout.split("Commands:\n");
-  return [...list.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name as string);
+  return [...list.matchAll(/^ {2}([\w-]+)/gm)].map(([, name]) => name as string);
 }
 
 test("each command that prints JSON has a schema, and each schema a command", async () => {

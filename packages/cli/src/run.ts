@@ -2,6 +2,7 @@ import { HeadgateError } from "@headgate/core";
 import { Command, CommanderError } from "commander";
 import { addBlock, addForget, addReset, addUnblock } from "./acting/act-on-subject.ts";
 import { addBreaker } from "./acting/breaker.ts";
+import { addDenyList } from "./acting/deny-list.ts";
 import { addExplain } from "./acting/explain.ts";
 import { addInspect } from "./acting/inspect.ts";
 import { addSet, addUnset } from "./acting/override.ts";
@@ -31,6 +32,7 @@ const COMMANDS: readonly AddCommand[] = [
   addForget,
   addSet,
   addUnset,
+  addDenyList,
   addBreakers,
   addBreaker,
   addLog,

@@ -7,7 +7,11 @@ import type { Measures } from "./measures.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The names of the lists among the sources of decisions. */
-const SOURCES = { allowList: "allow-list", blockList: "block-list" } as const;
+const SOURCES = {
+  allowList: "allow-list",
+  blockList: "block-list",
+  denyList: "deny-list",
+} as const;
 
 /** Measures decisions, each under its limiter's name, or its plugin's; `routes` tells their routes apart. */
 export function measureDecisions(measures: Measures, routes: boolean): readonly Subscription[] {

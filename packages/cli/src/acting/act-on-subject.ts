@@ -22,7 +22,7 @@ import { makeSubjects } from "./make-subjects.ts";
 import type { Session } from "./session.ts";
 import { withSession } from "./session.ts";
 import { describeOverride, formatInspection } from "./words.ts";
-import type { Done, Task } from "./work-off.ts";
+import type { Done, Skipped, Task } from "./work-off.ts";
 import { workOff } from "./work-off.ts";
 
 type Options = ConnectionOptions &
@@ -38,6 +38,8 @@ interface Verb {
   readonly name: string;
   /** Whether it is done in every limiter if none is named. */
   readonly isForAll?: boolean;
+  /** For how long it denies everything. */
+  readonly blocksFor?: string;
   act(operator: Operator, ...target: Target): Promise<Done>;
 }
 
@@ -123,6 +125,7 @@ export const addBlock: AddCommand = (cli) => {
       readDuration("the duration of block", duration, "1ms", "366d");
       const verb: Verb = {
         name: `block for ${duration}`,
+        blocksFor: duration,
         act: async (operator, limiter, blocked, logged) =>
           done(await operator.block(limiter, blocked, duration as Duration, logged)),
       };
@@ -151,7 +154,7 @@ async function actOnSubject(
   options: Options,
   surroundings: Surroundings,
 ): Promise<number> {
-  const { limiter, all, dryRun, yes } = options;
+  const { limiter, all, dryRun, yes, json = false } = options;
   if (limiter !== undefined && all === true)
     throw new Failure("give --limiter NAME or --all, not both");
   if (limiter === undefined && all !== true && verb.isForAll !== true) {
@@ -161,7 +164,7 @@ async function actOnSubject(
     const given = await readSubject(text, options, surroundings);
     const known = await findLimiters(session.connection, options, surroundings);
     const tasks = new Map<string, Task>();
-    const skipped: { readonly limiter: string; readonly why: string }[] = [];
+    const skipped: Skipped[] = [];
     for (const one of known) {
       const { subjects, needed } = await makeSubjects(one, given);
       const { name } = one.limiter;
@@ -177,7 +180,13 @@ async function actOnSubject(
     if (names.size > 1 && dryRun !== true) {
       await confirm(`${verb.name}: ${[...names].join("; ")}`, yes, surroundings);
     }
-    return workOff(verb.name, [...tasks.values()], options, surroundings);
+    const exitCode = await workOff(verb.name, [...tasks.values()], options, surroundings, skipped);
+    if (skipped.length > 0 && verb.blocksFor !== undefined && given.ip !== undefined && !json) {
+      surroundings.stdout.write(
+        `to refuse the address in every limiter: headgate deny-list add ${given.ip} --for ${verb.blocksFor}\n`,
+      );
+    }
+    return exitCode;
   });
 }
 

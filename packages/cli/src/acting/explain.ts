@@ -7,8 +7,10 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
+import { withTimesInMs } from "../output/override-times.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan } from "../output/time.ts";
+import { findDenied, printDenied } from "./denied-address.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
 import { nothingFits } from "./inspect.ts";
@@ -95,16 +97,23 @@ async function explain(
         explained.push(await ask(session, one, subject, cost, control));
       }
     }
-    if (explained.length === 0) throw nothingFits(skipped);
+    const denied = await findDenied(session, given);
+    if (explained.length === 0 && denied === undefined) throw nothingFits(skipped);
     if (options.json === true) {
-      writeJson(surroundings.stdout, { explained: explained.map(toDocument), skipped });
+      const denyList = denied?.entries.map(withTimesInMs) ?? [];
+      const documents = explained.map(toDocument);
+      writeJson(surroundings.stdout, { explained: documents, skipped, denyList });
     } else {
+      if (denied !== undefined) printDenied(denied, session, surroundings);
       for (const one of explained) print(one, limiter, session, surroundings);
       for (const { limiter: name, why } of skipped) {
         printSection(surroundings, `${name}: not looked at`, [why]);
       }
     }
-    return explained.every(({ decision }) => decision.allowed) ? 0 : EXIT.found;
+    // The deny list is for requests by HTTP.
+    const isDenied = denied !== undefined && known.some(({ uses }) => uses.length > 0);
+    const isAllowed = explained.every(({ decision }) => decision.allowed) && !isDenied;
+    return isAllowed ? 0 : EXIT.found;
   });
 }
 

@@ -7,7 +7,9 @@ import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
+import { withTimesInMs } from "../output/override-times.ts";
 import { formatSubject } from "../output/subject.ts";
+import { findDenied, printDenied } from "./denied-address.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
 import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
@@ -71,10 +73,15 @@ function inspect(
       for (const subject of subjects) inspected.push(await look(session, one, subject, control));
       if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, why: needed });
     }
-    if (inspected.length === 0) throw nothingFits(skipped);
-    if (options.json === true)
-      writeJson(surroundings.stdout, { limiters: inspected.map(toDocument), skipped });
-    else for (const one of inspected) print(one, session, surroundings);
+    const denied = await findDenied(session, given);
+    if (inspected.length === 0 && denied === undefined) throw nothingFits(skipped);
+    if (options.json === true) {
+      const denyList = denied?.entries.map(withTimesInMs) ?? [];
+      writeJson(surroundings.stdout, { limiters: inspected.map(toDocument), skipped, denyList });
+      return 0;
+    }
+    if (denied !== undefined) printDenied(denied, session, surroundings);
+    for (const one of inspected) print(one, session, surroundings);
     return 0;
   });
 }

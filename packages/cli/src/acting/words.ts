@@ -1,5 +1,5 @@
 import type { Limit, LimitState } from "@headgate/core";
-import type { Inspection, Override, SubjectBlock } from "@headgate/core/operate";
+import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/operate";
 import { formatOverride } from "../output/override-text.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan, formatTime } from "../output/time.ts";
@@ -47,6 +47,14 @@ export function formatBlock(
   const by = limit === undefined ? "by hand" : `by its limit ${limit}`;
   const where = dimensions > 1 ? ` in ${per}` : "";
   return `blocked ${by}${where} until ${formatEnd(endsInMs, now)}`;
+}
+
+/** An entry of the deny list: `203.0.113.0/24 until 2026-11-22 23:05:10 CET, in 1 h, by ann: flood`. */
+export function formatDenied({ network, until, by, reason }: DeniedNetwork, now: number): string {
+  const end =
+    until === null ? "until it is removed" : `until ${formatEnd(until / 1_000 - now, now)}`;
+  const who = by === undefined ? "" : `, by ${by}`;
+  return `${network} ${end}${who}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
 /** An override, with its subject and its end. */

@@ -6,11 +6,13 @@ import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override-times.ts";
 import { formatReach } from "../output/reach-text.ts";
 import { formatTime } from "../output/time.ts";
+import { visible } from "../output/visible.ts";
 import { printSection } from "./print-section.ts";
 
 /** One thing to be done. */
 export interface Task {
-  readonly limiter: string;
+  /** Missing where it is of all limiters. */
+  readonly limiter?: string | undefined;
   /** What it is done to, in words. */
   readonly name: string;
   /** Does it, or with `--dry-run` finds out what it would change. */
@@ -31,6 +33,13 @@ export interface Done {
   readonly reach?: OverrideReach;
 }
 
+/** A limiter that an action does not reach. */
+export interface Skipped {
+  readonly limiter: string;
+  /** In words that follow its name. */
+  readonly why: string;
+}
+
 interface WorkOptions {
   readonly dryRun?: boolean | undefined;
   readonly json?: boolean | undefined;
@@ -45,6 +54,7 @@ export async function workOff(
   tasks: readonly Task[],
   { dryRun = false, json = false }: WorkOptions,
   surroundings: Surroundings,
+  skipped: readonly Skipped[] = [],
 ): Promise<number> {
   const done: object[] = [];
   let failure: HeadgateError | undefined;
@@ -58,7 +68,11 @@ export async function workOff(
     }
   }
   const notDone = tasks.slice(done.length).map(({ limiter, name }) => ({ limiter, name }));
-  if (json) writeJson(surroundings.stdout, { action, dryRun, done, notDone });
+  if (json) writeJson(surroundings.stdout, { action, dryRun, done, notDone, skipped });
+  else
+    for (const { limiter, why } of skipped) {
+      surroundings.stdout.write(`${visible(`not in ${limiter}, which ${why}`)}\n`);
+    }
   if (failure === undefined) return 0;
   if (dryRun || done.length === 0) throw failure;
   throw new Failure(
@@ -93,5 +107,5 @@ async function workOn(
 }
 
 function namesOf(tasks: readonly Task[]): string {
-  return tasks.map(({ limiter }) => limiter).join(", ");
+  return tasks.map(({ limiter, name }) => limiter ?? name).join(", ");
 }

@@ -19,6 +19,10 @@ export function formatChange({ kind, before, after }: LogEntry): string {
       return formatSet(after);
     case "unsetOverride":
       return before === undefined ? "there was none" : `was ${formatSet(before)}`;
+    case "addToDenyList":
+      return formatUntil(after);
+    case "removeFromDenyList":
+      return before === undefined ? "it was not there" : "";
     case "reset":
       return formatLeft(was?.limits);
     case "breaker":
@@ -26,6 +30,12 @@ export function formatChange({ kind, before, after }: LogEntry): string {
     default:
       return formatStep(formatBlocked(was?.blocked), formatBlocked(is?.blocked));
   }
+}
+
+function formatUntil(entry: unknown): string {
+  const { until } = (entry ?? {}) as Partial<Override>;
+  if (typeof until !== "number" || until < 0) return until === null ? "until it is removed" : "";
+  return `until ${formatTime(Math.ceil(until / 1_000))}`;
 }
 
 function formatSet(override: unknown): string {

@@ -35,6 +35,8 @@ const COLUMNS = [
 const COMMANDS: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
   setOverride: "set",
   unsetOverride: "unset",
+  addToDenyList: "deny-list add",
+  removeFromDenyList: "deny-list remove",
 };
 
 /** `headgate log`: who did what to limiters, and when. */
@@ -98,10 +100,14 @@ function toDocument(entry: LogEntry): object {
 }
 
 function rowOf(entry: LogEntry): readonly string[] {
-  const { at, kind, limiter, subject, reason } = entry;
+  const { at, kind, limiter = "(all)", subject, network, reason } = entry;
   return [
     ...[formatTime(at.getTime()), formatWho(entry), COMMANDS[kind] ?? kind, limiter],
-    ...[formatSubject(subjectOf(subject)), formatChange(entry), textOf(reason)],
+    ...[
+      network === undefined ? formatSubject(subjectOf(subject)) : textOf(network),
+      formatChange(entry),
+      textOf(reason),
+    ],
   ];
 }
 

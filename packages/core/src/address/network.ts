@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 import { addressGroups } from "./client-address.ts";
 
 /** Where an address stands among all, as three numbers, the first of which counts most: those of IPv4 before those of IPv6. */
@@ -20,11 +21,44 @@ export function positionOf(address: string): Position | undefined {
   return groups && toPosition(groups);
 }
 
+/** An address or a network as it was written. */
+interface WrittenNetwork {
+  /** Groups of 16 bits: two of IPv4, eight of IPv6. */
+  readonly groups: readonly number[];
+  readonly prefix: number;
+}
+
 /**
  * Reads an address, or a network with a prefix such as `10.0.0.0/8`; undefined for what is neither. Networks of IPv4 inside IPv6
  * are those of IPv4.
  */
 export function readNetwork(text: unknown): Network | undefined {
+  const written = parseNetwork(text);
+  if (written === undefined) return undefined;
+  const { groups, prefix } = written;
+  return {
+    first: toPosition(groups.map((group, i) => group & ~restOf(i, prefix))),
+    last: toPosition(groups.map((group, i) => group | restOf(i, prefix))),
+  };
+}
+
+/** An address or network in its one form, such as `203.0.113.0/24` for `::ffff:203.0.113.7/120`; undefined for what is neither. */
+export function normaliseNetwork(
+  text: unknown,
+): { readonly network: string; readonly version: 4 | 6; readonly prefix: number } | undefined {
+  const written = parseNetwork(text);
+  if (written === undefined) return undefined;
+  const { groups, prefix } = written;
+  const first = groups.map((group, i) => group & ~restOf(i, prefix));
+  const isIPv4 = groups.length === 2;
+  const address = isIPv4
+    ? first.flatMap((group) => [group >> 8, group & 0xff]).join(".")
+    : new ipaddr.IPv6(first).toString();
+  const network = prefix === groups.length * 16 ? address : `${address}/${prefix}`;
+  return { network, version: isIPv4 ? 4 : 6, prefix };
+}
+
+function parseNetwork(text: unknown): WrittenNetwork | undefined {
   const match = /^([^/%]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(typeof text === "string" ? text : "");
   const [, address = "", bits] = match ?? [];
   const version = isIP(address);
@@ -34,11 +68,7 @@ export function readNetwork(text: unknown): Network | undefined {
   // Of IPv4 inside IPv6 the prefix counts what is around it, too.
   const around = version === 6 ? 128 - most : 0;
   const prefix = bits === undefined ? most : Number(bits) - around;
-  if (prefix < 0 || prefix > most) return undefined;
-  return {
-    first: toPosition(groups.map((group, i) => group & ~restOf(i, prefix))),
-    last: toPosition(groups.map((group, i) => group | restOf(i, prefix))),
-  };
+  return prefix < 0 || prefix > most ? undefined : { groups, prefix };
 }
 
 /** The bits of the group at `i` that are behind the first `prefix` bits of an address. */

@@ -1,20 +1,22 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { DeniedNetwork } from "../control/record.ts";
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import { noteUse } from "../limiter/directory/listings.ts";
 import { Flights } from "../limiter/flights.ts";
-import type { ConsumeOptions, CostOptions, MadeLimiter } from "../limiter/limiter.ts";
+import type { ConsumeOptions, CostOptions, Learned, MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { Turn, TurnOptions } from "../limiter/line/line.ts";
 import { closedError } from "../limiter/open-limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
-import { answerTo } from "./answer.ts";
+import { answerTo, BLOCKED } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
 import { countsAll, createCount } from "./count.ts";
-import type { GuardLimiters } from "./guard-limiters.ts";
+import { isDenied } from "./deny-list.ts";
+import type { Asked, GuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { formatPolicy, quoteName, readHeadersOption } from "./headers.ts";
 import { holdPlaces } from "./hold-places.ts";
@@ -56,8 +58,8 @@ import type { Warn } from "./warn.ts";
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Checks lists, skip, limits, key, cost and decision, in this order. `response` is Node's: until it ends, places are held; then `count`
-   * judges `reply`, which is the framework's own; with `wait` it shows whether the client leaves. Rejects with what the
+   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is Node's: until it ends, places are
+   * held; then `count` judges `reply`, which is the framework's own; with `wait` it shows whether the client leaves. Rejects with what the
    * framework should handle as an error.
    */
   check(request: Request, client: Client, response?: object, reply?: object): Promise<Verdict>;
@@ -143,6 +145,10 @@ function prepareGuard<Request extends HttpRequest>(
     (reader) => reader?.usesAddress,
   );
   const watch = usesAddress ? createProxyTrustWatch(warn) : undefined;
+  /** The same for a deny list, where nothing else uses the address. */
+  let denyWatch: ReturnType<typeof createProxyTrustWatch> | undefined;
+  /** All limiters of a guard are on one store. */
+  const { control, watch: storeWatch } = limiters.all[0]?.[LIMITER] ?? {};
   const readAddress = address === undefined ? undefined : createAddressReader(owner, address, warn);
   const flights = limiters.only?.[LIMITER].flights ?? new Flights();
   /** Whether the application may let a denied request on. */
@@ -163,27 +169,62 @@ function prepareGuard<Request extends HttpRequest>(
       const listed = lists.find(request, client);
       const verdict = isPromiseLike(listed) ? await listed : listed;
       if (verdict !== undefined) {
-        if (verdict.kind !== "left") publishListed(() => listedMessageOf(request, verdict));
+        if (verdict.kind !== "left") {
+          const list = verdict.kind === "pass" ? "allowList" : "blockList";
+          publishListed(() => listedMessageOf(request, list));
+        }
         return verdict;
       }
     }
+    let waitedForControl = 0;
+    if (control !== undefined) {
+      const refreshed = control.refresh();
+      if (refreshed !== undefined) {
+        const began = storeWatch?.now() ?? 0;
+        await refreshed;
+        waitedForControl = (storeWatch?.now() ?? 0) - began;
+      }
+      const { denied } = control.known.record;
+      if (denied !== undefined) {
+        const verdict = checkDenied(denied, request, client, client === connected);
+        if (verdict !== undefined) return verdict;
+      }
+    }
+    /** Whether nothing was waited for since then. */
+    let isFresh = true;
     if (skip !== undefined) {
       const skipped = skip(request);
-      if (isSkipped(owner, isPromiseLike(skipped) ? await skipped : skipped)) return PASS;
+      const isLater = isPromiseLike(skipped);
+      if (isSkipped(owner, isLater ? await skipped : skipped)) return PASS;
+      if (isLater) isFresh = false;
     }
     const found = limiters.of(request);
-    const asked = isPromiseLike(found) ? await found : found;
+    let asked: Asked | null;
+    if (isPromiseLike(found)) {
+      asked = await found;
+      isFresh = false;
+    } else {
+      asked = found;
+    }
     if (asked === null) return PASS;
     const { limiter, limits } = asked;
     if (isOver) throw closedError(limiter.name);
     const { reader, text, names, isOwn, fixed } = prepared.get(limiter) as Prepared<Request>;
     const read = reader.read(request, client);
-    const subjects = isPromiseLike(read) ? await read : read;
+    let subjects: Awaited<typeof read>;
+    if (isPromiseLike(read)) {
+      subjects = await read;
+      isFresh = false;
+    } else {
+      subjects = read;
+    }
     if (!areSubjects(subjects)) return withoutKey(subjects, limiter);
     let charge = fixed;
     if (typeof cost === "function") {
       const units: unknown = cost(request);
-      charge = chargeOf(isPromiseLike(units) ? await units : units, limiter, isOwn);
+      const isLater = isPromiseLike(units);
+      charge = chargeOf(isLater ? await units : units, limiter, isOwn);
+      if (isLater) isFresh = false;
     }
     if (options.count !== undefined) noteCount(request, limiter);
     const part = takeUnasked(request, limiter, subjects, options.cost);
@@ -198,7 +239,11 @@ function prepareGuard<Request extends HttpRequest>(
     try {
       const asking = limits === undefined ? charge : { ...charge, limits };
       if (waitMs === undefined) {
-        decision = await ask(part, asking);
+        decision = await ask(
+          part,
+          asking,
+          isFresh && waitedForControl === 0 ? LEARNED : { waitedMs: waitedForControl, isFresh },
+        );
       } else {
         const turn = await askInTurn(part, asking, {
           timeoutMs: waitMs,
@@ -233,13 +278,31 @@ function prepareGuard<Request extends HttpRequest>(
     return verdict;
   }
 
+  /** Whether an operator denies the client; undefined where not. A client without an address is on no list, unless it has left. */
+  function checkDenied(
+    denied: readonly DeniedNetwork[],
+    request: Request,
+    client: Client,
+    isConnected: boolean,
+  ): Verdict | undefined {
+    const { address, peer } = client;
+    if (!address) return client.hasLeft() ? LEFT : undefined;
+    if (isConnected && watch === undefined) {
+      denyWatch ??= createProxyTrustWatch(warn);
+      denyWatch.check(request, address, peer);
+    }
+    if (!isDenied(denied, address, control?.known.now() ?? 0)) return undefined;
+    publishListed(() => listedMessageOf(request, "denyList"));
+    return BLOCKED;
+  }
+
   /** For a request that is on a list. With tiers it is not known which one it would have been. */
-  function listedMessageOf(request: Request, { kind }: Verdict): ListedRequest {
+  function listedMessageOf(request: Request, list: ListedRequest["list"]): ListedRequest {
     return {
       limiter: limiters.only?.name ?? options.name ?? "limiter",
       plugin: limiters.all[0]?.[LIMITER].counted.reported.plugin,
       route: routeOf(request),
-      list: kind === "pass" ? "allowList" : "blockList",
+      list,
     };
   }
 
@@ -321,6 +384,9 @@ function prepareGuard<Request extends HttpRequest>(
   };
 }
 
+/** Of most requests, which wait for nothing. */
+const LEARNED: Learned = { waitedMs: 0, isFresh: true };
+
 /** Notes once that the application let a denied request on, or did not, and publishes the decision, where anybody listens. */
 function conclusionOf(
   part: AskedPart,
@@ -349,8 +415,12 @@ async function withoutKey(verdict: Verdict, limiter: MadeLimiter): Promise<Verdi
   return isLetOn ? PASS : verdict;
 }
 
-function ask({ limiter, groups, subjects }: AskedPart, charge?: ConsumeOptions): Promise<Decision> {
-  return limiter[LIMITER].consumeIn(groups, subjects, charge);
+function ask(
+  { limiter, groups, subjects }: AskedPart,
+  charge: ConsumeOptions | undefined,
+  learned: Learned | undefined,
+): Promise<Decision> {
+  return limiter[LIMITER].consumeIn(groups, subjects, charge, learned);
 }
 
 /** The same of a request that waits its turn when it is denied; undefined when nobody waits for its answer any more. */

@@ -22,7 +22,7 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
   /** The limiter of each tier, where the limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * Checks lists, skip, limits, key, cost and decision, in this order. `response` is Node's: until it ends, places are held; then `count`
+   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is Node's: until it ends, places are held; then `count`
    * judges it; with `wait` it shows whether the client leaves. Rejects with an `Error` that the framework should handle, and with
    * `HEADGATE_INVALID_OPTION` for an invalid `client` or `response`.
    */

@@ -7,8 +7,8 @@ import type { ReportedLimiter } from "../limiter/reported-limiter.ts";
 export interface ListedRequest extends ReportedLimiter {
   /** The method and the route as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
-  /** The list that the client is on: on `allowList` it is not limited, on `blockList` it is refused. */
-  readonly list: "allowList" | "blockList";
+  /** The list that the client is on: on `allowList` it is not limited, on `blockList` or the operators' `denyList` it is refused. */
+  readonly list: "allowList" | "blockList" | "denyList";
 }
 
 const listedRequests = channel(CHANNELS.listed);

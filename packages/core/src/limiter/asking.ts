@@ -10,7 +10,7 @@ import { askedUnits } from "./costs.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { areInShadow, countersOf } from "./counters.ts";
-import type { ConsumeOptions, Limiter, LimiterParts } from "./limiter.ts";
+import type { ConsumeOptions, Learned, Limiter, LimiterParts } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { areDecisionsHeard, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
@@ -58,15 +58,20 @@ export function createAsking(
     options: ConsumeOptions | undefined,
     mode: DecideMode,
     groups?: readonly Group[],
+    learned?: Learned,
   ): Promise<Decision> {
-    const refreshed = overrides?.refresh();
-    if (refreshed === undefined) return decideNow(subject, options, mode, groups);
-    const { watch } = decider;
-    const began = watch?.now() ?? 0;
-    const decided = refreshed.then(() => {
-      const waitedMs = (watch?.now() ?? 0) - began;
+    const waitedMs = learned?.waitedMs;
+    if (learned?.isFresh === true) {
+      overrides?.see();
       return decideNow(subject, options, mode, groups, waitedMs);
-    });
+    }
+    const refreshed = overrides?.refresh();
+    if (refreshed === undefined) return decideNow(subject, options, mode, groups, waitedMs);
+    const { watch } = decider;
+    const began = (watch?.now() ?? 0) - (waitedMs ?? 0);
+    const decided = refreshed.then(() =>
+      decideNow(subject, options, mode, groups, (watch?.now() ?? 0) - began),
+    );
     return flights.track(decided);
   }
 
@@ -136,7 +141,8 @@ export function createAsking(
   return {
     consume: (subject, options) => consumeAs("enforce", subject, options),
     peek: (subject, options) => decide(subject, options, "peek"),
-    consumeIn: (groups, subject, options) => decide(subject, options, "enforce", groups),
+    consumeIn: (groups, subject, options, learned) =>
+      decide(subject, options, "enforce", groups, learned),
     consumeAs,
     countersAsked,
   };

@@ -5,6 +5,7 @@ import { formatKind, HeadgateError } from "../errors.ts";
 import type { BlockOn, LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
+import type { LimiterControl } from "./control/control.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { Subjects } from "./counters.ts";
 import type { Flights } from "./flights.ts";
@@ -25,7 +26,10 @@ export interface LimiterParts {
     groups: readonly Group[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
+    learned?: Learned,
   ): Promise<Decision>;
+  /** What operators did, as far as this process knows; undefined where the store has no control record. */
+  readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
   /** `consumeIn` that waits in line if it is denied. Undefined if nobody waits for the answer any more. */
   consumeInTurn(
     groups: readonly Group[],
@@ -239,6 +243,14 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
 export function requireMade(limiter: Limiter): MadeLimiter {
   partsOf(limiter);
   return limiter as MadeLimiter;
+}
+
+/** That a request has learned before its decision what operators did. */
+export interface Learned {
+  /** How long it waited for that. */
+  readonly waitedMs: number;
+  /** Whether that was just now, so that the decision need not ask again. */
+  readonly isFresh: boolean;
 }
 
 /** The parts of a limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */

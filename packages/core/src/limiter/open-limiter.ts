@@ -13,13 +13,14 @@ type Ask<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 /** A handle of a limiter, which is closed by itself: the limiter ends with its last handle. */
 export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): MadeLimiter {
   const { core, limits, asking, charging, blocking, line } = shared;
-  const { name, counted, decider, overrides, usage, hasLease, flights } = core;
+  const { name, counted, decider, control, overrides, usage, hasLease, flights } = core;
   const { consume, peek, consumeIn } = asking;
   const waiters: Waiters = { ended: undefined };
   const { wait, run, consumeInTurn } = createWaiting(core, asking, line, waiters);
   const parts: { isClosed: boolean } & LimiterParts = {
     counted,
     parent,
+    control,
     consumeIn,
     consumeInTurn,
     charging,

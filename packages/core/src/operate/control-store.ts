@@ -84,7 +84,7 @@ export class ControlStore {
   /** Makes a change of the record as it is, and writes nothing. Resolves with the server's clock, in microseconds. */
   async preview(makeOf: (read: ReadControl) => ControlChange): Promise<number> {
     const read = await this.read();
-    makeOf(read);
+    writeDraft(makeOf(read).draft);
     return read.now;
   }
 

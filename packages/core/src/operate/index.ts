@@ -3,7 +3,13 @@
  * @packageDocumentation
  */
 
-export type { ControlRecord, Order, Override, OverrideNumbers } from "../control/record.ts";
+export type {
+  ControlRecord,
+  DeniedNetwork,
+  Order,
+  Override,
+  OverrideNumbers,
+} from "../control/record.ts";
 export type {
   BreakerRecord,
   HttpUse,

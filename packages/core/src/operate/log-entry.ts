@@ -7,6 +7,9 @@ import type { ActionLog, LogEntry } from "./operator.ts";
 /** An entry as the server takes it, which puts its time in front. */
 export type EntryText = Omit<LogEntry, "at">;
 
+/** What is done to the deny list, which is of no limiter. */
+const OF_DENY_LIST: readonly unknown[] = ["addToDenyList", "removeFromDenyList"];
+
 /** What can have been done. */
 const KINDS: readonly unknown[] = [
   "reset",
@@ -16,6 +19,7 @@ const KINDS: readonly unknown[] = [
   "unsetOverride",
   "forget",
   "breaker",
+  ...OF_DENY_LIST,
 ];
 
 /** Writes an entry: one line. */
@@ -60,7 +64,7 @@ function readEntry(line: string): LogEntry | undefined {
 }
 
 function isEntry(entry: unknown): entry is EntryText {
-  return (
-    isPlainObject(entry) && KINDS.includes(entry["kind"]) && typeof entry["limiter"] === "string"
-  );
+  if (!isPlainObject(entry) || !KINDS.includes(entry["kind"])) return false;
+  const { kind, limiter, network } = entry;
+  return typeof (OF_DENY_LIST.includes(kind) ? network : limiter) === "string";
 }

@@ -1,5 +1,5 @@
-import type { ControlRecord, Order, Override } from "../control/record.ts";
-import { IN_FORCE_AFTER, MAX_OVERRIDES } from "../control/record.ts";
+import type { ControlRecord, DeniedNetwork, Order, Override } from "../control/record.ts";
+import { IN_FORCE_AFTER, MAX_DENIED, MAX_OVERRIDES } from "../control/record.ts";
 import { formatKind, formatNumber, HeadgateError } from "../errors.ts";
 import type { SubjectCounter } from "../limiter/counters.ts";
 import { unitsOnly } from "../limiter/counters.ts";
@@ -14,9 +14,16 @@ import type { Duration } from "../time.ts";
 import { parseDuration } from "../time.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
 import type { ReadControl } from "./control-changes.ts";
-import { withNothing, withOrder, withOverrides, withoutSubject } from "./control-changes.ts";
+import {
+  withDenied,
+  withNothing,
+  withOrder,
+  withOverrides,
+  withoutSubject,
+} from "./control-changes.ts";
 import type { ControlChange } from "./control-store.ts";
 import { ControlStore } from "./control-store.ts";
+import { entriesInForce, readDenied, requireShortReason } from "./deny-list.ts";
 import { forgetInUsage } from "./forget-in-usage.ts";
 import { ForgottenSubject } from "./forgotten-subject.ts";
 import type { EntryText } from "./log-entry.ts";
@@ -142,6 +149,27 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     return { before, after: next && madeAt(next, at), inForceAt: inForceAfter(at) };
   }
 
+  /** Replaces the entry of a network, by another one or by none. */
+  async function replaceDenied(
+    kind: "addToDenyList" | "removeFromDenyList",
+    network: string,
+    makeNext: (by: string | undefined) => DeniedNetwork | undefined,
+    options: ActionOptions,
+  ): Promise<Action<DeniedNetwork | undefined>> {
+    const names = await namesOf(options);
+    const next = makeNext(names.by);
+    let before: DeniedNetwork | undefined;
+    const at = await change(options.dryRun, ({ record, now }) => {
+      const { denied = [] } = record;
+      before = entriesInForce(denied, now, undefined).find((one) => one.network === network);
+      const others = denied.filter((one) => one.network !== network);
+      const draft = withDenied(record, next === undefined ? others : [...others, next], now);
+      requireRoomToDeny(draft);
+      return { draft, entry: { kind, network, ...names, before, after: next } };
+    });
+    return { before, after: next && madeAt(next, at), inForceAt: inForceAfter(at) };
+  }
+
   return {
     async inspect(limiter, subject) {
       const counters = new OperatedCounters(place, limiter, subject);
@@ -208,6 +236,39 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       return watched(() => replace("unsetOverride", whose, undefined, read));
     },
 
+    async addToDenyList(text, options = {}, more?: unknown) {
+      rejectMore("addToDenyList(network, options)", more);
+      const read = readActionOptions("addToDenyList", options, ["for"]);
+      const { reason } = read;
+      requireShortReason(reason);
+      const network = readDenied(text);
+      const duration = readFor(options.for);
+      const span = {
+        from: -IN_FORCE_AFTER,
+        until: duration === undefined ? null : -duration,
+      };
+      const makeNext = (by: string | undefined): DeniedNetwork => ({
+        network,
+        reason,
+        by,
+        ...span,
+      });
+      return watched(() => replaceDenied("addToDenyList", network, makeNext, read));
+    },
+
+    async removeFromDenyList(text, options = {}, more?: unknown) {
+      rejectMore("removeFromDenyList(network, options)", more);
+      const read = readActionOptions("removeFromDenyList", options);
+      const network = readDenied(text);
+      return watched(() => replaceDenied("removeFromDenyList", network, () => undefined, read));
+    },
+
+    async denyList(address, more?: unknown) {
+      rejectMore("denyList(address)", more);
+      const { record, now } = await watched(() => control.read());
+      return entriesInForce(record.denied ?? [], now, address);
+    },
+
     async logBreaker(done, options = {}, more?: unknown) {
       rejectMore("logBreaker(done, options)", more);
       rejectUnknownOptions("logBreaker", options, ["reason", "by"]);
@@ -270,14 +331,22 @@ function requireRoom({ overrides }: { readonly overrides: readonly Override[] })
   );
 }
 
+function requireRoomToDeny({ denied = [] }: Pick<ControlRecord, "denied">): void {
+  if (denied.length <= MAX_DENIED) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `there are already ${MAX_DENIED} entries on the deny list, which is the most: remove some, or add the network that has them`,
+  );
+}
+
 function inForceAfter(at: number): Date {
   return new Date(Math.ceil((at + IN_FORCE_AFTER) / 1_000));
 }
 
-/** An override as the server wrote it at a time. */
-function madeAt(override: Override, at: number): Override {
-  const { from, until } = override;
-  return { ...override, from: at - from, until: until === null ? null : at - until };
+/** An override, or an entry of the deny list, as the server wrote it at a time. */
+function madeAt<Made extends Pick<Override, "from" | "until">>(made: Made, at: number): Made {
+  const { from, until } = made;
+  return { ...made, from: at - from, until: until === null ? null : at - until };
 }
 
 /** Equal for the same limiter and subject. */

@@ -135,7 +135,8 @@ export class OperatedCounters {
    */
   async peek(cost: unknown, { record, now }: ReadControl): Promise<Decision> {
     const given = requireCost("cost", cost, this.#counted.limits);
-    const control = { record, refresh: () => undefined, now: () => now, onOrder() {}, stop() {} };
+    const known = { record, now: () => now };
+    const control = { ...known, known, refresh: () => undefined, onOrder() {}, stop() {} };
     return this.#withDecider(async (decider) => {
       const overrides = createOverrides(control, this.#counted, decider);
       void overrides.refresh();

@@ -1,4 +1,4 @@
-import type { ControlRecord, Override } from "../control/record.ts";
+import type { ControlRecord, DeniedNetwork, Override } from "../control/record.ts";
 import type { Decision, LimitState } from "../decision.ts";
 import type { Subjects } from "../limiter/counters.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
@@ -63,6 +63,28 @@ export interface Operator {
   unsetOverride(of: OverridePlace, options?: ActionOptions): Promise<Action<Override | undefined>>;
 
   /**
+   * Denies an address, or a network such as `203.0.113.0/24`, in all HTTP limiters of the prefix: their requests are answered with
+   * 403, as by `blockList`. Replaces the entry for the same network. Rejects with `HEADGATE_INVALID_OPTION`, also for a network wider
+   * than /8 of IPv4 or /16 of IPv6 and if there are 1,000 entries already, and with the same errors as `reset`.
+   */
+  addToDenyList(
+    network: string,
+    options?: OverrideOptions,
+  ): Promise<Action<DeniedNetwork | undefined>>;
+
+  /** Removes the entry of exactly this address or network from the deny list, if there is one. Rejects with the same errors as `reset`. */
+  removeFromDenyList(
+    network: string,
+    options?: ActionOptions,
+  ): Promise<Action<DeniedNetwork | undefined>>;
+
+  /**
+   * Returns the entries of the deny list that have not ended; with an address, only those that contain it. Times are microseconds of
+   * the server's clock. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_CONTROL_DAMAGED`, and with the store's errors.
+   */
+  denyList(address?: string): Promise<readonly DeniedNetwork[]>;
+
+  /**
    * Writes to the log what was done to a breaker; it does not act on the breaker. Resolves with the server's time. Rejects with the same errors as `reset`.
    */
   logBreaker(done: BreakerAction, options?: Omit<ActionOptions, "dryRun">): Promise<Date>;
@@ -98,7 +120,7 @@ export interface ActionOptions {
   readonly by?: string | undefined;
 }
 
-/** Options of `setOverride`. */
+/** Options of `setOverride` and `addToDenyList`. */
 export interface OverrideOptions extends ActionOptions {
   /** How long it lasts, by the server's clock: 1 ms to 366 days, or `"forever"`. Default 24 hours. */
   readonly for?: Duration | "forever" | undefined;
@@ -175,9 +197,13 @@ export interface LogEntry {
     | "setOverride"
     | "unsetOverride"
     | "forget"
-    | "breaker";
-  /** The name of the limiter or breaker. */
-  readonly limiter: string;
+    | "breaker"
+    | "addToDenyList"
+    | "removeFromDenyList";
+  /** The name of the limiter or breaker; missing for the deny list, which is of all limiters. */
+  readonly limiter?: string | undefined;
+  /** The address or network; only for the deny list. */
+  readonly network?: string | undefined;
   /**
    * By dimension; a breaker's target as `target`. Missing: all subjects. A subject that was forgotten since is `~forgotten~` and 24 bits of its
    * SHA-256 as base64url.
@@ -188,7 +214,7 @@ export interface LogEntry {
   /** Who did it, as a user of the server; missing if the server may not be asked. */
   readonly aclUser?: string | undefined;
   readonly reason?: string | undefined;
-  /** The state before and after, as JSON: an inspection, or an override. */
+  /** The state before and after, as JSON: an inspection, an override, or an entry of the deny list. */
   readonly before?: unknown;
   readonly after?: unknown;
 }

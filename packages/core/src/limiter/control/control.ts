@@ -12,6 +12,8 @@ export interface LimiterControl {
   refresh(): Promise<void> | undefined;
   /** The record as it is known. */
   readonly record: ControlRecord;
+  /** What the process knows, for all limiters of the client and prefix. */
+  readonly known: Pick<Control, "record" | "now">;
   /** The server's clock in microseconds, from when the record was read last, and by this process's monotonic clock since then. */
   now(): number;
   /** Calls back with the key of each counter that an order affects, and without one if it affects everything. */

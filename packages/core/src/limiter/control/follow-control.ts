@@ -34,6 +34,7 @@ export function followControl(
   // The known control does not keep it alive: a limiter that is dropped without `close` is collected.
   const followed: LimiterControl & Follower = {
     refresh: () => control.refresh(place),
+    known: control,
     get record() {
       return control.record;
     },

@@ -114,6 +114,7 @@ export function createOverrides(
 
   return {
     refresh,
+    see,
 
     apply,
 

@@ -4,6 +4,8 @@ import type { SubjectCounter } from "../counters.ts";
 export interface Overrides {
   /** Learns what is known now. A promise where the server is asked for it first; undefined where there is nothing to wait for. */
   refresh(): Promise<void> | undefined;
+  /** Learns what is known, without asking the server. */
+  see(): void;
   /** Counters under what is in force for them; the same list where nothing is. */
   apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[];
   /** Whether nobody at all is denied, after `refresh`; undefined where no override is for all subjects. */

@@ -1,0 +1,141 @@
+import type { Duration } from "@headgate/core";
+import type { Action, DeniedNetwork } from "@headgate/core/operate";
+import type { AddCommand } from "../command/add-command.ts";
+import { readDuration } from "../command/duration.ts";
+import { addExamples } from "../command/examples.ts";
+import { Failure } from "../command/failure.ts";
+import type { Surroundings } from "../command/surroundings.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import { writeJson } from "../output/json.ts";
+import { withTimesInMs } from "../output/override-times.ts";
+import { widthOf } from "../output/style.ts";
+import { formatTable } from "../output/table.ts";
+import { formatFromNow } from "../output/time.ts";
+import type { ActionOptions } from "./action-options.ts";
+import { addActionOptions, loggedOf } from "./action-options.ts";
+import type { Session } from "./session.ts";
+import { withSession } from "./session.ts";
+import { formatDenied } from "./words.ts";
+import { workOff } from "./work-off.ts";
+
+type ListOptions = ConnectionOptions & { readonly json?: boolean | undefined };
+
+type ChangeOptions = ConnectionOptions & ActionOptions;
+
+type AddOptions = ChangeOptions & {
+  readonly for?: string | undefined;
+  readonly forever?: boolean | undefined;
+};
+
+const COLUMNS = [
+  { head: "NETWORK" },
+  { head: "ENDS" },
+  { head: "BY" },
+  { head: "REASON", wraps: true },
+] as const;
+
+/** `headgate deny-list`: the addresses and networks that all HTTP limiters of the prefix refuse. */
+export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
+  const command = program
+    .command("deny-list")
+    .usage("[options] [add|remove] [network]")
+    .summary("refuse addresses and networks in every limiter, or list them")
+    .description(
+      "Lists the addresses and networks whose requests are answered with 403 in every HTTP limiter of the prefix; add and remove change the list.",
+    )
+    // Otherwise the list's own options would be taken from the words behind add and remove.
+    .enablePositionalOptions();
+  addExamples(command, {
+    "headgate deny-list": "the list, with the time left, the operator and the reason",
+    "headgate deny-list add 203.0.113.0/24 --for 1h --reason flood": "403 for an hour",
+    "headgate deny-list remove 203.0.113.0/24": "let the network in again",
+  });
+  addConnectionOptions(command)
+    .option("--json", "print one JSON document")
+    .action(handle((options: ListOptions) => list(options, surroundings)));
+  addActionOptions(
+    addConnectionOptions(
+      command
+        .command("add <network>")
+        .summary("deny an address or network")
+        .description(
+          "Denies an address or a network, such as 203.0.113.0/24, in every HTTP limiter of the prefix. It replaces an entry for the same network. A client on a limiter's own allowList still passes.",
+        )
+        .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
+        .option("--forever", "until it is removed"),
+    ),
+  ).action(
+    handle((network: string, options: AddOptions) => {
+      const duration = readFor(options);
+      return change("add", network, options, surroundings, ({ operator }) =>
+        operator.addToDenyList(network, { ...loggedOf(options), for: duration }),
+      );
+    }),
+  );
+  addActionOptions(
+    addConnectionOptions(
+      command
+        .command("remove <network>")
+        .summary("let an address or network in again")
+        .description("Removes exactly this address or network from the deny list."),
+    ),
+  ).action(
+    handle((network: string, options: ChangeOptions) =>
+      change("remove", network, options, surroundings, ({ operator }) =>
+        operator.removeFromDenyList(network, loggedOf(options)),
+      ),
+    ),
+  );
+};
+
+function list(options: ListOptions, surroundings: Surroundings): Promise<number> {
+  return withSession(options, surroundings, async ({ operator, now }) => {
+    const entries = await operator.denyList();
+    const { stdout, stderr } = surroundings;
+    if (options.json === true) writeJson(stdout, { entries: entries.map(withTimesInMs) });
+    else if (entries.length === 0) stderr.write("headgate: the deny list is empty\n");
+    else {
+      const rows = entries.map((entry) => rowOf(entry, now()));
+      stdout.write(formatTable(COLUMNS, rows, widthOf(stdout)));
+    }
+    return 0;
+  });
+}
+
+function rowOf({ network, until, by = "", reason = "" }: DeniedNetwork, now: number): string[] {
+  const ends = until === null ? "when it is removed" : formatFromNow(until / 1_000, now);
+  return [network, ends, by, reason];
+}
+
+function change(
+  verb: "add" | "remove",
+  network: string,
+  options: ChangeOptions,
+  surroundings: Surroundings,
+  act: (session: Session) => Promise<Action<DeniedNetwork | undefined>>,
+): Promise<number> {
+  return withSession(options, surroundings, (session) => {
+    const task = {
+      name: network,
+      act: async () => {
+        const { before, after, inForceAt } = await act(session);
+        return { before, after, inForceAt };
+      },
+      format: (entry: unknown) => [
+        entry === undefined
+          ? "not on the deny list"
+          : formatDenied(entry as DeniedNetwork, session.now()),
+      ],
+    };
+    return workOff(`deny-list ${verb}`, [task], options, surroundings);
+  });
+}
+
+function readFor({ for: duration, forever }: AddOptions): Duration | "forever" | undefined {
+  if (forever === true && duration !== undefined) {
+    throw new Failure("give --for DURATION or --forever, not both");
+  }
+  if (duration !== undefined) readDuration("--for", duration, "1ms", "366d");
+  return forever === true ? "forever" : (duration as Duration | undefined);
+}

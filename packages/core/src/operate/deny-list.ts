@@ -1,0 +1,55 @@
+import { normaliseNetwork, positionOf, readNetwork } from "../address/network.ts";
+import { createNetworkSet } from "../address/network-set.ts";
+import type { DeniedNetwork } from "../control/record.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
+
+/** The shortest prefixes: a wider network is most of the internet, and taken for a mistake. */
+const SHORTEST = { 4: 8, 6: 16 } as const;
+
+/** The longest reason, in characters: all processes read it. */
+const MAX_REASON = 200;
+
+/** Checks an address or network, and returns it in its one form. Throws `HEADGATE_INVALID_OPTION`. */
+export function readDenied(text: string): string {
+  const read = normaliseNetwork(text);
+  if (read === undefined) {
+    throw invalid(
+      `network must be an address or a network, like "203.0.113.7" or "2001:db8::/32", got ${formatReceived(text)}`,
+    );
+  }
+  const { network, version, prefix } = read;
+  if (prefix >= SHORTEST[version]) return network;
+  throw invalid(
+    `network must have a prefix of at least ${SHORTEST[version]} for IPv${version}, got ${formatReceived(text)}`,
+  );
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a reason that is too long for the record. */
+export function requireShortReason(reason: string | undefined): void {
+  if (reason === undefined || reason.length <= MAX_REASON) return;
+  throw invalid(
+    `reason must have at most ${MAX_REASON} characters on the deny list, which all processes read, got ${reason.length}`,
+  );
+}
+
+/** The entries in force at a time in microseconds; with an address, those that contain it. Throws `HEADGATE_INVALID_OPTION`. */
+export function entriesInForce(
+  denied: readonly DeniedNetwork[],
+  now: number,
+  address: string | undefined,
+): readonly DeniedNetwork[] {
+  const inForce = denied.filter(({ until }) => until === null || now < until);
+  if (address === undefined) return inForce;
+  const position = positionOf(address);
+  if (position === undefined) {
+    throw invalid(`address must be an IP address, got ${formatReceived(address)}`);
+  }
+  return inForce.filter(({ network }) => {
+    const read = readNetwork(network);
+    return read !== undefined && createNetworkSet([read]).has(position);
+  });
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+}
