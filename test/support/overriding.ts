@@ -15,6 +15,8 @@ export interface OverriddenStore {
   readonly store: Store;
   /** Puts overrides in force, in place of those before, for the limiter `api` unless they name another one. */
   override(...terms: readonly Terms[]): void;
+  /** Puts a deny list in force, in place of the one before: networks, each with the microseconds in which it ends. */
+  deny(...entries: ReadonlyArray<readonly [network: string, until: number | null]>): void;
   /** From now on what is known is too old; it is asked for, and the answer comes when `answer` is called. */
   age(): void;
   answer(): void;
@@ -53,6 +55,16 @@ export function overridden(store: Store): OverriddenStore {
 
   return {
     store: { ...store, remote: { ...HERE, ...store.remote, isControlled: true } },
+    deny(...entries) {
+      const denied = entries.map(([network, until]) => ({ network, from: store.now(), until }));
+      const { denied: _, ...rest } = record;
+      record = {
+        ...rest,
+        version: record.version + 1,
+        ...(denied.length === 0 ? {} : { denied }),
+      };
+      if (pending === undefined) answer();
+    },
     override(...terms) {
       const whole = { limiter: "api", from: store.now(), until: null };
       const overrides = terms.map((one) => ({ ...whole, ...one }));

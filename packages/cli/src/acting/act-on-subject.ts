@@ -1,4 +1,5 @@
 import type { Duration } from "@headgate/core";
+import { subjectOfMissing } from "@headgate/core/http";
 import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, Cli } from "../command/add-command.ts";
@@ -12,7 +13,7 @@ import { formatSubject } from "../output/subject.ts";
 import type { ActionOptions } from "./action-options.ts";
 import { addActionOptions, loggedOf } from "./action-options.ts";
 import { confirm } from "./confirm.ts";
-import type { SubjectOptions } from "./given-subject.ts";
+import type { GivenSubject, SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
 import { nothingFits } from "./inspect.ts";
 import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
@@ -169,6 +170,11 @@ async function actOnSubject(
       const { subjects, needed } = await makeSubjects(one, given);
       const { name } = one.limiter;
       if (subjects.length === 0) skipped.push({ limiter: name, why: needed });
+      const keys = keysMissing(subjects, given);
+      if (keys.length > 0) {
+        const why = `counts by ${keys.join(", ")}: this is only for requests without that key`;
+        skipped.push({ limiter: name, why });
+      }
       for (const subject of subjects) {
         // Policies that differ only in their numbers have the same counters.
         const id = JSON.stringify([name, one.counters, subject]);
@@ -188,6 +194,14 @@ async function actOnSubject(
     }
     return exitCode;
   });
+}
+
+/** The dimensions whose subject is that of a request that lacks its key, which counts by its address. */
+function keysMissing(subjects: readonly Subject[], { ip }: GivenSubject): readonly string[] {
+  if (ip === undefined) return [];
+  const missing = subjectOfMissing(ip);
+  const entries = subjects.flatMap((subject) => Object.entries(subject));
+  return entries.filter(([, text]) => text === missing).map(([dimension]) => dimension);
 }
 
 function taskOf(

@@ -43,9 +43,7 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
     .summary("refuse addresses and networks in every limiter, or list them")
     .description(
       "Lists the addresses and networks whose requests are answered with 403 in every HTTP limiter of the prefix; add and remove change the list.",
-    )
-    // Otherwise the list's own options would be taken from the words behind add and remove.
-    .enablePositionalOptions();
+    );
   addExamples(command, {
     "headgate deny-list": "the list, with the time left, the operator and the reason",
     "headgate deny-list add 203.0.113.0/24 --for 1h --reason flood": "403 for an hour",
@@ -54,6 +52,11 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
   addConnectionOptions(command)
     .option("--json", "print one JSON document")
     .action(handle((options: ListOptions) => list(options, surroundings)));
+  /** The list's own options are read by it, also behind add and remove. */
+  function withShared<Options extends object>(options: Options): Options {
+    return { ...options, ...command.opts() };
+  }
+
   addActionOptions(
     addConnectionOptions(
       command
@@ -66,7 +69,8 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
         .option("--forever", "until it is removed"),
     ),
   ).action(
-    handle((network: string, options: AddOptions) => {
+    handle((network: string, given: AddOptions) => {
+      const options = withShared(given);
       const duration = readFor(options);
       return change("add", network, options, surroundings, ({ operator }) =>
         operator.addToDenyList(network, { ...loggedOf(options), for: duration }),
@@ -81,11 +85,12 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
         .description("Removes exactly this address or network from the deny list."),
     ),
   ).action(
-    handle((network: string, options: ChangeOptions) =>
-      change("remove", network, options, surroundings, ({ operator }) =>
+    handle((network: string, given: ChangeOptions) => {
+      const options = withShared(given);
+      return change("remove", network, options, surroundings, ({ operator }) =>
         operator.removeFromDenyList(network, loggedOf(options)),
-      ),
-    ),
+      );
+    }),
   );
 };
 

@@ -95,8 +95,8 @@ function guess(
   own: readonly string[],
   { ip, header, hasHashSecret }: GivenSubject,
 ): SubjectSource | undefined {
-  if (dimension === "ip" || (ip !== undefined && own.length === 1))
-    return { by: "ip", ipv6Prefix: 64 };
+  const isPlain = dimension === "default" && own.length === 1;
+  if (dimension === "ip" || (ip !== undefined && isPlain)) return { by: "ip", ipv6Prefix: 64 };
   if (header !== undefined && own.length === 1) {
     return { by: "header", name: header.name, hash: hasHashSecret ? "hmac" : "sha256" };
   }

@@ -1,0 +1,111 @@
+import { createLimiter, gcra } from "@headgate/core";
+import { byHeader, createHttpGuard } from "@headgate/core/http";
+import { operate } from "@headgate/core/operate";
+import { expect, onTestFinished, test } from "vitest";
+import { writeDirectory } from "../../support/write-directory.ts";
+import { expectDocument } from "../json-schema.ts";
+import { useHeadgate } from "./use-headgate.ts";
+
+const own = useHeadgate();
+const limits = gcra({ limit: 3, window: "1h" });
+
+async function json(args: readonly string[]): Promise<unknown> {
+  const { stdout } = await own.run([...args, "--json"]);
+  return expectDocument("deny-list", stdout);
+}
+
+test("a network is added, listed, replaced and removed, and the log has it", async () => {
+  const add = ["deny-list", "add", "203.0.113.9/24", "--for", "1h", "--reason", "flood"];
+  const dry = await own.run([...add, "--dry-run"]);
+  expect(dry.stdout).toContain("203.0.113.9/24: would deny-list add");
+  expect((await own.run(["deny-list"])).stderr).toContain("the deny list is empty");
+  const added = await own.run([...add, "--by", "ann"]);
+  expect(added).toMatchObject({ exitCode: 0 });
+  expect(added.stdout).toMatch(/now: 203\.0\.113\.0\/24 until .*, in 1 h, by ann: flood/);
+  expect(added.stdout).toContain("in force everywhere by");
+  const listed = await own.run(["deny-list"]);
+  expect(listed.stdout).toMatch(/203\.0\.113\.0\/24 +in 1 h +ann +flood/);
+  expect(await json(["deny-list"])).toMatchObject({
+    entries: [{ network: "203.0.113.0/24", reason: "flood", by: "ann" }],
+  });
+  expect(await json(["deny-list", "add", "203.0.113.0/24", "--forever"])).toMatchObject({
+    action: "deny-list add",
+    done: [{ before: { reason: "flood" }, after: { until: null } }],
+  });
+  expect((await own.run(["log"])).stdout).toMatch(/deny-list add +\(all\) +203\.0\.113\.0\/24/);
+  const removed = await own.run(["deny-list", "remove", "::ffff:203.0.113.0/120"]);
+  expect(removed.stdout).toContain("now: not on the deny list");
+  expect(await json(["deny-list"])).toEqual({ entries: [] });
+});
+
+test.each([
+  ["example.com", "an address or a network"],
+  ["0.0.0.0/0", "at least 8"],
+  ["2000::/3", "at least 16"],
+])("%s is refused", async (network, why) => {
+  const { exitCode, stderr } = await own.run(["deny-list", "add", network]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(why);
+});
+
+test("inspect and explain say that an address is on it", async () => {
+  const store = own.store();
+  const guard = createHttpGuard("test", { name: "api", store, limits });
+  onTestFinished(() => guard.close());
+  await writeDirectory(store);
+  await operate(store).addToDenyList("203.0.113.0/24", { reason: "flood", by: "ann" });
+  const client = ["--ip", "203.0.113.7", "--limiter", "api"];
+  const inspected = await own.run(["inspect", ...client]);
+  expect(inspected.stdout).toContain("203.0.113.7 is on the deny list: 403 in every HTTP limiter");
+  const explained = await own.run(["explain", ...client]);
+  expect(explained.exitCode).toBe(1);
+  expect(explained.stdout).toContain("by ann: flood");
+  for (const command of ["inspect", "explain"]) {
+    const { stdout } = await own.run([command, ...client, "--json"]);
+    expect(expectDocument(command, stdout)).toMatchObject({
+      denyList: [{ network: "203.0.113.0/24" }],
+    });
+  }
+  const other = await own.run(["explain", "--ip", "198.51.100.7", "--limiter", "api"]);
+  expect(other.exitCode).toBe(0);
+  expect(other.stdout).not.toContain("deny list");
+});
+
+test("block --all names the limiters that it does not reach, and why", async () => {
+  const store = own.store();
+  const guard = createHttpGuard("test", { name: "api", store, limits });
+  const byUser = createHttpGuard("test", {
+    name: "orders",
+    store,
+    limits: gcra({ limit: 3, window: "1h", per: "customer" }),
+    key: { customer: () => "ann" },
+  });
+  const byHeaderOnly = createHttpGuard("test", {
+    name: "plans",
+    store,
+    limits: gcra({ limit: 3, window: "1h", per: "customer" }),
+    key: { customer: byHeader("x-customer") },
+    missing: "reject",
+  });
+  const plain = createLimiter({ name: "mails", store, limits: { ...limits, per: "tenant" } });
+  onTestFinished(() => Promise.all([guard, byUser, byHeaderOnly, plain].map((one) => one.close())));
+  await writeDirectory(store);
+  const block = ["block", "--ip", "203.0.113.7", "1h", "--all", "--yes"];
+  const { exitCode, stdout } = await own.run(block);
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(
+    "not in orders, which counts by customer: this is only for requests without that key",
+  );
+  expect(stdout).toContain("not in plans, which counts by customer: give --header x-customer");
+  expect(stdout).toContain("not in mails, which counts by tenant");
+  expect(stdout).toContain("headgate deny-list add 203.0.113.7 --for 1h");
+  const { stdout: document } = await own.run([...block, "--json"]);
+  expect(expectDocument("block", document)).toMatchObject({
+    done: [{ limiter: "api" }, { limiter: "orders" }],
+    skipped: [
+      { limiter: "mails", why: expect.stringContaining("tenant") },
+      { limiter: "orders", why: expect.stringContaining("without that key") },
+      { limiter: "plans", why: expect.stringContaining("x-customer") },
+    ],
+  });
+});
