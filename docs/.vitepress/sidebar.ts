@@ -71,6 +71,7 @@ const PARTS: readonly Part[] = [
           { text: "Count by key, account or address", link: "/how-to/keys" },
           { text: "Limit behind a proxy or a CDN", link: "/how-to/proxies" },
           { text: "Let clients pass, or refuse them", link: "/how-to/lists" },
+          { text: "Deny addresses at run time", link: "/how-to/deny-list" },
           { text: "Lock out repeat offenders", link: "/how-to/blocks" },
         ],
       },

@@ -88,7 +88,7 @@ test("block --all names the limiters that it does not reach, and why", async () 
     missing: "reject",
   });
   const plain = createLimiter({ name: "mails", store, limits: { ...limits, per: "tenant" } });
-  onTestFinished(() => Promise.all([guard, byUser, byHeaderOnly, plain].map((one) => one.close())));
+  for (const one of [guard, byUser, byHeaderOnly, plain]) onTestFinished(() => one.close());
   await writeDirectory(store);
   const block = ["block", "--ip", "203.0.113.7", "1h", "--all", "--yes"];
   const { exitCode, stdout } = await own.run(block);

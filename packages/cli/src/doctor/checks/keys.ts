@@ -47,12 +47,13 @@ function judge(sample: KeySample, server: ServerFacts, facts: Facts): Finding {
   };
 }
 
-/** The control record, while an override has no end. */
+/** The control record, while an override or an entry of the deny list has no end. */
 function isEndless(key: string, { control, prefix }: Facts): boolean {
   if (key !== `${prefix}:{control}` || control instanceof Unknown || control === "damaged") {
     return key === `${prefix}:{control}`;
   }
-  return control.overrides.some(({ until }) => until === null);
+  const { overrides, denied = [] } = control;
+  return [...overrides, ...denied].some(({ until }) => until === null);
 }
 
 /** How many keys there are, and what they take, with how much that may be wrong. */
