@@ -45,15 +45,19 @@ function pin({ pid }: ChildProcess): void {
   spawnSync("taskset", ["-p", "-c", "0", `${pid}`]);
 }
 
-test("twenty processes that start on one core at once admit what one limit allows", async () => {
-  const fleet = Array.from({ length: 20 }, () => start("fleet", 100));
-  for (const child of fleet) pin(child);
-  await Promise.all(fleet.map(messageOf));
-  const told = await Promise.all(fleet.map(endOf));
-  const admitted = told.reduce((sum, one) => sum + one.admitted, 0);
-  const degraded = told.reduce((sum, one) => sum + one.degraded, 0);
-  expect({ admitted, degraded }).toEqual({ admitted: LIMIT, degraded: 0 });
-}, STARTS_WITHIN_MS);
+test(
+  "twenty processes that start on one core at once admit what one limit allows",
+  async () => {
+    const fleet = Array.from({ length: 20 }, () => start("fleet", 100));
+    for (const child of fleet) pin(child);
+    await Promise.all(fleet.map(messageOf));
+    const told = await Promise.all(fleet.map(endOf));
+    const admitted = told.reduce((sum, one) => sum + one.admitted, 0);
+    const degraded = told.reduce((sum, one) => sum + one.degraded, 0);
+    expect({ admitted, degraded }).toEqual({ admitted: LIMIT, degraded: 0 });
+  },
+  STARTS_WITHIN_MS,
+);
 
 test("a process that is stopped again and again does not take Redis for one that is down", async () => {
   const child = start("stopped", 10);

@@ -23,6 +23,10 @@ test.each<[Limit, string]>([
   [{ algorithm: "concurrency", limit: 5, ttl: 999 }, "concurrency: ttl: 999 is"],
   [{ algorithm: "fixedWindow", limit: 5, window: "1m", block: 30 }, "fixedWindow: block: 30 is"],
   [{ algorithm: "fixedWindow", limit: 5, window: "1m", block: ["1m", 30] }, "block: 30 is"],
+  [
+    { algorithm: "fixedWindow", limit: 5, window: "1m", block: { after: 3, for: 30 } },
+    "block: 30 is",
+  ],
 ])("%j is likely meant in seconds, and warned about", (limit, message) => {
   expect(warningsOf([limit])).toEqual([expect.stringContaining(message)]);
 });

@@ -1,4 +1,5 @@
 import type { HeadgateErrorCode } from "../errors.ts";
+import { isPlainObject } from "../plain-object.ts";
 import type { Limit } from "../policy.ts";
 import { sharedBy } from "./shared.ts";
 
@@ -31,7 +32,9 @@ function findShort(limit: Limit): readonly [option: string, ms: number] | undefi
     const value = values[option];
     if (typeof value === "number" && value < SHORT_MS) return [option, value];
   }
-  const blocks = [values["block"]].flat().filter((block) => typeof block === "number");
-  const block = blocks.find((ms) => ms < SHORT_MS);
-  return block === undefined ? undefined : ["block", block];
+  const { block } = values;
+  const spans = isPlainObject(block) ? block["for"] : block;
+  const blocks = [spans].flat().filter((span) => typeof span === "number");
+  const short = blocks.find((ms) => ms < SHORT_MS);
+  return short === undefined ? undefined : ["block", short];
 }
