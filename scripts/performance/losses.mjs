@@ -1,5 +1,5 @@
 import { titleOf } from "../../test/bench/clients.mjs";
-import { median, ratiosOf } from "../../test/bench/statistics.mjs";
+import { ratioOf } from "../../test/bench/statistics.mjs";
 import { titleOfCase } from "../../test/bench/tables/decisions.mjs";
 
 /** The limiters that are faster than Headgate at the same task, as lines of a list; without the baselines. */
@@ -23,7 +23,7 @@ function decisionLosses(rows) {
           one.library === row.library &&
           titleOfCase(one) === titleOfCase(row),
       );
-      const share = median(ratiosOf(ours.perSecond, row.perSecond));
+      const share = ratioOf(ours.perSecond, row.perSecond);
       if (share >= 1) return [];
       return [
         `${titleOfCase(row)}, ${titleOf(row.library)}: ${percent(share)} of the decisions of ${row.name}`,
@@ -43,7 +43,7 @@ function httpLosses(rows) {
           one.framework === row.framework &&
           one.outcome === row.outcome,
       );
-      const share = median(ratiosOf(ours.perSecond, row.perSecond));
+      const share = ratioOf(ours.perSecond, row.perSecond);
       if (share >= 1) return [];
       return [
         `HTTP, ${row.framework}, ${row.outcome}: ${percent(share)} of the requests of ${row.name}`,
@@ -57,7 +57,7 @@ function redisLosses(rows) {
     .filter(({ name }) => isPeer(name))
     .flatMap((row) => {
       const ours = own.find(({ name, mode }) => name === "fixedWindow" && mode === row.mode);
-      const times = median(ratiosOf(ours.microseconds, row.microseconds));
+      const times = ratioOf(ours.microseconds, row.microseconds);
       const mode = row.mode === "alone" ? "one decision a call" : "full batches";
       const time =
         times > 1
@@ -78,7 +78,7 @@ function memoryLosses(rows) {
   return own
     .filter(({ name }) => isPeer(name))
     .flatMap(({ name, nanoseconds }) => {
-      const times = median(ratiosOf(ours.nanoseconds, nanoseconds));
+      const times = ratioOf(ours.nanoseconds, nanoseconds);
       return times > 1
         ? [`in memory: a decision takes ${times.toFixed(1)} × the time of ${name}`]
         : [];
@@ -90,5 +90,5 @@ function isPeer(name) {
 }
 
 function percent(share) {
-  return `${(share * 100).toFixed(0)} %`;
+  return `${(share * 100).toFixed(share > 0.99 ? 1 : 0)} %`;
 }

@@ -1,4 +1,6 @@
+import { formatNumber } from "../../test/bench/print.mjs";
 import { TABLES } from "../../test/bench/tables/all.mjs";
+import { judge } from "../../test/bench/targets.mjs";
 import { formatTable, wrap } from "../fault-table/markdown-table.mjs";
 import { putBetween } from "../put-between.mjs";
 import { listLosses } from "./losses.mjs";
@@ -12,6 +14,7 @@ export function writePages(pages, run) {
     losses: listLosses(run.rows)
       .map((line) => `- ${line}`)
       .join("\n"),
+    missed: listMissed(run.rows),
     ...Object.fromEntries(
       Object.entries(TABLES).map(([name, tables]) => [
         name,
@@ -28,6 +31,16 @@ export function writePages(pages, run) {
     written[file] = putBetween(written[file], name, part);
   }
   return written;
+}
+
+/** Every target that the run missed, with what it measured. */
+function listMissed(rows) {
+  const targets = judge(rows).filter(({ measured }) => !Number.isNaN(measured));
+  const missed = targets.filter(({ isReached }) => !isReached);
+  const lines = missed.map(
+    ({ claim, target, measured }) => `- ${claim}: ${formatNumber(measured)}, to reach ${target}`,
+  );
+  return [`${missed.length} of ${targets.length}:`, "", ...lines].join("\n");
 }
 
 function machineOf({ machine, rounds, isQuick }) {

@@ -1,6 +1,6 @@
 import { LIBRARIES, titleOf } from "../../test/bench/clients.mjs";
 import { formatNumber } from "../../test/bench/print.mjs";
-import { median, ratiosOf } from "../../test/bench/statistics.mjs";
+import { median, ratioOf } from "../../test/bench/statistics.mjs";
 
 /** A panel for each client: how many decisions each limiter takes. */
 export function decisionPanels(rows) {
@@ -33,7 +33,7 @@ export function httpPanels(rows) {
       bars: shown
         .filter((row) => row !== constants)
         .map(({ name, perSecond }) => {
-          const share = median(ratiosOf(perSecond, constants.perSecond));
+          const share = ratioOf(perSecond, constants.perSecond);
           return { name, kind: kindOf(name), value: share, label: share.toFixed(2) };
         }),
     };

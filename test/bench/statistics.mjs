@@ -20,7 +20,12 @@ export function spreadOf(numbers) {
   };
 }
 
-/** How many times the one the other is, round by round: what disturbs a round disturbs both. */
+/** How many times the one the other is, by their medians: so that all ratios of one run agree with each other, and with its figures. */
+export function ratioOf(numbers, others) {
+  return median(numbers) / median(others);
+}
+
+/** The same of each round, for the range in which a ratio varies. */
 export function ratiosOf(numbers, others) {
   return numbers.map((number, round) => number / others[round]);
 }

@@ -1,6 +1,6 @@
 import { titleOf } from "./clients.mjs";
 import { formatNumber } from "./print.mjs";
-import { median, ratiosOf } from "./statistics.mjs";
+import { median, ratioOf } from "./statistics.mjs";
 
 const BASE = { suite: "decisions", inFlight: 64, subjects: 1_000, limits: 1, isDenied: false };
 /** Each limiter that decides as Headgate does, and can be the best of the others. */
@@ -140,7 +140,7 @@ function find(rows, wanted) {
 }
 
 function ratio(numbers, others) {
-  return median(ratiosOf(numbers, others));
+  return ratioOf(numbers, others);
 }
 
 function againstBest(rows, setting) {

@@ -1,5 +1,5 @@
 import { formatNumber } from "../print.mjs";
-import { median, ratiosOf, spreadOf } from "../statistics.mjs";
+import { median, ratioOf, ratiosOf, spreadOf } from "../statistics.mjs";
 
 const SHARES = ["application", "requests/s", "of constants", "half of the rounds", "of bare"];
 const TIMES = ["application", "server µs", "p50 added, ms", "p99 added, ms"];
@@ -40,13 +40,13 @@ function groupOf({ framework, outcome }) {
 function sharesOf(rows, row) {
   const constants = beside(rows, row, "constants", row.outcome);
   const bare = beside(rows, row, "bare", "allowed");
-  const share = spreadOf(ratiosOf(row.perSecond, constants.perSecond));
+  const range = spreadOf(ratiosOf(row.perSecond, constants.perSecond));
   return [
     row.name,
     formatNumber(median(row.perSecond)),
-    share.median.toFixed(2),
-    `${share.low.toFixed(2)}–${share.high.toFixed(2)}`,
-    median(ratiosOf(row.perSecond, bare.perSecond)).toFixed(2),
+    ratioOf(row.perSecond, constants.perSecond).toFixed(2),
+    `${range.low.toFixed(2)}–${range.high.toFixed(2)}`,
+    ratioOf(row.perSecond, bare.perSecond).toFixed(2),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { formatNumber } from "../print.mjs";
-import { median, ratiosOf } from "../statistics.mjs";
+import { median, ratioOf } from "../statistics.mjs";
 
 const TITLES = {
   alone: "Redis: one decision a call",
@@ -25,7 +25,7 @@ function timesOf(mode, rows) {
       row.name,
       String(row.limits),
       formatNumber(median(row.microseconds)),
-      median(ratiosOf(row.microseconds, floor.microseconds)).toFixed(2),
+      ratioOf(row.microseconds, floor.microseconds).toFixed(2),
       formatNumber(median(row.decisionsPerCall)),
     ]),
   };
