@@ -31,7 +31,7 @@ describeFrameworks(({ serve }) => {
     expect(await left(site, "/", { "x-cost": "6" })).toBe("0");
   });
 
-  test.each([Number.NaN, undefined, null, 0, -1, 1.5, 2 ** 53, Number.POSITIVE_INFINITY, "3", 10n])(
+  test.each([Number.NaN, undefined, null, -1, 1.5, 2 ** 53, Number.POSITIVE_INFINITY, "3", 10n])(
     "a cost of %s is an error, never an unlimited request",
     async (cost) => {
       const site = await serving({ cost: () => cost as never });
@@ -40,6 +40,11 @@ describeFrameworks(({ serve }) => {
       expect(site.handled).toEqual([]);
     },
   );
+
+  test.each([0, () => 0, async () => 0])("a cost of 0, %s, charges nothing", async (cost) => {
+    const site = await serving({ cost });
+    expect([await left(site), await left(site)]).toEqual(["10", "10"]);
+  });
 
   test("a cost that throws or rejects goes to the error handler", async () => {
     for (const cost of [failing, async () => failing()]) {
@@ -50,7 +55,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test.each([Number.NaN, 0, -1, 0.5, "2", null, 2 ** 53])(
+  test.each([Number.NaN, -1, 0.5, "2", null, 2 ** 53])(
     "a cost of %s in the options is an error at construction",
     async (cost) => {
       await expect(serving({ cost: cost as never })).rejects.toMatchObject({

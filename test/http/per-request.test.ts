@@ -120,7 +120,7 @@ describeFrameworks(({ serve }) => {
 
   test("the base says which keys there must be, and is checked at construction", async () => {
     const bases: (readonly [Policy<never>, string])[] = [
-      [hourly(0), "HEADGATE_INVALID_LIMIT"],
+      [hourly(-1), "HEADGATE_INVALID_LIMIT"],
       [[] as never, "HEADGATE_INVALID_LIMIT"],
       [gcra({ limit: 1, window: "1h", per: "tenant" }) as never, "HEADGATE_INVALID_OPTION"],
       [undefined as never, "HEADGATE_INVALID_LIMIT"],

@@ -70,7 +70,9 @@ describeFrameworks(({ serve }) => {
   });
 
   test("a cost above the limit is denied without it: no wait would help", async () => {
-    const { ask } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m" }), cost: 6 } });
+    const { ask } = await serve({
+      limits: { limits: gcra({ limit: 5, window: "1m" }), cost: () => 6 },
+    });
     const denied = await ask();
     expect(denied.status).toBe(429);
     expect(denied.headers).not.toHaveProperty("retry-after");

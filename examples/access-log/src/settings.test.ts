@@ -57,7 +57,7 @@ test.each([
   ["--limits: a limit must be a plain object", ["--limits", "7"]],
   [
     "--limits: gcra: limit must be a whole number",
-    ["--limits", '{"algorithm":"gcra","limit":0,"window":"1m"}'],
+    ["--limits", '{"algorithm":"gcra","limit":-1,"window":"1m"}'],
   ],
   [
     '--limits: gcra: unknown option "max"',

@@ -30,6 +30,9 @@ export function rejectUnknownOptions(
   );
 }
 
+/** The most unknown options that a message lists. */
+const MOST_LISTED = 10;
+
 /** All unknown options in one sentence: each with Headgate's equivalent, if `hints` has one, else with the options that are known. */
 export function formatUnknown(
   unknown: readonly string[],
@@ -46,13 +49,14 @@ export function formatUnknown(
     const hint = equivalent(first);
     return `unknown option ${formatReceived(first)}${hint === undefined ? others : `; Headgate's way is ${hint}`}`;
   }
-  const listed = unknown.map((option) => {
+  const listed = unknown.slice(0, MOST_LISTED).map((option) => {
     const hint = equivalent(option);
     return hint === undefined
       ? formatReceived(option)
       : `${formatReceived(option)} (Headgate's way is ${hint})`;
   });
-  return `unknown options ${listed.join(", ")}${others}`;
+  const more = unknown.length - listed.length;
+  return `unknown options ${listed.join(", ")}${more > 0 ? ` and ${more} more` : ""}${others}`;
 }
 
 /** Options as they would be written in code, on one line, without undefined ones. */

@@ -244,7 +244,7 @@ describe("set and unset", () => {
   test.each<[readonly string[], string]>([
     [["x.limit=5"], 'no limit is called "x"; the limits are "3-per-1h"'],
     [["3-per-1h.window=5"], '"window"'],
-    [["3-per-1h.limit=0"], "HEADGATE_INVALID_LIMIT"],
+    [["3-per-1h.limit=10000000000"], "limit must be a whole number from 0 to 1000000000"],
     [["3-per-1h.limit"], "write LIMIT.NUMBER=VALUE"],
     [["--shadow", "maybe"], "--shadow must be on or off"],
     [[], "say what to set"],

@@ -118,7 +118,8 @@ describe("a plugin without limits", () => {
     expect(headers["x-ratelimit-limit"]).toBeUndefined();
     await as("ann");
     expect((await as("ann")).text).toBe("later");
-    const keys = await redis.keys(`${prefix}*`);
+    // Another key is the one by which the plugin saw at boot that Redis answers.
+    const keys = (await redis.keys(`${prefix}*`)).filter((key) => !key.endsWith(":probe"));
     expect(keys).toHaveLength(1);
     expect(keys[0]).toContain(":api%20GET%20/limited:");
   });
