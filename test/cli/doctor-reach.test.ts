@@ -51,7 +51,12 @@ describe("a server that cannot be reached: how far one gets", () => {
 
   test("no TLS there", async () => {
     const url = `rediss://127.0.0.1:${server.port}`;
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on("warning", note);
     const ended = await runCli(["doctor", "--redis", url, "--timeout", "200ms"]);
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
     expect(stepsOf(ended)).toEqual([
       "✓ ok      name        127.0.0.1 is an address",
       `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,

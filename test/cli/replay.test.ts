@@ -267,7 +267,8 @@ test("a limit of 0 denies all requests for ever", async () => {
 });
 
 test("limits come from a file, under its name; two of one name are told apart", async () => {
-  const file = write("strict.json", slidingLog(1, "1m"));
+  // As some editors write it, with a byte order mark.
+  const file = write("strict.json", `\ufeff${slidingLog(1, "1m")}`);
   const { policies } = await replay([SAMPLE, "--limits", file, "--limits", `strict=@${file}`]);
   expect(policies.map(({ name }) => name)).toEqual(["strict", "strict (2)"]);
   expect(policies[0]?.denied).toBe(policies[1]?.denied);

@@ -62,7 +62,7 @@ const cases: Record<string, Case> = {
     options: { key: byHeader("x-api-key", { hashSecret: "pepper" }) },
     headers: { "x-api-key": "the key" },
     args: [
-      ...["--header", "x-api-key", "--header-file", file("key", "the key\n")],
+      ...["--header", "x-api-key", "--header-file", file("key", "\ufeffthe key\r\n")],
       ...["--hash-secret-file", file("secret", "pepper")],
     ],
   },

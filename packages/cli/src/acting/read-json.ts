@@ -14,7 +14,8 @@ export function readJson(option: string, text: string): unknown {
 /** Reads a file that an option names. Throws a `Failure`. */
 export function readText(option: string, file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    // Unlike the encoding "utf8", it leaves a byte order mark out.
+    return new TextDecoder().decode(readFileSync(file));
   } catch (cause) {
     throw new Failure(`${option}: cannot read ${file}: ${messageOf(cause)}`, undefined, { cause });
   }

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { messageOf } from "../command/failure.ts";
 import type { Surroundings } from "../command/surroundings.ts";
@@ -72,7 +72,8 @@ function tlsStep(place: string, { host, port }: Address, ca: string | undefined)
     const socket = connectTls({
       host,
       port,
-      servername: host,
+      // TLS has no server name for an address; Node warns of one.
+      ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(ca === undefined ? {} : { ca }),
     });
     await untilEvent(socket, "secureConnect");

@@ -26,6 +26,9 @@ const EMPTY = Buffer.alloc(0);
 const NEWLINE = 0x0a;
 const BRACE = 0x7b;
 
+/** What some editors and shells write at the beginning of UTF-8. */
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
 export interface LogFileOptions extends BytesOptions {
   /** For a log in JSON lines. */
   readonly fields: FieldNames | undefined;
@@ -114,6 +117,8 @@ export class LogFile {
     this.lines += 1;
     let start = from;
     let end = to;
+    if (this.lines === 1 && bytes.subarray(from, to).indexOf(BYTE_ORDER_MARK) === 0)
+      start += BYTE_ORDER_MARK.length;
     while (start < end && isBlank(bytes[start] as number)) start += 1;
     while (end > start && isBlank(bytes[end - 1] as number)) end -= 1;
     if (start === end) return;

@@ -57,6 +57,17 @@ test("a time zone is part of the time", async () => {
   expect((await readText([later, line("30", "/earlier")].join("\n"))).paths).toBe("/earlier/later");
 });
 
+test("a byte order mark at the beginning is no part of the first client, packed or not", async () => {
+  const log = Buffer.from(`\ufeff${line("00", "/a")}\n${line("01", "/b")}\n`);
+  for (const bytes of [log, gzipSync(log)]) {
+    const { requests, malformed } = await readText(bytes);
+    expect([malformed, requests.map(({ client }) => client)]).toEqual([
+      0,
+      ["192.0.2.1", "192.0.2.1"],
+    ]);
+  }
+});
+
 test("malformed lines are counted, and the first ones kept with their numbers", async () => {
   const bad = Array.from({ length: 7 }, (_, n) => `bad ${n}`);
   const log = await readText(`${line("00", "/a")}\r\n\r\n${bad.join("\n")}\n${line("01", "/b")}\n`);

@@ -58,7 +58,8 @@ async function readNamed(text: string): Promise<NamedPolicy> {
 
 async function readLimitsFile(path: string): Promise<string> {
   try {
-    return await readFile(path, "utf8");
+    // Unlike the encoding "utf8", it leaves a byte order mark out.
+    return new TextDecoder().decode(await readFile(path));
   } catch (error) {
     throw new Failure(
       `--limits must be JSON, as in ${EXAMPLE}, or the path of a file that holds it: ${messageOf(error)}`,
