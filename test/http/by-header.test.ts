@@ -28,7 +28,9 @@ describeFrameworks(({ serve }) => {
       },
     });
     expect((await ask("/", { headers: { "x-api-key": value } })).status).toBe(200);
-    const keys = await redis.keys(`${prefix}:*`);
+    const all = await redis.keys(`${prefix}:*`);
+    // Fastify tries the server before the first request, under a subject of its own.
+    const keys = all.filter((key) => !key.endsWith("{ready-0}:probe"));
     expect(keys).toHaveLength(1);
     return keys.map((key) => key.slice(prefix.length));
   }

@@ -8,6 +8,8 @@ import type { AnyRequest, RunningSite } from "./support/framework.ts";
 import { watchUnhandled } from "./support/unhandled.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
+/** The cost of what is denied at once. */
+const tooMuch = () => 2;
 
 /** A function of a request that takes until the client has left. */
 function waitForLeaving() {
@@ -49,7 +51,7 @@ describeFrameworks(({ serve }) => {
       const settled = watchUnhandled();
       const { entered, left, slowly } = waitForLeaving();
       const values = { key: "ann", cost: 1, skip: false, onDenied: undefined };
-      const cost = option === "onDenied" ? 2 : 1;
+      const cost = option === "onDenied" ? tooMuch : 1;
       const site = await serve({
         limits: {
           limits,

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Step, Store } from "@headgate/core";
 import { HeadgateError, memoryStore } from "@headgate/core";
 
@@ -37,6 +38,19 @@ export async function answerOf<T>(held: HeldCall[], asked: Promise<T>): Promise<
   await letRun();
   await carryOutAll(held);
   return asked;
+}
+
+/** The same of a server that starts, which may ask whether the store is ready, and waits for more than promises. */
+export async function started<T>(held: HeldCall[], starting: Promise<T>): Promise<T> {
+  let isStarting = true;
+  const over = starting.finally(() => {
+    isStarting = false;
+  });
+  while (isStarting) {
+    await carryOutAll(held);
+    await setImmediate();
+  }
+  return over;
 }
 
 /** How the call is refused whose keys turn out to be in several slots. */

@@ -2,7 +2,7 @@ import type { Decision, Limiter } from "@headgate/core";
 import { CHANNELS, createLimiter, fixedWindow, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import { holdStore } from "../../support/held-store.ts";
+import { holdStore, started } from "../../support/held-store.ts";
 import { deferred } from "../support/deferred.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
@@ -43,7 +43,7 @@ describeFrameworks(({ serve }) => {
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits: hourly, store, storeTimeout: "1m" });
     let settled: Promise<unknown> | undefined;
-    const { ask } = await serve({
+    const starting = serve({
       limits: { limiter, count: () => 0 },
       routes: {
         "/": {
@@ -54,6 +54,7 @@ describeFrameworks(({ serve }) => {
         },
       },
     });
+    const { ask } = await started(held, starting);
     const asked = ask();
     await eventually(() => expect(held).toHaveLength(1));
     await held.shift()?.carryOut();

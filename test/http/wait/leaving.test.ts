@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { holdStore } from "../../support/held-store.ts";
+import { holdStore, started } from "../../support/held-store.ts";
 import { describeFrameworks } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
@@ -143,12 +143,13 @@ describeFrameworks(({ serve }) => {
       denyCache: false,
     });
     let request: IncomingMessage | undefined;
-    const { port, handled } = await serve({
+    const starting = serve({
       before: (one) => {
         request = rawOf(one);
       },
       limits: { limiter, wait: "1m" },
     });
+    const { port, handled } = await started(held, starting);
     const next = async (name: string) =>
       eventually(() => {
         expect(held[0]?.name).toBe(name);

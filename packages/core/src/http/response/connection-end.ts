@@ -4,6 +4,7 @@ export interface Connection {
   readonly writableEnded?: boolean | undefined;
   readonly remoteAddress?: string | undefined;
   readonly localAddress?: string | undefined;
+  isPaused?(): boolean;
   on?(event: "close" | "end", listener: () => void): unknown;
   off?(event: "close" | "end", listener: () => void): unknown;
 }

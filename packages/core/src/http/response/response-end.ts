@@ -57,6 +57,16 @@ export function watchResponse(response: object, listener: ResponseListener): () 
   return watch.add(listener);
 }
 
+/**
+ * Whether Node would notice that the client of a response left. It stops reading a connection on which about 16 KB of answers wait for
+ * their turn, and then sees neither an end nor a reset before it writes.
+ */
+export function isClientSeen(response: object): boolean {
+  const { stream, socket, req } = response as Response;
+  const waitsForItsTurn = stream === undefined && !socket;
+  return !(waitsForItsTurn && req?.socket?.isPaused?.() === true);
+}
+
 class ResponseWatch {
   readonly #response: Response;
   readonly #listeners = new Set<ResponseListener>();

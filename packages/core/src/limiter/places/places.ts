@@ -6,8 +6,8 @@ export interface HeldPlaces {
   readonly signal: AbortSignal;
   /** Notes that the store gave them. */
   hold(): void;
-  /** Renews the places from now on, until they are given back, lost, or left. */
-  keep(): void;
+  /** Renews the places from now on, until they are given back, lost, or left. A renewal is left out while `isNeeded` returns false. */
+  keep(isNeeded?: () => boolean): void;
   /** Notes that whom they are held for has left: they are renewed no more, and `signal` aborts. */
   leave(): void;
   /**

@@ -15,8 +15,8 @@ export interface KeptPlace {
   readonly ttl: number;
   /** Until when it is known to be held: a little less than it is. */
   until: number;
-  /** Whether it is renewed; otherwise it is only noted that it lapses. */
-  isRenewed: boolean;
+  /** Whether to renew it now; otherwise it is only noted that it lapses. */
+  isRenewed(): boolean;
   onLost(): void;
 }
 
@@ -123,7 +123,7 @@ class Round {
 function byCounter(places: Iterable<KeptPlace>): Iterable<Together> {
   const counters = new Map<string, Together>();
   for (const place of places) {
-    if (!place.isRenewed) continue;
+    if (!place.isRenewed()) continue;
     const together = counters.get(place.counter.key);
     if (together === undefined) counters.set(place.counter.key, [place]);
     else together.push(place);

@@ -41,7 +41,7 @@ export class TakenPlaces implements HeldPlaces {
       holder,
       ttl: counter.group.heldFor as number,
       until: now + (counter.group.heldFor as number),
-      isRenewed: false,
+      isRenewed: never,
       onLost: () => this.#end(lost()),
     }));
   }
@@ -62,10 +62,10 @@ export class TakenPlaces implements HeldPlaces {
     for (const place of this.#places) this.#keeping.renewals.add(place);
   }
 
-  keep(): void {
+  keep(isNeeded: () => boolean = always): void {
     if (this.#isReleased || this.#reason !== undefined) return;
     for (const place of this.#places) {
-      place.isRenewed = true;
+      place.isRenewed = isNeeded;
       this.#keeping.renewals.add(place);
     }
   }
@@ -107,6 +107,9 @@ export class TakenPlaces implements HeldPlaces {
     this.#noteOver?.();
   }
 }
+
+const always = (): boolean => true;
+const never = (): boolean => false;
 
 function lost(): HeadgateError {
   return new HeadgateError(
