@@ -62,8 +62,8 @@ export function rateLimit(options) {
     return c.body(body, /** @type {429} */ (status), { "content-type": contentType });
   }
 
-  const { limiter, tiers, close } = guard;
+  const { limiter, tiers, ready, close } = guard;
   /** @param {Context} c */
   const of = (c) => guard.of(requestOf(c));
-  return Object.assign(limit, { limiter, tiers, of, close });
+  return Object.assign(limit, { limiter, tiers, of, ready, close });
 }

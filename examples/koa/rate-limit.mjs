@@ -28,6 +28,6 @@ export function rateLimit(options) {
     ctx.body = body;
   }
 
-  const { limiter, tiers, of, close } = guard;
-  return Object.assign(limit, { limiter, tiers, of, close });
+  const { limiter, tiers, of, ready, close } = guard;
+  return Object.assign(limit, { limiter, tiers, of, ready, close });
 }

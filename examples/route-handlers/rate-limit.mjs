@@ -36,8 +36,8 @@ export function rateLimit(options, addressOf = () => undefined) {
       return withHeaders(request, new Response(body, { status, headers }));
     };
 
-  const { limiter, tiers, of, close } = guard;
-  return Object.assign(limit, { limiter, tiers, of, close });
+  const { limiter, tiers, of, ready, close } = guard;
+  return Object.assign(limit, { limiter, tiers, of, ready, close });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { LuaSource } from "../algorithms/algorithm.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import { decide, stepFor } from "../store/decide.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
@@ -35,39 +36,41 @@ export async function makeReady({ counted, decider, control }: LimiterCore): Pro
   return true;
 }
 
-/** The counters of a subject in all dimensions. Nothing is counted for it. */
+/**
+ * The counters of a subject in all dimensions, in each under another name: on a cluster they are in slots of their own, as those of a
+ * request are. Nothing is counted for it.
+ */
 function countersFor(counted: CountedPolicy, subject: number): readonly SubjectCounter[] {
   const dimensions = counted.groups.map(({ dimension }) => dimension);
   const named = dimensions.filter((dimension) => dimension !== GLOBAL_DIMENSION);
   return countersOf(
     counted,
-    Object.fromEntries(named.map((dimension) => [dimension, `ready-${subject}`])),
+    Object.fromEntries(named.map((dimension) => [dimension, `ready-${subject}-${dimension}`])),
   );
 }
 
+/** Once for each server, as far as it is known which one has a key. */
 async function loadScripts(counted: CountedPolicy, remote: Remote): Promise<void> {
   const loads = new Map<string, Promise<unknown> | undefined>();
   for (let subject = 0; subject < SUBJECTS; subject += 1) {
     for (const counters of bySlot(countersFor(counted, subject), remote)) {
       const { key } = counters[0] as SubjectCounter;
-      const place = `${remote.nodeOf(key)} ${counters.length}`;
-      if (!loads.has(place)) loads.set(place, loadFor(counters, key, remote));
+      for (const script of scriptsOf(counters)) {
+        const place = `${remote.nodeOf(key)} ${script.sha1}`;
+        if (!loads.has(place)) loads.set(place, remote.load?.(script, key));
+      }
     }
   }
   await Promise.allSettled(loads.values());
 }
 
 /** The scripts of a decision alone, of several that go together, and of one that only looks. */
-function loadFor(
-  counters: readonly SubjectCounter[],
-  key: string,
-  remote: Remote,
-): Promise<unknown> {
+function scriptsOf(counters: readonly SubjectCounter[]): readonly LuaSource[] {
   const call = { counters, cost: 1, mode: "enforce" } as const;
   const prepared = [
     decide.prepare([call], ""),
     decide.prepare([call, call], ""),
     stepFor("peek").prepare([call], ""),
   ];
-  return Promise.allSettled(prepared.map(({ script }) => remote.load?.(script, key)));
+  return prepared.map(({ script }) => script);
 }

@@ -271,7 +271,7 @@ end)`,
 };
 
 export const probeLua: LuaSource = {
-  sha1: "99a5bd4a061f6644cd17e568b353754c64968464",
+  sha1: "4ea043316a2d61b35909cfad736fbe3c49aea952",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -322,6 +322,7 @@ end
 return takeCalls(function()
 keyAt = keyAt + 1
 redis.call("SET", KEYS[keyAt], "", "PX", 1000)
+redis.call("DEL", KEYS[keyAt])
 add(1)
 end)`,
 };
