@@ -1,6 +1,7 @@
 import { createLimiter, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { watchWarnings } from "../http/support/warnings.ts";
 import type { RedisSentinel } from "../support/redis-sentinel.ts";
 import { startSentinel } from "../support/redis-sentinel.ts";
 import { connectSentinel, sentinelClients } from "./sentinel-clients.ts";
@@ -34,6 +35,10 @@ test.each(sentinelClients)(
     onTestFinished(() => hasty.close());
     onTestFinished(() => process.thaw());
     process.freeze();
+    // The client has answered: the time to connect is over for all on it.
+    const warnings = watchWarnings();
     expect(await hasty.ready()).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings.map(({ message }) => message).join()).toContain("within 50 ms");
   },
 );

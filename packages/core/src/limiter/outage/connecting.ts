@@ -16,6 +16,8 @@ interface FirstContact {
 export class Connecting {
   /** Whether it is over, so that calls wait for no longer than `storeTimeout`. */
   isOver: boolean;
+  /** Whether a call was answered, for the other watches of the client to learn. */
+  hasAnswered = false;
   /** Until when every call is waited for at least, on the watch's clock. */
   until: number = Number.NEGATIVE_INFINITY;
   /** Calls that were sent until then are not waited for, because the client said that it cannot connect. */
@@ -48,6 +50,8 @@ export class Connecting {
   /** Notes an answer. Calls that waited for the connection are given the time of any other call. */
   answered(now: number): void {
     this.#contact.isOver = true;
+    this.hasAnswered = true;
+    if (this.isOver) return;
     this.isOver = true;
     this.until = now + this.#timeoutMs;
   }

@@ -169,7 +169,7 @@ export class NodeWatch implements Awaited {
     const { clock, connecting } = this.#options;
     if (call.waitedMs > 0) this.#hurried.delete(call);
     if (isAnswered) this.#answered = this.#sent;
-    if (isAnswered && !connecting.isOver) connecting.answered(clock.now());
+    if (isAnswered && !connecting.hasAnswered) connecting.answered(clock.now());
     if (this.#waiting.size === 0) clock.leave(this);
     return true;
   }
@@ -244,7 +244,7 @@ export class NodeWatch implements Awaited {
     this.#period = { is: "up", since: now };
     this.#answered = this.#sent;
     const { clock, connecting, onUp } = this.#options;
-    if (!connecting.isOver) connecting.answered(clock.now());
+    if (!connecting.hasAnswered) connecting.answered(clock.now());
     onUp(now - since, refused);
   }
 }
