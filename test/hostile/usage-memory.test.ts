@@ -3,7 +3,11 @@ import { expect, test } from "vitest";
 import { ProcessUsage } from "../../packages/core/src/limiter/usage/process-usage.ts";
 import { liveMebibytes } from "./memory-use.ts";
 
-const DENIED = { wouldAllow: false, degraded: false } as never;
+const DENIED = {
+  wouldAllow: false,
+  degraded: false,
+  limits: [{ allowed: false, per: "default" }],
+} as never;
 
 /** No call gets through, so all that was counted is kept. */
 function startWithout(): ProcessUsage {

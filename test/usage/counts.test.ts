@@ -129,6 +129,7 @@ describe.each([0, 0.8, 1, 1.2, 1.5])("Zipf traffic with a skew of %f", (skew) =>
         limiters[i % 4]?.note({ default: subject }, {
           wouldAllow,
           degraded: false,
+          limits: [{ allowed: wouldAllow, per: "default" }],
         } as never);
       }
       now += 5_000;

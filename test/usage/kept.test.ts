@@ -238,13 +238,15 @@ describe("what is somebody else's", () => {
     expect(await add([counted("api"), counted("other")])).toEqual([1, 3, 1]);
     await own.client.del(series);
     await own.client.sadd(tops, "x");
-    expect(await add([counted("api", NOW, { used })])).toEqual([1, 1]);
+    // The numbers are counted, the subjects not.
+    const withoutSubjects = [USAGE_STATES.done, USAGE_STATES.tooLong];
+    expect(await add([counted("api", NOW, { used })])).toEqual(withoutSubjects);
     const { limiters, unread } = await readAt(NOW);
     expect(limiters.map(({ name }) => name)).toEqual(["api", "other"]);
     expect(unread).toEqual([{ key: tops, why: "wrong-type" }]);
     await own.client.del(tops);
     await own.client.set(tops, "headgate usage 1\n[0");
-    await add([counted("api", NOW, { used })]);
+    expect(await add([counted("api", NOW, { used })])).toEqual(withoutSubjects);
     expect((await readAt(NOW)).unread).toEqual([{ key: tops, why: "damaged" }]);
     await own.client.set(series, `headgate usage 1\n${"x".repeat(30_000)}`);
     expect((await readAt(NOW)).unread[0]).toEqual({ key: series, why: "damaged" });
@@ -292,7 +294,11 @@ describe("readUsage", () => {
 /** As many bytes as a limiter's lists can have: every process sends other subjects each time. */
 function crowded(name: string, turn: number, now: number): LimiterCount {
   const usage = new LimiterUsage(name, "plain", () => 512);
-  const decision = { wouldAllow: false, degraded: false } as never;
+  const decision = {
+    wouldAllow: false,
+    degraded: false,
+    limits: [{ allowed: false, per: "default" }],
+  } as never;
   for (let i = 0; i < 64; i += 1) {
     usage.note(
       { default: `2001:db8:${turn}:${i}:ffff:ffff:ffff:ffff ${"x".repeat(20)}` },

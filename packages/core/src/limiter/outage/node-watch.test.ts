@@ -14,13 +14,21 @@ const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
 const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no right");
 
 interface Client {
+  client?: object;
+  timeoutMs?: number;
   connectMs?: number;
   lastError?: () => Error | undefined;
   connectsTo?: "one" | "several";
 }
 
 /** A server of which each call ends as the test says. Its client has answered before, unless it has time to connect. */
-function start({ connectMs = 0, lastError = () => undefined, connectsTo = "one" }: Client = {}) {
+function start({
+  client = {},
+  timeoutMs = 100,
+  connectMs = 0,
+  lastError = () => undefined,
+  connectsTo = "one",
+}: Client = {}) {
   const events: string[] = [];
   const probes: { readonly of: string; resolve(): void; reject(error: Error): void }[] = [];
   const remote = {
@@ -32,9 +40,9 @@ function start({ connectMs = 0, lastError = () => undefined, connectsTo = "one" 
     connectsTo,
   };
   const watch = new NodeWatch({
-    timeoutMs: 100,
+    timeoutMs,
     clock: new RunningClock(),
-    connecting: new Connecting({}, remote, 100, connectMs),
+    connecting: new Connecting(client, remote, timeoutMs, connectMs),
     isUnavailable: (error): error is HeadgateError =>
       error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE",
     late: (withinMs) =>
@@ -319,6 +327,19 @@ describe("a client that has never answered", () => {
     await pass(101);
     expect(second.outcome.state).toBe("late");
   });
+
+  test.each([100, 60_000])(
+    "is waited for as any other after its first answer to calls that have %i ms",
+    async (timeoutMs) => {
+      const client = {};
+      start({ client, timeoutMs, connectMs: 1_000 }).call().resolve("yes");
+      await pass(20);
+      const { call } = start({ client, connectMs: 1_000 });
+      const second = call();
+      await pass(101);
+      expect(second.outcome.state).toBe("late");
+    },
+  );
 
   test("is not waited for after it said that it cannot connect", async () => {
     let said: Error | undefined;
