@@ -97,7 +97,18 @@ test("a server that is not a cluster is named, and so is a database that a clust
 });
 
 test("a user who may not ask for its nodes is told which command that takes", async () => {
-  const acl = ["SETUSER", "reader", "on", ">s3cret", "~hg:*", "-@all", "+evalsha", "+eval", "+get"];
+  const acl = [
+    "SETUSER",
+    "reader",
+    "on",
+    ">s3cret",
+    "~hg:*",
+    "-@all",
+    "+evalsha",
+    "+eval",
+    "+get",
+    "+strlen",
+  ];
   for (const { admin } of cluster.nodes) await admin.ask("ACL", ...acl);
   const url = urlOf(...cluster.nodes.map(({ port }) => port));
   const args = ["limiters", "--redis", url, "--user", "reader"];
