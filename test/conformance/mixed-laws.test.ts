@@ -136,7 +136,7 @@ describe("on a cluster", () => {
     await Promise.all((connections ?? []).map((connection) => connection.close()));
     await cluster?.stop();
   });
-  declare(CLUSTER_WORLDS, 4, 16, (clock) =>
+  declare(CLUSTER_WORLDS, 7, 16, (clock) =>
     between(
       connections.map(({ client }) => client as Cluster),
       clock,

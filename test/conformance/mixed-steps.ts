@@ -166,7 +166,7 @@ const refund: MixedStep = {
 /** Whoever is reset is as if unused, and nobody else is. */
 const reset: MixedStep = {
   name: "reset",
-  weight: 0.4,
+  weight: 1,
   async run(world, tier) {
     const { random } = world;
     const all = world.subjectsOf(tier);
