@@ -180,6 +180,66 @@ describe("an action", () => {
   });
 });
 
+describe("a record that is full", () => {
+  /** Writes a record with overrides of so many bytes. */
+  async function write(bytes: number): Promise<void> {
+    const one = { limiter: "api", shadow: true, from: 0, until: null };
+    const overrides = Array.from({ length: Math.floor(bytes / 4_000) }, (_, i) => ({
+      ...one,
+      subject: { default: `${i} ${"x".repeat(900)}`, b: "漢".repeat(1_000) },
+    }));
+    const text = `0000000000000001${writeBody({ overrides, orders: [] })}`;
+    const filling = "y".repeat(bytes - Buffer.byteLength(text));
+    await own.client.set("hg:{control}", text.replace('"api"', `"api${filling}"`));
+    expect(await own.client.strlen("hg:{control}")).toBe(bytes);
+  }
+
+  test("has room for orders: overrides and the deny list leave it free", async () => {
+    const { operator } = start();
+    await write(796_000);
+    const subject = { default: "ann", b: "漢".repeat(1_000) };
+    let added = 0;
+    const fill = async (): Promise<void> => {
+      for (; added < 20; added += 1) {
+        const place = { limiter: `limiter ${added}`, subject };
+        await operator.setOverride({ ...place, shadow: true }, { for: "forever" });
+      }
+    };
+    await expect(fill()).rejects.toThrow("and may have 802368: remove overrides");
+    expect(added).toBeLessThan(20);
+    const reason = "漢".repeat(200);
+    const deny = async (): Promise<void> => {
+      for (let i = 1; i < 20; i += 1) await operator.addToDenyList(`203.0.113.${i}`, { reason });
+    };
+    await expect(deny()).rejects.toThrow("and may have 802368: remove overrides");
+    const longest = Object.fromEntries(["default", "b", "c"].map((one) => [one, "漢".repeat(999)]));
+    const limits = ["default", "b", "c"].map((per) => fixedWindow({ limit: 3, window: "1h", per }));
+    for (const act of ["reset", "unblock", "reset"] as const) {
+      await operator[act]({ name: "wide", limits }, longest);
+    }
+    await operator.block({ name: "wide", limits }, longest, "1h");
+    expect((await operator.readControl()).orders).toHaveLength(4);
+    await operator.forget(api, "ann");
+    await operator.unsetOverride({ limiter: "limiter 0", subject });
+  });
+
+  test("refuses an order before anything is done", async () => {
+    const { store, operator } = start();
+    await consume(store);
+    await write(999_900);
+    const code = "HEADGATE_INVALID_OPTION";
+    await expect(operator.reset(api, "ann", { dryRun: true })).rejects.toMatchObject({ code });
+    await expect(operator.reset(api, "ann")).rejects.toMatchObject({ code });
+    await expect(operator.block(api, "ann", "1h")).rejects.toMatchObject({ code });
+    await expect(operator.forget(api, "ann")).rejects.toMatchObject({ code });
+    expect(await operator.inspect(api, "ann")).toMatchObject({
+      blocked: false,
+      limits: [{ remaining: 2 }],
+    });
+    expect((await operator.log()).entries).toEqual([]);
+  });
+});
+
 describe("an override", () => {
   const from = (1_800_000_000_000 + 2_000) * 1_000;
 

@@ -13,6 +13,9 @@ const ORDER_KEPT = 120_000_000;
 /** What the server adds to a text: its version, and the digits of times from now. */
 const ADDED_BYTES = 1_024;
 
+/** Kept free of overrides and of the deny list, for an order with the longest line: in an emergency, there is no time to make room. */
+const ORDER_BYTES = 3 * MAX_LINE;
+
 /** A record, and the server's clock when it was read, in microseconds. */
 export interface ReadControl {
   readonly record: ControlRecord;
@@ -54,9 +57,20 @@ export function writeDraft(draft: Draft): string {
   // The last one is what is being done.
   const older = Math.ceil((draft.orders.length - 1) / 2);
   if (older > 0) return writeDraft(withoutOldest(draft, older));
-  throw new HeadgateError(
+  throw tooLong(bytes, MAX_RECORD_BYTES);
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for a draft whose overrides and deny list leave too little room for orders. */
+export function requireRoomForOrders(draft: Draft): void {
+  const bytes = Buffer.byteLength(writeBody({ ...draft, orders: [] }));
+  const most = MAX_RECORD_BYTES - ADDED_BYTES - ORDER_BYTES;
+  if (bytes > most) throw tooLong(bytes, most);
+}
+
+function tooLong(bytes: number, most: number): HeadgateError {
+  return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
-    `the control record would have ${bytes} bytes, and all processes read at most ${MAX_RECORD_BYTES}: remove overrides, or entries of the deny list`,
+    `the overrides and the deny list would have ${bytes} bytes in the control record, and may have ${most}: remove overrides, or entries of the deny list`,
   );
 }
 

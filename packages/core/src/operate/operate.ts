@@ -13,13 +13,15 @@ import { requireStore } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration } from "../time.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
-import type { ReadControl } from "./control-changes.ts";
+import type { Draft, ReadControl } from "./control-changes.ts";
 import {
+  requireRoomForOrders,
   withDenied,
   withNothing,
   withOrder,
   withOverrides,
   withoutSubject,
+  writeDraft,
 } from "./control-changes.ts";
 import type { ControlChange } from "./control-store.ts";
 import { ControlStore } from "./control-store.ts";
@@ -88,13 +90,14 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     options: ActionOptions,
     work: Work,
   ): Promise<Action<Inspection>> {
-    // An invalid record is noticed before anything is done.
-    const { now } = await control.read();
+    const { limiter, subject } = counters;
+    // A record that cannot be read or written is noticed before anything is done.
+    const { record, now } = await control.read();
+    writeDraft(withOrder(record, { kind, limiter, subject }, now));
     if (options.dryRun)
       return { ...(await counters.change(work, true)), inForceAt: inForceAfter(now) };
     const names = await namesOf(options);
     const { before, after } = await counters.change(work, false);
-    const { limiter, subject } = counters;
     const entry: EntryText = { kind, limiter, subject, ...names, before, after };
     const at = await control.change(({ record, now }) => ({
       draft: withOrder(record, { kind, limiter, subject }, now),
@@ -105,10 +108,11 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 
   /** Forgets a subject of a limiter, and what names it in the whole prefix. */
   async function forgetAll(counters: OperatedCounters, options: ActionOptions): Promise<Forgotten> {
-    await control.read();
-    const names = await namesOf(options);
     const { limiter, subject } = counters;
     const forgotten = new ForgottenSubject(subject);
+    const known = await control.read();
+    writeDraft(withoutSubject(known.record, forgotten, known.now));
+    const names = await namesOf(options);
     const work: Work = async (decider, all) => {
       // A reset leaves blocks by hand.
       await decider.block(all, 0);
@@ -143,7 +147,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       before = record.overrides.find(isThere);
       const others = record.overrides.filter((one) => !isThere(one));
       const draft = withOverrides(record, next === undefined ? others : [...others, next], now);
-      requireRoom(draft);
+      if (next !== undefined) requireRoom(draft);
       return { draft, entry: { kind, ...overridePlace, ...names, before, after: next } };
     });
     return { before, after: next && madeAt(next, at), inForceAt: inForceAfter(at) };
@@ -164,7 +168,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       before = entriesInForce(denied, now, undefined).find((one) => one.network === network);
       const others = denied.filter((one) => one.network !== network);
       const draft = withDenied(record, next === undefined ? others : [...others, next], now);
-      requireRoomToDeny(draft);
+      if (next !== undefined) requireRoomToDeny(draft);
       return { draft, entry: { kind, network, ...names, before, after: next } };
     });
     return { before, after: next && madeAt(next, at), inForceAt: inForceAfter(at) };
@@ -323,16 +327,18 @@ function placeOf(store: Store, storeTimeout: Duration): OperatedStore {
   };
 }
 
-function requireRoom({ overrides }: { readonly overrides: readonly Override[] }): void {
-  if (overrides.length <= MAX_OVERRIDES) return;
+function requireRoom(draft: Draft): void {
+  requireRoomForOrders(draft);
+  if (draft.overrides.length <= MAX_OVERRIDES) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `there are already ${MAX_OVERRIDES} overrides, which is the most: remove some; what many subjects have, such as plans, belongs in limits`,
   );
 }
 
-function requireRoomToDeny({ denied = [] }: Pick<ControlRecord, "denied">): void {
-  if (denied.length <= MAX_DENIED) return;
+function requireRoomToDeny(draft: Draft): void {
+  requireRoomForOrders(draft);
+  if ((draft.denied ?? []).length <= MAX_DENIED) return;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `there are already ${MAX_DENIED} entries on the deny list, which is the most: remove some, or add the network that has them`,
