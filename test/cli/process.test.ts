@@ -224,6 +224,8 @@ describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () =
     await operate(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
     open("limiters", "--redis", own.server.socket);
     const shown = await shows("ended 0", "-e");
-    expect(shown).toContain("\u001b[33min shadow\u001b[39m");
+    // An override that no process is known to apply.
+    expect(shown).toContain("   in shadow   ");
+    expect(shown).toContain("\u001b[31munknown: no process is listed");
   });
 });

@@ -44,7 +44,7 @@ function expectFiles(tarball: string, expected: readonly string[]): void {
 }
 
 /** KiB of a package when it is installed: two builds, their types, and the sources that source maps lead to. */
-const SIZES = { breaker: 620, cli: 1_650, core: 3_900, express: 95, fastify: 245, telemetry: 170 };
+const SIZES = { breaker: 620, cli: 1_700, core: 4_100, express: 95, fastify: 245, telemetry: 170 };
 
 test("every package is packed, and stays within its size", () => {
   const sizes = TARBALLS.map(([name, tarball]) => [name, unpackedBytes(tarball) / 1024] as const);

@@ -23,8 +23,6 @@ export class Connecting {
   /** Calls that were sent until then are not waited for, because the client said that it cannot connect. */
   failedAt: number = Number.NEGATIVE_INFINITY;
   readonly connectMs: number;
-  /** Whether calls wait any longer for a first answer than for others. */
-  readonly #isPatient: boolean;
   readonly #remote: Remote;
   readonly #timeoutMs: number;
   readonly #contact: FirstContact;
@@ -33,17 +31,15 @@ export class Connecting {
     this.#remote = remote;
     this.#timeoutMs = timeoutMs;
     this.connectMs = connectMs;
-    this.#isPatient = connectMs > timeoutMs;
     this.#contact = sharedBy(client, "first-contact", () => ({ used: undefined, isOver: false }));
-    this.isOver = remote.connectsTo === undefined || this.#contact.isOver;
+    this.isOver = remote.connectsTo === undefined || this.#contact.isOver || connectMs <= timeoutMs;
   }
 
   /** Notes that a call is made; the first one counts. */
   begin(now: number): void {
-    if (!this.#isPatient || this.until !== Number.NEGATIVE_INFINITY) return;
+    if (this.until !== Number.NEGATIVE_INFINITY) return;
     if (this.#remote.lastError() !== undefined) {
       // It has tried before, and may have connected since.
-      this.#contact.isOver = true;
       this.isOver = true;
       return;
     }
@@ -57,12 +53,11 @@ export class Connecting {
     this.hasAnswered = true;
     if (this.isOver) return;
     this.isOver = true;
-    if (this.#isPatient) this.until = now + this.#timeoutMs;
+    this.until = now + this.#timeoutMs;
   }
 
   /** Looks whether it is over by now. */
   look(now: number): void {
-    if (!this.#isPatient) return;
     if (this.#remote.lastError() !== undefined) this.#fail(now);
     else if (this.#contact.isOver) this.answered(now);
     else if (now > this.until) this.isOver = true;
