@@ -29,7 +29,7 @@ const options: Record<string, (fail: () => unknown) => SharedOptions> = {
   "byTier's function": (fail) => ({ limits: byTier({ free: limits }, fail as never) }),
   key: (fail) => ({ limits, key: fail as never }),
   cost: (fail) => ({ limits, cost: fail as never }),
-  onDenied: (fail) => ({ limits, cost: 2, onDenied: fail }),
+  onDenied: (fail) => ({ limits, cost: () => 2, onDenied: fail }),
 };
 
 const cases = Object.keys(options).flatMap((option) =>
