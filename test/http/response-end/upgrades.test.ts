@@ -27,13 +27,16 @@ test.each([true, false])(
     );
     const verdicts: Verdict[] = [];
     const server = createServer();
-    server.on("upgrade", async (request: IncomingMessage, socket: Socket) => {
+    const accept = async (request: IncomingMessage, socket: Socket): Promise<void> => {
       const response = new ServerResponse(request);
       if (isAssigned) response.assignSocket(socket);
       socket.on("error", () => {}).resume();
       const client = clientOf(socket.remoteAddress, request);
       verdicts.push(await guard.check(request, client, response));
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+    };
+    server.on("upgrade", (request: IncomingMessage, socket: Socket) => {
+      void accept(request, socket);
     });
     server.listen(0, "127.0.0.1");
     onTestFinished(() => {

@@ -51,13 +51,14 @@ function countersFor(counted: CountedPolicy, subject: number): readonly SubjectC
 
 /** Once for each server, as far as it is known which one has a key. */
 async function loadScripts(counted: CountedPolicy, remote: Remote): Promise<void> {
-  const loads = new Map<string, Promise<unknown> | undefined>();
+  if (remote.load === undefined) return;
+  const loads = new Map<string, Promise<unknown>>();
   for (let subject = 0; subject < SUBJECTS; subject += 1) {
     for (const counters of bySlot(countersFor(counted, subject), remote)) {
       const { key } = counters[0] as SubjectCounter;
       for (const script of scriptsOf(counters)) {
         const place = `${remote.nodeOf(key)} ${script.sha1}`;
-        if (!loads.has(place)) loads.set(place, remote.load?.(script, key));
+        if (!loads.has(place)) loads.set(place, remote.load(script, key));
       }
     }
   }
