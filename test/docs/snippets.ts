@@ -76,7 +76,10 @@ export function compileSnippets(blocks: readonly Block[]): Snippets {
         writeFileSync(script, atHome(emitted, redisSocket));
       });
       const harness = join(ROOT, "test/docs/run-snippets.mjs");
-      const child = spawnSync(process.execPath, [harness, ...scripts], { encoding: "utf8" });
+      const child = spawnSync(process.execPath, [harness, ...scripts], {
+        encoding: "utf8",
+        env: { ...process.env, REDIS_URL: redisSocket },
+      });
       const outcomes = child.stdout.trimEnd().split("\n");
       if (child.status !== 0) throw new Error(`${outcomes.at(-1)}\n${child.stderr}`);
       return outcomes.map((line, i) => ({ place: blocks[i]?.place, ...JSON.parse(line) }));
