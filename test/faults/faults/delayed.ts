@@ -4,10 +4,11 @@ import { startProxied } from "./server-target.ts";
 
 export const delayed: Fault<ProxiedTarget> = {
   name: "replies delayed",
-  title: "every reply 150 to 600 ms late",
+  title: "every reply 300 to 900 ms late",
   start: startProxied,
   async breakIt({ proxy }, random) {
-    proxy.delayReplies(random.whole(150, 600));
+    // A process counts the time that it runs itself: a busy one must reach storeTimeout before the reply comes.
+    proxy.delayReplies(random.whole(300, 900));
     return async () => proxy.delayReplies(0);
   },
   forgets: "nothing",

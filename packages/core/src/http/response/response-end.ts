@@ -45,6 +45,9 @@ interface Http2Stream {
   off(event: "finish" | "aborted" | "close", listener: () => void): unknown;
 }
 
+/** How often an ended answer on a stream of HTTP/2 is looked at that is not sent yet. */
+const LOOK_AGAIN_MS = 1_000;
+
 const watches = new WeakMap<object, ResponseWatch>();
 
 /**
@@ -76,6 +79,9 @@ class ResponseWatch {
   #watchesEnd = false;
   /** Takes our listeners off; undefined while there are none. */
   #stop: (() => void) | undefined;
+  /** Looks at a stream for what no event tells. */
+  #look: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(response: Response) {
     this.#response = response;
@@ -138,6 +144,7 @@ class ResponseWatch {
     };
     note();
     if (this.#over !== undefined) return;
+    this.#look = note;
     // A stream that was reset emits `close` only when its request has been read; one that was ended does not emit `aborted`.
     const events = ["finish", "aborted", "close"] as const;
     for (const event of events) stream.on(event, note);
@@ -167,6 +174,16 @@ class ResponseWatch {
     const status = stream?.sentHeaders?.[":status"] ?? statusCode;
     this.#status = status;
     for (const listener of [...this.#listeners]) listener.onEnded?.(status);
+    this.#lookAgain();
+  }
+
+  /** No event tells that a client gave up a stream without an error, while a part of the answer waits to be sent. */
+  #lookAgain(): void {
+    if (this.#look === undefined || this.#over !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#look?.();
+      this.#lookAgain();
+    }, LOOK_AGAIN_MS).unref();
   }
 
   #send(): void {
@@ -188,5 +205,7 @@ class ResponseWatch {
   #rest(): void {
     this.#stop?.();
     this.#stop = undefined;
+    this.#look = undefined;
+    clearTimeout(this.#timer);
   }
 }
