@@ -39,7 +39,7 @@ const TARGETS = [
     least: 0.95,
     read: (rows) => {
       const perSecond = (name) => find(rows, { ...BASE, inFlight: 1, library, name }).perSecond;
-      return ratio(perSecond("Headgate"), perSecond("rate-limit-redis"));
+      return ratioOf(perSecond("Headgate"), perSecond("rate-limit-redis"));
     },
   })),
   {
@@ -48,7 +48,7 @@ const TARGETS = [
     read: (rows) => {
       const time = (name) =>
         find(rows, { suite: "redis", mode: "alone", limits: 1, name }).microseconds;
-      return ratio(time("gcra"), time("rate-limit-redis"));
+      return ratioOf(time("gcra"), time("rate-limit-redis"));
     },
   },
   ...instructionsAlone("gcra", 1, { returns: 47_000, first: 54_000, denied: 45_000 }),
@@ -86,7 +86,7 @@ const TARGETS = [
     most: 2,
     read: (rows) => {
       const at = (limit) => find(rows, { what: "limit of slidingLog", at: limit });
-      return ratio(at(100_000).redisMicroseconds, at(100).redisMicroseconds);
+      return ratioOf(at(100_000).redisMicroseconds, at(100).redisMicroseconds);
     },
   },
 ];
@@ -98,7 +98,7 @@ function httpTarget(framework, store, outcome, least) {
     least,
     read: (rows) => {
       const perSecond = (name) => find(rows, { suite: "http", framework, name, outcome }).perSecond;
-      return ratio(perSecond(`Headgate, ${store}`), perSecond(`${peer}, ${store}`));
+      return ratioOf(perSecond(`Headgate, ${store}`), perSecond(`${peer}, ${store}`));
     },
   };
 }
@@ -139,15 +139,11 @@ function find(rows, wanted) {
   );
 }
 
-function ratio(numbers, others) {
-  return ratioOf(numbers, others);
-}
-
 function againstBest(rows, setting) {
   const own = find(rows, { ...setting, name: "Headgate" });
   const ratios = PEERS.map((name) => find(rows, { ...setting, name }))
     .filter(({ perSecond }) => perSecond.length > 0)
-    .map(({ perSecond }) => ratio(own.perSecond, perSecond));
+    .map(({ perSecond }) => ratioOf(own.perSecond, perSecond));
   return ratios.length === 0 ? Number.NaN : Math.min(...ratios);
 }
 
