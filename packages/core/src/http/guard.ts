@@ -1,4 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Awaitable } from "../awaitable.ts";
 import type { DeniedNetwork } from "../control/record.ts";
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
@@ -419,7 +420,7 @@ function ask(
   { limiter, groups, subjects }: AskedPart,
   charge: ConsumeOptions | undefined,
   learned: Learned | undefined,
-): Promise<Decision> {
+): Awaitable<Decision> {
   return limiter[LIMITER].consumeIn(groups, subjects, charge, learned);
 }
 

@@ -591,7 +591,7 @@ describe("a limiter that extends another", () => {
   const ann = { default: "ann", tenant: "acme" };
 
   /** Asks only what the child adds. */
-  function consumeOwn(child: Limiter, cost = 1): Promise<Decision> {
+  async function consumeOwn(child: Limiter, cost = 1): Promise<Decision> {
     const { counted, parent, consumeIn } = partsOf(child);
     const inherited = parent === undefined ? [] : partsOf(parent).counted.groups;
     return consumeIn(counted.groups.slice(inherited.length), ann, { cost });

@@ -1,3 +1,4 @@
+import type { Awaitable } from "../awaitable.ts";
 import type { Charged } from "../charged.ts";
 import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
@@ -21,13 +22,16 @@ export interface LimiterParts {
   readonly counted: CountedPolicy;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
-  /** `consume` for some of its groups only; it publishes nothing. */
+  /**
+   * `consume` for some of its groups only; it publishes nothing. The decision itself where this process knows it: then errors are thrown, not
+   * rejected.
+   */
   consumeIn(
     groups: readonly Group[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
     learned?: Learned,
-  ): Promise<Decision>;
+  ): Awaitable<Decision>;
   /** What operators did, as far as this process knows; undefined where the store has no control record. */
   readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
   /** `consumeIn` that waits in line if it is denied. Undefined if nobody waits for the answer any more. */
