@@ -59,7 +59,7 @@ function start({
     onDown: (reason) => events.push(`down: ${reason.message}`),
     onUp: (downMs, refused) => events.push(`up after ${Math.round(downMs)}, ${refused} refused`),
   });
-  function call(of = "any") {
+  function call(of = "any", late?: (reply: string | undefined) => void) {
     const probe = (): Promise<void> =>
       new Promise((resolve, reject) => {
         probes.push({ of, resolve, reject });
@@ -75,7 +75,7 @@ function start({
     const settle = (state: string): void => {
       Object.assign(outcome, { state, at: performance.now() });
     };
-    watch.run(sent, probe).then(settle, (error: Error) => settle(error.message));
+    watch.run(sent, probe, 0, late).then(settle, (error: Error) => settle(error.message));
     return {
       outcome,
       sent,
@@ -196,6 +196,36 @@ describe("a silent server", () => {
     expect(late.outcome.state).toBe("late");
     expect(events).toEqual(["down: late"]);
     expect(watch.downReason).toBeDefined();
+  });
+
+  test("tells who asked of a reply that came late, and of a call that the store could not answer", async () => {
+    const { call } = start();
+    const heard: unknown[] = [];
+    const inTime = call("any", (reply) => heard.push(["in time", reply]));
+    const late = call("any", (reply) => heard.push(["late", reply]));
+    const thrown = call("any", () => {
+      throw new Error("of a listener");
+    });
+    const lost = call("any", (reply) => heard.push(["lost", reply]));
+    const refused = call("any", (reply) => heard.push(["refused", reply]));
+    inTime.resolve("yes");
+    refused.reject(misconfigured);
+    await pass(101);
+    expect(heard).toEqual([]);
+    thrown.resolve("yes");
+    late.resolve("yes");
+    lost.reject(unavailable);
+    await pass(0);
+    expect(heard).toEqual([
+      ["late", "yes"],
+      ["lost", undefined],
+    ]);
+    call().reject(unavailable);
+    await pass(0);
+    const unsent = call("any", (reply) => heard.push(["unsent", reply]));
+    await pass(0);
+    expect(unsent.sent).not.toHaveBeenCalled();
+    expect(heard).toHaveLength(2);
   });
 
   test("is not taken for one when it is this process that was held up", async () => {

@@ -100,12 +100,13 @@ export class NodeWatch implements Awaited {
 
   /**
    * Runs a call; rejects when it failed, was not answered in time, or was not sent because the server is down. `waitedMs` of its time
-   * are over already; whether the server is down is told by the whole of it.
+   * are over already; whether the server is down is told by the whole of it. `late` as in `StoreWatch.run`.
    */
   run<T>(
     send: (waiter: Waiter) => Promise<T>,
     probe: () => Promise<unknown>,
     waitedMs = 0,
+    late: ((reply: T | undefined) => void) | undefined = undefined,
   ): Promise<T> {
     if (this.#period.is === "down") {
       this.#period.refused += 1;
@@ -133,9 +134,11 @@ export class NodeWatch implements Awaited {
         (reply) => {
           // A late answer is refused: it was charged, but admitted nobody.
           if (this.#settle(call, true)) resolve(reply);
+          else tell(late, reply);
         },
         (error: unknown) => {
           const isAway = this.#options.isUnavailable(error);
+          if (isAway) tell(late, undefined);
           if (!this.#settle(call, !isAway)) return;
           reject(error as Error);
           if (isAway) this.#fail(call, error);
@@ -247,4 +250,11 @@ export class NodeWatch implements Awaited {
     if (!connecting.hasAnswered) connecting.answered(clock.now());
     onUp(now - since, refused);
   }
+}
+
+/** Nothing waits for `late`, so what it throws is dropped. */
+function tell<T>(late: ((reply: T | undefined) => void) | undefined, reply: T | undefined): void {
+  try {
+    late?.(reply);
+  } catch {}
 }

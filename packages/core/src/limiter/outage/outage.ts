@@ -58,6 +58,9 @@ export interface FailurePolicy extends StoreTimes {
   readonly lease: LeaseRule | undefined;
 }
 
+/** Hears of a call that may have been done in vain: its late reply, or undefined if the store could not answer. */
+export type Late = (reply: readonly number[] | undefined) => void;
+
 /** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
 export interface StoreWatch extends StoreTimes {
   /** Milliseconds in which this process was running, while something is waited for. */
@@ -67,6 +70,9 @@ export interface StoreWatch extends StoreTimes {
   /**
    * Runs a call on a counter's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
    * when there was no answer in time, of which `waitedMs` are over already.
+   *
+   * `late` is called if the call may have been done in vain: with its reply, if that came after the wait was given up; with
+   * undefined, if the call was sent and the store could not answer. Its errors are dropped.
    */
   run<Call>(
     store: Store,
@@ -74,6 +80,7 @@ export interface StoreWatch extends StoreTimes {
     call: Call,
     counterKey: string,
     waitedMs?: number,
+    late?: Late,
   ): Promise<readonly number[]>;
   /** Why the server of a counter's key is known to be down; undefined if it is not. */
   downReason(counterKey: string): HeadgateError | undefined;

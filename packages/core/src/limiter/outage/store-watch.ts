@@ -137,7 +137,7 @@ function createWatch(
       return () => clock.leave(awaited);
     },
 
-    run(store, step, call, counterKey, waitedMs) {
+    run(store, step, call, counterKey, waitedMs, late) {
       const node = remote.nodeOf(counterKey);
       const watch = nodeWatchOf(node);
       if (areServersHeard()) reports.onAsked(node, watch.state);
@@ -145,6 +145,7 @@ function createWatch(
         (waiter) => store.run(step, call, waiter),
         () => store.run(probe, probeKeyFor(counterKey)),
         waitedMs,
+        late,
       );
     },
 
