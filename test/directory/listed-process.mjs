@@ -7,8 +7,10 @@ import { Redis } from "ioredis";
 
 const [, , socket, when, limit = "5"] = process.argv;
 if (when === "soon") {
-  const times = Symbol.for("@headgate/core/1.directory-times");
-  globalThis[times] = new WeakMap([[globalThis, { first: 1, every: 100 }]]);
+  const directoryTimes = { first: 1, every: 100 };
+  globalThis[Symbol.for("@headgate/core/2.state")] = new WeakMap([
+    [globalThis, { directoryTimes }],
+  ]);
 }
 const client = new Redis(socket);
 const store = redisStore(client);

@@ -1,8 +1,8 @@
 import type { Remote, Store } from "@headgate/core";
+import { prefixPart } from "../../packages/core/src/client-state.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/control/record.ts";
 import type { Control } from "../../packages/core/src/limiter/control/control.ts";
-import { sharedBy } from "../../packages/core/src/limiter/shared.ts";
 
 /** An override without what is the same in all: for whom, of what, and until when in microseconds. */
 type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {
@@ -45,7 +45,7 @@ export function overridden(store: Store): OverriddenStore {
     refresh: () => pending,
     follow: () => () => {},
   };
-  sharedBy(store.owner, "control", () => new Map<string, Control>()).set(store.prefix, control);
+  prefixPart("control", () => control)(store);
 
   function answer(): void {
     known = record;

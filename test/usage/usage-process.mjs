@@ -6,9 +6,8 @@ import { Redis } from "ioredis";
 
 const [, , place, decisions, id] = process.argv;
 if (process.env.SOON === "1") {
-  globalThis[Symbol.for("@headgate/core/1.usage-times")] = new WeakMap([
-    [globalThis, { every: 50, subjectsEvery: 50 }],
-  ]);
+  const usageTimes = { every: 50, subjectsEvery: 50 };
+  globalThis[Symbol.for("@headgate/core/2.state")] = new WeakMap([[globalThis, { usageTimes }]]);
 }
 const client = new Redis(place);
 const store = redisStore(client, { usage: { subjects: "plain" } });

@@ -3,6 +3,7 @@ import { HeadgateError, memoryStore } from "@headgate/core";
 import type { BreakerRecord } from "@headgate/core/internal";
 import {
   claimName,
+  clientPart,
   escapePart,
   escapeSubject,
   fingerprint,
@@ -13,7 +14,6 @@ import {
   rejectMore,
   requireName,
   requireStore,
-  sharedBy,
   unlistInDirectory,
   VERSION,
 } from "@headgate/core/internal";
@@ -45,9 +45,7 @@ export function createBreaker<Result = unknown>(
   const { name, store } = placeOf(options, settings.maxTargets);
   const claim = claimName(store, name, settings, "breaker");
   listInDirectory(store, breakerRecord(name, settings));
-  const links = sharedBy(claim.identity, "breaker-links/1", () =>
-    linkTargets(name, store, settings),
-  );
+  const links = linksOf(claim.identity, name, store, settings);
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
@@ -82,6 +80,12 @@ export function createBreaker<Result = unknown>(
     },
   };
 }
+
+const linksOf = clientPart(
+  "breakerLinks/1",
+  (_: object, name: string, store: Store, settings: Settings<never>): Links =>
+    linkTargets(name, store, settings),
+);
 
 function linkTargets(name: string, store: Store, settings: Settings<never>): Links {
   const { policy, storeTimes, flushInterval } = settings;

@@ -1,5 +1,6 @@
 // What packages of Headgate that count something else build on; it changes with them, and is no interface for applications.
 export type { LuaSource } from "./algorithms/algorithm.ts";
+export { clientPart } from "./client-state.ts";
 export { codeOf, formatKind, formatNumber, formatReceived } from "./errors.ts";
 export { escapePart, escapeSubject, fingerprint } from "./key.ts";
 export type { BreakerRecord } from "./limiter/directory/directory.ts";
@@ -17,7 +18,6 @@ export { storeFailure } from "./limiter/outage/store-failure.ts";
 export { watchStore } from "./limiter/outage/store-watch.ts";
 export { publish } from "./limiter/publish.ts";
 export { rejectWrongType } from "./limiter/read-reply.ts";
-export { sharedBy } from "./limiter/shared.ts";
 export { formatOptions, rejectCloseOptions, rejectMore, rejectUnknownOptions } from "./options.ts";
 export { runList } from "./store/list-script.ts";
 export type { Moment, Remote, Step, Store, TwinMemory } from "./store/store.ts";

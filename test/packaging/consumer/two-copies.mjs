@@ -171,7 +171,7 @@ for (const makers of [
 assert.deepEqual(unhandled, []);
 
 // What both copies have on a client is listed by one of them, once, as what one process has.
-const times = globalThis[Symbol.for("@headgate/core/1.directory-times")].get(globalThis);
+const times = globalThis[Symbol.for("@headgate/core/2.state")].get(globalThis).directoryTimes;
 const alive = setInterval(() => {}, 1_000);
 for (const [first, second] of [
   [esmRedis, cjsRedis],

@@ -1,11 +1,11 @@
 import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
+import { clientPart } from "../client-state.ts";
 import type { LimitState } from "../decision.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./read-reply.ts";
-import { sharedBy } from "./shared.ts";
 import type { CountersReply } from "./slots/slots.ts";
 
 /** A denial is used for at most this many microseconds, because units may be given back elsewhere. */
@@ -169,9 +169,10 @@ export class DenyCache {
 }
 
 /** The cache of a store's client: limiters that count the same remember the same. */
-export function denyCacheOf(owner: object): DenyCache {
-  return sharedBy(owner, "deny-cache", () => new DenyCache());
-}
+export const denyCacheOf: (owner: object) => DenyCache = clientPart(
+  "denials",
+  () => new DenyCache(),
+);
 
 function isOf(denial: Denial, cost: number, terms: string): boolean {
   return denial.cost === cost && denial.terms === terms;

@@ -1,5 +1,5 @@
+import { processPart } from "../client-state.ts";
 import { codeOf } from "../errors.ts";
-import { sharedBy } from "./shared.ts";
 
 /** What `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name at once. */
 interface Named {
@@ -34,8 +34,10 @@ function makeInPlaceOf<T extends Named>(earlier: Set<Named>, make: () => T): T {
   }
 }
 
+const hotReloaded = processPart("hotReload", () => new Map<string, Set<Named>>());
+
 function madeUnder(key: string): Set<Named> {
-  const all = sharedBy(globalThis, "hot-reload", () => new Map<string, Set<Named>>());
+  const all = hotReloaded();
   const known = all.get(key) ?? new Set();
   all.set(key, known);
   return known;

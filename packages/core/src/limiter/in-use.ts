@@ -1,9 +1,9 @@
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
+import { processPart } from "../client-state.ts";
 import { publish } from "./publish.ts";
 import type { ReportedLimiter } from "./reported-limiter.ts";
-import { sharedBy } from "./shared.ts";
 
 /** Published on `headgate:waiting` and `headgate:places`. */
 export interface InUse extends ReportedLimiter {
@@ -13,6 +13,12 @@ export interface InUse extends ReportedLimiter {
 
 /** What can be in use in a limiter: places, or calls that wait. */
 type InUseOf = "waiting" | "places";
+
+/** How many are in use, by the limiter's name. */
+const inUse = processPart("inUse", () => ({
+  waiting: new Map<string, number>(),
+  places: new Map<string, number>(),
+}));
 
 const IN_USE: Readonly<Record<InUseOf, Channel>> = {
   waiting: channel(CHANNELS.waiting),
@@ -39,7 +45,7 @@ export function noteInUse(
 }
 
 function change(what: InUseOf, { limiter, plugin }: ReportedLimiter, units: number): void {
-  const counts = sharedBy(globalThis, `in-use/${what}`, () => new Map<string, number>());
+  const counts = inUse()[what];
   const count = (counts.get(limiter) ?? 0) + units;
   if (count > 0) counts.set(limiter, count);
   else counts.delete(limiter);

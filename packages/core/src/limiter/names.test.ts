@@ -127,11 +127,11 @@ describe("a name", () => {
   test("that another copy of this package claimed without such words is refused too", () => {
     const store = memoryStore();
     claimName(store, "api", { canonical: "gcra(1,2,3)", written: "" });
-    const registry = (globalThis as never)[Symbol.for("@headgate/core/1.limiter-names")] as WeakMap<
+    const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<
       object,
-      Map<string, { written?: string }>
+      { names: Map<string, { written?: string }> }
     >;
-    delete registry.get(store.owner)?.get("memory:api")?.written;
+    delete registry.get(store.owner)?.names.get("limiter memory:api")?.written;
     const { message } = errorOf(() => createLimiter({ name: "api", limits: other, store }));
     expect(message).toContain('gcra(1,2,3) is not gcra({ limit: 3, window: "1m" });');
   });
@@ -188,10 +188,10 @@ describe("a name", () => {
   test("is registered where every copy of this package in the process finds it", () => {
     const store = memoryStore();
     createLimiter({ name: "api", limits: perMinute, store });
-    const registry = (globalThis as never)[Symbol.for("@headgate/core/1.limiter-names")] as WeakMap<
+    const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<
       object,
-      Map<string, unknown>
+      { names: Map<string, unknown> }
     >;
-    expect([...(registry.get(store.owner)?.keys() ?? [])]).toEqual(["memory:api"]);
+    expect([...(registry.get(store.owner)?.names.keys() ?? [])]).toEqual(["limiter memory:api"]);
   });
 });

@@ -1,6 +1,6 @@
+import { clientPart } from "../client-state.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
-import { sharedBy } from "./shared.ts";
 
 /** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
 export interface NameClaim {
@@ -27,6 +27,8 @@ interface NameEntry {
   users: number;
 }
 
+const namesOn = clientPart("names", () => new Map<string, NameEntry>());
+
 /** How many characters of a policy go into a message. */
 const MAX_WRITTEN = 300;
 
@@ -51,8 +53,8 @@ export function claimName(
   { canonical, written }: NamedPolicy,
   kind = "limiter",
 ): NameClaim {
-  const names = sharedBy<Map<string, NameEntry>>(store.owner, `${kind}-names`, () => new Map());
-  const id = `${store.prefix}:${name}`;
+  const names = namesOn(store.owner);
+  const id = `${kind} ${store.prefix}:${name}`;
   const entry = names.get(id) ?? { policy: canonical, written, users: 0 };
   if (entry.policy !== canonical) {
     const first = entry.written ?? entry.policy;

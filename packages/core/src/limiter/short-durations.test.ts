@@ -1,10 +1,10 @@
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Limit } from "../policy.ts";
 import { createLimiter } from "./create-limiter.ts";
-import { sharedBy } from "./shared.ts";
+import { shortDurations } from "./short-durations.ts";
 
 beforeEach(() => {
-  sharedBy(globalThis, "short-durations", () => ({ isDone: false })).isDone = false;
+  shortDurations().areWarnedOf = false;
 });
 
 function warningsOf(...policies: readonly (readonly Limit[])[]): readonly string[] {

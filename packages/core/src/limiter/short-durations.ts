@@ -1,7 +1,7 @@
+import { processPart } from "../client-state.ts";
 import type { HeadgateErrorCode } from "../errors.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { Limit } from "../policy.ts";
-import { sharedBy } from "./shared.ts";
 
 /** Below this, a bare number is more likely meant as seconds, as in other limiters. */
 const SHORT_MS = 1_000;
@@ -9,14 +9,19 @@ const SHORT_MS = 1_000;
 /** The options of limits that are durations. */
 const DURATIONS = ["window", "every", "ttl"] as const;
 
+/** Whether the process was warned. */
+export const shortDurations: () => { areWarnedOf: boolean } = processPart("shortDurations", () => ({
+  areWarnedOf: false,
+}));
+
 /** Warns once in a process of a duration that was given as a bare number below 1,000, which is milliseconds. */
 export function warnOfShortDuration(limits: readonly Limit[]): void {
-  const warned = sharedBy(globalThis, "short-durations", () => ({ isDone: false }));
-  if (warned.isDone) return;
+  const warned = shortDurations();
+  if (warned.areWarnedOf) return;
   for (const limit of limits) {
     const found = findShort(limit);
     if (found === undefined) continue;
-    warned.isDone = true;
+    warned.areWarnedOf = true;
     const [option, ms] = found;
     process.emitWarning(
       `Headgate: ${limit.algorithm}: ${option}: ${ms} is ${ms} milliseconds. If you mean seconds, write "${ms}s"; if you mean milliseconds, write "${ms}ms", and this warning ends`,

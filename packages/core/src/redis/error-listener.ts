@@ -1,3 +1,4 @@
+import { clientPart } from "../client-state.ts";
 import { withoutCommand } from "./store-error.ts";
 
 interface Emitter {
@@ -13,21 +14,15 @@ export interface ClientErrors {
 
 const RECENT_MS = 60_000;
 
-/** One listener for each client, however many stores are made on it. */
-const listening = new WeakMap<object, ClientErrors>();
-
 /**
  * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis would
  * end the process at the first lost connection. If the application has none, the first error becomes a process warning with the
  * code `HEADGATE_CLIENT_ERROR`.
  */
-export function listenForErrors(client: object): ClientErrors {
-  const known = listening.get(client);
-  if (known !== undefined) return known;
+export const listenForErrors: (client: object) => ClientErrors = clientPart("errors", (client) => {
   let last: Error | undefined;
   let at = Number.NEGATIVE_INFINITY;
   const errors = { recent: () => (performance.now() - at < RECENT_MS ? last : undefined) };
-  listening.set(client, errors);
   if (!isEmitter(client)) return errors;
   let isTold = client.listenerCount("error") > 0;
   client.on("error", (error) => {
@@ -37,7 +32,7 @@ export function listenForErrors(client: object): ClientErrors {
     isTold = true;
   });
   return errors;
-}
+});
 
 function warn({ message }: Error): void {
   process.emitWarning(

@@ -1,4 +1,5 @@
 import calculateSlot from "cluster-key-slot";
+import { clientPart } from "../client-state.ts";
 import type { Remote } from "../store/store.ts";
 
 /** The servers of a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
@@ -33,9 +34,6 @@ export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> 
   noteRefused(keys: readonly string[]): void;
 }
 
-/** For clients of one server: what was learned about the server, for all stores on its client. */
-const plainTopologies = new WeakMap<object, Topology>();
-
 /** How a client of ioredis or iovalkey looks that asks Sentinels for the primary. */
 interface SentinelLike {
   readonly status: string;
@@ -65,12 +63,10 @@ export function topologyOf(client: object): Topology {
  * offer: it takes every key, but no script with keys of several slots. Neither client nor server says so before the first
  * such script is refused. A proxy may have its own slots; if it refuses keys of one slot, each goes by itself.
  */
-function plainTopologyOf(client: object): Topology {
-  const known = plainTopologies.get(client);
-  if (known !== undefined) return known;
+const plainTopologyOf = clientPart("topology", (client: object): Topology => {
   const slotOf = slotsOf(client);
   let together: "all" | "slot" | "key" = "all";
-  const topology: Topology = {
+  return {
     slotOf: (key) => (together === "all" ? 0 : slotOf(key)),
     nodeOf: () => "",
     scriptOf(key) {
@@ -84,9 +80,7 @@ function plainTopologyOf(client: object): Topology {
     },
     refresh: isSentinel(client) ? reconnects(client) : () => {},
   };
-  plainTopologies.set(client, topology);
-  return topology;
-}
+});
 
 /** The prefix that ioredis puts before each key may hold a hash tag. */
 function slotsOf(client: object): (key: string) => number {

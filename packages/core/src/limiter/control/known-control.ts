@@ -1,3 +1,4 @@
+import { prefixPart } from "../../client-state.ts";
 import { recordKeyOf } from "../../control/control-keys.ts";
 import { READ_STATES, read } from "../../control/read.ts";
 import type { ControlRecord, Order } from "../../control/record.ts";
@@ -9,7 +10,6 @@ import { codeOf } from "../../errors.ts";
 import { nobody } from "../../store/nobody.ts";
 import type { Store } from "../../store/store.ts";
 import type { Notices, StoreWatch } from "../outage/outage.ts";
-import { sharedBy } from "../shared.ts";
 import { WeakList } from "../weak-list.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
 
@@ -157,10 +157,7 @@ function formatOrder({ limiter, subject, kind, from }: Order): string {
 }
 
 /** What is known for the prefix of a store, shared by all who use its client. */
-export function controlOf({ owner, prefix }: Store): Control {
-  const known = sharedBy(owner, "control", () => new Map<string, Control>());
-  const control =
-    known.get(prefix) ?? new KnownControl(recordKeyOf(prefix), () => known.delete(prefix));
-  known.set(prefix, control);
-  return control;
-}
+export const controlOf: (store: Store) => Control = prefixPart(
+  "control",
+  ({ prefix }, drop) => new KnownControl(recordKeyOf(prefix), drop),
+);

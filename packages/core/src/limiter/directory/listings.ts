@@ -1,5 +1,5 @@
+import { prefixPart } from "../../client-state.ts";
 import type { Store } from "../../store/store.ts";
-import { sharedByPrefix } from "../shared.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
 import { onceRefused } from "./refusal.ts";
@@ -24,13 +24,14 @@ export async function unlist(
 }
 
 /** What this process lists for the client and prefix of a store. */
-export function directoryOf(store: Store): ProcessDirectory {
-  return sharedByPrefix(store, "directories", () => {
+export const directoryOf: (store: Store) => ProcessDirectory = prefixPart(
+  "directory",
+  ({ prefix }) => {
     const onRefused = onceRefused(
       "HEADGATE_DIRECTORY_REFUSED",
       (why) =>
         `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { directory: false }) turns the directory off`,
     );
-    return new ProcessDirectory(store.prefix, onRefused);
-  });
-}
+    return new ProcessDirectory(prefix, onRefused);
+  },
+);

@@ -1,4 +1,4 @@
-import { sharedBy } from "../shared.ts";
+import { processPart } from "../../client-state.ts";
 
 /** When a process writes into directories, in milliseconds. */
 interface DirectoryTimes {
@@ -15,6 +15,7 @@ export const PROCESS_LIFE_MS = 110_000;
 export const SHARED_LIFE_MS = 7_200_000;
 
 /** One for all copies of this package, so that a test can set other times. */
-export function directoryTimes(): DirectoryTimes {
-  return sharedBy(globalThis, "directory-times", () => ({ first: 10_000, every: 30_000 }));
-}
+export const directoryTimes: () => DirectoryTimes = processPart("directoryTimes", () => ({
+  first: 10_000,
+  every: 30_000,
+}));

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { clientPart } from "../../client-state.ts";
 import { decide } from "../../store/decide.ts";
 import type { DecideCall } from "../../store/decide-call.ts";
 import { nobody } from "../../store/nobody.ts";
@@ -10,7 +11,6 @@ import type { SubjectCounter } from "../counters.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import type { StoreReturns, StoreWatch } from "../outage/outage.ts";
 import { readReply } from "../read-reply.ts";
-import { sharedBy } from "../shared.ts";
 import { WeakList } from "../weak-list.ts";
 import {
   closeAccount,
@@ -220,9 +220,7 @@ export function closeAllLeases(owner: object): void {
   for (const accounts of accountsOn(owner)) accounts.clear();
 }
 
-function accountsOn(owner: object): WeakList<LeaseAccounts> {
-  return sharedBy(owner, "lease-accounts", () => new WeakList());
-}
+const accountsOn = clientPart("leases", () => new WeakList<LeaseAccounts>());
 
 function nameOf({ subject, key }: SubjectCounter): string {
   return subject.length > MAX_SUBJECT ? key : subject;

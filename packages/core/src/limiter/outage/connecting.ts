@@ -1,5 +1,5 @@
+import { clientPart } from "../../client-state.ts";
 import type { Remote } from "../../store/store.ts";
-import { sharedBy } from "../shared.ts";
 
 /** What is known of a client, by all who wait for it. */
 interface FirstContact {
@@ -8,6 +8,11 @@ interface FirstContact {
   /** Whether a call was answered, or the client said that it cannot connect. */
   isOver: boolean;
 }
+
+const firstContactOf = clientPart(
+  "connecting",
+  (): FirstContact => ({ used: undefined, isOver: false }),
+);
 
 /**
  * The patience with a client that has never answered: until then calls wait for up to `connectTimeout`, counted from the client's
@@ -31,7 +36,7 @@ export class Connecting {
     this.#remote = remote;
     this.#timeoutMs = timeoutMs;
     this.connectMs = connectMs;
-    this.#contact = sharedBy(client, "first-contact", () => ({ used: undefined, isOver: false }));
+    this.#contact = firstContactOf(client);
     this.isOver = remote.connectsTo === undefined || this.#contact.isOver || connectMs <= timeoutMs;
   }
 

@@ -1,8 +1,8 @@
+import { processPart } from "../../client-state.ts";
 import { formatReceived, HeadgateError } from "../../errors.ts";
 import type { Duration } from "../../time.ts";
 import { parseDuration, toMilliseconds } from "../../time.ts";
 import { readLeaseOption } from "../leases/lease-options.ts";
-import { sharedBy } from "../shared.ts";
 import type { FailureOptions, FailurePolicy } from "./outage.ts";
 
 /** The options' names. */
@@ -16,9 +16,9 @@ export const FAILURE_OPTIONS = [
 ] as const;
 
 /** `storeTimeout` where it is not given, in milliseconds. One for all copies of this package, so that a test can be patient. */
-export function storeTimes(): { byDefault: number } {
-  return sharedBy(globalThis, "store-times", () => ({ byDefault: 100 }));
-}
+export const storeTimes: () => { byDefault: number } = processPart("storeTimes", () => ({
+  byDefault: 100,
+}));
 
 /** `connectTimeout` where it is not given, in milliseconds. */
 const CONNECT_BY_DEFAULT = 1_000;

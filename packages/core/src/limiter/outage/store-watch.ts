@@ -1,10 +1,10 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../../channels.ts";
+import { clientPart } from "../../client-state.ts";
 import { codeOf, HeadgateError } from "../../errors.ts";
 import { probe, probeKeyFor } from "../../store/probe.ts";
 import type { Remote } from "../../store/store.ts";
 import { publish } from "../publish.ts";
-import { sharedBy } from "../shared.ts";
 import { Connecting } from "./connecting.ts";
 import { NodeWatch } from "./node-watch.ts";
 import { createNotices, explain } from "./notices.ts";
@@ -19,9 +19,12 @@ const storeUp = channel(CHANNELS.storeUp);
 /** So many servers are kept in mind before those that are fine are forgotten. */
 const MANY_NODES = 64;
 
+/** By the times of each. */
+const watchesOf = clientPart("watches", () => new Map<string, StoreWatch>());
+
 /** The watch of a client, for the same times. */
 export function watchStore(client: object, remote: Remote, times: StoreTimes): StoreWatch {
-  const watches = sharedBy(client, "watches", () => new Map<string, StoreWatch>());
+  const watches = watchesOf(client);
   const key = `${times.timeoutMs} ${times.connectMs}`;
   const known = watches.get(key);
   if (known !== undefined) return known;

@@ -1,16 +1,19 @@
 import { NOTHING_CHARGED, nothingCharged } from "../../charged.ts";
+import { clientPart } from "../../client-state.ts";
 import { areByName } from "../../store/counter.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { CountedDecision, outcomeOn } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
 import { chargeOn, decideOn, forgetOn, giveBackOn, settleOn } from "../memory-decider.ts";
 import { keepPlacesHere } from "../places/keep-places.ts";
-import { sharedBy } from "../shared.ts";
 import { shareLimits } from "./local-limits.ts";
 import type { FailurePolicy, WithoutStore } from "./outage.ts";
 
 /** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
 const DENY_RETRY_MS = 1_000;
+
+/** Limiters that share a budget on the store share it here. */
+const localCountsOf = clientPart("localCounts", () => memoryStore());
 
 /**
  * Prepares for the time when the store cannot decide. What is counted in this process meanwhile stays until it is as if
@@ -18,8 +21,7 @@ const DENY_RETRY_MS = 1_000;
  */
 export function prepareWithoutStore(counted: CountedPolicy, failure: FailurePolicy): WithoutStore {
   const { onUnavailable } = failure;
-  // Limiters that share a budget on the store share it here.
-  const local = sharedBy(counted.store.owner, "local-counts", () => memoryStore());
+  const local = localCountsOf(counted.store.owner);
   const keeping = counted.hasPlaces
     ? keepPlacesHere(local, counted.reported, counted.store.owner)
     : undefined;

@@ -1,3 +1,4 @@
+import { clientPart } from "../../client-state.ts";
 import type { ControlRecord, Override } from "../../control/record.ts";
 import { codeOf, formatReceived } from "../../errors.ts";
 import { nobody } from "../../store/nobody.ts";
@@ -5,7 +6,6 @@ import type { LimiterControl } from "../control/control.ts";
 import type { CountedPolicy, Group } from "../counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../counters.ts";
 import type { Decider } from "../decider.ts";
-import { sharedBy } from "../shared.ts";
 import { checkOverride } from "./check-override.ts";
 import type { Overrides } from "./overrides.ts";
 import type { OverridesInForce, SubjectIn } from "./overrides-in-force.ts";
@@ -17,6 +17,9 @@ const LOOK_MS = 250;
 
 /** So many overrides that do not fit are reported for a client. */
 const MOST_REPORTED = 1_000;
+
+/** The overrides that do not fit, as they were reported. */
+const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
 
 /** A limiter whose counters are asked: it, or the one that it extends. */
 interface Known {
@@ -182,7 +185,7 @@ function createFitting(
   }
 
   function reportOnce({ limiter }: Override, why: string): void {
-    const reported = sharedBy(counted.store.owner, "ignored-overrides", () => new Set<string>());
+    const reported = reportedOn(counted.store.owner);
     const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
     if (reported.has(message) || reported.size >= MOST_REPORTED) return;
     reported.add(message);

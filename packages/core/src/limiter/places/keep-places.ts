@@ -1,3 +1,4 @@
+import { clientPart } from "../../client-state.ts";
 import { newHolder } from "../../scripts/digits.ts";
 import type { Counter } from "../../store/counter.ts";
 import type { PlacesCall } from "../../store/places.ts";
@@ -7,7 +8,6 @@ import type { SubjectCounter } from "../counters.ts";
 import { placesOnly } from "../counters.ts";
 import { rejectWrongType } from "../read-reply.ts";
 import type { ReportedLimiter } from "../reported-limiter.ts";
-import { sharedBy } from "../shared.ts";
 import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
 import type { PlaceKeeping } from "./taken-places.ts";
@@ -15,6 +15,9 @@ import { TakenPlaces } from "./taken-places.ts";
 
 /** How a store is asked about the places of a counter. Rejects as the store does. */
 type AskPlaces = (call: PlacesCall, counterKey: string) => Promise<readonly number[]>;
+
+/** The renewals of a store. */
+const renewalsOn = clientPart("renewals", () => new Renewals());
 
 /** Keeps the places that a limiter takes in a store. `owner` is that of the counters that calls of `wait` know. */
 export function keepPlaces(
@@ -44,7 +47,7 @@ export function keepPlaces(
 
   return {
     store: { now: () => store.now(), tend },
-    renewals: sharedBy(store, "renewals", () => new Renewals()),
+    renewals: renewalsOn(store),
     releases: releasesOf(owner),
     reported,
   };
@@ -69,6 +72,4 @@ export function takePlaces(
 }
 
 /** What is told of places that are given back in this process. */
-export function releasesOf(owner: object): Releases {
-  return sharedBy(owner, "releases", () => new Releases());
-}
+export const releasesOf: (owner: object) => Releases = clientPart("releases", () => new Releases());

@@ -1,4 +1,4 @@
-import { sharedBy } from "../shared.ts";
+import { processPart } from "../../client-state.ts";
 
 /** When a process sends what it has counted, in milliseconds, to each of which up to a quarter is added. */
 interface UsageTimes {
@@ -9,6 +9,7 @@ interface UsageTimes {
 }
 
 /** One for all copies of this package, so that a test can set other times. */
-export function usageTimes(): UsageTimes {
-  return sharedBy(globalThis, "usage-times", () => ({ every: 4_000, subjectsEvery: 25_000 }));
-}
+export const usageTimes: () => UsageTimes = processPart("usageTimes", () => ({
+  every: 4_000,
+  subjectsEvery: 25_000,
+}));

@@ -1,6 +1,6 @@
+import { prefixPart } from "../../client-state.ts";
 import type { Store } from "../../store/store.ts";
 import { onceRefused } from "../directory/refusal.ts";
-import { sharedByPrefix } from "../shared.ts";
 import type { LimiterUsage } from "./limiter-usage.ts";
 import { ProcessUsage } from "./process-usage.ts";
 
@@ -15,13 +15,11 @@ export async function endUsage(store: Store, name: string): Promise<void> {
 }
 
 /** What this process counts for the client and prefix of a store. */
-export function usageOf(store: Store): ProcessUsage {
-  return sharedByPrefix(store, "usages", () => {
-    const onRefused = onceRefused(
-      "HEADGATE_USAGE_REFUSED",
-      (why) =>
-        `this process cannot add its counts to the usage that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every five seconds`,
-    );
-    return new ProcessUsage(store.prefix, onRefused);
-  });
-}
+export const usageOf: (store: Store) => ProcessUsage = prefixPart("usage", ({ prefix }) => {
+  const onRefused = onceRefused(
+    "HEADGATE_USAGE_REFUSED",
+    (why) =>
+      `this process cannot add its counts to the usage that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every five seconds`,
+  );
+  return new ProcessUsage(prefix, onRefused);
+});

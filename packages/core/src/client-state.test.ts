@@ -1,0 +1,32 @@
+import { expect, test, vi } from "vitest";
+import { clientPart, prefixPart, processPart } from "./client-state.ts";
+
+test("a part is made once for each client, also where another copy declares it again", () => {
+  const [one, other] = [{}, {}];
+  const make = vi.fn((_: object) => new Set<string>());
+  const here = clientPart("ignoredOverrides", make);
+  const there = clientPart("ignoredOverrides", make);
+  here(one).add("seen");
+  expect(there(one)).toEqual(new Set(["seen"]));
+  expect(here(other)).toEqual(new Set());
+  expect(make.mock.calls).toEqual([[one], [other]]);
+});
+
+test("a part of a prefix is made again after it was dropped", () => {
+  const owner = {};
+  const drops: (() => void)[] = [];
+  const of = prefixPart("usage", ({ prefix }, drop) => {
+    drops.push(drop);
+    return { prefix };
+  });
+  const first = of({ owner, prefix: "a" });
+  expect(of({ owner, prefix: "b" })).toEqual({ prefix: "b" });
+  expect(of({ owner, prefix: "a" })).toBe(first);
+  drops[0]?.();
+  expect(of({ owner, prefix: "a" })).not.toBe(first);
+});
+
+test("a part of the process is one for all", () => {
+  const times = processPart("usageTimes", () => ({}));
+  expect(processPart("usageTimes", () => ({}))()).toBe(times());
+});

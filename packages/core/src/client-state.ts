@@ -1,0 +1,86 @@
+/*
+ * The state that all copies of Headgate in a process share: two copies, in two formats or versions, must not count the same
+ * counters apart. A feature declares its part here by name, and makes it when it is first asked for.
+ */
+
+/** Changes with the methods or the fields of any part: copies that differ in it share nothing. */
+const STATES: unique symbol = Symbol.for("@headgate/core/2.state") as never;
+
+/** The parts of a client's state; `renewals` belong to a store, and `breakerLinks` to a breaker's name. */
+type ClientPart =
+  | "breakerLinks/1"
+  | "connecting"
+  | "denials"
+  | "errors"
+  | "ignoredOverrides"
+  | "leases"
+  | "localCounts"
+  | "names"
+  | "releases"
+  | "renewals"
+  | "topology"
+  | "watches";
+
+/** The parts of the state of one prefix on a client. */
+type PrefixPart = "control" | "directory" | "usage";
+
+/** The parts of the state of the whole process. */
+type ProcessPart =
+  | "directoryTimes"
+  | "hotReload"
+  | "inUse"
+  | "processRecord"
+  | "shortDurations"
+  | "storeTimes"
+  | "usageTimes";
+
+type State = Record<string, unknown>;
+
+const shared = globalThis as { [STATES]?: WeakMap<object, State> };
+
+function stateOf(owner: object): State {
+  shared[STATES] ??= new WeakMap();
+  const known = shared[STATES].get(owner) ?? {};
+  shared[STATES].set(owner, known);
+  return known;
+}
+
+/** Declares a part of each client's state; the owner of a store is the client. */
+export function clientPart<Owner extends object, T extends object, More extends unknown[]>(
+  name: ClientPart,
+  make: (owner: Owner, ...more: More) => T,
+): (owner: Owner, ...more: More) => T {
+  return (owner, ...more) => {
+    const state = stateOf(owner);
+    state[name] ??= make(owner, ...more);
+    return state[name] as T;
+  };
+}
+
+/** A client and a prefix, as of a store. */
+interface Place {
+  readonly owner: object;
+  readonly prefix: string;
+}
+
+/** Declares a part of the state of each client and prefix. `drop` has it made again when it is next asked for. */
+export function prefixPart<P extends Place, T extends object>(
+  name: PrefixPart,
+  make: (place: P, drop: () => void) => T,
+): (place: P) => T {
+  return (place) => {
+    const state = stateOf(place.owner);
+    const key = `${name} ${place.prefix}`;
+    state[key] ??= make(place, () => delete state[key]);
+    return state[key] as T;
+  };
+}
+
+/** Declares a part of the state of the process. */
+export function processPart<T extends object>(name: ProcessPart, make: () => T): () => T {
+  return () => {
+    const state = stateOf(globalThis);
+    state[name] ??= make();
+    return state[name] as T;
+  };
+}
