@@ -1,4 +1,5 @@
-type Use = "page" | "text" | "quiet" | "line" | "shade" | "admitted" | "denied" | "policy";
+/** What a colour is for. */
+export type Use = "page" | "text" | "quiet" | "line" | "shade" | "admitted" | "denied" | "policy";
 
 /** Colours by use: on a light page, and on a dark one. Words have a contrast of 4.5 at least, what is drawn 3. */
 export const COLORS: Readonly<Record<Use, readonly [light: string, dark: string]>> = {
@@ -11,8 +12,3 @@ export const COLORS: Readonly<Record<Use, readonly [light: string, dark: string]
   denied: ["#b84f00", "#f0883e"],
   policy: ["#8250df", "#b083f0"],
 };
-
-/** A colour of the page, as a chart names it. */
-export function colorOf(use: Use): string {
-  return `var(--${use})`;
-}

@@ -1,5 +1,5 @@
-import type { Chart, ChartText } from "./draw-chart.ts";
-import { drawChart } from "./draw-chart.ts";
+import type { Chart, ChartText } from "./chart.ts";
+import { renderChart } from "./chart.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
@@ -22,8 +22,8 @@ export function renderFigure(
   return html`<figure>
 <figcaption><strong>${says}</strong>
 ${legend}</figcaption>
-<div class="wide">${drawChart(draw(WIDE), { id: `${id}-wide`, title, description })}</div>
-<div class="narrow">${drawChart(draw(NARROW), { id: `${id}-narrow`, title, description })}</div>
+<div class="wide">${renderChart(draw(WIDE), { id: `${id}-wide`, title, description })}</div>
+<div class="narrow">${renderChart(draw(NARROW), { id: `${id}-narrow`, title, description })}</div>
 </figure>
 `;
 }

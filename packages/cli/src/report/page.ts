@@ -32,7 +32,7 @@ figure{margin:1.5em 0}
 figcaption{margin:0 0 .5em}
 figcaption strong{display:block;font-size:1.0625em}
 svg{display:block;max-width:100%;height:auto}
-svg text{font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif}
+svg text{dominant-baseline:central;font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif}
 .narrow{display:none;max-width:480px}
 .narrow svg{width:100%}
 .swatch{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin:0 .25em 0 0}

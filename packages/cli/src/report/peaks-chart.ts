@@ -1,10 +1,11 @@
 import { formatSpan } from "../output/time.ts";
 import type { ClientPeaks } from "../replay/result.ts";
 import { formatShortCount } from "./amounts.ts";
-import { nameAbove, nameOfAxis } from "./axis-name.ts";
-import { colorOf } from "./colors.ts";
-import type { Chart } from "./draw-chart.ts";
+import type { Chart, Plot, Tick } from "./chart.ts";
+import { crisp, drawBottomAxis, drawLeftAxis, drawLine, drawText, round, steps } from "./chart.ts";
 import type { LimitLine } from "./limit-lines.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
 
 const HEIGHT = 234;
 const LEFT = 44;
@@ -22,65 +23,47 @@ interface Reached {
   readonly clients: number;
 }
 
-/** How many clients have a peak of at least so many requests, both on logarithmic scales, and the policies as lines. */
+/** The number of clients over their peaks, both on logarithmic scales, and the limits as vertical lines. */
 export function peaksChart(
   { counts, window }: ClientPeaks,
   lines: readonly LimitLine[],
   width: number,
 ): Chart {
+  const plot = { left: LEFT, right: width - RIGHT, top: 58, bottom: HEIGHT - 45 };
   const reached = thinOut(clientsThatReach(counts));
   const mostPeak = Math.max(...reached.map(({ peak }) => peak), ...lines.map(({ units }) => units));
   const right = decadeTop(mostPeak * 1.05);
   const top = decadeTop((reached[0]?.clients ?? 1) * 1.05);
-  const plotWidth = width - LEFT - RIGHT;
-  const groups = groupLines(lines, (units) => (Math.log10(units) / Math.log10(right)) * plotWidth);
+  const xOf = scale(right, plot.left, plot.right);
+  const yOf = scale(top, plot.bottom, plot.top);
+  const points = reached.map(({ peak, clients }) => [xOf(peak), yOf(clients)] as const);
+  const [x, y] = points[0]?.map(round) ?? [plot.left, plot.bottom];
+  const xTicks = ticksTo(right, (plot.right - plot.left) / 40, xOf);
+  const yTicks = ticksTo(top, 5, yOf);
+  const yMarks = yTicks.map(({ at }) => `M${plot.left} ${crisp(at)}h-5`).join("");
   return {
     width,
     height: HEIGHT,
-    option: {
-      grid: { left: LEFT, right: RIGHT, top: 58, bottom: 44 },
-      xAxis: {
-        ...axis(right, plotWidth / 40),
-        ...nameOfAxis(`requests of a client within ${formatSpan(window)}`, 28),
-        splitLine: { show: false },
-      },
-      yAxis: {
-        ...axis(top, 5),
-        ...nameAbove("clients", 32),
-        splitLine: { lineStyle: { color: colorOf("line") } },
-      },
-      series: [
-        {
-          type: "line",
-          step: "start",
-          symbol: "none",
-          silent: true,
-          clip: false,
-          emphasis: { disabled: true },
-          lineStyle: { color: colorOf("admitted"), width: 2 },
-          data: reached.map(({ peak, clients }) => [Math.log10(peak), Math.log10(clients)]),
-          markLine: {
-            silent: true,
-            symbol: "none",
-            lineStyle: { color: colorOf("policy"), type: "solid", width: 2 },
-            label: { show: false },
-            data: lines.map(({ units }) => ({ xAxis: Math.log10(units) })),
-          },
-        },
-        ...groups.map(({ label, at }) => ({
-          type: "line",
-          silent: true,
-          clip: false,
-          symbol: "circle",
-          symbolSize: 0.1,
-          lineStyle: { width: 0 },
-          itemStyle: { color: "none" },
-          label: { show: true, position: "top", color: colorOf("text"), formatter: label },
-          data: [[(at / plotWidth) * Math.log10(right), Math.log10(top)]],
-        })),
-      ],
-    },
+    shapes: html`${drawLeftAxis({ ...plot, top: plot.top - 18 }, yTicks, "clients")}${drawBottomAxis(plot, xTicks, `requests of a client within ${formatSpan(window)}`)}${drawLine(`M${crisp(plot.left)} ${plot.bottom}V${plot.top}${yMarks}`, "line", 1)}${drawLine(`M${x} ${y}${steps(points.slice(1))}`, "admitted", 2)}${drawLimits(lines, plot, xOf)}`,
   };
+}
+
+function drawLimits(
+  lines: readonly LimitLine[],
+  { top, bottom }: Plot,
+  xOf: (units: number) => number,
+): Markup {
+  if (lines.length === 0) return html``;
+  const path = lines.map(({ units }) => `M${Math.round(xOf(units))} ${bottom}V${top}`).join("");
+  const labels = groupLines(lines, xOf).map(({ label, at }) =>
+    drawText(label, at, top - 11, "middle", "text"),
+  );
+  return html`${drawLine(path, "policy", 2)}${labels}`;
+}
+
+/** The pixel of a count on a logarithmic scale from 1 to `end`. */
+function scale(end: number, first: number, last: number): (count: number) => number {
+  return (count) => first + (Math.log10(count) / Math.log10(end)) * (last - first);
 }
 
 /** Descending from all clients, for each peak that a client has. */
@@ -103,27 +86,16 @@ function thinOut(reached: readonly Reached[]): readonly Reached[] {
   );
 }
 
-/** A logarithmic axis from 1, with labels at 1, 2, 5, 10, ... as far as there is room for so many. */
-function axis(end: number, room: number): object {
+/** Ticks of a logarithmic axis at 1, 2, 5, 10, ..., or at fewer where there is no room for so many. */
+function ticksTo(end: number, room: number, pixelOf: (count: number) => number): Tick[] {
   const decades = Math.ceil(Math.log10(end));
   const factors = decades * 3 + 1 <= room ? [1, 2, 5] : [1];
   const each = Math.max(1, Math.ceil((decades + 1) / room));
-  const customValues = Array.from({ length: decades + 1 }, (_, power) => power)
+  return Array.from({ length: decades + 1 }, (_, power) => power)
     .filter((power) => power % each === 0)
-    .flatMap((power) => factors.map((factor) => Math.log10(factor * 10 ** power)))
-    .filter((value) => value <= Math.log10(end) + 1e-9);
-  return {
-    type: "value",
-    min: 0,
-    max: Math.log10(end),
-    axisLine: { onZero: false, lineStyle: { color: colorOf("line") } },
-    axisTick: { customValues, show: true, lineStyle: { color: colorOf("line") } },
-    axisLabel: {
-      customValues,
-      color: colorOf("quiet"),
-      formatter: (value: number) => formatShortCount(Math.round(10 ** value)),
-    },
-  };
+    .flatMap((power) => factors.map((factor) => factor * 10 ** power))
+    .filter((count) => count <= end)
+    .map((count) => ({ at: pixelOf(count), label: formatShortCount(count) }));
 }
 
 /** The next of 2, 5, 10, 20, ... */

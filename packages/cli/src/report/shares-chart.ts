@@ -1,10 +1,17 @@
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
 import { formatShare } from "./amounts.ts";
-import { colorOf } from "./colors.ts";
-import type { Chart } from "./draw-chart.ts";
+import type { Chart } from "./chart.ts";
+import { crisp, drawArea, drawLine, drawText, round } from "./chart.ts";
+import type { Use } from "./colors.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
 import { shortNameOf } from "./policy-name.ts";
 
+/** Pixels of a policy's row, of its space above, of a bar, and from one bar to the next. */
 const ROW = 52;
+const TOP = 4;
+const BAR = 14;
+const BAR_TO_BAR = 17.5;
 const RIGHT = 150;
 
 /** Pixels of a character of a name. */
@@ -23,58 +30,21 @@ export function sharesChart(
     one.denied / log.requests,
     one.clientsDenied / log.clients,
   ]);
+  const scale = (width - left - RIGHT) / (Math.max(...shares) || 1);
+  const bar = (part: number, whole: number, what: string, top: number, use: Use): Markup => {
+    const right = round(left + (part / whole) * scale);
+    const words = `${formatShare(part, whole)} of ${what}`;
+    return html`${drawArea(`M${left} ${top}H${right}v${BAR}H${left}Z`, use)}${drawText(words, right + 5, top + BAR / 2, "start")}`;
+  };
+  const rows = policies.map(({ clientsDenied, denied }, i) => {
+    const top = TOP + i * ROW;
+    const first = top + (ROW - BAR_TO_BAR - BAR) / 2;
+    return html`${drawText(names[i] ?? "", left - 8, top + ROW / 2, "end", "text")}${bar(clientsDenied, log.clients, "clients", first, "policy")}${bar(denied, log.requests, "requests", first + BAR_TO_BAR, "denied")}`;
+  });
+  const bottom = TOP + policies.length * ROW;
   return {
     width,
-    height: policies.length * ROW + 8,
-    option: {
-      grid: { left, right: RIGHT, top: 4, bottom: 4 },
-      xAxis: { type: "value", show: false, min: 0, max: Math.max(...shares) || 1 },
-      yAxis: {
-        type: "category",
-        inverse: true,
-        data: policies.map((_, i) => i),
-        axisTick: { show: false },
-        axisLine: { lineStyle: { color: colorOf("line") } },
-        axisLabel: {
-          color: colorOf("text"),
-          fontSize: 12,
-          formatter: (i: string) => names[Number(i)] ?? "",
-        },
-      },
-      series: [
-        bars(
-          colorOf("policy"),
-          policies.map((one) => one.clientsDenied),
-          log.clients,
-          "clients",
-        ),
-        bars(
-          colorOf("denied"),
-          policies.map((one) => one.denied),
-          log.requests,
-          "requests",
-        ),
-      ],
-    },
-  };
-}
-
-function bars(color: string, parts: readonly number[], whole: number, what: string): object {
-  return {
-    type: "bar",
-    silent: true,
-    clip: false,
-    emphasis: { disabled: true },
-    barWidth: 14,
-    barGap: "25%",
-    itemStyle: { color },
-    label: {
-      show: true,
-      position: "right",
-      color: colorOf("quiet"),
-      formatter: ({ dataIndex }: { readonly dataIndex: number }) =>
-        `${formatShare(parts[dataIndex] ?? 0, whole)} of ${what}`,
-    },
-    data: parts.map((part) => part / whole),
+    height: bottom + TOP,
+    shapes: html`${drawLine(`M${crisp(left)} ${TOP}V${bottom}`, "line", 1)}${rows}`,
   };
 }

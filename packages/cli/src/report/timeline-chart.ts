@@ -1,8 +1,9 @@
 import { formatSpan } from "../output/time.ts";
 import { formatShortCount } from "./amounts.ts";
-import { nameAbove, nameOfAxis } from "./axis-name.ts";
-import { colorOf } from "./colors.ts";
-import type { Chart } from "./draw-chart.ts";
+import type { Chart, Plot } from "./chart.ts";
+import { drawArea, drawBottomAxis, drawLeftAxis, steps } from "./chart.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
 import { timeTicks } from "./time-ticks.ts";
 
 /** Requests and denials, by column. */
@@ -21,91 +22,46 @@ const RIGHT = 20;
 /** Pixels that a label of a moment takes. */
 const TICK = 72;
 
-/** Denials on top of what was admitted, over time; `most` is where its scale ends, in requests of a column. */
+/** Denials on top of admitted requests, over time; `most` is the end of its scale, in requests of a column. */
 export function timelineChart(timeline: Timeline, width: number, most: number): Chart {
   const { from, columnMs, requests } = timeline;
-  const to = from + columnMs * requests.length;
-  const ticks = timeTicks(from, to, (width - LEFT - RIGHT) / TICK);
-  const labels = new Map(ticks.map(({ at, label }) => [at - from, label]));
-  const customValues = [...labels.keys()];
+  const plot = { left: LEFT, right: width - RIGHT, top: 28, bottom: HEIGHT - 45 };
+  const { left, right, top, bottom } = plot;
+  const lasts = columnMs * requests.length;
+  const times = timeTicks(from, from + lasts, (right - left) / TICK).map(({ at, label }) => ({
+    at: left + ((at - from) / lasts) * (right - left),
+    label,
+  }));
+  const counts = [0, most / 2, most].map((count) => ({
+    at: bottom - (count / most) * (bottom - top),
+    label: formatShortCount(count),
+  }));
   return {
     width,
     height: HEIGHT,
-    option: {
-      grid: { left: LEFT, right: RIGHT, top: 28, bottom: 44 },
-      xAxis: {
-        type: "value",
-        min: 0,
-        max: to - from,
-        ...nameOfAxis("time of the log (UTC)", 28),
-        splitLine: { show: false },
-        axisLine: { onZero: false, lineStyle: { color: colorOf("line") } },
-        axisTick: { customValues, lineStyle: { color: colorOf("line") } },
-        axisLabel: {
-          customValues,
-          color: colorOf("quiet"),
-          formatter: (at: number) => labels.get(at) ?? "",
-        },
-      },
-      yAxis: {
-        type: "value",
-        min: 0,
-        max: most,
-        interval: most / 2,
-        ...nameAbove(`requests per ${formatSpan(columnMs)}`),
-        axisLine: { show: false },
-        axisTick: { show: false },
-        splitLine: { lineStyle: { color: colorOf("line") } },
-        axisLabel: { color: colorOf("quiet"), formatter: formatShortCount },
-      },
-      series: areas(timeline),
-    },
+    shapes: html`${drawLeftAxis(plot, counts, `requests per ${formatSpan(columnMs)}`)}${drawBottomAxis(plot, times, "time of the log (UTC)")}${drawAreas(timeline, plot, most)}`,
   };
 }
 
 /** The same, as small as a word. */
 export function sparkChart(timeline: Timeline, width: number, height: number): Chart {
-  const { columnMs, requests } = timeline;
-  return {
-    width,
-    height,
-    option: {
-      grid: { left: 0, right: 0, top: 1, bottom: 1 },
-      xAxis: {
-        type: "value",
-        show: false,
-        min: 0,
-        max: columnMs * requests.length,
-      },
-      yAxis: { type: "value", show: false, min: 0, max: Math.max(1, ...requests) },
-      series: areas(timeline),
-    },
-  };
+  const plot = { left: 0, right: width, top: 1, bottom: height - 1 };
+  const most = Math.max(1, ...timeline.requests);
+  return { width, height, shapes: drawAreas(timeline, plot, most) };
 }
 
-/** All requests in the colour of denials, and before them what was admitted. */
-function areas({ columnMs, requests, denied }: Timeline): object[] {
+/** All requests in the colour of denials, and over them the admitted ones. */
+function drawAreas({ requests, denied }: Timeline, plot: Plot, most: number): Markup {
   const admitted = requests.map((count, i) => count - (denied[i] ?? 0));
-  return [
-    area(requests, columnMs, colorOf("denied")),
-    area(admitted, columnMs, colorOf("admitted")),
-  ];
+  return html`${drawArea(columns(requests, plot, most), "denied")}${drawArea(columns(admitted, plot, most), "admitted")}`;
 }
 
-function area(counts: readonly number[], columnMs: number, color: string): object {
-  // The last column is as wide as the others.
-  const ends = [...counts, counts.at(-1) ?? 0];
-  return {
-    type: "line",
-    step: "end",
-    symbol: "none",
-    silent: true,
-    clip: false,
-    emphasis: { disabled: true },
-    lineStyle: { width: 0 },
-    areaStyle: { color, opacity: 1 },
-    data: ends.map((count, i) => [i * columnMs, count]),
-  };
+function columns(counts: readonly number[], { left, right, top, bottom }: Plot, most: number) {
+  const width = (right - left) / counts.length;
+  const points = counts.map(
+    (count, i) => [left + (i + 1) * width, bottom - (count / most) * (bottom - top)] as const,
+  );
+  return `M${left} ${bottom}${steps(points)}V${bottom}Z`;
 }
 
 /** The same counts in at most `most` columns. */

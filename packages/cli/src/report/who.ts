@@ -1,7 +1,7 @@
 import { formatSpan } from "../output/time.ts";
 import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
 import { formatCount, formatMoment, formatShare } from "./amounts.ts";
-import { drawChart } from "./draw-chart.ts";
+import { renderChart } from "./chart.ts";
 import { renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { foreignText, html } from "./markup.ts";
@@ -82,7 +82,7 @@ function sparkOf(client: DeniedClient, id: string, { log, columnMs }: ReplayResu
   const { width, height, columns } = SPARK;
   const shown = mergeColumns({ from: log.from, columnMs, ...timeline }, columns);
   const most = Math.max(...shown.requests);
-  return drawChart(sparkChart(shown, width, height), {
+  return renderChart(sparkChart(shown, width, height), {
     id,
     title: "Requests of this client over time",
     description: `At most ${formatCount(most)} requests in ${formatSpan(shown.columnMs)}; ${formatCount(client.denied)} of ${formatCount(client.requests)} denied`,

@@ -1,0 +1,99 @@
+import type { Use } from "./colors.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
+
+/** SVG shapes, and the size of their picture in pixels. */
+export interface Chart {
+  readonly width: number;
+  readonly height: number;
+  readonly shapes: Markup;
+}
+
+/** Texts for screen readers. */
+export interface ChartText {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+}
+
+/** The rectangle between the axes, in pixels of the chart. */
+export interface Plot {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** A place on an axis, in pixels of the chart. */
+export interface Tick {
+  readonly at: number;
+  readonly label: string;
+}
+
+/** A static picture without styles, in the colours of the page. */
+export function renderChart({ width, height, shapes }: Chart, text: ChartText): Markup {
+  const { id, title, description } = text;
+  return html`<svg role="img" aria-labelledby="${id}-title ${id}-text" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"><title id="${id}-title">${title}</title><desc id="${id}-text">${description}</desc>${shapes}</svg>`;
+}
+
+/** A text whose anchor is at `x`, centred on `y`. */
+export function drawText(
+  words: string,
+  x: number,
+  y: number,
+  anchor: "start" | "middle" | "end",
+  use: Use = "quiet",
+): Markup {
+  return html`<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" fill="var(--${use})">${words}</text>
+`;
+}
+
+export function drawArea(path: string, use: Use): Markup {
+  return html`<path d="${path}" fill="var(--${use})"/>
+`;
+}
+
+export function drawLine(path: string, use: Use, width: number): Markup {
+  return html`<path d="${path}" fill="none" stroke="var(--${use})" stroke-width="${width}"/>
+`;
+}
+
+/** A path that goes to the height of each point and, level, to its x. */
+export function steps(points: ReadonlyArray<readonly [x: number, y: number]>): string {
+  const rounded = points.map((point) => point.map(round));
+  const ends = rounded.filter(([, y], i) => y !== rounded[i + 1]?.[1]);
+  return ends.map(([x, y]) => `V${y}H${x}`).join("");
+}
+
+/** An axis along the bottom, with its name under the middle. */
+export function drawBottomAxis(
+  { left, right, bottom }: Plot,
+  ticks: readonly Tick[],
+  name: string,
+): Markup {
+  const marks = ticks.map(({ at }) => `M${crisp(at)} ${bottom}v5`).join("");
+  const labels = ticks.map(({ at, label }) => drawText(label, at, bottom + 14, "middle"));
+  return html`${drawLine(`M${left} ${crisp(bottom)}H${right}${marks}`, "line", 1)}${labels}${drawText(name, (left + right) / 2, bottom + 34, "middle")}`;
+}
+
+/** Labels on the left, a line across the plot at each, and the name on top, where it is read without turning the head. */
+export function drawLeftAxis(
+  { left, right, top }: Plot,
+  ticks: readonly Tick[],
+  name: string,
+): Markup {
+  const lines = ticks.map(({ at }) => `M${left} ${crisp(at)}H${right}`).join("");
+  const labels = ticks.map(({ at, label }) => drawText(label, left - 8, at, "end"));
+  return html`${drawLine(lines, "line", 1)}${labels}${drawText(name, left - 40, top - 20, "start")}`;
+}
+
+/** To a tenth of a pixel. */
+export function round(pixels: number): number {
+  return Math.round(pixels * 10) / 10;
+}
+
+/** The middle of a pixel, where a line one pixel wide is not blurred. */
+export function crisp(pixels: number): number {
+  return Math.floor(pixels) + 0.5;
+}
