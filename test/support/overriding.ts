@@ -2,7 +2,7 @@ import type { Remote, Store } from "@headgate/core";
 import { prefixPart } from "../../packages/core/src/client-state.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/control/record.ts";
-import type { Control } from "../../packages/core/src/limiter/control/control.ts";
+import type { Control, Follower } from "../../packages/core/src/limiter/control/control.ts";
 
 /** An override without what is the same in all: for whom, of what, and until when in microseconds. */
 type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {
@@ -37,18 +37,24 @@ export function overridden(store: Store): OverriddenStore {
   let known = record;
   let pending: Promise<void> | undefined;
   let resolve = () => {};
+  const followers = new Set<Follower>();
   const control: Control = {
     get record() {
       return known;
     },
+    due: Number.NEGATIVE_INFINITY,
     now: () => store.now(),
     refresh: () => pending,
-    follow: () => () => {},
+    follow(follower) {
+      followers.add(follower);
+      return () => followers.delete(follower);
+    },
   };
   prefixPart("control", () => control)(store);
 
   function answer(): void {
     known = record;
+    for (const follower of followers) follower.hear({ record, orders: [], isAll: false });
     pending = undefined;
     resolve();
   }

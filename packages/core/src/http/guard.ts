@@ -179,7 +179,8 @@ function prepareGuard<Request extends HttpRequest>(
     }
     let waitedForControl = 0;
     if (control !== undefined) {
-      const refreshed = control.refresh();
+      const isDue = performance.now() >= control.known.due;
+      const refreshed = isDue ? control.refresh() : undefined;
       if (refreshed !== undefined) {
         const began = storeWatch?.now() ?? 0;
         await refreshed;

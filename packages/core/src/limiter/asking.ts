@@ -36,7 +36,7 @@ export function createAsking(
   core: LimiterCore,
   underLimits: (limits: readonly Limit[]) => CountedPolicy,
 ): Asking {
-  const { counted, decider, overrides, usage, hasLease, flights } = core;
+  const { counted, decider, control, overrides, usage, hasLease, flights } = core;
   let called: CalledLimits | undefined;
 
   function countersAsked(
@@ -61,11 +61,9 @@ export function createAsking(
     learned?: Learned,
   ): Promise<Decision> {
     const waitedMs = learned?.waitedMs;
-    if (learned?.isFresh === true) {
-      overrides?.see();
-      return decideNow(subject, options, mode, groups, waitedMs);
-    }
-    const refreshed = overrides?.refresh();
+    const isDue =
+      control !== undefined && learned?.isFresh !== true && performance.now() >= control.known.due;
+    const refreshed = isDue ? control.refresh() : undefined;
     if (refreshed === undefined) return decideNow(subject, options, mode, groups, waitedMs);
     const { watch } = decider;
     const began = (watch?.now() ?? 0) - (waitedMs ?? 0);
@@ -105,7 +103,7 @@ export function createAsking(
     mode: DecideMode,
     waitedMs: number | undefined,
   ): Promise<Decision> {
-    const inForce = overrides === undefined ? counters : overrides.apply(counters);
+    const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters);
     // In shadow, nobody is blocked.
     const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
     const units = askedUnits(inForce, cost);

@@ -135,11 +135,10 @@ export class OperatedCounters {
    */
   async peek(cost: unknown, { record, now }: ReadControl): Promise<Decision> {
     const given = requireCost("cost", cost, this.#counted.limits);
-    const known = { record, now: () => now };
-    const control = { ...known, known, refresh: () => undefined, onOrder() {}, stop() {} };
+    const known = { record, due: Number.POSITIVE_INFINITY, now: () => now };
+    const control = { known, refresh: () => undefined, onRecord() {}, onOrder() {}, stop() {} };
     return this.#withDecider(async (decider) => {
       const overrides = createOverrides(control, this.#counted, decider);
-      void overrides.refresh();
       const inForce = overrides.apply(this.#counters);
       const { counters, cost: most } = askedUnits(inForce, given);
       const { allowed, blocked, limits } = await this.#ask(counters, most);

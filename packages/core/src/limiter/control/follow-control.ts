@@ -1,4 +1,4 @@
-import type { Order } from "../../control/record.ts";
+import type { ControlRecord, Order } from "../../control/record.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
 import { countersOfLimiter } from "../counters.ts";
 import { denyCacheOf } from "../deny-cache.ts";
@@ -22,6 +22,7 @@ export function followControl(
   const control = controlOf(store);
   const denials = denyCacheOf(owner);
   let announce = (_?: string): void => {};
+  let tell = (_: ControlRecord): void => {};
 
   function obey({ limiter, subject }: Order): void {
     const counters = countersOfLimiter(counted, limiter, subject);
@@ -33,16 +34,16 @@ export function followControl(
 
   // The known control does not keep it alive: a limiter that is dropped without `close` is collected.
   const followed: LimiterControl & Follower = {
-    refresh: () => control.refresh(place),
     known: control,
-    get record() {
-      return control.record;
+    refresh: () => control.refresh(place),
+    onRecord(callback) {
+      tell = callback;
     },
-    now: () => control.now(),
     onOrder(callback) {
       announce = callback;
     },
-    hear({ orders, isAll }) {
+    hear({ record, orders, isAll }) {
+      tell(record);
       orders.forEach(obey);
       if (!isAll) return;
       denials.forgetAll(store.now());

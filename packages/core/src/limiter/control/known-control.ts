@@ -32,6 +32,7 @@ const REPORTED: readonly unknown[] = [
 /** How long ago it was read counts from when the read was sent: what was changed after that may be missing in it. */
 class KnownControl implements Control {
   record: ControlRecord = NO_RECORD;
+  due: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
   readonly #followers: WeakList<Follower>;
   /** The reads under way, by who waits for them: each for a time of its own. */
@@ -41,7 +42,6 @@ class KnownControl implements Control {
   /** When the last read that was answered was sent, and when one failed, in milliseconds of `performance.now()`. */
   #read = Number.NEGATIVE_INFINITY;
   #failed = Number.NEGATIVE_INFINITY;
-  #readAgainAfter = 0;
   /** The server's clock then, in microseconds. */
   #clock = 0;
   #isDamageLogged = false;
@@ -57,9 +57,8 @@ class KnownControl implements Control {
 
   refresh(place: ControlPlace): Promise<void> | undefined {
     const now = performance.now();
-    const age = now - this.#read;
-    if (age < this.#readAgainAfter && age >= 0) return undefined;
-    const isStale = age >= STALE_MS || age < 0;
+    if (now < this.due) return undefined;
+    const isStale = now - this.#read >= STALE_MS;
     const { watch } = place;
     const reading = this.#underWay.get(watch);
     if (reading !== undefined) return isStale ? reading : undefined;
@@ -102,20 +101,19 @@ class KnownControl implements Control {
     const isLate = (): boolean => sent < this.#read || asked !== this.#version;
     if (isLate()) return;
     const [clock = 0, state] = reply;
-    if (state === READ_STATES.other) {
-      const text = textOf(reply);
-      const record = await readRecordInTurns(text);
-      if (isLate()) return;
-      if (record === undefined) this.#ignore(notices, "cannot be read", versionOf(text));
-      else this.#learn(record);
-    } else if (state === READ_STATES.tooLong) {
+    const text = state === READ_STATES.other ? textOf(reply) : undefined;
+    const record = text === undefined ? undefined : await readRecordInTurns(text);
+    if (isLate()) return;
+    this.#read = sent;
+    this.#clock = clock;
+    this.due = sent + READ_AGAIN_MS * (0.8 + 0.4 * Math.random());
+    if (record !== undefined) this.#learn(record);
+    else if (text !== undefined) this.#ignore(notices, "cannot be read", versionOf(text));
+    else if (state === READ_STATES.tooLong) {
       this.#ignore(notices, `has more than ${MAX_RECORD_BYTES} bytes`);
     } else if (state !== READ_STATES.known) {
       this.#ignore(notices, "cannot be read");
     }
-    this.#read = sent;
-    this.#clock = clock;
-    this.#readAgainAfter = READ_AGAIN_MS * (0.8 + 0.4 * Math.random());
   }
 
   #learn(record: ControlRecord): void {

@@ -7,8 +7,8 @@ import type { CountedPolicy, Group } from "../counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../counters.ts";
 import type { Decider } from "../decider.ts";
 import { checkOverride } from "./check-override.ts";
-import type { Overrides } from "./overrides.ts";
-import type { OverridesInForce, SubjectIn } from "./overrides-in-force.ts";
+import type { LimiterOverrides, Overrides } from "./overrides.ts";
+import type { SubjectIn } from "./overrides-in-force.ts";
 import { overridesIn } from "./overrides-in-force.ts";
 import { underOverride } from "./under-override.ts";
 
@@ -20,12 +20,6 @@ const MOST_REPORTED = 1_000;
 
 /** The overrides that do not fit, as they were reported. */
 const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
-
-/** A limiter whose counters are asked: it, or the one that it extends. */
-interface Known {
-  readonly name: string;
-  readonly inForce: OverridesInForce | undefined;
-}
 
 interface Watcher {
   readonly counters: readonly SubjectCounter[];
@@ -42,30 +36,19 @@ export function createOverrides(
   const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
   const fits = createFitting(counted, decider);
   const watchers = new Set<Watcher>();
-  let record: ControlRecord | undefined;
-  let known: readonly Known[] = [];
-  let areAny = false;
+  const { refresh, known } = control;
   let timer: NodeJS.Timeout | undefined;
 
-  function refresh(): Promise<void> | undefined {
-    const refreshed = control.refresh();
-    if (refreshed !== undefined) return refreshed.then(see);
-    see();
-    return undefined;
-  }
-
-  function see(): void {
-    const seen = control.record;
-    if (seen === record) return;
-    record = seen;
-    known = limiters.map((name) => ({ name, inForce: overridesIn(seen, name) }));
-    areAny = known.some(({ inForce }) => inForce !== undefined);
-    if (areAny) decider.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
+  function learn(record: ControlRecord): void {
+    const own = limiters.map((limiter) => ({ limiter, overrides: overridesIn(record, limiter) }));
+    all.inForce = own.some(({ overrides }) => overrides !== undefined) ? own : undefined;
+    if (all.inForce === undefined) return;
+    decider.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
   }
 
   /** Those in force for a limiter's counters. */
-  function find({ inForce }: Known, subjectIn: SubjectIn): readonly Override[] {
-    return inForce === undefined ? [] : inForce.of(subjectIn, control.now()).filter(fits);
+  function find({ overrides }: LimiterOverrides, subjectIn: SubjectIn): readonly Override[] {
+    return overrides === undefined ? [] : overrides.of(subjectIn, known.now()).filter(fits);
   }
 
   /** Whether a limiter is in shadow under overrides. One decision over two is so where both are: an override of one lifts no limit of the other. */
@@ -74,18 +57,19 @@ export function createOverrides(
   }
 
   function apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[] {
-    if (!areAny) return counters;
-    const asked = known.flatMap((limiter) => {
-      const own = counters.filter(({ group }) => group.limiter === limiter.name);
+    const { inForce } = all;
+    if (inForce === undefined) return counters;
+    const asked = inForce.flatMap((one) => {
+      const own = counters.filter(({ group }) => group.limiter === one.limiter);
       if (own.length === 0) return [];
       const subjectIn: SubjectIn = (dimension) =>
         own.find(({ group }) => group.dimension === dimension)?.subject;
-      return [{ name: limiter.name, overrides: find(limiter, subjectIn) }];
+      return [{ limiter: one.limiter, overrides: find(one, subjectIn) }];
     });
     if (asked.every(({ overrides }) => overrides.length === 0)) return counters;
     const shadow = asked.every(({ overrides }) => shadowUnder(overrides));
     return counters.map((counter) => {
-      const own = asked.find(({ name }) => name === counter.group.limiter);
+      const own = asked.find(({ limiter }) => limiter === counter.group.limiter);
       return underAll(counter, own?.overrides ?? [], { shadow });
     });
   }
@@ -115,15 +99,14 @@ export function createOverrides(
     timer = undefined;
   }
 
-  return {
+  const all: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
+    inForce: undefined,
     refresh,
-    see,
-
     apply,
 
     async shadow() {
       await refresh();
-      const found = known.map((limiter) => find(limiter, () => undefined));
+      const found = all.inForce?.map((one) => find(one, () => undefined)) ?? [];
       if (found.every((overrides) => overrides.length === 0)) return undefined;
       return found.every(shadowUnder);
     },
@@ -135,6 +118,9 @@ export function createOverrides(
       return () => leave(watcher);
     },
   };
+  learn(known.record);
+  control.onRecord(learn);
+  return all;
 }
 
 /** Equal exactly when counters are decided alike. */

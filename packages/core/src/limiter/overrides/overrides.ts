@@ -1,12 +1,20 @@
+import type { LimiterControl } from "../control/control.ts";
 import type { SubjectCounter } from "../counters.ts";
+import type { OverridesInForce } from "./overrides-in-force.ts";
+
+/** The overrides of one limiter. */
+export interface LimiterOverrides {
+  readonly limiter: string;
+  readonly overrides: OverridesInForce | undefined;
+}
 
 /** What an operator has changed of a limiter, and of the one that it extends. */
 export interface Overrides {
-  /** Learns what is known now. A promise where the server is asked for it first; undefined where there is nothing to wait for. */
-  refresh(): Promise<void> | undefined;
-  /** Learns what is known, without asking the server. */
-  see(): void;
-  /** Counters under what is in force for them; the same list where nothing is. */
+  /** Those of the limiter, and of the one that it extends; undefined if there are none, so that `apply` need not be called. */
+  readonly inForce: readonly LimiterOverrides[] | undefined;
+  /** Has the record read again where it is due. */
+  readonly refresh: LimiterControl["refresh"];
+  /** Counters under the overrides that are in force for them; the same list if none is. */
   apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[];
   /** Whether nobody at all is denied, after `refresh`; undefined where no override is for all subjects. */
   shadow(): Promise<boolean | undefined>;
