@@ -1,29 +1,101 @@
-// Builds every package as ES modules and as CommonJS, and then the projects named as arguments.
+// Builds every package, and then the projects named as arguments. The command and the projects are ES modules, written by tsc. Each
+// other package is one CommonJS copy, and for each entry an ES module that exports the same objects.
 // Nothing goes to stdout: it belongs to what runs next.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 const tsc = join(root, "node_modules/typescript/bin/tsc");
 
-/** Builds what has changed since the last time; false if there are errors. */
-export function build(...projects) {
-  for (const name of readdirSync(join(root, "packages")))
-    markCommonJs(join(root, "packages", name));
-  const { status } = spawnSync(
-    process.execPath,
-    [tsc, "-b", join(root, "tsconfig.build.json"), ...projects.map((path) => join(root, path))],
-    { stdio: ["ignore", 2, 2] },
+/** The packages that are bundled. */
+const LIBRARIES = ["core", "express", "fastify", "breaker", "telemetry"];
+
+/**
+ * Where a package has its default export by name. Bundlers disagree about the default of a CommonJS module, so the ES module imports
+ * it by this name.
+ */
+const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" } };
+
+/** Builds what has changed since the last time. Resolves with false if there are errors. */
+export async function build(...projects) {
+  const paths = ["packages/cli", ...projects].map((path) => join(root, path));
+  const compiler = spawn(process.execPath, [tsc, "-b", ...paths], { stdio: ["ignore", 2, 2] });
+  const [[status], areBundled] = await Promise.all([once(compiler, "exit"), bundleChanged()]);
+  return status === 0 && areBundled;
+}
+
+async function bundleChanged() {
+  try {
+    for (const name of LIBRARIES.filter(isChanged)) await bundlePackage(name);
+    return true;
+  } catch (error) {
+    console.error(error);
+    return false;
+  }
+}
+
+/** Whether anything is newer than the module that is written last. */
+function isChanged(name) {
+  const dir = join(root, "packages", name);
+  const built = statSync(join(dir, "dist/index.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = readdirSync(join(dir, "src"), { recursive: true })
+    .filter((path) => !path.endsWith(".test.ts"))
+    .map((path) => join("src", path));
+  return ["package.json", "src", ...sources]
+    .map((path) => join(dir, path))
+    .concat(import.meta.filename)
+    .some((path) => statSync(path).mtimeMs > built);
+}
+
+async function bundlePackage(name) {
+  const { build: bundle } = await import("tsdown");
+  const dir = join(root, "packages", name);
+  const entries = entriesOf(dir);
+  const byName = DEFAULT_EXPORTS[name];
+  const [{ chunks }] = await bundle({
+    config: false,
+    cwd: dir,
+    entry: byName ? { ...entries, [byName.entry]: `src/${byName.entry}.ts` } : entries,
+    format: "cjs",
+    target: "node20.19",
+    fixedExtension: true,
+    hash: false,
+    dts: { oxc: true, sourcemap: false },
+    report: false,
+    logLevel: "warn",
+    checks: { legacyCjs: false, pluginTimings: false, mixedExports: false },
+    outputOptions: { comments: false, chunkFileNames: "shared/[name].cjs" },
+  });
+  const exportsOf = Object.fromEntries(chunks.map(({ fileName, exports }) => [fileName, exports]));
+  // The one that shows whether the rest is up to date comes last.
+  for (const entry of Object.keys(entries).reverse()) {
+    writeDoor(join(dir, "dist", entry), exportsOf[`${entry}.cjs`], byName);
+  }
+}
+
+/** The sources of a package's entries by their names: `redis` for `./src/redis/index.ts`. */
+function entriesOf(dir) {
+  const { exports } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+  return Object.fromEntries(
+    Object.entries(exports)
+      .filter(([, { "@headgate/source": source }]) => source !== undefined)
+      .map(([path, { "@headgate/source": source }]) => [path.slice(2) || "index", source]),
   );
-  return status === 0;
 }
 
-/** Marks this part of a package of ES modules as CommonJS. */
-function markCommonJs(dir) {
-  if (!existsSync(join(dir, "tsconfig.cjs.json"))) return;
-  mkdirSync(join(dir, "dist/cjs"), { recursive: true });
-  writeFileSync(join(dir, "dist/cjs/package.json"), '{"type":"commonjs"}\n');
+/** Writes the ES module of an entry, and its types. */
+function writeDoor(path, exports, byName) {
+  const from = `"./${basename(path)}.cjs"`;
+  const names = exports.filter((name) => name !== "default").join(", ");
+  const ofDefault = exports.includes("default")
+    ? `export { ${byName.name} as default } from "./${byName.entry}.cjs";\n`
+    : "";
+  writeFileSync(`${path}.d.ts`, `export * from ${from};\n${ofDefault}`);
+  writeFileSync(`${path}.js`, `export { ${names} } from ${from};\n${ofDefault}`);
 }
 
-if (process.argv[1] === import.meta.filename && !build(...process.argv.slice(2))) process.exit(1);
+if (process.argv[1] === import.meta.filename && !(await build(...process.argv.slice(2)))) {
+  process.exit(1);
+}

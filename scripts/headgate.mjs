@@ -2,6 +2,6 @@
 import { join } from "node:path";
 import { build } from "./build.mjs";
 
-if (!build()) process.exit(1);
+if (!(await build())) process.exit(1);
 
 await import(join(import.meta.dirname, "../packages/cli/dist/esm/headgate.js"));

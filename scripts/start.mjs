@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { build } from "./build.mjs";
 
-if (!build("examples/access-log")) process.exit(1);
+if (!(await build("examples/access-log"))) process.exit(1);
 
 const entry = join(import.meta.dirname, "../examples/access-log/dist/start.js");
 // pnpm hands on the `--` that npm would swallow.

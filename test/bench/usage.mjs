@@ -1,6 +1,8 @@
 // What usage costs: a decision of a process, and the server when a thousand processes send what they counted. Run by itself, after a build:
 // node test/bench/usage.mjs [processes] [limiters]
 import { createHash, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createLimiter, gcra } from "@headgate/core";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
@@ -93,7 +95,9 @@ await admin.flushall();
 const ids = Array.from({ length: limitersOfEach }, () => randomBytes(12).toString("base64url"));
 const lists = Array.from({ length: 50 }, () => [listOf(DECISIONS), listOf(DECISIONS / 10)]);
 // The script is what a process sends: its text was loaded by those above.
-const { usageLua } = await import("../../packages/core/dist/esm/store/lua.generated.js");
+const generated = join(import.meta.dirname, "../../packages/core/src/store/lua.generated.ts");
+const [, usageLua] = /usageLua[^`]*`([^`]*)`/.exec(readFileSync(generated, "utf8"));
+const usageSha1 = await admin.script("LOAD", usageLua);
 const SPAN = 600;
 const now = Math.floor(Date.now() / 1_000);
 let sentBytes = 0;
@@ -110,10 +114,9 @@ async function send(name, number, share) {
     args.push(id, id, `${Math.floor(Date.now() / 10_000)} 500 50 0`, used, denied);
   }
   sentBytes += args.join("").length + keys.join("").length;
-  return admin.evalsha(usageLua.sha1, keys.length, ...keys, ...args.map(String));
+  return admin.evalsha(usageSha1, keys.length, ...keys, ...args.map(String));
 }
 
-await admin.script("LOAD", usageLua.source);
 const names = Array.from({ length: processes }, () => randomBytes(12).toString("base64url"));
 const SEND_ROUNDS = 5;
 let number = 0;

@@ -95,9 +95,9 @@ describe.each(NAMES)("what @headgate/%s brings along", (name) => {
       `@headgate/${name}`,
       ...Object.keys({ ...dependencies, ...peerDependencies }),
     ];
-    const imported = readdirSync(join(dir, "dist/esm"), { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".js"))
-      .flatMap((file) => importsOf(readFileSync(join(dir, "dist/esm", file), "utf8")));
+    const imported = readdirSync(join(dir, "dist"), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.c?js$/.test(file))
+      .flatMap((file) => importsOf(readFileSync(join(dir, "dist", file), "utf8")));
     expect(imported).not.toEqual([]);
     expect(imported.filter((one) => !declared.includes(one))).toEqual([]);
   });
@@ -105,9 +105,9 @@ describe.each(NAMES)("what @headgate/%s brings along", (name) => {
 
 /** The packages that a module imports. */
 function importsOf(code: string): string[] {
-  const statements = /^(?:import|export|\}).* from "([^"]+)";$|\bimport\("([^"]+)"\)/gm;
+  const statements = /^(?:import|export|\}).* from "([^"]+)";$|\b(?:import|require)\("([^"]+)"\)/gm;
   return [...code.matchAll(statements)]
-    .map(([, from, lazily]) => (from ?? lazily) as string)
+    .map(([, from, called]) => (from ?? called) as string)
     .filter((from) => !from.startsWith("."))
     .filter((from) => !from.startsWith("node:") && !builtinModules.includes(from))
     .map((from) => from.split("/", from.startsWith("@") ? 2 : 1).join("/"));

@@ -64,6 +64,9 @@ export default function setup(project: TestProject): () => void {
     symlinkSync(join(root, owner, "node_modules", name), link);
   }
   cpSync(join(import.meta.dirname, "consumer"), dir, { recursive: true });
+  // A second copy, as for a dependency of the consumer.
+  const packages = join("node_modules", "@headgate");
+  cpSync(join(dir, packages), join(dir, "other", packages), { recursive: true });
   project.provide("consumer", dir);
   project.provide("tarballs", tarballs);
   return () => rmSync(dir, { recursive: true });

@@ -1,5 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
+import { ROOT } from "../docs/markdown.ts";
 import { runTool } from "./run-tool.ts";
 
 const TARBALLS = Object.entries(inject("tarballs"));
@@ -11,50 +14,88 @@ test.each(TARBALLS)(
   },
 );
 
+/** What each package may have at most when it is installed: files, and KiB. */
+const SIZES = {
+  breaker: { files: 8, kib: 120 },
+  cli: { files: 430, kib: 760 },
+  core: { files: 45, kib: 720 },
+  express: { files: 8, kib: 24 },
+  fastify: { files: 13, kib: 52 },
+  telemetry: { files: 12, kib: 62 },
+} as const;
+
+type Name = keyof typeof SIZES;
+
+test("every package is packed", () => {
+  expect(TARBALLS.map(([name]) => name).sort()).toEqual(Object.keys(SIZES));
+});
+
 const LIBRARIES = TARBALLS.filter(([name]) => name !== "cli");
 
-describe.each(LIBRARIES)("@headgate/%s, packed", (_name, tarball) => {
-  test("has types that every resolution of TypeScript finds", () => {
+test.each(LIBRARIES)(
+  "@headgate/%s, packed, has types that every resolution of TypeScript finds",
+  (_name, tarball) => {
     runTool(".bin/attw", [tarball]);
+  },
+);
+
+describe.each(TARBALLS)("@headgate/%s, packed", (name, tarball) => {
+  const files = filesIn(tarball);
+  const paths = files.map(({ path }) => path);
+  const manifest = JSON.parse(readPacked(tarball, "package.json"));
+
+  test("brings its licence and README, and what its package.json names", () => {
+    const named = pathsIn([manifest.main, manifest.types, manifest.bin, manifest.exports]);
+    expect(named).not.toEqual([]);
+    expect(paths).toEqual(
+      expect.arrayContaining(["LICENSE", "README.md", ...named.filter((path) => !/\*/.test(path))]),
+    );
   });
 
-  test("brings its licence and README, both builds and the sources, and no tests", () => {
-    expectFiles(tarball, [
-      "LICENSE",
-      "README.md",
-      "dist/esm/index.js",
-      "dist/cjs/index.js",
-      "src/index.ts",
-    ]);
+  test("brings no sources, no maps and no tests", () => {
+    const unwanted = /^src\/|\.map$|\.test\.|tsbuildinfo|(?<!\.d)\.[cm]?ts$/;
+    expect(paths.filter((path) => unwanted.test(path))).toEqual([]);
+    const built = paths.filter((path) => /\.[cm]?[jt]s$/.test(path));
+    expect(built.filter((path) => /sourceMappingURL/.test(readPacked(tarball, path)))).toEqual([]);
+  });
+
+  test("has the exports of the workspace, but for those of the sources", () => {
+    const { exports } = JSON.parse(
+      readFileSync(join(ROOT, "packages", name, "package.json"), "utf8"),
+    );
+    for (const entry of Object.values<{ "@headgate/source"?: string }>(exports)) {
+      delete entry["@headgate/source"];
+    }
+    expect(manifest.exports).toEqual(exports);
+  });
+
+  test("stays within its size", () => {
+    const bytes = files.reduce((sum, { size }) => sum + size, 0);
+    expect(files.length).toBeLessThanOrEqual(SIZES[name as Name].files);
+    expect(bytes / 1_024).toBeLessThanOrEqual(SIZES[name as Name].kib);
   });
 });
 
-test("@headgate/cli, packed, brings its licence and README, the command, its sources and its schemas, and no tests", () => {
-  const files = [
-    ...["LICENSE", "README.md", "bin/headgate.js", "dist/esm/headgate.js", "src/headgate.ts"],
-    ...["schema/limiters.json", "schema/breakers.json", "schema/log.json"],
-  ];
-  expectFiles(inject("tarballs")["cli"] as string, files);
+test("@headgate/cli, packed, brings the command and its schemas", () => {
+  const paths = filesIn(inject("tarballs")["cli"] as string).map(({ path }) => path);
+  const names = ["limiters", "breakers", "log"].map((name) => `schema/${name}.json`);
+  expect(paths).toEqual(expect.arrayContaining(["dist/esm/headgate.js", ...names]));
 });
 
-function expectFiles(tarball: string, expected: readonly string[]): void {
-  const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).split("\n");
-  expect(files).toEqual(expect.arrayContaining(expected.map((file) => `package/${file}`)));
-  expect(files.filter((file) => /\.test\.|tsbuildinfo/.test(file))).toEqual([]);
+function filesIn(tarball: string): { readonly path: string; readonly size: number }[] {
+  const lines = execFileSync("tar", ["-tzvf", tarball], { encoding: "utf8" }).trim().split("\n");
+  return lines.map((line) => {
+    const [, , size, , , path = ""] = line.split(/\s+/);
+    return { path: path.replace("package/", ""), size: Number(size) };
+  });
 }
 
-/** KiB of a package when it is installed: two builds, their types, and the sources that source maps lead to. */
-const SIZES = { breaker: 620, cli: 1_700, core: 4_100, express: 95, fastify: 245, telemetry: 170 };
+function readPacked(tarball: string, path: string): string {
+  return execFileSync("tar", ["-xzOf", tarball, `package/${path}`], { encoding: "utf8" });
+}
 
-test("every package is packed, and stays within its size", () => {
-  const sizes = TARBALLS.map(([name, tarball]) => [name, unpackedBytes(tarball) / 1024] as const);
-  expect(sizes.map(([name]) => name).sort()).toEqual(Object.keys(SIZES));
-  for (const [name, size] of sizes) {
-    expect(size, name).toBeLessThanOrEqual(SIZES[name as keyof typeof SIZES]);
-  }
-});
-
-function unpackedBytes(tarball: string): number {
-  const files = execFileSync("tar", ["-tzvf", tarball], { encoding: "utf8" }).trim().split("\n");
-  return files.reduce((sum, file) => sum + Number(file.split(/\s+/)[2]), 0);
+/** The paths that a part of a package.json names, without the `./` in front. */
+function pathsIn(part: unknown): string[] {
+  if (typeof part === "string") return [part.replace("./", "")];
+  return Object.values(part ?? {}).flatMap(pathsIn);
 }

@@ -1,7 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, inject, test } from "vitest";
-import { assignBothWays } from "./both-formats.ts";
 import { runTool } from "./run-tool.ts";
 
 const consumer = inject("consumer");
@@ -73,9 +72,6 @@ beforeAll(() => {
   // Its types are of ES modules only, which TypeScript's oldest resolution does not find.
   rmSync(join(consumer, "commonjs/typebox.ts"));
   for (const name of Object.keys(inject("tarballs"))) writeSnippets(name);
-  const packages = join(consumer, "node_modules/@headgate");
-  mkdirSync(join(consumer, "formats"));
-  writeFileSync(join(consumer, "formats/both.mts"), assignBothWays(packages));
 });
 
 /** What a package's README shows has to compile as well. */
@@ -94,13 +90,6 @@ describe.each(compilers)("under $compiler", ({ compiler, tsc, modes }) => {
     const file = `${`${compiler} ${name}`.replaceAll(/\W+/g, "-")}.json`;
     const compilerOptions = { ...usual, ...options, esModuleInterop: true };
     writeFileSync(join(consumer, file), JSON.stringify({ compilerOptions, include, exclude }));
-    runTool(tsc, ["-p", file], consumer);
-  });
-
-  test("each public type is the same as an ES module and as CommonJS", () => {
-    const file = `${compiler.replaceAll(/\W+/g, "-")}-formats.json`;
-    const compilerOptions = { ...usual, module: "nodenext" };
-    writeFileSync(join(consumer, file), JSON.stringify({ compilerOptions, include: ["formats"] }));
     runTool(tsc, ["-p", file], consumer);
   });
 });

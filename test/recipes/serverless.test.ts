@@ -158,7 +158,7 @@ function nodeModulesOf(file: string, seen: Set<string> = new Set()): Set<string>
   if (seen.has(file)) return found;
   seen.add(file);
   const source = readFileSync(file, "utf8");
-  for (const [, name = ""] of source.matchAll(/^(?:import|export)\b[^;"]*"([^"]+)";/gm)) {
+  for (const [, name = ""] of source.matchAll(/\brequire\("([^"]+)"\)/g)) {
     if (name.startsWith("node:")) found.add(name);
     const next = ourFile(name, file);
     if (next !== undefined) for (const other of nodeModulesOf(next, seen)) found.add(other);
@@ -171,8 +171,7 @@ function ourFile(name: string, from: string): string | undefined {
   if (name.startsWith(".")) return resolve(dirname(from), name);
   const [, dir, entry = "index"] = /^@headgate\/([a-z]+)(?:\/([a-z]+))?$/.exec(name) ?? [];
   if (dir === undefined) return undefined;
-  const file = ["redis", "http", "operate"].includes(entry) ? `${entry}/index` : entry;
-  return join(ROOT, `packages/${dir}/dist/esm/${file}.js`);
+  return join(ROOT, `packages/${dir}/dist/${entry}.cjs`);
 }
 
 test("the page lists what each entry needs from Node", () => {

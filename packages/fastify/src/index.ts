@@ -3,11 +3,8 @@
  * @packageDocumentation
  */
 
-import type { FastifyPluginAsync } from "fastify";
-import fastifyPlugin from "fastify-plugin";
 import "./fastify-augmentation.ts";
 import type { HeadgateOptions } from "./options.ts";
-import { headgatePlugin } from "./plugin.ts";
 
 export type {
   CalendarWindow,
@@ -57,18 +54,10 @@ export {
 export { byAll } from "./by-all.ts";
 export { byTier } from "./by-tier.ts";
 export type { Headgate, RateLimitHook } from "./headgate.ts";
+export { headgate as default } from "./headgate-plugin.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 export { perRequest } from "./per-request.ts";
-
-/**
- * The plugin: `app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }) })`. Registration rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
- */
-const headgate: FastifyPluginAsync<HeadgateOptions> = fastifyPlugin(headgatePlugin, {
-  name: "@headgate/fastify",
-  fastify: "5.x",
-});
 
 /**
  * Returns the plugin's options unchanged, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error.
@@ -79,5 +68,3 @@ export function defineRateLimit<const Dimension extends string = never>(
 ): HeadgateOptions {
   return options as HeadgateOptions;
 }
-
-export default headgate;

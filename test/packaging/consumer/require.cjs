@@ -12,6 +12,6 @@ void consume({
   rateLimit: require("@headgate/express").rateLimit,
   express: require("express4"),
 }).then(() => {
-  const esm = Object.keys(require.cache).filter((file) => file.includes("dist/esm"));
-  if (esm.length > 0) throw new Error(`require loaded ES modules: ${esm}`);
+  const modules = Object.keys(require.cache).filter((file) => /@headgate.*\.js$/.test(file));
+  if (modules.length > 0) throw new Error(`require loaded ES modules: ${modules}`);
 });

@@ -1,55 +1,55 @@
-// Core twice in one process, as ES modules and as CommonJS, which is what a service with mixed dependencies gets.
+// Headgate twice in one process, as in a service with a dependency that brings a copy of its own.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createRequire } from "node:module";
-import * as esmBreaker from "@headgate/breaker";
-import * as esm from "@headgate/core";
+import * as ourBreaker from "@headgate/breaker";
+import * as ours from "@headgate/core";
 import { HeadgateDenied } from "@headgate/core/http";
-import * as esmRedis from "@headgate/core/redis";
+import * as ourRedis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import express from "express";
 import Fastify from "fastify";
 import { Redis } from "ioredis";
 
-const require = createRequire(import.meta.url);
-const cjs = require("@headgate/core");
-const cjsRedis = require("@headgate/core/redis");
-const cjsBreaker = require("@headgate/breaker");
-const cjsExpress = require("@headgate/express");
-assert.notEqual(esm.createLimiter, cjs.createLimiter);
+const require = createRequire(new URL("other/index.mjs", import.meta.url));
+const theirs = require("@headgate/core");
+const otherRedis = require("@headgate/core/redis");
+const otherBreaker = require("@headgate/breaker");
+const otherExpress = require("@headgate/express");
+assert.notEqual(ours.createLimiter, theirs.createLimiter);
 
 const isDuplicate = (error) =>
-  error.code === "HEADGATE_DUPLICATE_NAME" && !(error instanceof esm.HeadgateError);
-const two = esm.slidingLog({ limit: 2, window: "1h" });
-const three = cjs.slidingLog({ limit: 3, window: "1h" });
+  error.code === "HEADGATE_DUPLICATE_NAME" && !(error instanceof ours.HeadgateError);
+const two = ours.slidingLog({ limit: 2, window: "1h" });
+const three = theirs.slidingLog({ limit: 3, window: "1h" });
 const five = { limit: 5, window: "1h" };
 
 // One registry of names for a store in memory, whichever copy made it ...
-const store = esm.memoryStore();
-const first = esm.createLimiter({ name: "api", limits: two, store });
-assert.throws(() => cjs.createLimiter({ name: "api", limits: three, store }), isDuplicate);
+const store = ours.memoryStore();
+const first = ours.createLimiter({ name: "api", limits: two, store });
+assert.throws(() => theirs.createLimiter({ name: "api", limits: three, store }), isDuplicate);
 
 // ... and for a client, although each copy makes a store of its own on it.
 const client = new Redis({ lazyConnect: true });
-esm.createLimiter({ name: "api", limits: two, store: esmRedis.redisStore(client) });
-const onClient = { name: "api", limits: three, store: cjsRedis.redisStore(client) };
-assert.throws(() => cjs.createLimiter(onClient), isDuplicate);
+ours.createLimiter({ name: "api", limits: two, store: ourRedis.redisStore(client) });
+const onClient = { name: "api", limits: three, store: otherRedis.redisStore(client) };
+assert.throws(() => theirs.createLimiter(onClient), isDuplicate);
 client.disconnect();
 
 // The same name with the same policy is one budget, and is free only when both have let go of it.
-const second = cjs.createLimiter({ name: "api", limits: two, store });
+const second = theirs.createLimiter({ name: "api", limits: two, store });
 await first.consume("somebody");
 await second.consume("somebody");
 assert.equal((await first.consume("somebody")).allowed, false);
 await first.close();
-assert.throws(() => cjs.createLimiter({ name: "api", limits: three, store }), isDuplicate);
+assert.throws(() => theirs.createLimiter({ name: "api", limits: three, store }), isDuplicate);
 await second.close();
-await cjs.createLimiter({ name: "api", limits: three, store }).close();
+await theirs.createLimiter({ name: "api", limits: three, store }).close();
 
 // What one copy charged the other gives back, once, and to the limiter that it belongs to.
-const charging = esm.createLimiter({ name: "refunds", limits: two, store });
-const twin = cjs.createLimiter({ name: "refunds", limits: two, store });
+const charging = ours.createLimiter({ name: "refunds", limits: two, store });
+const twin = theirs.createLimiter({ name: "refunds", limits: two, store });
 for (const [maker, giver] of [
   [charging, twin],
   [twin, charging],
@@ -62,24 +62,24 @@ for (const [maker, giver] of [
   assert.equal((await maker.peek("somebody")).allowed, true);
   await maker.reset("somebody");
 }
-const stranger = cjs.createLimiter({ name: "stranger", limits: two, store });
+const stranger = theirs.createLimiter({ name: "stranger", limits: two, store });
 const foreign = await charging.consume("somebody");
 await assert.rejects(stranger.refund(foreign), { code: "HEADGATE_INVALID_DECISION" });
 await assert.rejects(twin.refund({ ...foreign }), { code: "HEADGATE_INVALID_DECISION" });
 assert.equal(await twin.refund(foreign), true);
 
 // A limiter that extends one of the other copy gives back for it too, and never the other way round.
-const extending = cjs.createLimiter({ name: "longer", limits: three, extends: charging });
+const extending = theirs.createLimiter({ name: "longer", limits: three, extends: charging });
 assert.equal(await extending.refund(await charging.consume("somebody")), true);
 const both = await extending.consume("somebody");
 await assert.rejects(charging.refund(both), { code: "HEADGATE_INVALID_DECISION" });
 assert.equal(await extending.refund(both), true);
 
 // A limiter of one copy behind adapters of the other; mounted by both copies, it is asked once.
-const limiter = cjs.createLimiter({ limits: cjs.slidingLog({ limit: 2, window: "1h" }) });
+const limiter = theirs.createLimiter({ limits: theirs.slidingLog({ limit: 2, window: "1h" }) });
 const app = express();
 app.use(rateLimit({ limiter, onDenied: "error" }));
-app.use(cjsExpress.rateLimit({ limiter }));
+app.use(otherExpress.rateLimit({ limiter }));
 app.get("/", (req, res) => res.json(req.rateLimit.remaining));
 app.use((error, _req, res, _next) => {
   assert(error instanceof HeadgateDenied);
@@ -101,7 +101,7 @@ server.closeAllConnections();
 server.close();
 
 const fastify = Fastify();
-const shared = cjs.createLimiter({ limits: cjs.slidingLog({ limit: 1, window: "1h" }) });
+const shared = theirs.createLimiter({ limits: theirs.slidingLog({ limit: 1, window: "1h" }) });
 fastify.register(headgate, { limiter: shared });
 fastify.get("/", async () => "");
 assert.equal((await fastify.inject("/")).statusCode, 200);
@@ -110,15 +110,15 @@ await fastify.close();
 
 // A breaker is one, whichever copies made it and its store; a limiter may have its name.
 for (const [maker, other, { memoryStore }] of [
-  [esmBreaker, cjsBreaker, esm],
-  [cjsBreaker, esmBreaker, esm],
+  [ourBreaker, otherBreaker, ours],
+  [otherBreaker, ourBreaker, ours],
 ]) {
   const shared = memoryStore();
   const guarded = maker.createBreaker({ name: "api", store: shared, minimumCalls: 2 });
   const twinned = other.createBreaker({ name: "api", store: shared, minimumCalls: 2 });
   const otherwise = { name: "api", store: shared, minimumCalls: 3 };
   assert.throws(() => other.createBreaker(otherwise), { code: "HEADGATE_DUPLICATE_NAME" });
-  await cjs.createLimiter({ name: "api", limits: three, store: shared }).close();
+  await theirs.createLimiter({ name: "api", limits: three, store: shared }).close();
   await guarded.record("failure");
   await twinned.record("failure");
   for (const one of [guarded, twinned]) {
@@ -137,13 +137,13 @@ const reject = async () => {
   throw new Error("connect ECONNREFUSED 127.0.0.1:6379");
 };
 for (const makers of [
-  [esm, cjs],
-  [cjs, esm],
+  [ours, theirs],
+  [theirs, ours],
 ]) {
   const commands = { evalsha: reject, eval: reject, evalshaBuffer: reject, evalBuffer: reject };
   const away = { ...commands, defineCommand() {} };
   const limiters = makers.map((maker, i) => {
-    const { redisStore } = maker === esm ? esmRedis : cjsRedis;
+    const { redisStore } = maker === ours ? ourRedis : otherRedis;
     return maker.createLimiter({
       name: `away-${i}`,
       limits: maker.gcra(five),
@@ -152,7 +152,7 @@ for (const makers of [
   });
   // A store of one copy in the hands of the other, too.
   const [first, second] = makers;
-  const { redisStore } = first === esm ? esmRedis : cjsRedis;
+  const { redisStore } = first === ours ? ourRedis : otherRedis;
   limiters.push(
     second.createLimiter({ name: "mixed", limits: second.gcra(five), store: redisStore(away) }),
   );
@@ -174,8 +174,8 @@ assert.deepEqual(unhandled, []);
 const times = globalThis[Symbol.for("@headgate/core/2.state")].get(globalThis).directoryTimes;
 const alive = setInterval(() => {}, 1_000);
 for (const [first, second] of [
-  [esmRedis, cjsRedis],
-  [cjsRedis, esmRedis],
+  [ourRedis, otherRedis],
+  [otherRedis, ourRedis],
 ]) {
   times.first = 20;
   const listed = await new Promise((resolve) => {
@@ -186,11 +186,11 @@ for (const [first, second] of [
       return new Promise(() => {});
     };
     const listing = { evalshaBuffer: hear, evalBuffer: hear, evalsha: hear, defineCommand() {} };
-    esm.createLimiter({ name: "one", limits: esm.gcra(five), store: first.redisStore(listing) });
-    cjs.createLimiter({ name: "other", limits: two, store: second.redisStore(listing) });
+    ours.createLimiter({ name: "one", limits: ours.gcra(five), store: first.redisStore(listing) });
+    theirs.createLimiter({ name: "other", limits: two, store: second.redisStore(listing) });
     const bank = { name: "bank", store: second.redisStore(listing) };
-    cjsBreaker.createBreaker(bank);
-    esmBreaker.createBreaker(bank);
+    otherBreaker.createBreaker(bank);
+    ourBreaker.createBreaker(bank);
   });
   assert.equal(listed.length, 1);
   assert.equal(JSON.parse(listed[0]).records.length, 3);
