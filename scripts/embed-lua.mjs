@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..");
 /** Where whole scripts are, and where their type is from there. */
 const SCRIPTS = [
   ["packages/core/src/store", "../algorithms/algorithm.ts"],
-  ["packages/core/src/control", "../algorithms/algorithm.ts"],
+  ["packages/core/src/fleet/control", "../../algorithms/algorithm.ts"],
   ["packages/breaker/src/machine", "@headgate/core/internal"],
 ];
 

@@ -11,7 +11,7 @@ import {
 import { expect, test } from "vitest";
 import * as breaker from "../../packages/breaker/src/machine/lua.generated.ts";
 import { compileLimit } from "../../packages/core/src/algorithms/compile-limit.ts";
-import * as control from "../../packages/core/src/control/lua.generated.ts";
+import * as control from "../../packages/core/src/fleet/control/lua.generated.ts";
 import type { ScriptName } from "../../packages/core/src/scripts/compose-script.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";

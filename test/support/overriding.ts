@@ -1,8 +1,8 @@
 import type { Remote, Store } from "@headgate/core";
 import { prefixPart } from "../../packages/core/src/client-state.ts";
-import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
-import { NO_RECORD } from "../../packages/core/src/control/record.ts";
-import type { Control, Follower } from "../../packages/core/src/limiter/control/control.ts";
+import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
+import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
+import { NO_RECORD } from "../../packages/core/src/fleet/control/record.ts";
 
 /** An override without what is the same in all: for whom, of what, and until when in microseconds. */
 type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {

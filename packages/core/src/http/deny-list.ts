@@ -1,7 +1,7 @@
 import { positionOf, readNetwork } from "../address/network.ts";
 import type { NetworkSet } from "../address/network-set.ts";
 import { createNetworkSet } from "../address/network-set.ts";
-import type { DeniedNetwork } from "../control/record.ts";
+import type { DeniedNetwork } from "../fleet/control/record.ts";
 
 /** The networks of a deny list that are in force until one of them ends. */
 interface InForce {

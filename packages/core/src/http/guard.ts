@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Awaitable } from "../awaitable.ts";
-import type { DeniedNetwork } from "../control/record.ts";
 import type { Decision } from "../decision.ts";
 import { codeOf, formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { DeniedNetwork } from "../fleet/control/record.ts";
 import { limitsBefore, placesOf } from "../limiter/counted-decision.ts";
 import { noteUse } from "../limiter/directory/listings.ts";
 import { Flights } from "../limiter/flights.ts";

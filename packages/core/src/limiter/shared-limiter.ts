@@ -1,12 +1,13 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
+import { followControl } from "../fleet/control/follow-control.ts";
+import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import type { Limit, LimitDescription } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
 import { createAsking } from "./asking.ts";
 import { createBlocking } from "./blocking.ts";
 import { createCharging } from "./charging.ts";
-import { followControl } from "./control/follow-control.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { unlist } from "./directory/listings.ts";
 import { Flights } from "./flights.ts";
@@ -17,7 +18,6 @@ import { createLimiterQueue } from "./limiter-queue.ts";
 import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
-import { createOverrides } from "./overrides/limiter-overrides.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
 import { countUsage, endUsage } from "./usage/usage.ts";
 

@@ -1,7 +1,7 @@
-import type { ControlRecord, DeniedNetwork, Order, Override } from "../control/record.ts";
-import { IN_FORCE_AFTER, MAX_ORDERS } from "../control/record.ts";
-import { MAX_LINE, MAX_RECORD_BYTES, writeBody } from "../control/record-text.ts";
 import { HeadgateError } from "../errors.ts";
+import type { ControlRecord, DeniedNetwork, Order, Override } from "../fleet/control/record.ts";
+import { IN_FORCE_AFTER, MAX_ORDERS } from "../fleet/control/record.ts";
+import { MAX_LINE, MAX_RECORD_BYTES, writeBody } from "../fleet/control/record-text.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 
 /**

@@ -1,11 +1,11 @@
-import { actions } from "../control/actions.ts";
-import { change } from "../control/change.ts";
-import { actionsKeyOf, recordKeyOf } from "../control/control-keys.ts";
-import { READ_STATES, read } from "../control/read.ts";
-import { MAX_RECORD_BYTES, readRecord } from "../control/record-text.ts";
-import { redact } from "../control/redact.ts";
-import { textOf } from "../control/text-reply.ts";
 import { HeadgateError } from "../errors.ts";
+import { actions } from "../fleet/control/actions.ts";
+import { change } from "../fleet/control/change.ts";
+import { actionsKeyOf, recordKeyOf } from "../fleet/control/control-keys.ts";
+import { READ_STATES, read } from "../fleet/control/read.ts";
+import { MAX_RECORD_BYTES, readRecord } from "../fleet/control/record-text.ts";
+import { redact } from "../fleet/control/redact.ts";
+import { textOf } from "../fleet/control/text-reply.ts";
 import { rejectWrongType } from "../limiter/read-reply.ts";
 import type { Step } from "../store/store.ts";
 import type { Draft, ReadControl } from "./control-changes.ts";

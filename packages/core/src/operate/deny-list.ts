@@ -1,7 +1,7 @@
 import { normaliseNetwork, positionOf, readNetwork } from "../address/network.ts";
 import { createNetworkSet } from "../address/network-set.ts";
-import type { DeniedNetwork } from "../control/record.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
+import type { DeniedNetwork } from "../fleet/control/record.ts";
 
 /** The shortest prefixes: a wider network is most of the internet, and taken for a mistake. */
 const SHORTEST = { 4: 8, 6: 16 } as const;

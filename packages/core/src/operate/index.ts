@@ -3,13 +3,14 @@
  * @packageDocumentation
  */
 
+export { checkOverride } from "../fleet/control/check-override.ts";
 export type {
   ControlRecord,
   DeniedNetwork,
   Order,
   Override,
   OverrideNumbers,
-} from "../control/record.ts";
+} from "../fleet/control/record.ts";
 export type {
   BreakerRecord,
   HttpUse,
@@ -18,7 +19,6 @@ export type {
   SubjectSource,
 } from "../limiter/directory/directory.ts";
 export { formatPolicy } from "../limiter/format-policy.ts";
-export { checkOverride } from "../limiter/overrides/check-override.ts";
 export { hashSubject } from "../limiter/usage/subject-hash.ts";
 export type { CounterKey, CounterKeys } from "./counter-keys.ts";
 export { counterKeysOf } from "./counter-keys.ts";

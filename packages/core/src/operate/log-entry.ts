@@ -1,4 +1,4 @@
-import { VERSION_DIGITS } from "../control/record-text.ts";
+import { VERSION_DIGITS } from "../fleet/control/record-text.ts";
 import { parseJson } from "../from-json.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";

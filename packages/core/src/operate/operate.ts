@@ -1,6 +1,6 @@
-import type { ControlRecord, DeniedNetwork, Order, Override } from "../control/record.ts";
-import { IN_FORCE_AFTER, MAX_DENIED, MAX_OVERRIDES } from "../control/record.ts";
 import { formatKind, formatNumber, HeadgateError } from "../errors.ts";
+import type { ControlRecord, DeniedNetwork, Order, Override } from "../fleet/control/record.ts";
+import { IN_FORCE_AFTER, MAX_DENIED, MAX_OVERRIDES } from "../fleet/control/record.ts";
 import type { SubjectCounter } from "../limiter/counters.ts";
 import { unitsOnly } from "../limiter/counters.ts";
 import type { Decider } from "../limiter/decider.ts";

@@ -1,6 +1,7 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
 import type { Decision } from "../decision.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
+import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import { askStore } from "../limiter/ask-store.ts";
 import { askedUnits, requireCost } from "../limiter/costs.ts";
 import { CountedDecision, outcomeOn } from "../limiter/counted-decision.ts";
@@ -13,7 +14,6 @@ import { createMemoryDecider } from "../limiter/memory-decider.ts";
 import { requireName } from "../limiter/names.ts";
 import { readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailurePolicy, StoreWatch } from "../limiter/outage/outage.ts";
-import { createOverrides } from "../limiter/overrides/limiter-overrides.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
 import { present, readReply, rejectWrongType } from "../limiter/read-reply.ts";
 import { createRemoteDecider } from "../limiter/remote-decider.ts";

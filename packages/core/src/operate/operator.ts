@@ -1,5 +1,5 @@
-import type { ControlRecord, DeniedNetwork, Override } from "../control/record.ts";
 import type { Decision, LimitState } from "../decision.ts";
+import type { ControlRecord, DeniedNetwork, Override } from "../fleet/control/record.ts";
 import type { Subjects } from "../limiter/counters.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { BlockOn, Policy } from "../policy.ts";

@@ -1,5 +1,5 @@
-import { OVERRIDE_NUMBERS } from "../control/record-text.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { OVERRIDE_NUMBERS } from "../fleet/control/record-text.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { isPlainObject } from "../plain-object.ts";
 import { parseDuration } from "../time.ts";

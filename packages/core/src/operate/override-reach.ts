@@ -1,6 +1,6 @@
-import type { Override } from "../control/record.ts";
 import { codeOf } from "../errors.ts";
-import { checkOverride } from "../limiter/overrides/check-override.ts";
+import { checkOverride } from "../fleet/control/check-override.ts";
+import type { Override } from "../fleet/control/record.ts";
 import type { Directory } from "./directory.ts";
 
 /** The listed processes that apply an override, and those that ignore it. */

@@ -1,11 +1,11 @@
-import type { ControlRecord, Order } from "../../control/record.ts";
-import type { CountedPolicy } from "../counted-policy.ts";
-import { countersOfLimiter } from "../counters.ts";
-import { denyCacheOf } from "../deny-cache.ts";
-import { closeAllLeases, closeLeases } from "../leases/lease-accounts.ts";
-import type { StoreWatch } from "../outage/outage.ts";
+import type { CountedPolicy } from "../../limiter/counted-policy.ts";
+import { countersOfLimiter } from "../../limiter/counters.ts";
+import { denyCacheOf } from "../../limiter/deny-cache.ts";
+import { closeAllLeases, closeLeases } from "../../limiter/leases/lease-accounts.ts";
+import type { StoreWatch } from "../../limiter/outage/outage.ts";
 import type { Follower, LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
+import type { ControlRecord, Order } from "./record.ts";
 
 /**
  * Follows the control record for a limiter: what an order affects is forgotten, so that the store is asked again. Denials are not

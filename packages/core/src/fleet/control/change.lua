@@ -10,8 +10,8 @@ ARGV  [1], [2] as in moment.lua
 Returns the clock and the new version; 0 in its place where the record has another version than the one to be changed, -1 where the
 log is a value of a wrong type
 ]]
---- @include "../store/moment"
---- @include "../store/run-typed"
+--- @include "../../store/moment"
+--- @include "../../store/run-typed"
 local record, log = KEYS[1], KEYS[2]
 local VERSION = 15 -- the last byte of the version
 local MOST, LONGEST, DAY = 1000, 7776000000, 86400000 -- entries of the log, and milliseconds

@@ -6,9 +6,9 @@ import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
 import type { Decision } from "../../decision.ts";
 import { HeadgateError } from "../../errors.ts";
+import { createLimiter } from "../../limiter/create-limiter.ts";
+import type { LimiterOptions } from "../../limiter/limiter.ts";
 import { memoryStore } from "../../store/memory-store.ts";
-import { createLimiter } from "../create-limiter.ts";
-import type { LimiterOptions } from "../limiter.ts";
 
 const START = 1_800_000_000_000;
 const HOUR_MS = 3_600_000;

@@ -7,8 +7,8 @@ Returns the clock, then for each record two values: 0 for the version that is kn
       be read, 3 for one without a version, -1 for a value of a wrong type; and the record where the first is 1, empty where there is
       none
 ]]
---- @include "../store/moment"
---- @include "../store/run-typed"
+--- @include "../../store/moment"
+--- @include "../../store/run-typed"
 local VERSION, LONGEST = 15, 1000000 -- the last byte of the version, and the bytes of the longest record
 local reply = { now }
 for i, key in ipairs(KEYS) do

@@ -1,5 +1,5 @@
-import { readInteger } from "../store/list-script.ts";
-import type { Step } from "../store/store.ts";
+import { readInteger } from "../../store/list-script.ts";
+import type { Step } from "../../store/store.ts";
 import { readLua } from "./lua.generated.ts";
 import { writeVersion } from "./record-text.ts";
 import { bytesOf, withBytes } from "./text-reply.ts";

@@ -1,5 +1,5 @@
-import { readInteger } from "../store/list-script.ts";
-import type { Step } from "../store/store.ts";
+import { readInteger } from "../../store/list-script.ts";
+import type { Step } from "../../store/store.ts";
 import { actionsKeyOf } from "./control-keys.ts";
 import { actionsLua } from "./lua.generated.ts";
 import { bytesOf, withBytes } from "./text-reply.ts";

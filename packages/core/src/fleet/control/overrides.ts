@@ -1,5 +1,5 @@
-import type { LimiterControl } from "../control/control.ts";
-import type { SubjectCounter } from "../counters.ts";
+import type { SubjectCounter } from "../../limiter/counters.ts";
+import type { LimiterControl } from "./control.ts";
 import type { OverridesInForce } from "./overrides-in-force.ts";
 
 /** The overrides of one limiter. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Override } from "../../control/record.ts";
 import { OverridesInForce, overridesIn } from "./overrides-in-force.ts";
+import type { Override } from "./record.ts";
 
 const NOW = 1_800_000_000_000_000;
 

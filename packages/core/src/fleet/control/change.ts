@@ -1,5 +1,5 @@
-import { readInteger } from "../store/list-script.ts";
-import type { Step } from "../store/store.ts";
+import { readInteger } from "../../store/list-script.ts";
+import type { Step } from "../../store/store.ts";
 import { actionsKeyOf, recordKeyOf } from "./control-keys.ts";
 import { changeLua } from "./lua.generated.ts";
 import { writeVersion } from "./record-text.ts";

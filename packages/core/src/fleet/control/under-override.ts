@@ -1,10 +1,10 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compileLike } from "../../algorithms/compile-limit.ts";
-import type { Override, OverrideNumbers } from "../../control/record.ts";
+import type { Group } from "../../limiter/counted-policy.ts";
+import { inLayouts } from "../../limiter/numbers-in-force.ts";
 import type { Limit } from "../../policy.ts";
 import { counterLimits } from "../../store/counter.ts";
-import type { Group } from "../counted-policy.ts";
-import { inLayouts } from "../numbers-in-force.ts";
+import type { Override, OverrideNumbers } from "./record.ts";
 
 /**
  * A group under the numbers of an override; the same group where it changes none of its limits. An override for a subject changes

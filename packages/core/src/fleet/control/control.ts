@@ -1,6 +1,6 @@
-import type { ControlRecord, Order } from "../../control/record.ts";
+import type { StoreWatch } from "../../limiter/outage/outage.ts";
 import type { Store } from "../../store/store.ts";
-import type { StoreWatch } from "../outage/outage.ts";
+import type { ControlRecord, Order } from "./record.ts";
 
 /** What a limiter knows about the control record of its prefix. */
 export interface LimiterControl {

@@ -1,4 +1,4 @@
-import type { ControlRecord, Override } from "../../control/record.ts";
+import type { ControlRecord, Override } from "./record.ts";
 
 /** The subject of a request in a dimension; undefined where it has none. */
 export type SubjectIn = (dimension: string) => string | undefined;

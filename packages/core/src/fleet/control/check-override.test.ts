@@ -5,9 +5,9 @@ import { gcra } from "../../algorithms/gcra.ts";
 import { slidingLog } from "../../algorithms/sliding-log.ts";
 import { slidingWindow } from "../../algorithms/sliding-window.ts";
 import { tokenBucket } from "../../algorithms/token-bucket.ts";
-import type { Override } from "../../control/record.ts";
 import { codeOf } from "../../errors.ts";
 import { checkOverride } from "./check-override.ts";
+import type { Override } from "./record.ts";
 
 const POLICY = [
   gcra({ limit: 100, window: "1m" }),

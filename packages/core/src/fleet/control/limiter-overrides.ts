@@ -1,15 +1,15 @@
 import { clientPart } from "../../client-state.ts";
-import type { ControlRecord, Override } from "../../control/record.ts";
 import { codeOf, formatReceived } from "../../errors.ts";
+import type { CountedPolicy, Group } from "../../limiter/counted-policy.ts";
+import type { OverriddenTerms, SubjectCounter } from "../../limiter/counters.ts";
+import type { Decider } from "../../limiter/decider.ts";
 import { nobody } from "../../store/nobody.ts";
-import type { LimiterControl } from "../control/control.ts";
-import type { CountedPolicy, Group } from "../counted-policy.ts";
-import type { OverriddenTerms, SubjectCounter } from "../counters.ts";
-import type { Decider } from "../decider.ts";
 import { checkOverride } from "./check-override.ts";
+import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
 import type { SubjectIn } from "./overrides-in-force.ts";
 import { overridesIn } from "./overrides-in-force.ts";
+import type { ControlRecord, Override } from "./record.ts";
 import { underOverride } from "./under-override.ts";
 
 /** Those who wait look so often whether something has changed for them, in milliseconds: in time for when it is in force everywhere. */

@@ -1,17 +1,17 @@
 import { prefixPart } from "../../client-state.ts";
-import { recordKeyOf } from "../../control/control-keys.ts";
-import { READ_STATES, read } from "../../control/read.ts";
-import type { ControlRecord, Order } from "../../control/record.ts";
-import { LONGEST_BELIEVED, NO_RECORD } from "../../control/record.ts";
-import { MAX_RECORD_BYTES, readRecordInTurns, versionOf } from "../../control/record-text.ts";
-import { textOf } from "../../control/text-reply.ts";
 import type { HeadgateError } from "../../errors.ts";
 import { codeOf } from "../../errors.ts";
+import type { Notices, StoreWatch } from "../../limiter/outage/outage.ts";
+import { WeakList } from "../../limiter/weak-list.ts";
 import { nobody } from "../../store/nobody.ts";
 import type { Store } from "../../store/store.ts";
-import type { Notices, StoreWatch } from "../outage/outage.ts";
-import { WeakList } from "../weak-list.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
+import { recordKeyOf } from "./control-keys.ts";
+import { READ_STATES, read } from "./read.ts";
+import type { ControlRecord, Order } from "./record.ts";
+import { LONGEST_BELIEVED, NO_RECORD } from "./record.ts";
+import { MAX_RECORD_BYTES, readRecordInTurns, versionOf } from "./record-text.ts";
+import { textOf } from "./text-reply.ts";
 
 /** The record is read again after so many milliseconds, give or take a fifth, so that processes do not read in step. */
 const READ_AGAIN_MS = 1_000;
