@@ -16,8 +16,8 @@ const SCRIPTS = [
 /** Where parts are; the result goes into the first place. */
 const PARTS = ["packages/core/src/scripts", "packages/core/src/algorithms"];
 
-/** Constants whose names are replaced by their numbers in all parts. */
-const CONSTANTS = "packages/core/src/scripts/constants.lua";
+/** Has the constants whose names are replaced by their numbers in all parts. */
+const CONSTANTS = "packages/core/src/scripts/counter.lua";
 
 const read = (path) => readFileSync(join(root, path), "utf8");
 const luaIn = (place) =>
@@ -67,20 +67,20 @@ function embedScript(path) {
   return `export const ${basename(path, ".lua")}Lua: LuaSource = {\n  sha1: "${sha1}",\n  source: \`${body}\`,\n};\n`;
 }
 
-/** The sections of a part; one without any has a single one, without a name. */
+/** The sections of a part, each by its name. */
 function sectionsOf(source) {
-  const [first, ...rest] = source.split(/^--- @section /m);
-  const named = rest.map((section) => {
-    const end = section.indexOf("\n");
-    return [section.slice(0, end), section.slice(end + 1)];
-  });
-  return Object.fromEntries(first === "" ? named : [["", first], ...named]);
+  const [, ...sections] = source.split(/^--- @section /m);
+  return Object.fromEntries(
+    sections.map((section) => {
+      const end = section.indexOf("\n");
+      return [section.slice(0, end), section.slice(end + 1)];
+    }),
+  );
 }
 
 function embedParts() {
   const shared = constantsOf(read(CONSTANTS));
-  const files = PARTS.flatMap(luaIn).filter((file) => file !== CONSTANTS);
-  const parts = files.map((file) => [
+  const parts = PARTS.flatMap(luaIn).map((file) => [
     basename(file, ".lua"),
     sectionsOf(compact(read(file), shared)),
   ]);

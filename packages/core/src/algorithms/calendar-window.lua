@@ -1,14 +1,12 @@
 --[[
-Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of calendar-window.ts.
+Calendar window: a counter that starts from zero with each day, week, month or year of a time zone. Twin of calendar-window.ts,
+which describes the state.
 
-Lua knows no time zones. A call brings the boundaries of three windows, of which the middle one is the present one as far as the
-caller knows. Which one it is, the clock here says. What is kept has its own window, which is over at its end, whatever another
-caller, by other zone data, would say of it.
+Lua knows no time zones. A call brings the boundaries of three windows, `earliest`, `opening`, `closing` and `latest`; the middle one
+is the present one by the caller's clock. The clock here decides which one it is. The value keeps its own window until that ends,
+also when another caller, by other zone data, would end it elsewhere.
 
-State  used: units spent in the window. starts, ends: the window, in microseconds since the epoch.
-Quota  limit.
-Times  earliest, opening, closing, latest: the boundaries.
-Shape  LONGEST_WINDOW: microseconds that no window lasts longer than.
+LONGEST_WINDOW: microseconds that no window exceeds.
 ]]
 
 --- @section present
@@ -37,27 +35,10 @@ elseif now < starts then
   starts, ends = opens, closes -- the clock stepped back to before the window
 end
 
---- @section allows
-used + cost <= limit
-
---- @section charge
-used = used + cost
-
---- @section overcharge
-local units, held = cost, used
---- @include "hold"
-used = used + units
-
 --- @section age
 now - starts
 
 --- @section lasts
 if longest < ends - now then
   longest = ends - now
-end
-
---- @section refund
--- Only into the window that was charged.
-if since <= now - starts and used > 0 then
-  isGiven, used = true, math.max(0, used - given)
 end

@@ -1,22 +1,17 @@
 --[[
-Concurrency: at most `limit` places taken at the same time. Twin of concurrency.ts.
+Concurrency: at most `limit` slots taken at the same time. Twin of concurrency.ts.
 
-State  count: how many places are on record. clock: microseconds on the places' own clock, which starts with the first of them and
-       never steps back.
-Quota  limit.
-Shape  PERIOD: microseconds for which a place is held unless it is renewed. HOLDER: who asks, HOLDER_BYTES characters. PLACES: for how
-       many.
+count: slots on record. clock: microseconds on their own clock, which starts with the first of them and never steps back.
+PERIOD: microseconds for which a slot is held unless it is renewed. HOLDER: who asks, HOLDER_BYTES characters. PLACES: for how many.
 
-The places are in a string of their own, LOG, as records of SLOT bytes: 7 of the time on that clock until which the place is held,
+The slots are in a string of their own, LOG, as records of SLOT bytes: 7 of the time on that clock until which the slot is held,
 then its holder. The one that lapses first comes first, and those of one holder stand together. The string is written from the
-first record that changed; what it has behind the last one means nothing.
-
-Reported is how many places are taken.
+first record that changed; bytes behind the last one have no meaning. `taken`, the number of slots, is reported.
 ]]
 local SLOT = 15
 
 --- @section reach
---- @include "read-length"
+--- @include length
 places, from = "", nil
 -- Takes a holder's places off the record. Returns how many those were.
 function leave(holder)

@@ -1,7 +1,7 @@
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 
 /**
- * The denials that a limit counts until it blocks, next to its units. Twin of counted-denials.lua.
+ * The denials that a limit counts until it blocks, next to its units. Twin of blocks.lua.
  *
  * State  denials: how many since the first one that is not forgotten.
  *        forgetsIn: microseconds until all of them are forgotten; 0 if there are none.

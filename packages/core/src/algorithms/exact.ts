@@ -1,5 +1,5 @@
 /*
- * Exact integer arithmetic on doubles. The twin of mulDiv is long-division.lua.
+ * Exact integer arithmetic on doubles. The twin of mulDiv is `division` in limit.lua.
  *
  * All times are integer microseconds. The longest window is below 2^45, counts are at most 2 * 10^9 < 2^31.
  */

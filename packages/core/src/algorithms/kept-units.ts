@@ -5,7 +5,7 @@ import type { Algorithm, CompiledLimit } from "./algorithm.ts";
 const MOST = 2_000_000_000;
 
 /**
- * The units kept in a window, next to the units used. Twin of kept.lua.
+ * The units kept in a window, next to the units used. Twin of blocks.lua.
  *
  * State  kept: units of the window that were settled, and cannot be given back any more.
  */

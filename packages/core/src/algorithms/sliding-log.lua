@@ -1,11 +1,7 @@
 --[[
-Sliding log: every admitted request in (now - PERIOD, now]. Twin of sliding-log.ts.
+Sliding log: every admitted request in (now - PERIOD, now]. Twin of sliding-log.ts, which describes base, total and clock.
 
-State  where the entries are: first, the slot of the oldest; count, how many there are; size, how many slots.
-       base: the running total before the oldest. total: the running total through the newest.
-       clock: microseconds on the log's own clock, which starts with its first entry and never steps back.
-Quota  limit.
-Shape  PERIOD: microseconds of the window.
+first, count, size: the slot of the oldest entry, how many entries there are, and how many slots.
 
 The entries are in a string of their own, LOG, which is used as a ring of slots of 13 bytes: 7 of time, 6 of the running total
 through the entry. Single entries are read and written in place. The ring is rewritten as a whole only to change its size: when
@@ -17,7 +13,7 @@ Reported are the units used, and the ages of three entries: `grows`, the first w
 local SLOT, NEWER = 13, 1000 -- a refund reads and rewrites at most so many entries
 
 --- @section reach
---- @include "read-length"
+--- @include length
 
 --- @section sound
 first <= size and count <= size and count <= total - base and length >= size * SLOT
@@ -73,7 +69,7 @@ at, tail = count, struct.pack(">I7I6", clock, total)
 
 --- @section overcharge
 local units, held = cost, count < ENTRIES and total - base or MOST
---- @include "hold"
+--- @include hold
 if units > 0 then
   total, count = total + units, count + 1
   at, tail = count, struct.pack(">I7I6", clock, total)

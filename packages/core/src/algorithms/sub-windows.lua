@@ -1,10 +1,8 @@
 --[[
-Sliding window over counters of sub-windows, of which the oldest, partly covered, counts whole. Twin of sub-windows.ts.
+Sliding window over counters of sub-windows, of which the oldest, partly covered, counts whole. Twin of sub-windows.ts, which
+describes the state.
 
-State  age: microseconds since the current sub-window began. counts: units spent in each, the current one first, LAST of them.
-Quota  limit.
-Shape  PERIOD: microseconds of a sub-window. LAST: how many are kept, one more than make up the window. COUNTS: how the counts
-       are packed. ZEROS: as many zeros.
+PERIOD: microseconds of a sub-window. LAST: how many are kept. COUNTS: the format of their counts. ZEROS: as many zeros.
 ]]
 
 --- @section open
@@ -36,15 +34,12 @@ if used == 0 then
   age = now % PERIOD -- nothing is counted, so the sub-windows can be aligned
 end
 
---- @section allows
-used + cost <= limit
-
 --- @section charge
 counts[1] = counts[1] + cost
 
 --- @section overcharge
 local units, held = cost, used
---- @include "hold"
+--- @include hold
 counts[1] = counts[1] + units
 
 --- @section lasts

@@ -1,12 +1,6 @@
 --[[
-Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.ts. GCRA is the same arithmetic.
-
-State  whole, part: the debt is whole + part / PERIOD units. It is above capacity where that was larger when it was spent, or more
-       was charged than was left.
-       fastest: the largest refill by which time has passed in this generation of the counter. It outlasts the debt: what was
-       charged before may still be given back, and must not be taken for a part of what was charged since.
-Quota  capacity: the most units at once. refill: units that drain every PERIOD microseconds, continuously; refill <= PERIOD.
-Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
+Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.ts, which describes the state. GCRA is
+the same arithmetic. PERIOD: microseconds in which `refill` units drain.
 ]]
 
 --- @section sound
@@ -27,7 +21,7 @@ elseif product > (whole + 2) * PERIOD then
   whole = -1 -- far more than there is drains: nobody needs the exact quotient
 else
   local span, factor, units, rest = elapsed, refill, nil, nil
-  --- @include "long-division"
+  --- @include division
   whole, part = whole - units, part - rest
 end
 if part < 0 then
@@ -45,7 +39,7 @@ whole = whole + cost
 
 --- @section overcharge
 local units, held = cost, part > 0 and whole + 1 or whole
---- @include "hold"
+--- @include hold
 whole = whole + units
 
 --- @section lasts
@@ -62,7 +56,7 @@ lives < LAST_SECOND and (whole * PERIOD + part) / refill > lives * 1000000 - now
 -- room than if it had not been asked.
 local span, factor, units, rest = since, fastest, given, 0
 if span * factor < (given + 1) * PERIOD then
-  --- @include "long-division"
+  --- @include division
 end
 if units < given then
   isGiven, whole, part = true, whole - given + units, part + rest

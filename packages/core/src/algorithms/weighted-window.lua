@@ -1,10 +1,6 @@
 --[[
 Sliding window over two counters: the previous window counts by the share of it that the sliding window still covers. Twin of
-weighted-window.ts.
-
-State  age: microseconds since the current window began. current, previous: units spent in each.
-Quota  limit.
-Shape  PERIOD: microseconds of a window.
+weighted-window.ts, which describes the state. PERIOD: microseconds of a window.
 ]]
 
 --- @section sound
@@ -30,7 +26,7 @@ if previous > 0 then
     units = (product - rest) / PERIOD
   else
     local span, factor = PERIOD - age, previous
-    --- @include "long-division"
+    --- @include division
   end
   used = used + units
   if rest > 0 then
@@ -38,15 +34,12 @@ if previous > 0 then
   end
 end
 
---- @section allows
-used + cost <= limit
-
 --- @section charge
 current = current + cost
 
 --- @section overcharge
 local units, held = cost, used
---- @include "hold"
+--- @include hold
 current = current + units
 
 --- @section lasts

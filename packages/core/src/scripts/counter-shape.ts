@@ -1,6 +1,6 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
 
-/** Bytes of the numbers that the value of every counter begins with: see read-counter.lua. */
+/** Bytes of the numbers that the value of every counter begins with: see counter.lua. */
 export const STAMP_BYTES = 7;
 export const GENERATION_BYTES = 4;
 export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
@@ -11,7 +11,7 @@ export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
 
 export const HEADER_BYTES: number = sizeOf(HEADER);
 
-/** What a counter has behind its value where it has a block: see read-blocked.lua. */
+/** Behind the value of a counter that has a block: see counter.lua. */
 export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["blockEnds", 7],
   ["levelEnds", 7],

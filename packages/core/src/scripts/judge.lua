@@ -1,13 +1,33 @@
 --[[
-Counts what is kept of charges that were settled, and blocks counters of which as much is kept as a limit grants.
+Counts kept units of settled charges, and blocks counters that have kept as many as a limit grants.
 
 KEYS  for each charge, of each counter: its own, then that of each sliding log in it
 ARGV  [1] the clock, or nothing; then for each run of charges that are alike, as digits: the numbers of the limits, how many
-      charges they are, the units that are kept, those that were charged, the clock at which they were, the generation of each
-      counter then, the rules of the limits that block, a random number
+      charges they are, the kept units, the charged units, the clock of the charge, the generation of each counter then, the
+      rules of the limits that block, a random number
 Returns for each charge 1 when a block was set, 0 when none was, -1 when a key holds something else
 ]]
-local call = redis.call
---- @include "moment"
---- @include "calls"
-return reply
+
+--- @section answer
+answer = 0
+--- @counters judge
+
+--- @section judge
+local isHere, since = bytes and generation == charged and stamp >= moment and stamp <= now, now - moment
+--- @include advance
+local isVoid
+if block then
+  -- Kept units of a charge from before a limit's block no longer count.
+  local blockEnds, _, _, setBy = struct.unpack(">I7I7I1I1", block)
+  isVoid = setBy > 0 and blockEnds > moment
+end
+if not isVoid then
+  local isSet
+  --- @limits judge
+  --- @include renew
+  --- @include block
+  --- @include keep
+  if isSet then
+    answer = 1
+  end
+end

@@ -1,8 +1,9 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HEADER } from "./counter-shape.ts";
+import type { Field } from "./lua-statements.ts";
 
-/** What stands in a script for the names in a part. */
+/** The names and numbers in a script for the names in a section. */
 export type Names = ReadonlyMap<string, string>;
 
 /** A limit in a script. */
@@ -18,7 +19,7 @@ export interface NamedCounter {
   readonly names: Names;
 }
 
-/** What each counter has for itself in a call. */
+/** The names that each counter of a call has for itself; one that blocks also has `isSet`: whether a denial changed it. */
 const OF_COUNTER: readonly string[] = [
   "key",
   "bytes",
@@ -29,37 +30,34 @@ const OF_COUNTER: readonly string[] = [
   ...HEADER.map(([name]) => name),
 ];
 
-/** What a counter has for itself in a call, where the denials of one of its limits block: whether one blocked it, or was counted. */
-const OF_BLOCKING_COUNTER: readonly string[] = [...OF_COUNTER, "isSet"];
+function counterNames({ blocks }: CounterShape): readonly string[] {
+  return blocks ? [...OF_COUNTER, "isSet"] : OF_COUNTER;
+}
 
-/** What such a counter has for itself in a call. */
-export function counterNames({ blocks }: CounterShape): readonly string[] {
-  return blocks ? OF_BLOCKING_COUNTER : OF_COUNTER;
+/** The names that a limit has for itself in a call. */
+function ownNames({ state, locals = [], reported = [] }: LimitShape): string[] {
+  return [...state.map(([name]) => name), ...locals, ...reported];
 }
 
 /** Lua has room for 200 local names: where there are more of ours than this, they are fields of tables. */
 const MOST_LOCALS = 150;
 
-/** What each limit has for itself where the cost is by name: of a run of calls, and of one. */
+/** The names that each limit has for itself where the cost is by name: of a run of calls, and of one. */
 const UNITS_OF_LIMIT = ["cost", "given"];
 const COUNTED_OF_LIMIT = "counted";
 
-/** Whether names are fields: of `numbers`, what calls share which are alike; of `own`, what is of one call. */
+/** Whether names are fields: of `numbers` those shared by a run of calls that are alike, of `own` those of one call. */
 export function areFields(shapes: readonly CounterShape[], isByName: boolean): boolean {
-  const more = isByName ? [...UNITS_OF_LIMIT, COUNTED_OF_LIMIT] : [];
-  const names = shapes.flatMap((shape) => [
-    ...counterNames(shape),
-    ...shape.limits.flatMap((limit) => [...ownNames(limit), ...broughtNames(limit), ...more]),
-  ]);
-  return names.length > MOST_LOCALS;
+  const more = isByName ? UNITS_OF_LIMIT.length + 1 : 0;
+  const limits = shapes.flatMap((shape) => shape.limits);
+  const counts = [
+    ...shapes.map((shape) => counterNames(shape).length),
+    ...limits.map((limit) => ownNames(limit).length + broughtNames(limit).length + more),
+  ];
+  return counts.reduce((sum, count) => sum + count, 0) > MOST_LOCALS;
 }
 
-/** What a limit has for itself in a call. */
-export function ownNames({ state, locals = [], reported = [] }: LimitShape): string[] {
-  return [...state.map(([name]) => name), ...locals, ...reported];
-}
-
-/** What a call brings of a limit. */
+/** The numbers that a call brings for a limit. */
 function broughtNames({ numbers, times = [] }: LimitShape): string[] {
   return [...numbers, ...times];
 }
@@ -77,7 +75,7 @@ export function nameCounters(
   const isOneLimit = shapes.flatMap(({ limits }) => limits).length === 1;
   let limitCount = 0;
 
-  function nameLimit(shape: LimitShape, tailAt: number): NamedLimit {
+  function nameLimit(shape: LimitShape, tailAt: number, place: number): NamedLimit {
     limitCount += 1;
     const suffix = isOneLimit ? "" : String(limitCount);
     const names = new Map(Object.entries(shape.constants));
@@ -87,14 +85,16 @@ export function nameCounters(
     for (const [name, same] of Object.entries(shape.aliases ?? {}))
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
+    names.set("PLACE", String(place));
+    names.set("GRANTED", nameIn(names, shape.numbers[0] as string));
     if (shape.blocks || shape.keeps) names.set("rules", `rules${suffix}`);
-    // What a log reads of an entry is a local of its own, which the name of a field could not declare.
+    // A log reads an entry into a local of its own, which the name of a field could not declare.
     if (shape.hasLog && ofCall !== "") names.set("bytes", "entryBytes");
     if (isByName) {
       for (const name of UNITS_OF_LIMIT) names.set(name, `${ofRun}${name}${suffix}`);
       names.set(COUNTED_OF_LIMIT, `${ofCall}${COUNTED_OF_LIMIT}${suffix}`);
     }
-    // A request takes one place, unless its cost is by name.
+    // A request takes one slot, unless its cost is by name.
     names.set("PLACES", names.get("cost") ?? "1");
     return { shape, names };
   }
@@ -106,7 +106,46 @@ export function nameCounters(
     names.set("KEY", nextKey());
     names.set("WIDTH", String(shape.width));
     names.set("LIMITS", String(shape.limits.length));
-    const limits = shape.limits.map((limit, i) => nameLimit(limit, shape.tailAt[i] as number));
+    const limits = shape.limits.map((limit, i) =>
+      nameLimit(limit, shape.tailAt[i] as number, i + 1),
+    );
     return { shape, names, limits };
   });
+}
+
+export function nameIn(names: Names, name: string): string {
+  return names.get(name) as string;
+}
+
+/** A name in each limit; nothing if it is the same for all. */
+export function namesInLimits(counters: readonly NamedCounter[], name: string): string[] {
+  return counters.flatMap(({ limits }) => limits.flatMap(({ names }) => names.get(name) ?? []));
+}
+
+/** The names of all counters and limits for one call. */
+export function namesOfCall(counters: readonly NamedCounter[]): string[] {
+  return counters.flatMap((counter) => [
+    ...counterNames(counter.shape).map((name) => nameIn(counter.names, name)),
+    ...counter.limits.flatMap(({ shape, names }) =>
+      ownNames(shape).map((name) => nameIn(names, name)),
+    ),
+  ]);
+}
+
+/** The numbers of a counter's value, and how many bytes each takes. */
+export function valueFields(counter: NamedCounter): Field[] {
+  const header = HEADER.map(([name, bytes]): Field => [nameIn(counter.names, name), bytes]);
+  return [...header, ...stateFields(counter)];
+}
+
+export function stateFields({ limits }: NamedCounter): Field[] {
+  return limits.flatMap(({ shape, names }) =>
+    shape.state.map(([name, bytes]): Field => [nameIn(names, name), bytes]),
+  );
+}
+
+/** The numbers of a limit's state, and those that it reports. */
+export function numbersOf({ shape, names }: NamedLimit): string[] {
+  const numbers = [...shape.state.map(([name]) => name), ...(shape.reported ?? [])];
+  return numbers.map((name) => nameIn(names, name));
 }

@@ -1,7 +1,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import type { ScriptName } from "./compose-script.ts";
 import { composeScript } from "./compose-script.ts";
 import type { CounterShape } from "./counter-shape.ts";
+import type { ScriptName } from "./script-argument.ts";
 
 /** The scripts for calls on counters of some shapes, each put together when it is first asked for. */
 export class ShapeScripts {

@@ -25,7 +25,7 @@ export function overAt(block: Block): number {
 
 /**
  * The block of a counter after a block by hand of so many microseconds, 0 to end the existing one; undefined if nothing is
- * left of it. An existing block is never shortened. Twin of block-counter-by-hand.lua.
+ * left of it. An existing block is never shortened. Twin of block.lua.
  */
 export function blockByHand(
   before: Block | undefined,

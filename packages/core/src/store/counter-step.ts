@@ -1,5 +1,5 @@
-import type { ScriptName } from "../scripts/compose-script.ts";
 import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
+import type { ScriptName } from "../scripts/script-argument.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
 import { keysOf, numbersOf, timesOf } from "./counter.ts";

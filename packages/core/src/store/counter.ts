@@ -123,7 +123,7 @@ export function shareUsed(remaining: number, limit: number): number {
 /** More than any limit can have used: a subject that is or recently was blocked is dropped last. */
 const SHARE_OF_BLOCKED = 2;
 
-/** A counter as this process keeps it: what its value is in Redis, see read-counter.lua. */
+/** A counter as this process keeps it: what its value is in Redis, see counter.lua. */
 export interface OpenCounter {
   stamp: number;
   generation: number;

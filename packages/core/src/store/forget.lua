@@ -7,7 +7,7 @@ ARGV  as in call.lua; the arguments of each call: how many counters it is of, th
 Returns as in call.lua; for each call one integer: 1 when there was anything to forget, 0 when not
 ]]
 --- @include "call"
-local HEADER, BLOCK = 15, 16 -- bytes in front of the states, and behind them: see read-counter.lua
+local HEADER, BLOCK = 15, 16 -- bytes in front of the states, and behind them: see counter.lua
 local YEAR = 31622400000000 -- microseconds of 366 days, the longest block
 
 -- What stays of a counter; nil when nothing does.

@@ -5,7 +5,7 @@ import type { Counter, OpenCounter } from "./counter.ts";
 
 /**
  * Blocks a counter that is not blocked, when limits of its own that block are exceeded. Where several are, the longest block counts.
- * The limit that sets it starts as if unused, in a new generation. Twin of block-counter.lua. False when nothing blocked.
+ * The limit that sets it starts as if unused, in a new generation. Twin of the section `block` of counter.lua. False when nothing blocked.
  */
 export function setBlock(
   { limits }: Counter,

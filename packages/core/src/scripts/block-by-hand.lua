@@ -1,2 +1,0 @@
-answer = 0
---- @counters "block-counter-by-hand"

@@ -1,2 +1,0 @@
---- @counters "charge-counter"
-answer = { COUNTED }

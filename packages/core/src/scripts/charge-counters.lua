@@ -1,3 +1,0 @@
-local counted = cost
---- @counters "charge-counter"
-answer = counted

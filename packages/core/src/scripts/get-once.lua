@@ -1,4 +1,0 @@
-bytes = values[key]
-if bytes == nil then
-  bytes = redis.pcall("GET", key)
-end

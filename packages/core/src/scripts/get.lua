@@ -1,1 +1,0 @@
-bytes = redis.pcall("GET", key)

@@ -1,3 +1,0 @@
---- @include "advance-counter"
---- @limits report
-value = bytes

@@ -1,2 +1,0 @@
---- @counters "look-counter"
-answer = { now, REPORTED }

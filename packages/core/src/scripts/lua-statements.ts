@@ -1,0 +1,83 @@
+/** A number that a script reads or writes: its name there, and how many digits or bytes it takes. */
+export type Field = readonly [name: string, size: number];
+
+/** The most numbers that one call reads or writes: up to 8 places each, and Lua has room for 250. */
+const MOST_AT_ONCE = 12;
+
+/** Declares local names; those that are fields of a table need no declaration. */
+export function declare(names: readonly string[]): string {
+  const locals = names.filter((name) => !name.includes("."));
+  return locals.length === 0 ? "" : `local ${locals.join(", ")}\n`;
+}
+
+/** Sets numbers to 0. */
+export function zero(names: readonly string[]): string {
+  const statements = chunksOf(names).map(
+    (some) => `${some.join(", ")} = ${some.map(() => "0").join(", ")}\n`,
+  );
+  return statements.join("");
+}
+
+/** Reads fields that follow each other in the digits of an argument, from this byte on. */
+export function readDigits(fields: readonly Field[], from: number): string {
+  let at = from;
+  const statements = chunksOf(fields).map((some) => {
+    let count = 0;
+    const assignments = some.map(([name, digits]) => {
+      const letters = Array.from({ length: digits }, (_, i) => `d${count + i + 1}`);
+      count += digits;
+      return `${name} = ${letters.reduce((high, low) => `(${high}) * 128 + ${low}`)}\n`;
+    });
+    const letters = Array.from({ length: count }, (_, i) => `d${i + 1}`).join(", ");
+    at += count;
+    const bytes = `string.byte(DIGITS, ${at - count}, ${at - 1})`;
+    return `do\nlocal ${letters} = ${bytes}\n${assignments.join("")}end\n`;
+  });
+  return statements.join("");
+}
+
+/** Reads fields from the start of `bytes`. */
+export function unpackFields(fields: readonly Field[]): string {
+  let at = 1;
+  const statements = chunksOf(fields).map((some) => {
+    const from = at === 1 ? "" : `, ${at}`;
+    at += sizeOf(some);
+    return `${namesOf(some)} = struct.unpack(${formatOf(some)}, bytes${from})\n`;
+  });
+  return statements.join("");
+}
+
+/** The expressions whose strings together hold the fields. */
+export function packFields(fields: readonly Field[]): string[] {
+  return chunksOf(fields).map((some) => `struct.pack(${formatOf(some)}, ${namesOf(some)})`);
+}
+
+/** Statements in a block of their own, if they declare names. */
+export function enclose(statements: string): string {
+  return /^local /m.test(statements) ? `do\n${statements}end\n` : statements;
+}
+
+/** Replaces names, but neither fields of tables nor the texts of strings. */
+export function rename(text: string, nameFor: (name: string) => string | undefined): string {
+  return text.replace(/(?<![.\w"])[A-Za-z]\w*(?![\w"])/g, (name) => nameFor(name) ?? name);
+}
+
+/** How many digits, or bytes, fields take together. */
+export function sizeOf(fields: readonly Field[]): number {
+  return fields.reduce((sum, [, size]) => sum + size, 0);
+}
+
+function namesOf(fields: readonly Field[]): string {
+  return fields.map(([name]) => name).join(", ");
+}
+
+function formatOf(fields: readonly Field[]): string {
+  return `">${fields.map(([, bytes]) => `I${bytes}`).join("")}"`;
+}
+
+function chunksOf<Item>(items: readonly Item[]): Item[][] {
+  const count = Math.ceil(items.length / MOST_AT_ONCE);
+  return Array.from({ length: count }, (_, i) =>
+    items.slice(i * MOST_AT_ONCE, (i + 1) * MOST_AT_ONCE),
+  );
+}

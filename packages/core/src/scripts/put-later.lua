@@ -1,4 +1,0 @@
-values[key] = value
-if life then
-  lifetimes[key] = life
-end

@@ -1,0 +1,106 @@
+import { COUNT_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
+import type { Field } from "./lua-statements.ts";
+import { declare, readDigits, sizeOf } from "./lua-statements.ts";
+import { ruleDigitsOf } from "./rule-digits.ts";
+import type { NamedCounter, NamedLimit } from "./script-names.ts";
+import { nameIn, namesInLimits } from "./script-names.ts";
+
+/** The scripts that are composed. */
+export type ScriptName =
+  | "decide-lone"
+  | "decide-batch"
+  | "look"
+  | "charge"
+  | "refund"
+  | "judge"
+  | "block"
+  | "places";
+
+/**
+ * What the argument of a call brings behind the numbers of its limits: `rules` for each limit that may block in that script,
+ * `charged` for each counter and, where the cost is by name, `cost` and `given` for each limit.
+ */
+const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
+  "decide-lone": ["rules", "generation", "cost"],
+  "decide-batch": ["requests", "cost", "rules", "generation"],
+  look: ["requests", "cost"],
+  charge: ["requests", "cost", "generation"],
+  refund: ["requests", "given", "moment", "charged"],
+  judge: ["requests", "cost", "given", "moment", "charged", "rules", "generation"],
+  block: ["requests", "span", "generation"],
+  places: ["requests", "renews"],
+};
+
+/** Digits of the fields that are neither times, costs nor rules. */
+const DIGITS: Readonly<Record<string, number>> = {
+  requests: COUNT_DIGITS,
+  charged: NUMBER_DIGITS,
+  generation: NUMBER_DIGITS,
+  renews: 1,
+};
+
+/** The argument of a call, in digits. */
+export class ScriptArgument {
+  readonly #script: ScriptName;
+  readonly #fields: readonly Field[];
+  /** Those that few calls need: they are read where they are used. */
+  readonly #later: readonly string[];
+
+  constructor(script: ScriptName, counters: readonly NamedCounter[]) {
+    this.#script = script;
+    const limits = counters.flatMap((counter) => counter.limits);
+    const rules = limits
+      .filter((limit) => this.mayBlock(limit))
+      .map(({ shape, names }): Field => [nameIn(names, "rules"), ruleDigitsOf(shape)]);
+    const fieldsOf = (name: string): readonly Field[] => {
+      if (name === "rules") return rules;
+      const digits = DIGITS[name] ?? LONG_DIGITS;
+      const own =
+        name === "charged"
+          ? counters.map(({ names }) => nameIn(names, name))
+          : namesInLimits(counters, name);
+      return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);
+    };
+    this.#fields = [
+      ...limits.flatMap(({ shape, names }) =>
+        shape.numbers.map((name): Field => [nameIn(names, name), NUMBER_DIGITS]),
+      ),
+      ...limits.flatMap(({ shape, names }) =>
+        (shape.times ?? []).map((name): Field => [nameIn(names, name), LONG_DIGITS]),
+      ),
+      ...FIELDS[script].flatMap(fieldsOf),
+    ];
+    const later = script === "decide-lone" ? ["generation", "cost"] : ["generation"];
+    this.#later = [...later, ...rules.map(([name]) => name)];
+  }
+
+  /** How many digits it has. */
+  get size(): number {
+    return sizeOf(this.#fields);
+  }
+
+  /** Whether a limit may block in this script, and so brings its rule. */
+  mayBlock({ shape: { blocks, keeps } }: NamedLimit): boolean {
+    return (this.#script === "judge" ? keeps : blocks) === true;
+  }
+
+  /** How many digits are before a field. */
+  placeOf(field: string): number {
+    const index = this.#fields.findIndex(([name]) => name === field);
+    return sizeOf(this.#fields.slice(0, index));
+  }
+
+  /** Statements that declare and read the fields that all calls need, which come first. */
+  read(): string {
+    const fields = this.#fields.filter(([name]) => !this.#later.includes(name));
+    return declare(fields.map(([name]) => name)) + readDigits(fields, 1);
+  }
+
+  /** Statements that read one field. */
+  readLater(field: string): string {
+    return readDigits(
+      this.#fields.filter(([name]) => name === field),
+      this.placeOf(field) + 1,
+    );
+  }
+}

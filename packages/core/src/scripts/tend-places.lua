@@ -1,2 +1,0 @@
-answer = {}
---- @counters "tend-counter"
