@@ -15,7 +15,7 @@ import * as control from "../../packages/core/src/fleet/control/lua.generated.ts
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";
 import { shapeOf } from "../../packages/core/src/scripts/counter-shape.ts";
-import type { ScriptName, ScriptName } from "../../packages/core/src/scripts/script-argument.ts";
+import type { ScriptName } from "../../packages/core/src/scripts/script-argument.ts";
 import * as store from "../../packages/core/src/store/lua.generated.ts";
 import { Random } from "./random.ts";
 
