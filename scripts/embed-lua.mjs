@@ -10,6 +10,8 @@ const root = join(import.meta.dirname, "..");
 const SCRIPTS = [
   ["packages/core/src/store", "../algorithms/algorithm.ts"],
   ["packages/core/src/fleet/control", "../../algorithms/algorithm.ts"],
+  ["packages/core/src/fleet/directory", "../../algorithms/algorithm.ts"],
+  ["packages/core/src/fleet/usage", "../../algorithms/algorithm.ts"],
   ["packages/breaker/src/machine", "@headgate/core/internal"],
 ];
 

@@ -12,6 +12,8 @@ import { expect, test } from "vitest";
 import * as breaker from "../../packages/breaker/src/machine/lua.generated.ts";
 import { compileLimit } from "../../packages/core/src/algorithms/compile-limit.ts";
 import * as control from "../../packages/core/src/fleet/control/lua.generated.ts";
+import * as directory from "../../packages/core/src/fleet/directory/lua.generated.ts";
+import * as usage from "../../packages/core/src/fleet/usage/lua.generated.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";
 import { shapeOf } from "../../packages/core/src/scripts/counter-shape.ts";
@@ -129,7 +131,7 @@ test("scripts of shapes have the text that they had", async () => {
 });
 
 test("scripts that are written as a whole have the text that they had", async () => {
-  const scripts = Object.entries({ ...store, ...control, ...breaker });
+  const scripts = Object.entries({ ...store, ...control, ...directory, ...usage, ...breaker });
   const lines = scripts.map(([name, { source, sha1 }]) => {
     expect(sha1).toBe(createHash("sha1").update(source).digest("hex"));
     return `${sha1} ${name}`;

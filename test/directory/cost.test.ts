@@ -3,11 +3,8 @@ import { createLimiter, gcra } from "@headgate/core";
 import { readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import {
-  PROCESS_LIFE_MS,
-  SHARED_LIFE_MS,
-} from "../../packages/core/src/limiter/directory/times.ts";
-import { keepDirectory } from "../../packages/core/src/store/directory.ts";
+import { keepDirectory } from "../../packages/core/src/fleet/directory/keep-directory.ts";
+import { PROCESS_LIFE_MS, SHARED_LIFE_MS } from "../../packages/core/src/fleet/directory/times.ts";
 import { readCommandStats, resetCommandStats } from "../redis/command-stats.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";

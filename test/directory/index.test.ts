@@ -5,9 +5,12 @@ import { readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { thisProcess } from "../../packages/core/src/limiter/directory/this-process.ts";
-import type { DirectoryCall } from "../../packages/core/src/store/directory.ts";
-import { INDEX_STATES, keepDirectory } from "../../packages/core/src/store/directory.ts";
+import type { DirectoryCall } from "../../packages/core/src/fleet/directory/keep-directory.ts";
+import {
+  INDEX_STATES,
+  keepDirectory,
+} from "../../packages/core/src/fleet/directory/keep-directory.ts";
+import { thisProcess } from "../../packages/core/src/fleet/directory/this-process.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";

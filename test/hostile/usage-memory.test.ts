@@ -1,6 +1,6 @@
 import { HeadgateError, memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
-import { ProcessUsage } from "../../packages/core/src/limiter/usage/process-usage.ts";
+import { ProcessUsage } from "../../packages/core/src/fleet/usage/process-usage.ts";
 import { liveMebibytes } from "./memory-use.ts";
 
 const DENIED = {

@@ -1,6 +1,6 @@
 import type { Store } from "@headgate/core";
-import { usageTimes } from "../../packages/core/src/limiter/usage/times.ts";
-import { usageOf } from "../../packages/core/src/limiter/usage/usage.ts";
+import { usageTimes } from "../../packages/core/src/fleet/usage/times.ts";
+import { usageOf } from "../../packages/core/src/fleet/usage/usage.ts";
 
 /** Sends what the limiters on a store have counted, also subjects, whose time may not have come. */
 export async function sendUsage(store: Store): Promise<void> {

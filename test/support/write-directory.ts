@@ -1,5 +1,5 @@
 import type { Store } from "@headgate/core";
-import { directoryOf } from "../../packages/core/src/limiter/directory/listings.ts";
+import { directoryOf } from "../../packages/core/src/fleet/directory/listings.ts";
 
 /** Lists now what is made on a store, as a process does by itself after ten seconds. */
 export function writeDirectory(store: Store): Promise<void> {

@@ -2,12 +2,12 @@
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { clientPart } from "./client-state.ts";
 export { codeOf, formatKind, formatNumber, formatReceived } from "./errors.ts";
-export { escapePart, escapeSubject, fingerprint } from "./key.ts";
-export type { BreakerRecord } from "./limiter/directory/directory.ts";
+export type { BreakerRecord } from "./fleet/directory/directory.ts";
 export {
   list as listInDirectory,
   unlist as unlistInDirectory,
-} from "./limiter/directory/listings.ts";
+} from "./fleet/directory/listings.ts";
+export { escapePart, escapeSubject, fingerprint } from "./key.ts";
 export { onceAborted } from "./limiter/line/abort-listeners.ts";
 export type { NameClaim } from "./limiter/names.ts";
 export { claimName, requireName } from "./limiter/names.ts";

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "../address/client-address.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
-import type { SubjectSource } from "../limiter/directory/directory.ts";
+import type { SubjectSource } from "../fleet/directory/directory.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { NodeHeaders, WebHeaders } from "./header-value.ts";
 import { headerValue } from "./header-value.ts";

@@ -1,6 +1,6 @@
 import { addressSubject } from "../address/client-address.ts";
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import type { SubjectSource } from "../limiter/directory/directory.ts";
+import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";

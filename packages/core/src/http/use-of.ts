@@ -1,4 +1,4 @@
-import type { HttpUse, ListSource } from "../limiter/directory/directory.ts";
+import type { HttpUse, ListSource } from "../fleet/directory/directory.ts";
 import type { ClientList } from "./client-lists.ts";
 import type { GuardOptions } from "./guard-options.ts";
 

@@ -1,4 +1,5 @@
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { listLimiter } from "../fleet/directory/limiter-record.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { PEER_LIMITER_OPTIONS } from "../peer-options.ts";
 import type { Limit, Policy } from "../policy.ts";
@@ -7,7 +8,6 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "./counted-policy.ts";
-import { listLimiter } from "./directory/limiter-record.ts";
 import { formatPolicy } from "./format-policy.ts";
 import type { LimiterTerms } from "./kept-limiters.ts";
 import { findLimiter, keepLimiter } from "./kept-limiters.ts";

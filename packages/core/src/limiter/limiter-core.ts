@@ -1,9 +1,9 @@
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
+import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Decider } from "./decider.ts";
 import type { Flights } from "./flights.ts";
-import type { LimiterUsage } from "./usage/limiter-usage.ts";
 
 /** What the functions of one limiter share. */
 export interface LimiterCore {

@@ -4,6 +4,7 @@ import type { Cost } from "../cost.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
+import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
 import type { BlockOn, LimitDescription, Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
@@ -12,7 +13,6 @@ import type { Subjects } from "./counters.ts";
 import type { Flights } from "./flights.ts";
 import type { Turn, TurnOptions } from "./line/line.ts";
 import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
-import type { LimiterUsage } from "./usage/limiter-usage.ts";
 
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;

@@ -2,6 +2,8 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import { followControl } from "../fleet/control/follow-control.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
+import { unlist } from "../fleet/directory/listings.ts";
+import { countUsage, endUsage } from "../fleet/usage/usage.ts";
 import type { Limit, LimitDescription } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
@@ -9,7 +11,6 @@ import { createAsking } from "./asking.ts";
 import { createBlocking } from "./blocking.ts";
 import { createCharging } from "./charging.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
-import { unlist } from "./directory/listings.ts";
 import { Flights } from "./flights.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
@@ -19,7 +20,6 @@ import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
 import { createRemoteDecider } from "./remote-decider.ts";
-import { countUsage, endUsage } from "./usage/usage.ts";
 
 /** How a limiter counts, decides and waits. */
 export interface SharedSettings {

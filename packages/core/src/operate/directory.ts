@@ -1,4 +1,4 @@
-import type { BreakerRecord, LimiterRecord } from "../limiter/directory/directory.ts";
+import type { BreakerRecord, LimiterRecord } from "../fleet/directory/directory.ts";
 import type { UnreadRecord } from "./operated-source.ts";
 
 /** A process that has limiters or breakers. */

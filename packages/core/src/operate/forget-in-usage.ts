@@ -1,11 +1,11 @@
-import { limiterId } from "../limiter/usage/limiter-usage.ts";
-import { itemsOf } from "../limiter/usage/top-subjects.ts";
+import { KEPT, LONG_SPAN, readUsageClock, topsKey, usageKey } from "../fleet/usage/add-usage.ts";
+import { limiterId } from "../fleet/usage/limiter-usage.ts";
+import { itemsOf } from "../fleet/usage/top-subjects.ts";
+import { unlist } from "../fleet/usage/unlist.ts";
+import { readTops } from "../fleet/usage/usage-records.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import { readTexts } from "../redis/read-texts.ts";
-import { unlist } from "../store/unlist.ts";
-import { KEPT, LONG_SPAN, readUsageClock, topsKey, usageKey } from "../store/usage.ts";
 import type { OperatedStore } from "./operated-counters.ts";
-import { readTops } from "./usage-records.ts";
 
 /** So many lists are looked through in one call: at most about 5 ms for the server. */
 const TOGETHER = 16;

@@ -3,14 +3,14 @@ import type {
   LimiterRecord,
   ListedRecord,
   ProcessRecord,
-} from "../limiter/directory/directory.ts";
+} from "../fleet/directory/directory.ts";
+import type { SeenProcess } from "../fleet/directory/directory-index.ts";
 import type {
   Directory,
   DirectoryBreaker,
   DirectoryLimiter,
   DirectoryProcess,
 } from "./directory.ts";
-import type { SeenProcess } from "./directory-index.ts";
 
 /** The processes, and which of them have the record of a hash. */
 interface Gathered {

@@ -1,6 +1,6 @@
-import type { TopList, TopSubject, UsageCounts, UsageSpan } from "./usage.ts";
-import type { KeptList } from "./usage-records.ts";
-import { readItem } from "./usage-records.ts";
+import type { KeptList, UsageCounts, UsageSpan } from "../fleet/usage/usage-records.ts";
+import { readItem } from "../fleet/usage/usage-records.ts";
+import type { TopList, TopSubject } from "./usage.ts";
 
 /** So many subjects are read at most. */
 const MOST_SUBJECTS = 50;

@@ -17,9 +17,10 @@ export type {
   LimiterRecord,
   ListedShape,
   SubjectSource,
-} from "../limiter/directory/directory.ts";
+} from "../fleet/directory/directory.ts";
+export { hashSubject } from "../fleet/usage/subject-hash.ts";
+export type { UsageCounts, UsageSpan } from "../fleet/usage/usage-records.ts";
 export { formatPolicy } from "../limiter/format-policy.ts";
-export { hashSubject } from "../limiter/usage/subject-hash.ts";
 export type { CounterKey, CounterKeys } from "./counter-keys.ts";
 export { counterKeysOf } from "./counter-keys.ts";
 export type {
@@ -57,8 +58,6 @@ export type {
   TopList,
   TopSubject,
   Usage,
-  UsageCounts,
   UsageSeries,
-  UsageSpan,
   UsageSubjects,
 } from "./usage.ts";

@@ -1,4 +1,5 @@
 import { HeadgateError } from "../errors.ts";
+import type { Unreadable } from "../fleet/unreadable.ts";
 import { noAnswerWithin } from "../limiter/outage/store-watch.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { FoundText } from "../redis/read-texts.ts";
@@ -7,9 +8,6 @@ import type { Store } from "../store/store.ts";
 import { within } from "../store/within.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
-
-/** Why a record cannot be read: it is damaged, or a version of Headgate with another format wrote it. */
-export type Unreadable = "damaged" | "other-format";
 
 /** A record that could not be read. */
 export interface UnreadRecord {

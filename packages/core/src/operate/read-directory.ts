@@ -1,13 +1,14 @@
+import { readIndex } from "../fleet/directory/directory-index.ts";
+import { readListedRecord, readProcessRecord } from "../fleet/directory/directory-records.ts";
+import { directoryKey, processKey, sharedKey } from "../fleet/directory/keep-directory.ts";
+import type { Unreadable } from "../fleet/unreadable.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import { readTexts } from "../redis/read-texts.ts";
-import { directoryKey, processKey, sharedKey } from "../store/directory.ts";
 import type { Store } from "../store/store.ts";
 import type { Directory } from "./directory.ts";
-import { readIndex } from "./directory-index.ts";
-import { readListedRecord, readProcessRecord } from "./directory-records.ts";
 import { gatherListed, gatherProcesses } from "./gather-directory.ts";
-import type { SourceOptions, Unreadable, UnreadRecord } from "./operated-source.ts";
+import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
 import { readFound, readFrom } from "./operated-source.ts";
 
 /** Options of `readDirectory`. */

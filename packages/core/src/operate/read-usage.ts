@@ -1,9 +1,5 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
-import { limiterId } from "../limiter/usage/limiter-usage.ts";
-import { rejectUnknownOptions } from "../options.ts";
-import type { RedisClient } from "../redis/client-port.ts";
-import { readTexts } from "../redis/read-texts.ts";
-import type { Store } from "../store/store.ts";
+import type { Unreadable } from "../fleet/unreadable.ts";
 import {
   LONG_PLACES,
   LONG_SPAN,
@@ -14,15 +10,20 @@ import {
   seriesKey,
   topsKey,
   usageKey,
-} from "../store/usage.ts";
+} from "../fleet/usage/add-usage.ts";
+import { limiterId } from "../fleet/usage/limiter-usage.ts";
+import type { KeptSeries, KeptTops, UsageSpan } from "../fleet/usage/usage-records.ts";
+import { readSeries, readTops, readUsageIndex } from "../fleet/usage/usage-records.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { RedisClient } from "../redis/client-port.ts";
+import { readTexts } from "../redis/read-texts.ts";
+import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration } from "../time.ts";
 import { gatherTops, totalOf } from "./gather-usage.ts";
-import type { SourceOptions, Unreadable, UnreadRecord } from "./operated-source.ts";
+import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
 import { readFound, readFrom } from "./operated-source.ts";
-import type { LimiterUsage, Usage, UsageSeries, UsageSpan, UsageSubjects } from "./usage.ts";
-import type { KeptSeries, KeptTops } from "./usage-records.ts";
-import { readSeries, readTops, readUsageIndex } from "./usage-records.ts";
+import type { LimiterUsage, Usage, UsageSeries, UsageSubjects } from "./usage.ts";
 
 /** Options of `readUsage`. */
 export interface ReadUsageOptions extends SourceOptions {

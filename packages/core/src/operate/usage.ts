@@ -1,19 +1,5 @@
+import type { UsageCounts, UsageSpan } from "../fleet/usage/usage-records.ts";
 import type { UnreadRecord } from "./operated-source.ts";
-
-/** Numbers of decisions. */
-export interface UsageCounts {
-  /** What the limits allowed, and what they or a block denied; in shadow, what they would have allowed or denied. */
-  readonly allowed: number;
-  readonly denied: number;
-  /** How many of these were decided without the store. */
-  readonly degraded: number;
-}
-
-/** The decisions of ten seconds, or of ten minutes. */
-export interface UsageSpan extends UsageCounts {
-  /** When it began: milliseconds since the epoch, by the server's clock. */
-  readonly from: number;
-}
 
 /** Numbers of decisions over time. */
 export interface UsageSeries {

@@ -1,8 +1,8 @@
 import { fingerprint } from "../../key.ts";
-import type { SharedRecord } from "../../store/directory.ts";
 import type { Store } from "../../store/store.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
+import type { SharedRecord } from "./keep-directory.ts";
 
 /** The most ways of using a limiter that are listed. */
 const MOST_USES = 16;

@@ -1,7 +1,7 @@
-import { runList } from "./list-script.ts";
+import { runList } from "../../store/list-script.ts";
+import type { Step } from "../../store/store.ts";
+import { KEPT, LONG_SPAN, topsKey } from "./add-usage.ts";
 import { unlistLua } from "./lua.generated.ts";
-import type { Step } from "./store.ts";
-import { KEPT, LONG_SPAN, topsKey } from "./usage.ts";
 
 /** Subjects to be erased from lists of a limiter. */
 export interface UnlistCall {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
+import { createLimiter } from "../../limiter/create-limiter.ts";
+import type { Limiter } from "../../limiter/limiter.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
-import type { UsageCall, UsageRow } from "../../store/usage.ts";
-import { addUsage, USAGE_STATES } from "../../store/usage.ts";
-import { createLimiter } from "../create-limiter.ts";
-import type { Limiter } from "../limiter.ts";
+import type { UsageCall, UsageRow } from "./add-usage.ts";
+import { addUsage, USAGE_STATES } from "./add-usage.ts";
 
 /** The latest that a process sends numbers, and that it sends the subjects of a limiter. */
 const LATEST = 5_000;

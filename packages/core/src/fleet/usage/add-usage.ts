@@ -1,6 +1,6 @@
-import { runList } from "./list-script.ts";
+import { runList } from "../../store/list-script.ts";
+import type { Step } from "../../store/store.ts";
 import { clockLua, usageLua } from "./lua.generated.ts";
-import type { Step } from "./store.ts";
 
 /** What a process has counted of one limiter since it said so last. */
 export interface LimiterCount {

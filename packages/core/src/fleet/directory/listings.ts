@@ -1,8 +1,8 @@
 import { prefixPart } from "../../client-state.ts";
 import type { Store } from "../../store/store.ts";
+import { onceRefused } from "../refusal.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
-import { onceRefused } from "./refusal.ts";
 
 /** Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store keeps none. */
 export function list(store: Store, record: ListedRecord): void {

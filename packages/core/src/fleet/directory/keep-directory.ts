@@ -1,6 +1,6 @@
-import { runList } from "./list-script.ts";
+import { runList } from "../../store/list-script.ts";
+import type { Step } from "../../store/store.ts";
 import { directoryLua } from "./lua.generated.ts";
-import type { Step } from "./store.ts";
 
 /** A record that several processes share, identified by a hash of its content. */
 export interface SharedRecord {

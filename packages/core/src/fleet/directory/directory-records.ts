@@ -1,5 +1,7 @@
-import { readPolicy } from "../algorithms/read-policy.ts";
-import { isListOf, isRecordOf, isWhole, parseJson } from "../from-json.ts";
+import { readPolicy } from "../../algorithms/read-policy.ts";
+import { isListOf, isRecordOf, isWhole, parseJson } from "../../from-json.ts";
+import { isPlainObject } from "../../plain-object.ts";
+import type { Unreadable } from "../unreadable.ts";
 import type {
   BreakerRecord,
   HttpUse,
@@ -8,10 +10,8 @@ import type {
   ListedShape,
   ProcessRecord,
   SubjectSource,
-} from "../limiter/directory/directory.ts";
-import { RECORD_FORMAT } from "../limiter/directory/directory.ts";
-import { isPlainObject } from "../plain-object.ts";
-import type { Unreadable } from "./operated-source.ts";
+} from "./directory.ts";
+import { RECORD_FORMAT } from "./directory.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
 

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { HeadgateError } from "../../errors.ts";
-import type { DirectoryCall, SharedRecord } from "../../store/directory.ts";
-import { INDEX_STATES, keepDirectory } from "../../store/directory.ts";
+import { spread, wakeLater } from "../../limiter/wake-later.ts";
 import type { Store } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
-import { spread, wakeLater } from "../wake-later.ts";
+import { refusalOf } from "../refusal.ts";
 import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 import { Entry } from "./entry.ts";
-import { refusalOf } from "./refusal.ts";
+import type { DirectoryCall, SharedRecord } from "./keep-directory.ts";
+import { INDEX_STATES, keepDirectory } from "./keep-directory.ts";
 import { thisProcess } from "./this-process.ts";
 import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./times.ts";
 

@@ -1,9 +1,9 @@
 import type { Decision } from "../../decision.ts";
+import { EVERYBODY } from "../../limiter/counters.ts";
+import { spread } from "../../limiter/wake-later.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
 import type { UsageSubjects } from "../../store/store.ts";
-import type { LimiterCount, UsageRow } from "../../store/usage.ts";
-import { EVERYBODY } from "../counters.ts";
-import { spread } from "../wake-later.ts";
+import type { LimiterCount, UsageRow } from "./add-usage.ts";
 import { hashSubject } from "./subject-hash.ts";
 import { usageTimes } from "./times.ts";
 import { subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";

@@ -3,13 +3,13 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
-import type { DirectoryCall } from "../../store/directory.ts";
-import { INDEX_STATES, keepDirectory } from "../../store/directory.ts";
+import { createLimiter } from "../../limiter/create-limiter.ts";
+import type { Limiter } from "../../limiter/limiter.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
-import { createLimiter } from "../create-limiter.ts";
-import type { Limiter } from "../limiter.ts";
 import type { LimiterRecord, ProcessRecord } from "./directory.ts";
+import type { DirectoryCall } from "./keep-directory.ts";
+import { INDEX_STATES, keepDirectory } from "./keep-directory.ts";
 import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./times.ts";
 
 /** The latest that a process writes first, and after that again. */

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { HeadgateError } from "../../errors.ts";
+import { spread, wakeLater } from "../../limiter/wake-later.ts";
 import type { Store, UsageSubjects } from "../../store/store.ts";
-import type { LimiterCount, UsageCall } from "../../store/usage.ts";
-import { addUsage, LONG_SPAN, USAGE_STATES } from "../../store/usage.ts";
 import { within } from "../../store/within.ts";
-import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../directory/refusal.ts";
-import { spread, wakeLater } from "../wake-later.ts";
+import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../refusal.ts";
+import type { LimiterCount, UsageCall } from "./add-usage.ts";
+import { addUsage, LONG_SPAN, USAGE_STATES } from "./add-usage.ts";
 import { LimiterUsage } from "./limiter-usage.ts";
 import { usageTimes } from "./times.ts";
 

@@ -1,7 +1,7 @@
-import type { HeadgateErrorCode } from "../../errors.ts";
-import { HeadgateError } from "../../errors.ts";
-import { INDEX_STATES } from "../../store/directory.ts";
-import { explain, warn } from "../outage/notices.ts";
+import type { HeadgateErrorCode } from "../errors.ts";
+import { HeadgateError } from "../errors.ts";
+import { explain, warn } from "../limiter/outage/notices.ts";
+import { INDEX_STATES } from "./directory/keep-directory.ts";
 
 /** How errors of servers that refuse writes begin, also inside a script's error. Other temporary errors mean that the server does not answer. */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;

@@ -1,6 +1,6 @@
 import { fingerprint } from "../../key.ts";
+import type { CountedPolicy, Group } from "../../limiter/counted-policy.ts";
 import { VERSION } from "../../version.generated.ts";
-import type { CountedPolicy, Group } from "../counted-policy.ts";
 import type { LimiterRecord, ListedShape } from "./directory.ts";
 import { list } from "./listings.ts";
 

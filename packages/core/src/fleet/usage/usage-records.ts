@@ -1,12 +1,23 @@
-import { isWhole, parseJson } from "../from-json.ts";
-import { readPart } from "../key.ts";
-import { LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "../store/usage.ts";
-import type { Unreadable } from "./operated-source.ts";
-import type { UsageSpan } from "./usage.ts";
+import { isWhole, parseJson } from "../../from-json.ts";
+import { readPart } from "../../key.ts";
+import type { Unreadable } from "../unreadable.ts";
+import { readBody } from "../unreadable.ts";
+import { LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./add-usage.ts";
 
-/** What all keys of usage but the records of processes begin with, and the format in which store/usage.lua writes them. */
-const HEAD = /^headgate usage (\d+)\n/;
-const FORMAT = "1";
+/** Numbers of decisions. */
+export interface UsageCounts {
+  /** What the limits allowed, and what they or a block denied; in shadow, what they would have allowed or denied. */
+  readonly allowed: number;
+  readonly denied: number;
+  /** How many of these were decided without the store. */
+  readonly degraded: number;
+}
+
+/** The decisions of ten seconds, or of ten minutes. */
+export interface UsageSpan extends UsageCounts {
+  /** When it began: milliseconds since the epoch, by the server's clock. */
+  readonly from: number;
+}
 
 /** Characters of a place, and of a number in it. */
 const PLACE = 40;
@@ -43,14 +54,14 @@ export interface KeptTops {
 
 /** The limiters that an index names. */
 export function readUsageIndex(text: string): readonly string[] | Unreadable {
-  return readBody(text, (body) => {
+  return readBody("usage", text, (body) => {
     const lines = body.split("\n").map((line) => /^([\w-]{16}) \d{10}$/.exec(line)?.[1]);
     return lines.every((id) => id !== undefined) ? (lines as string[]) : "damaged";
   });
 }
 
 export function readSeries(text: string): KeptSeries | Unreadable {
-  return readBody(text, (body) => {
+  return readBody("usage", text, (body) => {
     const shorts = SHORT_PLACES * PLACE;
     const all = shorts + LONG_PLACES * PLACE;
     const digits = body.slice(0, all);
@@ -64,7 +75,7 @@ export function readSeries(text: string): KeptSeries | Unreadable {
 }
 
 export function readTops(text: string): KeptTops | Unreadable {
-  return readBody(text, (body) => {
+  return readBody("usage", text, (body) => {
     const [used, denied] = body.split("\n").map(readList);
     return used === undefined || denied === undefined ? "damaged" : { used, denied };
   });
@@ -78,12 +89,6 @@ export function readItem(
   if (hash !== undefined) return { dimension, hash };
   const subject = readPart(part);
   return subject ? { dimension, subject } : undefined;
-}
-
-function readBody<T>(text: string, read: (body: string) => T | Unreadable): T | Unreadable {
-  const [head, format] = HEAD.exec(text) ?? [];
-  if (head === undefined) return "damaged";
-  return format === FORMAT ? read(text.slice(head.length)) : "other-format";
 }
 
 /** Those places that were ever taken, in the order of time. */
