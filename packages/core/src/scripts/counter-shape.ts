@@ -32,6 +32,8 @@ export interface CounterShape {
   readonly tailAt: readonly number[];
   /** The length of a value without a block. */
   readonly width: number;
+  /** Where the numbers of a block are, in a value that has one. */
+  readonly block: readonly Place[];
   /** Whether the denials of one of its limits block. */
   readonly blocks: boolean;
   /** Whether what is kept of one of its limits blocks. */
@@ -66,11 +68,13 @@ function layOut(limits: readonly LimitShape[]): CounterShape {
     at: width,
     places: Array.from({ length: tail?.count ?? 0 }, () => take(tail?.bytes ?? 0)),
   }));
+  const end = width;
   return {
     limits,
     places: numbers.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
     tailAt: tails.map(({ at }) => at),
-    width,
+    width: end,
+    block: BLOCK.map(([, bytes]) => take(bytes)),
     blocks: limits.some(({ blocks }) => blocks),
     keeps: limits.some(({ keeps }) => keeps),
   };

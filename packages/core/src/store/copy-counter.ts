@@ -1,12 +1,10 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { generationIn, isValue } from "../scripts/read-value.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 import { keepCounter } from "./counter.ts";
 import { look } from "./decide.ts";
 import type { DecideCall } from "./decide-call.ts";
+import { takeCounter } from "./decision-reply.ts";
 import { readInteger } from "./list-script.ts";
 import type { MemoryTable } from "./memory-table.ts";
-import { blockIn, takeState } from "./read-decision.ts";
 import type { Step } from "./store.ts";
 
 /**
@@ -45,11 +43,8 @@ function copyAnswer(
   if (values.length === 1 && now === -1) return [0, -1];
   if (!Number.isSafeInteger(now)) return undefined;
   if (value === null) return [now];
-  if (!isValue(value, counter.shape)) return undefined;
-  const answer = { values, isCharged: false, now, next: 2 };
-  const states = counter.limits.map((_: CompiledLimit, i) => takeState(answer, counter, i, value));
-  const block = blockIn(value, counter, now);
-  const open = { stamp: now, generation: generationIn(value), expires: now, states, block };
+  const open = takeCounter({ values, isCharged: false, now, next: 1 }, counter);
+  if (open === undefined) return undefined;
   keepCounter(counter, open, copies);
   return [now];
 }

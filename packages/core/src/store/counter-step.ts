@@ -2,7 +2,7 @@ import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
 import type { ScriptName } from "../scripts/script-argument.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { keysOf, numbersOf, timesOf } from "./counter.ts";
+import { keysOf, numbersOf } from "./counter.ts";
 import type { Step } from "./store.ts";
 
 interface CounterCall {
@@ -14,7 +14,17 @@ export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
   Required<Pick<Step<CounterCall>, "times">> = {
   kind: "decide",
   line: ({ counters }) => scriptsFor(counters),
-  times: ({ counters }, clock, guess) => timesOf(counters, clock, guess),
+  times({ counters }, clock, guess) {
+    let now: number | undefined;
+    let times = "";
+    for (let u = 0; u < counters.length; u += 1) {
+      const { timesAt } = counters[u] as Counter;
+      if (timesAt === undefined) continue;
+      now ??= clock === "" ? guess() : Number(clock);
+      times += timesAt(now);
+    }
+    return times;
+  },
   keys: ({ counters }) => keysOf(counters),
 };
 

@@ -13,8 +13,17 @@ export interface CounterLimits {
   readonly shape: CounterShape;
   /** The numbers of units of all limits, as the scripts take them. */
   readonly numbers: string;
-  /** The times that their calendars add to a call at a moment; undefined if none has one. */
+  /** The times that their calendars add to a call at a moment; undefined if none has a calendar. */
   readonly timesAt?: ((now: number) => string) | undefined;
+}
+
+/** One subject in one dimension: the key that holds the states of its limits. */
+export interface Counter extends CounterLimits {
+  readonly key: string;
+  /** The units asked of each limit, if the cost is by name: then all counters of a call have them. 0 leaves a limit out. */
+  readonly costs?: readonly number[] | undefined;
+  /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
+  readonly besides?: readonly number[] | undefined;
 }
 
 /** Makes limits in canonical order ready to be counted. */
@@ -45,46 +54,23 @@ function writeBoundaries(boundaries: Boundaries): string {
   return text;
 }
 
-/** One subject in one dimension: the key that holds the states of its limits. */
-export interface Counter extends CounterLimits {
-  readonly key: string;
-  /** What a call asks of each limit, if its cost is by name: then all of its counters have them. 0 leaves a limit out. */
-  readonly costs?: readonly number[] | undefined;
-  /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
-  readonly besides?: readonly number[] | undefined;
-}
-
 /** The numbers of all counters of a call. */
 export function numbersOf(counters: readonly Counter[]): string {
-  const [first] = counters;
-  if (counters.length === 1 && first !== undefined) return first.numbers;
+  if (counters.length === 1) return (counters[0] as Counter).numbers;
   return counters.map(({ numbers }) => numbers).join("");
 }
 
-/** The times that a call brings for its counters, as `Step.times` says; empty where no limit has a calendar. */
-export function timesOf(counters: readonly Counter[], clock: string, guess: () => number): string {
-  let now: number | undefined;
-  let times = "";
-  for (let u = 0; u < counters.length; u += 1) {
-    const { timesAt } = counters[u] as Counter;
-    if (timesAt === undefined) continue;
-    now ??= clock === "" ? guess() : Number(clock);
-    times += timesAt(now);
-  }
-  return times;
-}
-
-/** What a call asks of a limit: one place, whatever it costs elsewhere, unless its cost is by name. */
+/** The units asked of a limit: one slot of concurrency, whatever the cost, unless the cost is by name. */
 export function unitsAt({ costs, limits }: Counter, i: number, cost: number): number {
   return costs?.[i] ?? (limits[i]?.shape.heldFor === undefined ? cost : Math.min(cost, 1));
 }
 
-/** Whether what a call costs is a number of each limit's own. */
+/** Whether a call has a cost for each limit. */
 export function areByName(counters: readonly Counter[]): boolean {
   return counters[0]?.costs !== undefined;
 }
 
-/** What a call costs, or gives back, as the scripts take it: the units of all limits, or of each. */
+/** The cost of a call, or its refund, as the scripts take it: the units of all limits, or of each. */
 export function unitsOf(counters: readonly Counter[], cost: number): string {
   if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
   const costs = counters.flatMap((counter) => counter.costs ?? []);
@@ -103,7 +89,7 @@ export function keysOf(counters: readonly Counter[]): string[] {
   return keys;
 }
 
-/** How much work counters are for the server: 1 for each counter, and for each log as much as is said. */
+/** How much work counters are for the server: 1 for each counter that is read, and `log` for each log. */
 export function weightOf(counters: readonly Counter[], log: number): number {
   let weight = 0;
   for (const { limits } of counters) {
@@ -115,15 +101,7 @@ export function weightOf(counters: readonly Counter[], log: number): number {
   return weight;
 }
 
-/** The share of a limit that is used; all of a limit of 0. */
-export function shareUsed(remaining: number, limit: number): number {
-  return 1 - remaining / Math.max(1, limit);
-}
-
-/** More than any limit can have used: a subject that is or recently was blocked is dropped last. */
-const SHARE_OF_BLOCKED = 2;
-
-/** A counter as this process keeps it: what its value is in Redis, see counter.lua. */
+/** A counter as this process keeps it: its value in Redis, see counter.lua. */
 export interface OpenCounter {
   stamp: number;
   generation: number;
@@ -134,16 +112,15 @@ export interface OpenCounter {
   block: Block | undefined;
 }
 
-/** The state of a counter, brought to the present in place; a fresh one that is not kept yet when there is none. */
+/** The state of a counter, brought to the present in place; a fresh one, not kept yet, when there is none. */
 export function openCounter(counter: Counter, memory: TwinMemory, moment: Moment): OpenCounter {
   const { key, limits } = counter;
   const open = (memory.get(key) as OpenCounter | undefined) ?? freshCounter(limits, moment);
   const { now } = moment;
-  const { states } = open;
   const elapsed = now - open.stamp;
   for (let i = 0; i < limits.length; i += 1) {
     const { algorithm, quota } = limits[i] as CompiledLimit;
-    algorithm.advance(states[i], quota, elapsed, now);
+    algorithm.advance(open.states[i], quota, elapsed, now);
   }
   open.stamp = now;
   if (open.block !== undefined && overAt(open.block) <= now) open.block = undefined;
@@ -161,34 +138,59 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
   };
 }
 
-/** Keeps a counter after a refund. */
-export function keepCounter(counter: Counter, open: OpenCounter, memory: TwinMemory): void {
-  let share = 0;
-  let reset = 0;
-  for (let i = 0; i < counter.limits.length; i += 1) {
-    const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
-    const report = algorithm.report(open.states[i], quota);
-    share = Math.max(share, shareUsed(report.remaining, limit));
-    reset = Math.max(reset, algorithm.lasts?.(open.states[i], report.reset) ?? report.reset);
+/**
+ * Puts a report of each limit into a reply, behind its wait: the units that remain, microseconds until it is unused, and until more
+ * units remain. `at` is the place of the first wait.
+ */
+export function reportLimits(
+  reply: number[],
+  at: number,
+  limits: readonly CompiledLimit[],
+  states: readonly unknown[],
+): void {
+  for (let i = 0; i < limits.length; i += 1) {
+    const { algorithm, quota } = limits[i] as CompiledLimit;
+    const { remaining, reset, growth } = algorithm.report(states[i], quota);
+    const place = at + 4 * i;
+    reply[place + 1] = remaining;
+    reply[place + 2] = reset;
+    reply[place + 3] = growth;
   }
-  keepReported(counter, open, share, reset, memory);
 }
 
-/** Keeps a counter whose most used limit has used this share, and which is unused again after `reset` microseconds. */
+/** Keeps a counter that was changed. */
+export function keepCounter(counter: Counter, open: OpenCounter, memory: TwinMemory): void {
+  const reply = new Array<number>(4 * counter.limits.length);
+  reportLimits(reply, 0, counter.limits, open.states);
+  keepReported(counter, open, reply, 0, true, memory);
+}
+
+/** More than the used share of any limit: a subject that is or recently was blocked is dropped last. */
+const SHARE_OF_BLOCKED = 2;
+
+/** Keeps a counter whose report is in a reply; unless it was changed, only if it is unused later than when it was kept last. */
 export function keepReported(
   { key, limits }: Counter,
   open: OpenCounter,
-  share: number,
-  reset: number,
+  reply: readonly number[],
+  at: number,
+  isChanged: boolean,
   memory: TwinMemory,
 ): void {
+  const { block, stamp, states } = open;
+  let share = 0;
+  let unused = stamp;
   let entries = 0;
   for (let i = 0; i < limits.length; i += 1) {
-    const { algorithm, shape } = limits[i] as CompiledLimit;
-    if (shape.hasLog) entries += algorithm.entries?.(open.states[i]) ?? 0;
+    const { algorithm, limit, shape } = limits[i] as CompiledLimit;
+    const reset = reply[at + 4 * i + 2] as number;
+    const lasts = algorithm.lasts === undefined ? reset : algorithm.lasts(states[i], reset);
+    unused = Math.max(unused, stamp + lasts);
+    // All of a limit of 0 is used.
+    share = Math.max(share, 1 - (reply[at + 4 * i + 1] as number) / Math.max(1, limit));
+    if (shape.hasLog) entries += algorithm.entries?.(states[i]) ?? 0;
   }
-  const { block, stamp } = open;
-  const unused = stamp + reset;
+  if (!isChanged && unused <= open.expires) return;
   open.expires = block === undefined ? unused : Math.max(unused, overAt(block));
   const rank = block === undefined ? share : SHARE_OF_BLOCKED;
   memory.set(key, open, { share: rank, expires: open.expires, entries }, stamp);

@@ -12,22 +12,20 @@ import {
   keepReported,
   numbersOf,
   openCounter,
-  shareUsed,
+  reportLimits,
   unitsAt,
   unitsOf,
   weightOf,
 } from "./counter.ts";
 import { onCounters } from "./counter-step.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
-import { isCharging } from "./decide-call.ts";
-import { denyByBlock } from "./deny-by-block.ts";
-import { readDecision } from "./read-decision.ts";
+import { askCounter, denyByBlock, readDecision, spend } from "./decision-reply.ts";
 import { setBlock } from "./set-block.ts";
 import type { Moment, Prepared, Replies, Step, TwinMemory } from "./store.ts";
 
-/** What to do about a request. */
+/** The step of a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
-  return isCharging(mode) ? decide : look;
+  return mode === "enforce" || mode === "charge" ? decide : look;
 }
 
 /**
@@ -136,64 +134,35 @@ function decideHere(
   memory: TwinMemory,
   moment: Moment,
 ): readonly number[] {
-  const opened: OpenCounter[] = new Array(counters.length);
-  const reply: number[] = new Array(lengthOfReply(counters));
-  reply[0] = moment.now;
-  let at = 1;
+  const opened = new Array<OpenCounter>(counters.length);
+  const reply = [moment.now];
   let allowed = true;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = openCounter(counter, memory, moment);
-    const rest = restOf(open.block, moment.now);
     opened[u] = open;
-    reply[at] = open.generation;
-    reply[at + 1] = rest;
-    allowed &&= rest === 0;
-    at += 2;
-    for (let i = 0; i < counter.limits.length; i += 1) {
-      const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-      const units = unitsAt(counter, i, cost);
-      // A look is never denied, even if more is used than the limit.
-      const wait = units === 0 ? 0 : algorithm.wait(open.states[i], quota, units);
-      allowed &&= wait === 0;
-      reply[at] = wait;
-      at += 4;
-    }
+    if (!askCounter(reply, counter, open, cost)) allowed = false;
   }
+  const mayCharge = mode === "enforce" || mode === "charge";
+  const charges = allowed && mayCharge;
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "ask" && cost > 0;
-  const charges = allowed && isCharging(mode);
-  const enforces = !allowed && mode === "enforce";
-  at = 1;
+  let at = 3;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = opened[u] as OpenCounter;
+    const { limits, shape } = counter;
     const blocks =
-      enforces && counter.shape.blocks && blockNow(reply, at, counter, open, cost, moment);
-    const head = at;
-    let share = 0;
-    let longest = 0;
-    at += 2;
-    for (let i = 0; i < counter.limits.length; i += 1) {
-      const { algorithm, quota, limit } = counter.limits[i] as CompiledLimit;
-      const state = spends && !charges ? algorithm.copy(open.states[i]) : open.states[i];
-      const units = unitsAt(counter, i, cost);
-      if (charges && units > 0 && algorithm.hold)
-        algorithm.hold(state, quota, holder as string, units);
-      else if (spends && units > 0) algorithm.spend(state, quota, units);
-      const { remaining, reset, growth } = algorithm.report(state, quota);
-      reply[at + 1] = remaining;
-      reply[at + 2] = reset;
-      reply[at + 3] = growth;
-      at += 4;
-      share = Math.max(share, shareUsed(remaining, limit));
-      longest = Math.max(longest, algorithm.lasts?.(state, reset) ?? reset);
-    }
-    const rest = reply[head + 1] as number;
-    if (rest > 0) denyByBlock(reply, head + 2, counter, open.block as Block, rest, cost);
+      shape.blocks &&
+      !allowed &&
+      mode === "enforce" &&
+      blockNow(reply, at, counter, open, cost, moment);
+    const states = spends ? spend(counter, open.states, cost, charges, holder) : open.states;
+    reportLimits(reply, at, limits, states);
     // A denial keeps a debt that now takes longer to drain than by the numbers with which it was spent.
-    const outlives = isCharging(mode) && open.stamp + longest > open.expires;
-    if (charges || blocks || outlives) keepReported(counter, open, share, longest, memory);
+    if (mayCharge) keepReported(counter, open, reply, at, charges || blocks, memory);
+    if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, open.block as Block, cost);
+    at += 2 + 4 * limits.length;
   }
   return reply;
 }
@@ -204,7 +173,7 @@ function decideHere(
  */
 function blockNow(
   reply: number[],
-  head: number,
+  at: number,
   counter: Counter,
   open: OpenCounter,
   cost: number,
@@ -212,24 +181,16 @@ function blockNow(
 ): boolean {
   let isCounted = false;
   const isExceeded = ({ limit, shape, algorithm, block }: CompiledLimit, i: number) => {
-    const isDenied = reply[head + 2 + 4 * i] !== 0 && unitsAt(counter, i, cost) <= limit;
+    const isDenied = reply[at + 4 * i] !== 0 && unitsAt(counter, i, cost) <= limit;
     if (!isDenied || !shape.blocks) return false;
     if (algorithm.deny === undefined) return true;
     isCounted = true;
     return algorithm.deny(open.states[i], block as BlockRule);
   };
   if (!setBlock(counter, open, isExceeded, generation)) return isCounted;
-  reply[head] = generation;
-  reply[head + 1] = restOf(open.block, now);
+  reply[at - 2] = generation;
+  reply[at - 1] = restOf(open.block, now);
   const { setBy } = open.block as Block;
-  reply[head + 2 + 4 * (setBy - 1)] = 0;
+  reply[at + 4 * (setBy - 1)] = 0;
   return true;
-}
-
-function lengthOfReply(counters: readonly Counter[]): number {
-  let length = 1;
-  for (let u = 0; u < counters.length; u += 1) {
-    length += 2 + 4 * (counters[u] as Counter).limits.length;
-  }
-  return length;
 }

@@ -5,8 +5,8 @@ import type { Counter } from "./counter.ts";
 import { openCounter } from "./counter.ts";
 import { look } from "./decide.ts";
 import type { DecideCall } from "./decide-call.ts";
+import { blockIn } from "./decision-reply.ts";
 import { readInteger } from "./list-script.ts";
-import { blockIn } from "./read-decision.ts";
 import type { Step } from "./store.ts";
 
 /**
@@ -32,7 +32,7 @@ function readBlock(counter: Counter, answer: unknown): readonly number[] | undef
   if (now === -1) return [0, -1];
   if (value === null) return [now, ...numbersOf(undefined, now)];
   return isValue(value, counter.shape)
-    ? [now, ...numbersOf(blockIn(value, counter, now), now)]
+    ? [now, ...numbersOf(blockIn(value, counter.shape, now), now)]
     : undefined;
 }
 
