@@ -1,9 +1,9 @@
+import { background } from "../../background.ts";
 import { prefixPart } from "../../client-state.ts";
 import type { HeadgateError } from "../../errors.ts";
 import { codeOf } from "../../errors.ts";
 import type { Notices, StoreWatch } from "../../limiter/outage/outage.ts";
 import { WeakList } from "../../limiter/weak-list.ts";
-import { nobody } from "../../store/nobody.ts";
 import type { Store } from "../../store/store.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
 import { recordKeyOf } from "./control-keys.ts";
@@ -75,7 +75,7 @@ class KnownControl implements Control {
 
   #start({ store, watch }: ControlPlace, sent: number): Promise<void> {
     const ask = (): Promise<void> => this.#ask(store, watch, sent);
-    const reading = nobody.runInAsyncScope(ask).finally(() => this.#underWay.delete(watch));
+    const reading = background.runInAsyncScope(ask).finally(() => this.#underWay.delete(watch));
     this.#underWay.set(watch, reading);
     return reading;
   }

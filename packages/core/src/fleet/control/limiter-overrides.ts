@@ -1,9 +1,9 @@
+import { Alarm } from "../../background.ts";
 import { clientPart } from "../../client-state.ts";
 import { codeOf, formatReceived } from "../../errors.ts";
 import type { CountedPolicy, Group } from "../../limiter/counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../../limiter/counters.ts";
 import type { Decider } from "../../limiter/decider.ts";
-import { nobody } from "../../store/nobody.ts";
 import { checkOverride } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
@@ -37,7 +37,12 @@ export function createOverrides(
   const fits = createFitting(counted, decider);
   const watchers = new Set<Watcher>();
   const { refresh, known } = control;
-  let timer: NodeJS.Timeout | undefined;
+  const alarm = new Alarm(() => {
+    alarm.set(LOOK_MS);
+    const refreshed = refresh();
+    if (refreshed === undefined) look();
+    else void refreshed.then(look);
+  });
 
   function learn(record: ControlRecord): void {
     const own = limiters.map((limiter) => ({ limiter, overrides: overridesIn(record, limiter) }));
@@ -80,23 +85,9 @@ export function createOverrides(
     }
   }
 
-  function lookLater(): void {
-    timer ??= nobody.runInAsyncScope(() =>
-      setTimeout(() => {
-        timer = undefined;
-        lookLater();
-        const refreshed = refresh();
-        if (refreshed === undefined) look();
-        else void refreshed.then(look);
-      }, LOOK_MS).unref(),
-    );
-  }
-
   function leave(watcher: Watcher): void {
     watchers.delete(watcher);
-    if (watchers.size > 0) return;
-    clearTimeout(timer);
-    timer = undefined;
+    if (watchers.size === 0) alarm.stop();
   }
 
   const all: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
@@ -114,7 +105,7 @@ export function createOverrides(
     onChange(counters, asked, callback) {
       const watcher = { counters, terms: termsOf(asked), callback };
       watchers.add(watcher);
-      lookLater();
+      if (!alarm.isSet) alarm.set(LOOK_MS);
       return () => leave(watcher);
     },
   };

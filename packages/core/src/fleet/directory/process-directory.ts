@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { Alarm, spread, weakly } from "../../background.ts";
 import type { HeadgateError } from "../../errors.ts";
-import { spread, wakeLater } from "../../limiter/wake-later.ts";
 import type { Store } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { refusalOf } from "../refusal.ts";
@@ -37,7 +37,7 @@ export class ProcessDirectory {
   readonly #kept = new Set<string>();
   /** Whether anything was written that has to be removed again. */
   #isListed = false;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #alarm = new Alarm(weakly(this, (directory) => directory.wake()));
   #writing: Promise<void> | undefined;
 
   /** `onRefused` is called for each write that the store refuses. */
@@ -51,7 +51,7 @@ export class ProcessDirectory {
     const id = idOf(record.kind, record.name);
     if (this.#entries.has(id)) return;
     this.#entries.set(id, new Entry(record, store));
-    if (this.#timer === undefined) this.#writeAfter(spread(directoryTimes().first, 0.5));
+    if (this.#entries.size === 1) this.#alarm.set(spread(directoryTimes().first, 0.5));
   }
 
   addUse(kind: Kind, name: string, use: HttpUse): void {
@@ -62,8 +62,7 @@ export class ProcessDirectory {
   async remove(kind: Kind, name: string, store: Store): Promise<void> {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#alarm.stop();
     if (this.#isListed) await within(LONGEST_GOODBYE_MS, this.#leave(store), () => {});
   }
 
@@ -75,16 +74,12 @@ export class ProcessDirectory {
     return this.#writing;
   }
 
-  #writeAfter(ms: number): void {
-    this.#timer = wakeLater(ms, this);
-  }
-
   /** Writes, and again later. Never rejects. */
   async wake(): Promise<void> {
-    const timer = this.#timer;
     await this.write();
-    // It was closed meanwhile.
-    if (this.#timer === timer) this.#writeAfter(spread(directoryTimes().every, 0.2));
+    // It may have been closed meanwhile, and opened again.
+    if (this.#entries.size === 0 || this.#alarm.isSet) return;
+    this.#alarm.set(spread(directoryTimes().every, 0.2));
   }
 
   async #writeAll(): Promise<void> {

@@ -1,6 +1,6 @@
+import { spread } from "../../background.ts";
 import type { Decision } from "../../decision.ts";
 import { EVERYBODY } from "../../limiter/counters.ts";
-import { spread } from "../../limiter/wake-later.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 import type { LimiterCount, UsageRow } from "./add-usage.ts";

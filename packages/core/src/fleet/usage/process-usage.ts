@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { Alarm, spread, weakly } from "../../background.ts";
 import { HeadgateError } from "../../errors.ts";
-import { spread, wakeLater } from "../../limiter/wake-later.ts";
 import type { Store, UsageSubjects } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../refusal.ts";
@@ -55,7 +55,7 @@ export class ProcessUsage {
   #ahead = 0;
   #pending: Pending | undefined;
   #sending: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #alarm = new Alarm(weakly(this, (usage) => usage.wake()));
 
   /** `onRefused` is called for each call that the store refuses. */
   constructor(prefix: string, onRefused: (error: HeadgateError) => void) {
@@ -66,7 +66,7 @@ export class ProcessUsage {
   /** What a limiter counts in. */
   add(store: Store, name: string, subjects: UsageSubjects): LimiterUsage {
     this.#store = store;
-    if (this.#timer === undefined) {
+    if (!this.#alarm.isSet) {
       this.#sealed = store.now();
       this.#sleep();
     }
@@ -86,8 +86,7 @@ export class ProcessUsage {
     usage.isOpen = false;
     this.#open -= 1;
     if (this.#open > 0) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#alarm.stop();
     await within(LONGEST_GOODBYE_MS, this.#sendRest(), () => {});
   }
 
@@ -113,7 +112,7 @@ export class ProcessUsage {
   }
 
   #sleep(): void {
-    this.#timer = wakeLater(spread(usageTimes().every, 0.25), this);
+    this.#alarm.set(spread(usageTimes().every, 0.25));
   }
 
   async #sendRest(): Promise<void> {
