@@ -36,7 +36,6 @@ const DEPENDENCIES = {
   ioredis: ".",
   "prom-client": ".",
   "cluster-key-slot": "packages/core",
-  "ipaddr.js": "packages/core",
   "lru-cache": "packages/core",
 } as const;
 

@@ -1,11 +1,9 @@
 const DOT = 0x2e;
 const COLON = 0x3a;
-/** Turns A to F into a to f. */
+/** The bit that makes a letter lower case. */
 const LOWER_CASE = 0x20;
 
-/*
- * Lists of addresses are asked with every request. Splitting texts and having numbers read of them takes three times as long.
- */
+// Every request reads addresses. Splitting the text and parsing its parts takes three times as long.
 
 /** The two groups of 16 bits of a valid IPv4 address. */
 export function ipv4Groups(address: string): number[] {
@@ -37,7 +35,7 @@ export function ipv6Groups(address: string): number[] {
       i += 1;
     }
   }
-  // What is behind the gap belongs to the end.
+  // Groups behind the gap belong to the end.
   for (let to = 7; at >= gap && at < to; at -= 1, to -= 1) {
     groups[to] = groups[at] as number;
     groups[at] = 0;
@@ -53,4 +51,30 @@ function withHexEnd(address: string): string {
   const end = address.lastIndexOf(":") + 1;
   const groups = ipv4Groups(address.slice(end)).map((group) => group.toString(16));
   return address.slice(0, end) + groups.join(":");
+}
+
+/** An address of two or eight groups in its one form: dotted, or that of RFC 5952. */
+export function formatAddress(groups: readonly number[]): string {
+  if (groups.length === 2) return groups.flatMap((group) => [group >> 8, group & 0xff]).join(".");
+  // The first of the longest runs of zeros is left out, unless it is a single zero.
+  let [start, length] = [0, 1];
+  let run = 0;
+  for (const [i, group] of groups.entries()) {
+    run = group === 0 ? run + 1 : 0;
+    if (run > length) [start, length] = [i + 1 - run, run];
+  }
+  const hex = groups.map((group) => group.toString(16));
+  if (length === 1) return hex.join(":");
+  return `${hex.slice(0, start).join(":")}::${hex.slice(start + length).join(":")}`;
+}
+
+/** The first `prefix` bits of an address as a network, such as `203.0.113.0/24`; an address if that is all of it. */
+export function formatNetwork(groups: readonly number[], prefix: number): string {
+  const address = formatAddress(groups.map((group, i) => group & ~bitsBehind(prefix, i)));
+  return prefix === groups.length * 16 ? address : `${address}/${prefix}`;
+}
+
+/** The bits of the group at `i` that are behind the first `prefix` bits of an address. */
+export function bitsBehind(prefix: number, i: number): number {
+  return 0xffff >> Math.min(16, Math.max(0, prefix - i * 16));
 }

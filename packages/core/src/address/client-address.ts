@@ -1,14 +1,13 @@
 import { isIPv4, isIPv6 } from "node:net";
-import ipaddr from "ipaddr.js";
-import { ipv4Groups, ipv6Groups } from "./address-groups.ts";
+import { formatNetwork, ipv4Groups, ipv6Groups } from "./address-groups.ts";
 
-/** The network that counts as one IPv6 client when nothing else is said: what a provider gives one customer, at least. */
+/** The default size of the IPv6 network that counts as one client: the smallest that a provider gives to a customer. */
 export const DEFAULT_IPV6_PREFIX = 64;
 
-/** The prefix of an IPv6 address by itself. */
+/** The prefix of a single IPv6 address. */
 export const WHOLE = 128;
 
-/** How Node writes the beginning of an IPv4-mapped IPv6 address: what a server that listens on both sees of every IPv4 client. */
+/** How Node writes the beginning of an IPv4-mapped address, which a server on both protocols sees for every IPv4 client. */
 const MAPPED = "::ffff:";
 
 /** The first 96 bits, as six groups, of IPv6 addresses whose last 32 are a client's IPv4 address. */
@@ -19,22 +18,22 @@ const IPV4_NETWORKS: readonly (readonly number[])[] = [
 ];
 
 /**
- * The subject of a client's address: an IPv4 address as it is, also inside an IPv6 address (IPv4-mapped, SIIT, NAT64), any
- * other IPv6 address as its network of `ipv6Prefix` bits, without its zone. A port that a proxy left behind it is dropped.
- * What is no address (a proxy may name a host) is a subject as it stands.
+ * The subject of a client's address: an IPv4 address itself, also inside an IPv6 address (IPv4-mapped, SIIT, NAT64); of any
+ * other IPv6 address the network of `ipv6Prefix` bits, without its zone. A port that a proxy left behind it is dropped.
+ * Other text, such as a host that a proxy names, is a subject unchanged.
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
   const ipv4 = writtenIpv4(address);
   if (ipv4 !== undefined) return ipv4;
-  const bare = bareAddress(address);
-  if (bare !== undefined) return bare.includes(":") ? ipv6Subject(bare, ipv6Prefix) : bare;
+  const groups = addressGroups(address);
+  if (groups !== undefined) return formatNetwork(groups, groups.length === 2 ? 32 : ipv6Prefix);
   // No text may pass for a network.
   return address.includes("/") || address.startsWith("~") ? `~text~${address}` : address;
 }
 
 /**
  * A client's address in groups of 16 bits: the two of an IPv4 address, also inside an IPv6 address, the eight of any other IPv6
- * address. Undefined for what is no address.
+ * address. Undefined for other text.
  */
 export function addressGroups(address: string): readonly number[] | undefined {
   const bare = writtenIpv4(address) ?? bareAddress(address);
@@ -61,22 +60,8 @@ function bareAddress(text: string): string | undefined {
   return isIPv6(withoutZone) ? withoutZone : undefined;
 }
 
-function ipv6Subject(address: string, prefix: number): string {
-  const groups = ipv6Groups(address);
-  if (isIpv4Inside(groups)) return groups.slice(6).flatMap(toBytes).join(".");
-  const kept = groups.map(
-    (group, i) => group & (0xffff << (16 - Math.min(16, Math.max(0, prefix - i * 16)))),
-  );
-  const network = new ipaddr.IPv6(kept).toString();
-  return prefix === WHOLE ? network : `${network}/${prefix}`;
-}
-
 function isIpv4Inside(groups: readonly number[]): boolean {
   return IPV4_NETWORKS.some((network) => network.every((group, i) => group === groups[i]));
-}
-
-function toBytes(group: number): number[] {
-  return [group >> 8, group & 0xff];
 }
 
 function stripPort(address: string): string {

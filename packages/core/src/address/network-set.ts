@@ -1,9 +1,9 @@
 import type { Network, Position } from "./network.ts";
 import { compare } from "./network.ts";
 
-/** Networks among which that of an address is found by few comparisons, however many there are. */
+/** Networks, sorted so that an address is looked up by few comparisons. */
 export interface NetworkSet {
-  /** Whether one of them has the address at a position. */
+  /** Whether a network includes the address at this position. */
   has(position: Position): boolean;
 }
 
@@ -19,7 +19,7 @@ export function createNetworkSet(networks: readonly Network[]): NetworkSet {
   };
 }
 
-/** Positions by their numbers: to go from one to the next takes several times as long where each is an object. */
+/** Positions in columns of numbers: reading them from objects takes several times as long. */
 interface Columns {
   readonly high: Float64Array;
   readonly middle: Float64Array;
@@ -43,7 +43,7 @@ function compareAt({ high, middle, low }: Columns, index: number, position: Posi
   );
 }
 
-/** Networks in their order, without those inside others. Of two that overlap, one is inside the other. */
+/** Networks in order, without those inside others: of two that overlap, one is inside the other. */
 function withoutInner(networks: readonly Network[]): readonly Network[] {
   const kept: Network[] = [];
   for (const network of networks.toSorted(outerFirst)) {
@@ -57,7 +57,7 @@ function outerFirst(a: Network, b: Network): number {
   return compare(a.first, b.first) || compare(b.last, a.last);
 }
 
-/** The last index below `count` for which something holds that holds for all before it, too; -1 where there is none. */
+/** The last index below `count` for which `holds` is true, as it is for all indexes before; -1 if there is none. */
 export function lastIndexWhere(count: number, holds: (index: number) => boolean): number {
   let from = 0;
   let to = count;

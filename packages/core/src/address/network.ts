@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
-import ipaddr from "ipaddr.js";
+import { bitsBehind, formatNetwork } from "./address-groups.ts";
 import { addressGroups } from "./client-address.ts";
 
-/** Where an address stands among all, as three numbers, the first of which counts most: those of IPv4 before those of IPv6. */
+/** An address as three numbers that sort it, the most significant first: IPv4 before IPv6. */
 export interface Position {
   readonly high: number;
   readonly middle: number;
@@ -15,13 +15,12 @@ export interface Network {
   readonly last: Position;
 }
 
-/** Where a client's address stands; undefined for what is no address. */
+/** The position of a client's address; undefined for other text. */
 export function positionOf(address: string): Position | undefined {
   const groups = addressGroups(address);
   return groups && toPosition(groups);
 }
 
-/** An address or a network as it was written. */
 interface WrittenNetwork {
   /** Groups of 16 bits: two of IPv4, eight of IPv6. */
   readonly groups: readonly number[];
@@ -29,33 +28,27 @@ interface WrittenNetwork {
 }
 
 /**
- * Reads an address, or a network with a prefix such as `10.0.0.0/8`; undefined for what is neither. Networks of IPv4 inside IPv6
- * are those of IPv4.
+ * Reads an address, or a network with a prefix such as `10.0.0.0/8`; undefined for anything else. IPv4 networks inside IPv6
+ * become IPv4 networks.
  */
 export function readNetwork(text: unknown): Network | undefined {
   const written = parseNetwork(text);
   if (written === undefined) return undefined;
   const { groups, prefix } = written;
   return {
-    first: toPosition(groups.map((group, i) => group & ~restOf(i, prefix))),
-    last: toPosition(groups.map((group, i) => group | restOf(i, prefix))),
+    first: toPosition(groups.map((group, i) => group & ~bitsBehind(prefix, i))),
+    last: toPosition(groups.map((group, i) => group | bitsBehind(prefix, i))),
   };
 }
 
-/** An address or network in its one form, such as `203.0.113.0/24` for `::ffff:203.0.113.7/120`; undefined for what is neither. */
+/** An address or network in its one form, such as `203.0.113.0/24` for `::ffff:203.0.113.7/120`; undefined for anything else. */
 export function normaliseNetwork(
   text: unknown,
 ): { readonly network: string; readonly version: 4 | 6; readonly prefix: number } | undefined {
   const written = parseNetwork(text);
   if (written === undefined) return undefined;
   const { groups, prefix } = written;
-  const first = groups.map((group, i) => group & ~restOf(i, prefix));
-  const isIPv4 = groups.length === 2;
-  const address = isIPv4
-    ? first.flatMap((group) => [group >> 8, group & 0xff]).join(".")
-    : new ipaddr.IPv6(first).toString();
-  const network = prefix === groups.length * 16 ? address : `${address}/${prefix}`;
-  return { network, version: isIPv4 ? 4 : 6, prefix };
+  return { network: formatNetwork(groups, prefix), version: groups.length === 2 ? 4 : 6, prefix };
 }
 
 function parseNetwork(text: unknown): WrittenNetwork | undefined {
@@ -65,15 +58,10 @@ function parseNetwork(text: unknown): WrittenNetwork | undefined {
   const groups = version === 0 ? undefined : addressGroups(address);
   if (groups === undefined) return undefined;
   const most = groups.length * 16;
-  // Of IPv4 inside IPv6 the prefix counts what is around it, too.
+  // The prefix of an IPv4 network inside IPv6 includes the bits in front of it.
   const around = version === 6 ? 128 - most : 0;
   const prefix = bits === undefined ? most : Number(bits) - around;
   return prefix < 0 || prefix > most ? undefined : { groups, prefix };
-}
-
-/** The bits of the group at `i` that are behind the first `prefix` bits of an address. */
-function restOf(i: number, prefix: number): number {
-  return 0xffff >> Math.min(16, Math.max(0, prefix - i * 16));
 }
 
 /** A number holds three groups exactly, but not four. */
