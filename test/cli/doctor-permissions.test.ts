@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Asker } from "../../packages/cli/src/doctor/facts/asker.ts";
+import type { Asker } from "../../packages/cli/src/doctor/facts/fact.ts";
 import { readPermissions } from "../../packages/cli/src/doctor/facts/permissions.ts";
 import type { Role } from "../../packages/cli/src/doctor/roles.ts";
 import { ROLES } from "../../packages/cli/src/doctor/roles.ts";

@@ -7,7 +7,6 @@ import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Connection } from "../../packages/cli/src/connect/connection.ts";
 import { readOverrides } from "../../packages/cli/src/look/read-overrides.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -163,9 +162,9 @@ describe("limiters", () => {
     const before = Date.now();
     await operate(store).setOverride({ limiter: "api", shadow: true }, { for: "1h" });
     await operate(store).setOverride({ limiter: "b", shadow: true }, { for: "forever" });
-    const connection = { store, timeoutMs: 5_000 } as Connection;
+    const operator = operate(store);
     const namesAt = async (now: number) => {
-      const overrides = await readOverrides(connection, now);
+      const overrides = await readOverrides({ operator, now: () => now });
       return typeof overrides === "string" ? overrides : overrides.map(({ limiter }) => limiter);
     };
     expect(await namesAt(before + 3_600_000)).toEqual(["api", "b"]);

@@ -2,17 +2,17 @@ import type { Duration } from "@headgate/core";
 import { subjectOfMissing } from "@headgate/core/http";
 import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
 import type { Command } from "commander";
-import type { AddCommand, Cli } from "../command/add-command.ts";
+import type { AddCommand, Cli, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import { readDuration } from "../command/duration.ts";
-import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
+import type { Session } from "../connect/session.ts";
+import { withSession } from "../connect/session.ts";
 import { formatSubject } from "../output/subject.ts";
-import type { ActionOptions } from "./action-options.ts";
-import { addActionOptions, loggedOf } from "./action-options.ts";
-import { confirm } from "./confirm.ts";
+import type { ActionOptions, Done, Skipped, Task } from "./action.ts";
+import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
 import type { GivenSubject, SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
 import { nothingFits } from "./inspect.ts";
@@ -20,11 +20,7 @@ import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
 import { makeSubjects } from "./make-subjects.ts";
-import type { Session } from "./session.ts";
-import { withSession } from "./session.ts";
 import { describeOverride, formatInspection } from "./words.ts";
-import type { Done, Skipped, Task } from "./work-off.ts";
-import { workOff } from "./work-off.ts";
 
 type Options = ConnectionOptions &
   SubjectOptions &

@@ -1,23 +1,19 @@
-import type { Breaker, BreakerOptions, Snapshot } from "@headgate/breaker";
+import type { Breaker, Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
-import { readDirectory } from "@headgate/core/operate";
-import type { AddCommand } from "../command/add-command.ts";
-import { addExamples } from "../command/examples.ts";
+import type { AddCommand, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import { EXIT, Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
-import type { Connection, ConnectionOptions } from "../connect/connection.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
-import { readListedOptions } from "../look/listed-options.ts";
+import type { Session } from "../connect/session.ts";
+import { withSession } from "../connect/session.ts";
+import { findBreaker } from "../look/listed-breaker.ts";
 import { writeJson } from "../output/json.ts";
+import { printSection } from "../output/section.ts";
 import { formatSpan } from "../output/time.ts";
-import type { ActionOptions } from "./action-options.ts";
-import { addActionOptions } from "./action-options.ts";
-import { printSection } from "./print-section.ts";
-import { readJson } from "./read-json.ts";
-import type { Session } from "./session.ts";
-import { withSession } from "./session.ts";
-import { workOff } from "./work-off.ts";
+import type { ActionOptions } from "./action.ts";
+import { addActionOptions, workOff } from "./action.ts";
 
 type Options = ConnectionOptions & ActionOptions & { readonly options?: string | undefined };
 
@@ -117,7 +113,7 @@ async function onBreaker(
   return withSession(options, surroundings, async (session) => {
     const { store, timeoutMs } = session.connection;
     const breaker = createBreaker({
-      ...(await findOptions(session.connection, name, options.options)),
+      ...(await findBreaker(session.connection, name, options.options)),
       name,
       store,
       storeTimeout: timeoutMs as Duration,
@@ -130,37 +126,6 @@ async function onBreaker(
       await breaker.close();
     }
   });
-}
-
-/** The options of a breaker that decide. Rejects with a `Failure`. */
-async function findOptions(
-  { store, timeoutMs }: Connection,
-  name: string,
-  json: string | undefined,
-): Promise<BreakerOptions> {
-  if (json !== undefined)
-    return readListedOptions(readJson("--options", json) as Readonly<Record<string, unknown>>);
-  const { breakers } = await readDirectory(store, { timeout: timeoutMs });
-  const found = breakers.filter((one) => one.name === name);
-  const [first] = found;
-  if (first === undefined) {
-    const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
-    const there = names === "" ? "which has no breaker" : `which has ${names}`;
-    throw new Failure(
-      `no breaker ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, give --options`,
-    );
-  }
-  if (first.isCut === true) {
-    throw new Failure(
-      `the options of ${JSON.stringify(name)} are too long for the directory: give them with --options @FILE`,
-    );
-  }
-  if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
-    throw new Failure(
-      `processes have ${JSON.stringify(name)} with several windows: say which with --options`,
-    );
-  }
-  return readListedOptions(first.options);
 }
 
 async function show(

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import type { DeniedNetwork } from "@headgate/core/operate";
-import type { Surroundings } from "../command/surroundings.ts";
+import type { Surroundings } from "../command/cli.ts";
+import type { Session } from "../connect/session.ts";
+import { printSection } from "../output/section.ts";
 import type { GivenSubject } from "./given-subject.ts";
-import { printSection } from "./print-section.ts";
-import type { Session } from "./session.ts";
 import { formatDenied } from "./words.ts";
 
 /** An address, and the entries of the deny list that contain it. */

@@ -1,23 +1,19 @@
-import type { Duration } from "@headgate/core";
 import type { Action, DeniedNetwork } from "@headgate/core/operate";
-import type { AddCommand } from "../command/add-command.ts";
-import { readDuration } from "../command/duration.ts";
-import { addExamples } from "../command/examples.ts";
-import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import type { AddCommand, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
+import { readEnd } from "../command/duration.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
+import type { Session } from "../connect/session.ts";
+import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override-times.ts";
+import { withTimesInMs } from "../output/override.ts";
 import { widthOf } from "../output/style.ts";
 import { formatTable } from "../output/table.ts";
 import { formatFromNow } from "../output/time.ts";
-import type { ActionOptions } from "./action-options.ts";
-import { addActionOptions, loggedOf } from "./action-options.ts";
-import type { Session } from "./session.ts";
-import { withSession } from "./session.ts";
+import type { ActionOptions } from "./action.ts";
+import { addActionOptions, loggedOf, workOff } from "./action.ts";
 import { formatDenied } from "./words.ts";
-import { workOff } from "./work-off.ts";
 
 type ListOptions = ConnectionOptions & { readonly json?: boolean | undefined };
 
@@ -71,7 +67,7 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
   ).action(
     handle((network: string, given: AddOptions) => {
       const options = withShared(given);
-      const duration = readFor(options);
+      const duration = readEnd(options);
       return change("add", network, options, surroundings, ({ operator }) =>
         operator.addToDenyList(network, { ...loggedOf(options), for: duration }),
       );
@@ -135,12 +131,4 @@ function change(
     };
     return workOff(`deny-list ${verb}`, [task], options, surroundings);
   });
-}
-
-function readFor({ for: duration, forever }: AddOptions): Duration | "forever" | undefined {
-  if (forever === true && duration !== undefined) {
-    throw new Failure("give --for DURATION or --forever, not both");
-  }
-  if (duration !== undefined) readDuration("--for", duration, "1ms", "366d");
-  return forever === true ? "forever" : (duration as Duration | undefined);
 }

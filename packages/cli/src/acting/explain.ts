@@ -1,13 +1,16 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/operate";
-import type { AddCommand } from "../command/add-command.ts";
-import { addExamples } from "../command/examples.ts";
+import type { AddCommand, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import { EXIT, Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import { readJson } from "../command/read-json.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
+import type { Session } from "../connect/session.ts";
+import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override-times.ts";
+import { withTimesInMs } from "../output/override.ts";
+import { printSection } from "../output/section.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan } from "../output/time.ts";
 import { findDenied, printDenied } from "./denied-address.ts";
@@ -20,10 +23,6 @@ import type { Subject } from "./make-subjects.ts";
 import { dimensionsOf, makeSubjects } from "./make-subjects.ts";
 import type { SubjectOverride } from "./misfit.ts";
 import { formatSubjectOverride, judgedOverrides, toOverrideDocument } from "./misfit.ts";
-import { printSection } from "./print-section.ts";
-import { readJson } from "./read-json.ts";
-import type { Session } from "./session.ts";
-import { withSession } from "./session.ts";
 import { formatBlock, formatCalendar, formatEnd, formatUse } from "./words.ts";
 
 type Options = ConnectionOptions &

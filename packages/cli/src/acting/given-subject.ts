@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import type { Command } from "commander";
+import type { Surroundings } from "../command/cli.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import { readText } from "../command/read-json.ts";
 import { readSecret } from "../connect/secret.ts";
-import { readText } from "./read-json.ts";
 
 /** What `addSubjectOptions` adds to a command. */
 export interface SubjectOptions {

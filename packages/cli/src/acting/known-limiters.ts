@@ -3,11 +3,11 @@ import { readPolicy } from "@headgate/core";
 import type { DirectoryLimiter, HttpUse, OperatedLimiter } from "@headgate/core/operate";
 import { readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
+import type { Surroundings } from "../command/cli.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";
-import { warnUnread } from "../look/warn-unread.ts";
-import { readJson } from "./read-json.ts";
+import { warnUnread } from "../look/directory.ts";
 
 /** What `addLimiterOptions` adds to a command. */
 export interface LimiterOptions {

@@ -2,7 +2,7 @@ import type { Policy } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { NewOverride, Override } from "@headgate/core/operate";
 import { checkOverride } from "@headgate/core/operate";
-import { withTimesInMs } from "../output/override-times.ts";
+import { withTimesInMs } from "../output/override.ts";
 import type { Subject } from "./make-subjects.ts";
 import { describeOverride, overridesFor } from "./words.ts";
 

@@ -1,18 +1,17 @@
-import type { Duration } from "@headgate/core";
 import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
 import { reachOf, readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
-import type { AddCommand } from "../command/add-command.ts";
-import { readDuration } from "../command/duration.ts";
-import { addExamples } from "../command/examples.ts";
+import type { AddCommand, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
+import { readEnd } from "../command/duration.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
+import type { Session } from "../connect/session.ts";
+import { withSession } from "../connect/session.ts";
 import { formatSubject } from "../output/subject.ts";
-import type { ActionOptions } from "./action-options.ts";
-import { addActionOptions, loggedOf } from "./action-options.ts";
-import { confirm } from "./confirm.ts";
+import type { ActionOptions, Task } from "./action.ts";
+import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
 import { nothingFits } from "./inspect.ts";
@@ -21,11 +20,7 @@ import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
 import { makeSubjects } from "./make-subjects.ts";
 import { misfitOf } from "./misfit.ts";
-import type { Session } from "./session.ts";
-import { withSession } from "./session.ts";
 import { describeOverride } from "./words.ts";
-import type { Task } from "./work-off.ts";
-import { workOff } from "./work-off.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & ActionOptions;
 
@@ -85,7 +80,7 @@ async function set(
       "say what to set: LIMIT.limit=NUMBER, as in 100-per-1m.limit=500, or --shadow on",
     );
   }
-  const duration = readFor(options);
+  const duration = readEnd(options);
   return onOverrides("set", options, surroundings, async (session, known, subject) => {
     const override: NewOverride = { limiter, ...subject, ...change };
     requireFit(known, override);
@@ -192,12 +187,4 @@ function readShadow(shadow: string | undefined): boolean | undefined {
   if (shadow === undefined || shadow === "on" || shadow === "off")
     return shadow === undefined ? undefined : shadow === "on";
   throw new Failure(`--shadow must be on or off, got ${JSON.stringify(shadow)}`);
-}
-
-function readFor({ for: duration, forever }: SetOptions): Duration | "forever" | undefined {
-  if (forever === true && duration !== undefined) {
-    throw new Failure("give --for DURATION or --forever, not both");
-  }
-  if (duration !== undefined) readDuration("--for", duration, "1ms", "366d");
-  return forever === true ? "forever" : (duration as Duration | undefined);
 }

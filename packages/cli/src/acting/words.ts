@@ -1,6 +1,6 @@
 import type { Limit, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/operate";
-import { formatOverride } from "../output/override-text.ts";
+import { formatOverride } from "../output/override.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan, formatTime } from "../output/time.ts";
 import type { Subject } from "./make-subjects.ts";

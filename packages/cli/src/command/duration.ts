@@ -23,6 +23,21 @@ export function readDuration(
   );
 }
 
+/** Reads `--for` and `--forever`; undefined for neither. Throws a `Failure`. */
+export function readEnd({
+  for: duration,
+  forever,
+}: {
+  readonly for?: string | undefined;
+  readonly forever?: boolean | undefined;
+}): Duration | "forever" | undefined {
+  if (forever === true && duration !== undefined) {
+    throw new Failure("give --for DURATION or --forever, not both");
+  }
+  if (duration !== undefined) readDuration("--for", duration, "1ms", "366d");
+  return forever === true ? "forever" : (duration as Duration | undefined);
+}
+
 /** NaN where a text is no time. */
 function millisecondsOf(text: string): number {
   const [, number, unit = ""] = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text) ?? [];

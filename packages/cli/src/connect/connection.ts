@@ -2,12 +2,11 @@ import type { Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import type { Command } from "commander";
 import type { Cluster, Redis } from "ioredis";
+import type { Surroundings } from "../command/cli.ts";
 import { EXIT, Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import { findPrimary } from "./find-primary.ts";
-import type { OpenClient, OpenServer } from "./open-client.ts";
+import type { OpenClient, OpenServer, ServerMode } from "./open-client.ts";
 import { openCluster, openServer } from "./open-client.ts";
-import type { ServerMode } from "./server-mode.ts";
 import type { ConnectionOptions, Target } from "./target.ts";
 import { readTarget } from "./target.ts";
 
@@ -73,6 +72,20 @@ export async function connect(
     timeoutMs: target.timeoutMs,
     close: async () => close(),
   };
+}
+
+/** Works on a connection, and closes it. Rejects as `connect`, and as the work. */
+export async function withConnection<T>(
+  options: ConnectionOptions,
+  surroundings: Surroundings,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const connection = await connect(options, surroundings);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
 }
 
 async function openTarget(

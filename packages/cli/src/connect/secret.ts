@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { isCancel, password } from "@clack/prompts";
+import type { Surroundings } from "../command/cli.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import { isTerminal } from "../output/style.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
+import type { Surroundings } from "../command/cli.ts";
 import { readDuration } from "../command/duration.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import { readRedisFile } from "./redis-file.ts";
 import type { Credentials, RedisUrl } from "./redis-url.ts";
 import { formatPlace, parseRedisUrl } from "./redis-url.ts";

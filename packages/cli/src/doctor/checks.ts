@@ -1,25 +1,16 @@
-import { busyScripts } from "./checks/busy-scripts.ts";
 import { clock } from "./checks/clock.ts";
 import { cluster } from "./checks/cluster.ts";
-import { connections } from "./checks/connections.ts";
-import { directory } from "./checks/directory.ts";
-import { eviction } from "./checks/eviction.ts";
-import { idleConnections } from "./checks/idle-connections.ts";
+import { connections, idleConnections } from "./checks/connections.ts";
+import { directory, usage } from "./checks/directory.ts";
 import { keys } from "./checks/keys.ts";
-import { latency } from "./checks/latency.ts";
-import { memory } from "./checks/memory.ts";
-import { minReplicas } from "./checks/min-replicas.ts";
+import { latency, slowCommands } from "./checks/latency.ts";
+import { eviction, memory } from "./checks/memory.ts";
 import { overrides } from "./checks/overrides.ts";
 import { permissions } from "./checks/permissions.ts";
 import { persistence } from "./checks/persistence.ts";
-import { replicas } from "./checks/replicas.ts";
-import { role } from "./checks/role.ts";
-import { scriptCache } from "./checks/script-cache.ts";
-import { sentinels } from "./checks/sentinels.ts";
-import { servers } from "./checks/servers.ts";
-import { slowCommands } from "./checks/slow-commands.ts";
-import { usage } from "./checks/usage.ts";
-import { version } from "./checks/version.ts";
+import { minReplicas, replicas, role } from "./checks/replicas.ts";
+import { busyScripts, scriptCache } from "./checks/scripts.ts";
+import { sentinels, servers, version } from "./checks/servers.ts";
 import type { Check } from "./finding.ts";
 
 /** In the order in which they are printed, and that of docs/how-to/doctor.md. */

@@ -1,4 +1,5 @@
-import type { Address } from "./facts/address.ts";
+import { quote } from "../output/visible.ts";
+import type { Address } from "./facts/fact.ts";
 import type { ServerFacts } from "./facts/facts.ts";
 
 /** A command for a server, as a shell takes it: `redis-cli -h 10.0.0.7 -p 6379 CONFIG SET maxmemory 2gb`. */
@@ -10,9 +11,4 @@ export function commandAt({ cli }: Address, ...words: readonly string[]): string
 export function commandOnKey(server: ServerFacts, ...words: readonly string[]): string {
   const isCluster = server.cluster !== undefined;
   return commandAt({ ...server, cli: isCluster ? ["-c", ...server.cli] : server.cli }, ...words);
-}
-
-/** A word of a command line that a shell hands on as it is. */
-export function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

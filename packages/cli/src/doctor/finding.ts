@@ -1,5 +1,5 @@
+import { Unknown } from "./facts/fact.ts";
 import type { Facts, ServerFacts } from "./facts/facts.ts";
-import { Unknown } from "./facts/unknown.ts";
 
 /** From the best to the worst, except for what is not known. */
 export const STATUSES = ["ok", "unknown", "note", "warning", "problem"] as const;

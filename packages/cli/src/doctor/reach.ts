@@ -2,12 +2,15 @@ import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { messageOf } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import type { Surroundings } from "../command/cli.ts";
+import { EXIT, Failure, messageOf } from "../command/failure.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { readRedisFile } from "../connect/redis-file.ts";
 import type { Address } from "../connect/redis-url.ts";
 import { parseRedisUrl } from "../connect/redis-url.ts";
+import { writeJson } from "../output/json.ts";
+import { styleFor } from "../output/style.ts";
+import { visible } from "../output/visible.ts";
 
 /** A step that takes more milliseconds has failed. */
 const LONGEST_MS = 2_000;
@@ -103,5 +106,25 @@ async function stepOf(name: Step["name"], make: () => Promise<string>): Promise<
     return { name, isMade: true, found: await make() };
   } catch (error) {
     return { name, isMade: false, found: messageOf(error) };
+  }
+}
+
+/** If there is no connection, prints which step on the way fails. Other failures explain themselves. */
+export async function explainFailure(
+  failure: unknown,
+  options: ConnectionOptions & { readonly json?: boolean | undefined },
+  surroundings: Surroundings,
+): Promise<void> {
+  if (!(failure instanceof Failure) || failure.exitCode !== EXIT.store) return;
+  const before = await readSteps(options, surroundings).catch((): readonly Step[] => []);
+  const redis: Step = { name: "redis", isMade: false, found: failure.message };
+  const isReached = before.every(({ isMade }) => isMade);
+  const steps = isReached ? [...before, redis] : before;
+  const { stdout, environment } = surroundings;
+  if (options.json) return writeJson(stdout, { steps });
+  const style = styleFor(stdout, environment);
+  for (const { name, isMade, found } of steps) {
+    const sign = isMade ? style("green", "✓ ok    ") : style("red", "✗ failed");
+    stdout.write(`${sign}  ${name.padEnd(10)}  ${visible(found)}\n`);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { Unknown } from "./facts/fact.ts";
 import type { Facts } from "./facts/facts.ts";
-import { Unknown } from "./facts/unknown.ts";
 import { judgeAll } from "./report.ts";
 
 const unsaid = new Unknown("INFO", "no answer within 5 s");

@@ -1,6 +1,6 @@
 import { Failure } from "../command/failure.ts";
+import { counted, formatCount } from "../output/number.ts";
 import { visible } from "../output/visible.ts";
-import { countOf, numberOf } from "../output/written.ts";
 import type { MalformedLine } from "./logged-request.ts";
 import type { LogCounts } from "./read-requests.ts";
 
@@ -12,7 +12,7 @@ export function describeSkipped({ lines, malformed, examples }: LogCounts): read
   if (malformed === 0) return [];
   return [
     ...examples.map((one) => `${visible(one.file)}: ${describeExample(one)}`),
-    `skipped ${numberOf(malformed)} of ${countOf(lines, "line")}`,
+    `skipped ${formatCount(malformed)} of ${counted(lines, "line")}`,
   ];
 }
 
@@ -22,7 +22,7 @@ export function nothingRead(files: readonly string[], { malformed, examples }: L
   const [first] = examples;
   if (first === undefined) return new Failure(`there is no request in ${logs}: it is empty`);
   return new Failure(
-    `there is no request in ${logs}: it has ${countOf(malformed, "line")} of something else; ${describeExample(first)}`,
+    `there is no request in ${logs}: it has ${counted(malformed, "line")} of something else; ${describeExample(first)}`,
   );
 }
 

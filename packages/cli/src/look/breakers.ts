@@ -1,21 +1,18 @@
 import type { DirectoryBreaker } from "@headgate/core/operate";
 import { readDirectory } from "@headgate/core/operate";
-import type { Cli } from "../command/add-command.ts";
-import { addExamples } from "../command/examples.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import type { Cli, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
+import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { serverNow } from "../output/time.ts";
-import { formatBreaker } from "./breaker-text.ts";
-import { formatProcesses } from "./processes.ts";
-import { readStates } from "./read-states.ts";
-import { formatStates } from "./states.ts";
-import { warnUnread } from "./warn-unread.ts";
+import { formatProcesses, warnUnread } from "./directory.ts";
+import { formatBreaker } from "./listed-breaker.ts";
+import { formatStates, readStates } from "./target-states.ts";
 
 interface BreakersOptions extends ConnectionOptions {
   readonly target?: readonly string[] | undefined;
@@ -45,12 +42,10 @@ export function addBreakers({ program, surroundings, handle }: Cli): void {
   command.action(handle((options: BreakersOptions) => listBreakers(options, surroundings)));
 }
 
-async function listBreakers(options: BreakersOptions, surroundings: Surroundings): Promise<number> {
-  const connection = await connect(options, surroundings);
-  try {
+function listBreakers(options: BreakersOptions, surroundings: Surroundings): Promise<number> {
+  return withSession(options, surroundings, async ({ connection, now }) => {
     const { stdout, stderr } = surroundings;
     const { store, prefix, timeoutMs } = connection;
-    const now = await serverNow(connection);
     const { breakers, processes, unread } = await nameRefused(
       connection,
       readDirectory(store, { timeout: timeoutMs }),
@@ -72,13 +67,11 @@ async function listBreakers(options: BreakersOptions, surroundings: Surroundings
     const tables = [
       formatBreakers(breakers, surroundings),
       formatStates(states, surroundings),
-      options.processes ? formatProcesses(processes, now, widthOf(stdout)) : "",
+      options.processes ? formatProcesses(processes, now(), widthOf(stdout)) : "",
     ];
     stdout.write(tables.filter((table) => table !== "").join("\n"));
     return 0;
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 function formatBreakers(

@@ -1,6 +1,6 @@
 import type { LimitState } from "@headgate/core";
 import type { LogEntry, Override } from "@headgate/core/operate";
-import { formatOverride } from "../output/override-text.ts";
+import { formatOverride } from "../output/override.ts";
 import { formatTime } from "../output/time.ts";
 
 /** What the log has of a state before or after: what it holds was written by whoever may write there. */

@@ -1,26 +1,24 @@
 import type { Directory, DirectoryLimiter, OverrideReach } from "@headgate/core/operate";
 import { reachOf, readDirectory } from "@headgate/core/operate";
-import type { Cli } from "../command/add-command.ts";
-import { addExamples } from "../command/examples.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import type { Cli, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
+import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
 import { formatLimit } from "../output/limit-text.ts";
-import { formatOverride } from "../output/override-text.ts";
-import { formatReach } from "../output/reach-text.ts";
+import { formatOverride, formatReach } from "../output/override.ts";
 import type { Style } from "../output/style.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { formatSubject } from "../output/subject.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatFromNow, formatTime, serverNow } from "../output/time.ts";
+import { formatFromNow, formatTime } from "../output/time.ts";
 import { visible } from "../output/visible.ts";
-import { formatProcesses } from "./processes.ts";
+import { formatProcesses, warnUnread } from "./directory.ts";
 import type { KnownOverride } from "./read-overrides.ts";
 import { readOverrides } from "./read-overrides.ts";
-import { warnUnread } from "./warn-unread.ts";
 
 interface LimitersOptions extends ConnectionOptions {
   readonly processes?: boolean | undefined;
@@ -46,15 +44,15 @@ export function addLimiters({ program, surroundings, handle }: Cli): void {
   command.action(handle((options: LimitersOptions) => listLimiters(options, surroundings)));
 }
 
-async function listLimiters(options: LimitersOptions, surroundings: Surroundings): Promise<number> {
-  const connection = await connect(options, surroundings);
-  try {
+function listLimiters(options: LimitersOptions, surroundings: Surroundings): Promise<number> {
+  return withSession(options, surroundings, async (session) => {
+    const { connection } = session;
+    const now = session.now();
     const { stdout, stderr } = surroundings;
     const { store, prefix, timeoutMs } = connection;
-    const now = await serverNow(connection);
     const directory = await nameRefused(connection, readDirectory(store, { timeout: timeoutMs }));
     const { limiters, processes, unread } = directory;
-    const overrides = await readOverrides(connection, now);
+    const overrides = await readOverrides(session);
     if (typeof overrides === "string") {
       stderr.write(`headgate: warning: cannot read the overrides: ${visible(overrides)}\n`);
     }
@@ -80,9 +78,7 @@ async function listLimiters(options: LimitersOptions, surroundings: Surroundings
     ];
     stdout.write(tables.filter((table) => table !== "").join("\n"));
     return 0;
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 /** How something is shown. */

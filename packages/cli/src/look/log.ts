@@ -1,14 +1,13 @@
 import type { ActionLog, LogEntry } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
-import type { Cli } from "../command/add-command.ts";
-import { addExamples } from "../command/examples.ts";
+import type { Cli, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
+import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override-times.ts";
+import { withTimesInMs } from "../output/override.ts";
 import { widthOf } from "../output/style.ts";
 import { formatSubject } from "../output/subject.ts";
 import { formatTable } from "../output/table.ts";
@@ -57,13 +56,11 @@ export function addLog({ program, surroundings, handle }: Cli): void {
   command.action(handle((options: LogOptions) => printLog(options, surroundings)));
 }
 
-async function printLog(options: LogOptions, surroundings: Surroundings): Promise<number> {
+function printLog(options: LogOptions, surroundings: Surroundings): Promise<number> {
   const limit = readLimit(options.limit);
-  const connection = await connect(options, surroundings);
-  try {
+  return withSession(options, surroundings, async ({ connection, operator }) => {
     const { stdout, stderr } = surroundings;
-    const { store, timeoutMs } = connection;
-    const log = await nameRefused(connection, operate(store, { storeTimeout: timeoutMs }).log());
+    const log = await nameRefused(connection, operator.log());
     const entries = selectEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
@@ -78,9 +75,7 @@ async function printLog(options: LogOptions, surroundings: Surroundings): Promis
       stdout.write(formatTable(COLUMNS, entries.map(rowOf), widthOf(stdout)));
     }
     return 0;
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 function readLimit(text: string): number {

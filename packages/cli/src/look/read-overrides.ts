@@ -1,8 +1,7 @@
 import { HeadgateError } from "@headgate/core";
 import type { Override } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
-import type { Connection } from "../connect/connection.ts";
 import { explainError } from "../connect/explain-error.ts";
+import type { Session } from "../connect/session.ts";
 
 /** What may keep the overrides from being read while the rest can be. */
 const APART: readonly string[] = [
@@ -19,19 +18,19 @@ export interface KnownOverride extends Omit<Override, "from" | "until"> {
 }
 
 /** The overrides that have not ended; or why they cannot be read. Rejects where the store does not answer. */
-export async function readOverrides(
-  { store, timeoutMs }: Connection,
-  now: number,
-): Promise<readonly KnownOverride[] | string> {
+export async function readOverrides({
+  operator,
+  now,
+}: Pick<Session, "operator" | "now">): Promise<readonly KnownOverride[] | string> {
   try {
-    const { overrides } = await operate(store, { storeTimeout: timeoutMs }).readControl();
+    const { overrides } = await operator.readControl();
     return overrides
       .map(({ from, until, ...rest }) => ({
         ...rest,
         from: toMs(from),
         until: until === null ? null : toMs(until),
       }))
-      .filter(({ until }) => until === null || until > now);
+      .filter(({ until }) => until === null || until > now());
   } catch (error) {
     if (!(error instanceof HeadgateError && APART.includes(error.code))) throw error;
     return error.cause === undefined ? error.message : explainError(error.cause);

@@ -1,5 +1,4 @@
 import type { Duration } from "@headgate/core";
-import type { Connection } from "../connect/connection.ts";
 
 const UNITS = [
   ["d", 86_400_000],
@@ -25,6 +24,11 @@ export function formatTime(at: number, timeZone?: string): string {
   return `${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`;
 }
 
+/** The same in UTC, without the zone: `2026-03-03 05:00:07`; `-` for none. */
+export function formatMoment(at: number | null): string {
+  return at === null ? "-" : new Date(at).toISOString().slice(0, 19).replace("T", " ");
+}
+
 /** Milliseconds in at most two units: `2 h 5 min`, `45 s`, `250 ms`. Seconds are rounded up, larger units to the nearest. */
 export function formatSpan(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return "for ever";
@@ -45,6 +49,12 @@ export function formatSpan(ms: number): string {
   return written.join(" ");
 }
 
+/** A measured time, with its decimals: `0.42 ms`, `250 ms`, `1.5 s`. */
+export function formatMeasured(ms: number): string {
+  if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${ms < 10 ? ms.toFixed(2) : Math.round(ms)} ms`;
+}
+
 /** When something is, seen from now: `in 2 h 5 min`, `3 s ago`, `now`. */
 export function formatFromNow(at: number, now: number): string {
   if (at === now) return "now";
@@ -63,14 +73,4 @@ export function formatDuration(duration: Duration): string {
   if (typeof duration === "string") return duration;
   const unit = SHORT_UNITS.find(([, size]) => duration % size === 0);
   return unit === undefined ? `${duration}ms` : `${duration / unit[1]}${unit[0]}`;
-}
-
-/** The server's clock, in milliseconds since the epoch; this machine's where the user may not ask for it. */
-export async function serverNow({ client }: Connection): Promise<number> {
-  try {
-    const [seconds, microseconds] = await client.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-  } catch {
-    return Date.now();
-  }
 }

@@ -22,3 +22,13 @@ function escapeOf(code: number): string {
   const digits = code.toString(16);
   return code <= 0xff ? `\\x${digits.padStart(2, "0")}` : `\\u{${digits}}`;
 }
+
+/** A text in lines of at most 100 characters, as far as its words allow. */
+export function wrapped(text: string): string {
+  return text.replace(/(?=.{101})(.{1,100}) /g, "$1\n");
+}
+
+/** A word of a command line that a shell hands on as it is. */
+export function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,6 +1,5 @@
-import type { Cli } from "../command/add-command.ts";
-import { addExamples } from "../command/examples.ts";
-import type { Surroundings } from "../command/surroundings.ts";
+import type { Cli, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import { parseFields } from "../log/fields.ts";
 import type { LogCounts } from "../log/read-requests.ts";
 import { bytesOf, readRequests } from "../log/read-requests.ts";

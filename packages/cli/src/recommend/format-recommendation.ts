@@ -1,12 +1,12 @@
 import { formatPolicy } from "@headgate/core/operate";
+import { counted, formatCount, formatPart } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatSpan } from "../output/time.ts";
-import { visible } from "../output/visible.ts";
-import { countOf, momentOf, numberOf, shareOf, wrapped } from "../output/written.ts";
-import { formatProof } from "./format-proof.ts";
+import { formatMoment, formatSpan } from "../output/time.ts";
+import { quote, visible, wrapped } from "../output/visible.ts";
 import type { Recommendation } from "./recommendation.ts";
+import type { Score } from "./score.ts";
 
 const WINDOWS: readonly Column[] = [
   { head: "WINDOW" },
@@ -36,9 +36,9 @@ export function formatRecommendation(
   const { log, target, proposal, care } = recommendation;
   const files = log.files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
   const parts = [
-    `${countOf(log.requests, "request")} of ${countOf(log.clients, "client")} in ${visible(files)},\n${momentOf(log.from)} to ${momentOf(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${numberOf(target.most)}.\n`,
+    `${counted(log.requests, "request")} of ${counted(log.clients, "client")} in ${visible(files)},\n${formatMoment(log.from)} to ${formatMoment(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${formatCount(target.most)}.\n`,
     `${style("bold", "Proposal")}\n`,
-    `  ${formatPolicy([proposal.limit])}\n  headgate replay --limits '${JSON.stringify(proposal.limit)}' ${log.files.map(quoted).join(" ")}\n`,
+    `  ${formatPolicy([proposal.limit])}\n  headgate replay --limits '${JSON.stringify(proposal.limit)}' ${log.files.map((file) => visible(quote(file))).join(" ")}\n`,
     ...(care.length > 0
       ? [care.map((one) => `${style("yellow", "Note:")} ${wrapped(one)}\n`).join("")]
       : []),
@@ -49,7 +49,7 @@ export function formatRecommendation(
     formatWindows(recommendation, width),
     `${style("bold", "What it costs")}\n`,
     wrapped(
-      `One client may take ${numberOf(proposal.units)} at once, and ${numberOf(proposal.mostInADay)} in a day; the busiest of this log asked for ${numberOf(proposal.busiestInADay)} in a day.\n`,
+      `One client may take ${formatCount(proposal.units)} at once, and ${formatCount(proposal.mostInADay)} in a day; the busiest of this log asked for ${formatCount(proposal.busiestInADay)} in a day.\n`,
     ),
     formatCosts(recommendation, width),
     "A log is the past: try the limit in shadow before it denies anybody.\n",
@@ -61,11 +61,11 @@ export function formatRecommendation(
 function formatWindows({ windows, proposal }: Recommendation, width: number): string {
   const rows = windows.map((one) => [
     String(one.window),
-    numberOf(one.units),
-    shareOf(one.clientsDenied, one.clients),
-    shareOf(one.denied, one.requests),
-    one.isLongEnough ? `${numberOf(one.excessAtOnce)} ×` : "",
-    one.isLongEnough ? `${numberOf(one.excessOverTime)} ×` : "",
+    formatCount(one.units),
+    formatPart(one.clientsDenied, one.clients),
+    formatPart(one.denied, one.requests),
+    one.isLongEnough ? `${formatCount(one.excessAtOnce)} ×` : "",
+    one.isLongEnough ? `${formatCount(one.excessOverTime)} ×` : "",
     one.window === proposal.window ? "proposed" : one.isLongEnough ? "" : "the log is too short",
   ]);
   return formatTable(WINDOWS, rows, width);
@@ -76,9 +76,9 @@ function formatCosts({ proposal }: Recommendation, width: number): string {
   const rows = proposal.replayed
     .toSorted((one, other) => one.units - other.units)
     .map((one) => [
-      numberOf(one.units),
-      shareOf(one.clientsDenied, one.clients),
-      shareOf(one.denied, one.requests),
+      formatCount(one.units),
+      formatPart(one.clientsDenied, one.clients),
+      formatPart(one.denied, one.requests),
       one.waits === null ? "" : formatSpan(one.waits.p50),
       one.waits === null ? "" : formatSpan(one.waits.max),
       one.units === proposal.units ? "proposed" : "",
@@ -86,7 +86,52 @@ function formatCosts({ proposal }: Recommendation, width: number): string {
   return formatTable(COSTS, rows, width);
 }
 
-/** A path as a shell takes it. */
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : visible(`'${path.replaceAll("'", "'\\''")}'`);
+const COLUMNS: readonly Column[] = [
+  { head: "LIMIT", align: "right" },
+  { head: "", wraps: true },
+  { head: "REPLAYED ON", wraps: true },
+  { head: "CLIENTS DENIED", align: "right" },
+  { head: "REQUESTS DENIED", align: "right" },
+  { head: "TARGET" },
+];
+
+/** That the proposal meets the target, one unit tighter misses it, and what a half of the log says that was not looked at. */
+export function formatProof({ proposal }: Recommendation, width: number): string {
+  const { units, replayed, unseen } = proposal;
+  const [proposed, ...others] = replayed;
+  const tighter = others.find((one) => one.units === units - 1);
+  const rows = [
+    ...(proposed ? [rowOf(units, "proposed", "all", proposed)] : []),
+    ...(tighter ? [rowOf(tighter.units, "one unit tighter", "all", tighter)] : []),
+    ...(unseen
+      ? [
+          rowOf(unseen.units, "found on the earlier half", "the later half, unseen", unseen),
+          rowOf(units, "proposed", "the later half", unseen.proposed),
+        ]
+      : []),
+  ];
+  const notes = [
+    ...(tighter ? [] : ["There is no tighter limit than one unit.\n"]),
+    unseen
+      ? `The later half of the requests begins at ${formatMoment(unseen.from)}.\n`
+      : "All requests are of one moment: there is no other half to try it on.\n",
+  ];
+  return `${formatTable(COLUMNS, rows, width)}\n${notes.join("")}`;
+}
+
+function rowOf(
+  units: number,
+  what: string,
+  on: string,
+  score: Score & { readonly met: boolean },
+): readonly string[] {
+  const { clientsDenied, clients, denied, requests, met } = score;
+  return [
+    formatCount(units),
+    what,
+    on,
+    formatPart(clientsDenied, clients),
+    formatPart(denied, requests),
+    met ? "met" : "missed",
+  ];
 }

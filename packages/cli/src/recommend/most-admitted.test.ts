@@ -1,8 +1,7 @@
 import { createLimiter, memoryStore } from "@headgate/core";
 import { expect, test } from "vitest";
 import type { Algorithm } from "./algorithms.ts";
-import { makeLimit } from "./algorithms.ts";
-import { mostAdmitted } from "./most-admitted.ts";
+import { makeLimit, mostAdmitted } from "./algorithms.ts";
 
 /** What somebody gets who asks every tenth of a second, within the best span of 25 s. */
 async function mostOf(algorithm: Algorithm): Promise<number> {

@@ -1,17 +1,18 @@
+import { formatCount } from "../output/number.ts";
+import { countPeaks } from "../replay/peaks.ts";
 import type { ReplayResult } from "../replay/result.ts";
 import type { Algorithm } from "./algorithms.ts";
-import { makeLimit } from "./algorithms.ts";
+import { makeLimit, mostAdmitted } from "./algorithms.ts";
 import { careOf } from "./care.ts";
 import type { Tightest } from "./choose-window.ts";
 import { chooseWindow, excessOf } from "./choose-window.ts";
-import { mostAdmitted } from "./most-admitted.ts";
 import type { Part } from "./part.ts";
 import { halvesOf, spanOf, wholeOf } from "./part.ts";
 import type { Recommendation, Replayed, Unseen, WindowProposal } from "./recommendation.ts";
 import type { Recording } from "./recording.ts";
 import type { Score } from "./score.ts";
 import { searchIn } from "./search.ts";
-import { countPeaks, subjectPeaks } from "./subject-peaks.ts";
+import { subjectPeaks } from "./subject-peaks.ts";
 import type { Target } from "./target.ts";
 import { isMet, mostOf } from "./target.ts";
 import type { Window } from "./windows.ts";
@@ -122,7 +123,7 @@ function around(units: number): readonly number[] {
 /** What each is called in the report. */
 function named(all: readonly number[], { written }: Window): readonly NamedUnits[] {
   return all.map((units, i) => ({
-    name: `${units.toLocaleString("en-US")} per ${written}${i === 0 ? ", recommended" : ""}`,
+    name: `${formatCount(units)} per ${written}${i === 0 ? ", recommended" : ""}`,
     units,
   }));
 }

@@ -1,6 +1,7 @@
 import { Failure } from "../command/failure.ts";
 import type { LoggedRequest } from "../log/logged-request.ts";
 import { bytesFor, Room } from "../log/room.ts";
+import { formatCount } from "../output/number.ts";
 import { ClientTable } from "../replay/client-table.ts";
 
 /** A recording of so many requests takes 1.2 GB. */
@@ -33,7 +34,7 @@ export class Recording {
     const length = this.#length + requests.length;
     if (length > MAX_REQUESTS) {
       throw new Failure(
-        `more than ${MAX_REQUESTS.toLocaleString("en-US")} requests: look at a part of the log`,
+        `more than ${formatCount(MAX_REQUESTS)} requests: look at a part of the log`,
       );
     }
     if (length > this.#times.length) this.#grow(Math.max(length, this.#times.length * 2));

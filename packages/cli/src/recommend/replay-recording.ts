@@ -1,8 +1,8 @@
 import type { LoggedRequest } from "../log/logged-request.ts";
 import type { LogCounts } from "../log/read-requests.ts";
 import { bytesFor } from "../log/room.ts";
-import { runInLibrary } from "../replay/library-run.ts";
 import type { NamedPolicy } from "../replay/policies.ts";
+import { runInMemory } from "../replay/policy-run.ts";
 import { replay } from "../replay/replay.ts";
 import { inMemory } from "../replay/replay-stores.ts";
 import type { ReplayResult } from "../replay/result.ts";
@@ -37,7 +37,7 @@ export async function replayRecording(
   );
   let now = 0;
   const stores = inMemory(policies, () => now);
-  const runs = stores.map((store, i) => runInLibrary(policies[i] as NamedPolicy, store));
+  const runs = stores.map((store, i) => runInMemory(policies[i] as NamedPolicy, store));
   const onTime = (time: number): void => {
     now = time;
   };

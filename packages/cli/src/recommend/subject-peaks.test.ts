@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { countPeaks } from "../replay/peaks.ts";
 import { wholeOf } from "./part.ts";
 import { Recording } from "./recording.ts";
-import { countPeaks, subjectPeaks } from "./subject-peaks.ts";
+import { subjectPeaks } from "./subject-peaks.ts";
 
 function recordingOf(...requests: readonly (readonly [time: number, client: string])[]): Recording {
   const recording = new Recording();

@@ -20,14 +20,3 @@ export function subjectPeaks({ recording, start, end }: Part, window: number): U
   }
   return peaks;
 }
-
-/** How many subjects have which peak, in ascending order. */
-export function countPeaks(
-  peaks: Uint32Array,
-): { readonly peak: number; readonly clients: number }[] {
-  const counts = new Map<number, number>();
-  for (const peak of peaks) if (peak > 0) counts.set(peak, (counts.get(peak) ?? 0) + 1);
-  return [...counts]
-    .sort(([one], [other]) => one - other)
-    .map(([peak, clients]) => ({ peak, clients }));
-}

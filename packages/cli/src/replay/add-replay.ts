@@ -1,7 +1,6 @@
-import type { Cli } from "../command/add-command.ts";
-import { addExamples } from "../command/examples.ts";
+import type { Cli, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { parseFields } from "../log/fields.ts";

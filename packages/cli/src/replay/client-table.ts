@@ -1,7 +1,15 @@
 import { Failure } from "../command/failure.ts";
 import type { Room } from "../log/room.ts";
-import { grown } from "./grown.ts";
+import { formatCount } from "../output/number.ts";
 import { subjectOfClient } from "./subject-of-client.ts";
+
+/** Numbers with room for so many: the same where there is, else a copy of twice the size. */
+export function grown(numbers: Uint32Array, length: number): Uint32Array {
+  if (length <= numbers.length) return numbers;
+  const larger = new Uint32Array(Math.max(length, numbers.length * 2));
+  larger.set(numbers);
+  return larger;
+}
 
 /** More clients than a trace can tell apart. */
 const MAX_CLIENTS = 2 ** 24 - 1;
@@ -64,9 +72,7 @@ export class ClientTable {
   #addName(name: string): number {
     const number = this.#names.length;
     if (number >= MAX_CLIENTS) {
-      throw new Failure(
-        `more than ${MAX_CLIENTS.toLocaleString("en-US")} clients: replay a part of the log`,
-      );
+      throw new Failure(`more than ${formatCount(MAX_CLIENTS)} clients: replay a part of the log`);
     }
     this.#room.take(BYTES_PER_CLIENT + name.length);
     this.#numbers.set(name, number);

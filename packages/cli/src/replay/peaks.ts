@@ -1,5 +1,5 @@
 import type { ClientTable } from "./client-table.ts";
-import { grown } from "./grown.ts";
+import { grown } from "./client-table.ts";
 import type { ClientPeaks } from "./result.ts";
 import type { Block, Trace } from "./trace.ts";
 import { clientAt, timeAt } from "./trace.ts";
@@ -68,7 +68,7 @@ export class Peaks {
   read(): readonly ClientPeaks[] {
     return this.#windows.map(({ length, most, shortest }) => ({
       window: length,
-      counts: histogramOf(most),
+      counts: countPeaks(most),
       // As many of the shortest windows as cover one hold at most so many times its peak.
       error: Math.ceil(length / Math.max(shortest, 1)) - 1,
     }));
@@ -98,11 +98,11 @@ export class Peaks {
   }
 }
 
-/** How many have which peak, in ascending order; those without one are no clients. */
-function histogramOf(most: Uint32Array): ClientPeaks["counts"] {
-  const clients = new Map<number, number>();
-  for (const peak of most) if (peak > 0) clients.set(peak, (clients.get(peak) ?? 0) + 1);
-  return [...clients]
+/** The number of clients by peak, in ascending order of peaks; 0 is no client. */
+export function countPeaks(peaks: Uint32Array): ClientPeaks["counts"] {
+  const counts = new Map<number, number>();
+  for (const peak of peaks) if (peak > 0) counts.set(peak, (counts.get(peak) ?? 0) + 1);
+  return [...counts]
     .sort(([one], [other]) => one - other)
-    .map(([peak, count]) => ({ peak, clients: count }));
+    .map(([peak, clients]) => ({ peak, clients }));
 }

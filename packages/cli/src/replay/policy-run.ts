@@ -1,4 +1,8 @@
+import type { Decision, MemoryStore, Store } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { EXIT, Failure } from "../command/failure.ts";
 import type { LoggedRequest } from "../log/logged-request.ts";
+import type { NamedPolicy } from "./policies.ts";
 
 /** A policy at work on a log. */
 export interface PolicyRun {
@@ -13,4 +17,47 @@ export interface PolicyRun {
   /** Subjects that memory had to forget although they counted. */
   evicted(): number;
   close(): Promise<void>;
+}
+
+export interface PolicyRunOptions {
+  /** The name of the limiter; unique on the store. */
+  readonly name: string;
+  readonly store: Store;
+  /** Milliseconds. */
+  readonly storeTimeout?: number;
+  readonly evicted: () => number;
+}
+
+/** Runs a policy on the library itself. `decide` rejects with a `Failure` when the store does not answer. */
+export function runInLibrary(
+  { limits }: NamedPolicy,
+  { evicted, ...options }: PolicyRunOptions,
+): PolicyRun {
+  const limiter = createLimiter({ ...options, limits, onUnavailable: "deny" });
+  const dimensions = new Set(limits.map(({ per = "default" }) => per));
+  const isByBoth = dimensions.has("default") && dimensions.has("ip");
+  const consume = (subject: string): Promise<Decision> =>
+    limiter.consume(isByBoth ? { default: subject, ip: subject } : subject);
+  return {
+    async decide(subjects) {
+      const decisions = await Promise.all(subjects.map(consume));
+      if (decisions.some(({ degraded }) => degraded)) throw unavailable();
+      return decisions.map(({ allowed, retryAfterMs }) => (allowed ? 0 : retryAfterMs));
+    },
+    evicted,
+    close: () => limiter.close(),
+  };
+}
+
+/** Runs a policy on a store of this process. */
+export function runInMemory(policy: NamedPolicy, store: MemoryStore): PolicyRun {
+  return runInLibrary(policy, { name: "replay", store, evicted: () => store.evicted });
+}
+
+/** A replay without one of its decisions would be another one. */
+export function unavailable(): Failure {
+  return new Failure(
+    "Redis stopped answering, and a replay counts all or nothing: start it again when Redis is back",
+    EXIT.store,
+  );
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
+import type { Surroundings } from "../command/cli.ts";
 import { Failure, messageOf } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { connect } from "../connect/connection.ts";
 import type { NodeClient } from "../connect/node-clients.ts";

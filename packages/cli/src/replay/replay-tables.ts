@@ -1,9 +1,9 @@
+import { counted, formatCount, formatPart } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatSpan } from "../output/time.ts";
+import { formatMoment, formatSpan } from "../output/time.ts";
 import { visible } from "../output/visible.ts";
-import { countOf, momentOf, numberOf, shareOf } from "../output/written.ts";
 import type { ClientPeaks, DeniedClient, PolicyResult, ReplayResult } from "./result.ts";
 
 const SHOWN_CLIENTS = 10;
@@ -58,24 +58,24 @@ function formatLog({ log }: ReplayResult): string {
   const { files, lines, requests, clients, malformed, reordered, late, from, to } = log;
   const names = files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
   const notes = [
-    ...(malformed > 0 ? [`${numberOf(malformed)} malformed`] : []),
-    ...(reordered > 0 ? [`${numberOf(reordered)} put in order`] : []),
+    ...(malformed > 0 ? [`${formatCount(malformed)} malformed`] : []),
+    ...(reordered > 0 ? [`${formatCount(reordered)} put in order`] : []),
     ...(late > 0
-      ? [`${numberOf(late)} too late for that, replayed at the time of the one before`]
+      ? [`${formatCount(late)} too late for that, replayed at the time of the one before`]
       : []),
   ];
   return [
-    `${countOf(requests, "request")} of ${countOf(clients, "client")} in ${visible(names)},`,
-    `${momentOf(from)} to ${momentOf(to)}, in UTC.`,
-    `${[countOf(lines, "line"), ...notes].join(", ")}.\n`,
+    `${counted(requests, "request")} of ${counted(clients, "client")} in ${visible(names)},`,
+    `${formatMoment(from)} to ${formatMoment(to)}, in UTC.`,
+    `${[counted(lines, "line"), ...notes].join(", ")}.\n`,
   ].join("\n");
 }
 
 function formatPolicies({ policies, log }: ReplayResult, width: number): string {
   const rows = policies.map(({ name, denied, clientsDenied, waits }) => [
     name,
-    shareOf(clientsDenied, log.clients),
-    shareOf(denied, log.requests),
+    formatPart(clientsDenied, log.clients),
+    formatPart(denied, log.requests),
     ...[waits?.p50, waits?.p99, waits?.max].map(spanOf),
   ]);
   const evicted = policies.filter((policy) => policy.evicted > 0).map(saysEvicted);
@@ -97,31 +97,31 @@ function formatTimelines({ timeline, policies, columnMs }: ReplayResult): string
 
 /** What there was no memory for is never silent. */
 export function saysEvicted({ name, evicted }: PolicyResult): string {
-  return `${visible(name)}: ${numberOf(evicted)} times memory had no room, and a client started as new: there may be more denials`;
+  return `${visible(name)}: ${formatCount(evicted)} times memory had no room, and a client started as new: there may be more denials`;
 }
 
 function formatClients({ clients, clientsDenied }: PolicyResult, width: number): string {
   const table = formatTable(CLIENTS, clients.slice(0, SHOWN_CLIENTS).map(clientRow), width);
   const others = clientsDenied - SHOWN_CLIENTS;
   return others > 0
-    ? `${table}and ${countOf(others, "more client")}; --json has up to 1,000\n`
+    ? `${table}and ${counted(others, "more client")}; --json has up to 1,000\n`
     : table;
 }
 
 function clientRow(client: DeniedClient): string[] {
   return [
     client.client,
-    numberOf(client.requests),
-    numberOf(client.denied),
-    momentOf(client.firstDenied),
-    momentOf(client.lastDenied),
+    formatCount(client.requests),
+    formatCount(client.denied),
+    formatMoment(client.firstDenied),
+    formatMoment(client.lastDenied),
     formatSpan(client.longestWait),
   ];
 }
 
 function formatPeaks(peaks: readonly ClientPeaks[], width: number): string {
   const rows = peaks.map(({ window, counts, error }) => {
-    const about = error === 0 ? "" : ` (up to ${numberOf(error + 1)} times as many)`;
+    const about = error === 0 ? "" : ` (up to ${formatCount(error + 1)} times as many)`;
     return [`${formatSpan(window)}${about}`, ...SHARES.map((share) => atMost(counts, share))];
   });
   return formatTable(PEAKS, rows, width);
@@ -136,7 +136,7 @@ function atMost(counts: ClientPeaks["counts"], share: number): string {
   let left = Math.ceil(share * counts.reduce((sum, { clients }) => sum + clients, 0));
   for (const { peak, clients } of counts) {
     left -= clients;
-    if (left <= 0) return `≤ ${numberOf(peak)}`;
+    if (left <= 0) return `≤ ${formatCount(peak)}`;
   }
   return "-";
 }

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { readRequests } from "../log/read-requests.ts";
 import { Room } from "../log/room.ts";
 import { ClientTable } from "./client-table.ts";
-import { runInLibrary } from "./library-run.ts";
 import { Peaks } from "./peaks.ts";
+import { runInMemory } from "./policy-run.ts";
 import { replay } from "./replay.ts";
 import { inMemory, keysThatFit } from "./replay-stores.ts";
 import { formatResult } from "./replay-tables.ts";
@@ -27,7 +27,7 @@ async function replayWithRoomFor(maxKeys: number, bytesForClients?: number) {
   const policy = { name: "one", limits: [slidingLog({ limit: 1, window: "1h" })] };
   let now = 0;
   const [store] = inMemory([policy], () => now, maxKeys);
-  const runs = store === undefined ? [] : [runInLibrary(policy, store)];
+  const runs = store === undefined ? [] : [runInMemory(policy, store)];
   const onTime = (time: number) => {
     now = time;
   };

@@ -1,12 +1,11 @@
 import type { MemoryStore } from "@headgate/core";
-import type { Surroundings } from "../command/surroundings.ts";
+import type { Surroundings } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import type { Framework } from "./http/frameworks.ts";
 import { runOverHttp } from "./http/http-run.ts";
-import { runInLibrary } from "./library-run.ts";
 import type { NamedPolicy } from "./policies.ts";
 import type { PolicyRun } from "./policy-run.ts";
-import { runInRedis } from "./redis-run.ts";
+import { runInLibrary, runInMemory } from "./policy-run.ts";
 import type { ReplayRedis } from "./replay-redis.ts";
 import { openReplayRedis } from "./replay-redis.ts";
 import { inMemory } from "./replay-stores.ts";
@@ -56,7 +55,7 @@ export async function startRuns(
   return { runs, close };
 }
 
-/** How one of the policies is put to work. */
+/** Puts one of the policies to work. */
 type Start = (policy: NamedPolicy, i: number) => PolicyRun | Promise<PolicyRun>;
 
 function inProcess(
@@ -66,19 +65,19 @@ function inProcess(
   const stores = inMemory(policies, clock);
   return (policy, i) => {
     const store = stores[i] as MemoryStore;
-    if (http === undefined) return runInLibrary(policy, store);
+    if (http === undefined) return runInMemory(policy, store);
     const evicted = (): number => store.evicted;
-    const storeTimeout = STORE_TIMEOUT_MS;
-    return runOverHttp(http, policy, { name: nameOf(i), store, storeTimeout, evicted, onAnswer });
+    const counting = { name: nameOf(i), store, storeTimeout: STORE_TIMEOUT_MS, evicted };
+    return runOverHttp(http, policy, { ...counting, onAnswer });
   };
 }
 
 function inRedis({ store, timeoutMs }: ReplayRedis, { http, onAnswer }: StartOptions): Start {
   return (policy, i) => {
-    const counting = { name: nameOf(i), store, storeTimeout: timeoutMs };
+    const counting = { name: nameOf(i), store, storeTimeout: timeoutMs, evicted: () => 0 };
     return http === undefined
-      ? runInRedis(policy, counting)
-      : runOverHttp(http, policy, { ...counting, evicted: () => 0, onAnswer });
+      ? runInLibrary(policy, counting)
+      : runOverHttp(http, policy, { ...counting, onAnswer });
   };
 }
 

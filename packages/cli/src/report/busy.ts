@@ -1,12 +1,11 @@
+import { counted, formatCount, formatShare } from "../output/number.ts";
 import { formatSpan } from "../output/time.ts";
 import type { ClientPeaks, PolicyResult } from "../replay/result.ts";
-import { counted, formatCount, formatShare } from "./amounts.ts";
 import { renderDetails, renderFigure, renderLegend } from "./figure.ts";
-import type { LimitLine } from "./limit-lines.ts";
-import { limitLines } from "./limit-lines.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { clientsThatReach, peaksChart } from "./peaks-chart.ts";
+import type { LimitLine } from "./peaks-chart.ts";
+import { clientsThatReach, limitLines, peaksChart } from "./peaks-chart.ts";
 import { nameOf } from "./policy-name.ts";
 import { renderTable } from "./table.ts";
 

@@ -1,6 +1,6 @@
+import { formatCount, formatShare } from "../output/number.ts";
 import { formatSpan } from "../output/time.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { formatCount, formatShare } from "./amounts.ts";
 import { renderFigure, renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";

@@ -1,6 +1,6 @@
 import { concurrency, fixedWindow, gcra, tokenBucket } from "@headgate/core";
 import { expect, test } from "vitest";
-import { limitLines } from "./limit-lines.ts";
+import { limitLines } from "./peaks-chart.ts";
 
 test("a limit is a line among the peaks of its own window", () => {
   const policies = [

@@ -1,5 +1,6 @@
+import { counted, formatCount } from "../output/number.ts";
+import { formatMoment } from "../output/time.ts";
 import type { ReplayedLog, ReplayResult } from "../replay/result.ts";
-import { counted, formatCount, formatMoment } from "./amounts.ts";
 import { renderDetails } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { foreignText, html } from "./markup.ts";

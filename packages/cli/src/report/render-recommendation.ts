@@ -1,7 +1,8 @@
+import { formatCount, formatShare } from "../output/number.ts";
+import { formatMoment } from "../output/time.ts";
 import type { Recommendation } from "../recommend/recommendation.ts";
 import type { Score } from "../recommend/score.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { formatCount, formatMoment, formatShare } from "./amounts.ts";
 import { renderBusy } from "./busy.ts";
 import { renderCompared } from "./compared.ts";
 import type { Markup } from "./markup.ts";

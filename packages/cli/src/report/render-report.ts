@@ -1,5 +1,5 @@
+import { formatCount } from "../output/number.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { formatCount } from "./amounts.ts";
 import { renderBusy } from "./busy.ts";
 import { renderCompared } from "./compared.ts";
 import type { Markup } from "./markup.ts";

@@ -1,5 +1,5 @@
+import { formatShare } from "../output/number.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { formatShare } from "./amounts.ts";
 import type { Chart } from "./chart.ts";
 import { crisp, drawArea, drawLine, drawText, round } from "./chart.ts";
 import type { Use } from "./colors.ts";

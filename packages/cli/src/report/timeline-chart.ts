@@ -1,5 +1,5 @@
+import { formatShortCount } from "../output/number.ts";
 import { formatSpan } from "../output/time.ts";
-import { formatShortCount } from "./amounts.ts";
 import type { Chart, Plot } from "./chart.ts";
 import { drawArea, drawBottomAxis, drawLeftAxis, steps } from "./chart.ts";
 import type { Markup } from "./markup.ts";

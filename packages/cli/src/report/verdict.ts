@@ -1,6 +1,6 @@
-import { formatSpan } from "../output/time.ts";
+import { counted, formatCount, formatShare } from "../output/number.ts";
+import { formatMoment, formatSpan } from "../output/time.ts";
 import type { DeniedClient, PolicyResult, ReplayedLog } from "../replay/result.ts";
-import { counted, formatCount, formatMoment, formatShare } from "./amounts.ts";
 import type { Markup } from "./markup.ts";
 import { foreignText, html } from "./markup.ts";
 

@@ -1,6 +1,6 @@
-import { formatSpan } from "../output/time.ts";
+import { counted, formatCount } from "../output/number.ts";
+import { formatMoment, formatSpan } from "../output/time.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { counted, formatCount, formatMoment } from "./amounts.ts";
 import { renderDetails, renderFigure, renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";

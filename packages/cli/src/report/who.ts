@@ -1,6 +1,6 @@
-import { formatSpan } from "../output/time.ts";
+import { formatCount, formatShare } from "../output/number.ts";
+import { formatMoment, formatSpan } from "../output/time.ts";
 import type { DeniedClient, PolicyResult, ReplayResult } from "../replay/result.ts";
-import { formatCount, formatMoment, formatShare } from "./amounts.ts";
 import { renderChart } from "./chart.ts";
 import { renderLegend } from "./figure.ts";
 import type { Markup } from "./markup.ts";

@@ -2,13 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Duration } from "@headgate/core";
 import { SingleBar } from "cli-progress";
 import { Option } from "commander";
-import type { AddCommand } from "../command/add-command.ts";
+import type { AddCommand, Surroundings } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
 import { readDuration } from "../command/duration.ts";
-import { addExamples } from "../command/examples.ts";
 import { Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
-import { addConnectionOptions, connect } from "../connect/connection.ts";
+import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { isTerminal, styleFor, widthOf } from "../output/style.ts";
 import { formatTop } from "./format-top.ts";
@@ -58,19 +57,16 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
     "headgate top api --follow": "again every five seconds",
   });
   addConnectionOptions(command).action(
-    handle(async (limiter: string, options: TopOptions) => {
+    handle((limiter: string, options: TopOptions) => {
       const mostKeys = readKeys(options.keys);
       readDuration("--span", options.span, "10s", "24h");
       requireFollowable(options, surroundings);
-      const connection = await connect(options, surroundings);
-      try {
+      return withConnection(options, surroundings, async (connection) => {
         const ask = () => topOf(connection, limiter, options, mostKeys, surroundings);
         if (options.follow) await follow(ask, surroundings);
         else print(await ask(), options.json === true, surroundings);
         return 0;
-      } finally {
-        await connection.close();
-      }
+      });
     }),
   );
 };

@@ -1,11 +1,10 @@
 import type { TopSubject } from "@headgate/core/operate";
+import { formatCount } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { visible } from "../output/visible.ts";
 import type { CounterTop, UsageTop } from "./top.ts";
-
-const whole = new Intl.NumberFormat("en-US");
 
 /** The dimension of subjects that need none to be told apart. */
 const USUAL = "default";
@@ -19,8 +18,8 @@ export function formatTop(top: UsageTop | CounterTop, style: Style, width: numbe
 
 function formatUsage(top: UsageTop, style: Style, width: number): string {
   const { limiter, by, total, decisions, unlisted, subjects } = top;
-  const [allowed, denied, degraded] = [total.allowed, total.denied, total.degraded].map((count) =>
-    whole.format(count),
+  const [allowed, denied, degraded] = [total.allowed, total.denied, total.degraded].map(
+    formatCount,
   );
   const head = `${style("bold", visible(limiter))}: ${allowed} allowed, ${denied} denied, ${degraded} of them decided without Redis\n`;
   const columns = withDimension(subjects, [
@@ -32,14 +31,14 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
   const rows = subjects.map((one) => [
     ...dimensionOf(columns, one),
     nameOf(one),
-    whole.format(one.count),
-    one.error === 0 ? "" : `+${whole.format(one.error)}`,
+    formatCount(one.count),
+    one.error === 0 ? "" : `+${formatCount(one.error)}`,
     percent(one.count / decisions),
   ]);
   const rest =
     unlisted === 0
       ? ""
-      : `Anybody else: at most ${whole.format(unlisted)} of ${whole.format(decisions)}.\n`;
+      : `Anybody else: at most ${formatCount(unlisted)} of ${formatCount(decisions)}.\n`;
   if (subjects.length === 0) return `${head}\nNobody is listed.\n${rest}`;
   return `${head}\n${formatTable(columns, rows, width)}${rest}`;
 }
@@ -58,8 +57,8 @@ function formatCounters({ limiter, subjects }: CounterTop, style: Style, width: 
   const rows = subjects.map((one) => [
     ...dimensionOf(columns, one),
     one.subject,
-    whole.format(one.used),
-    whole.format(one.limit),
+    formatCount(one.used),
+    formatCount(one.limit),
     percent(one.used / one.limit),
     one.name,
     { text: one.blocked ? "blocked" : "", style: (shown: string) => style("red", shown) },

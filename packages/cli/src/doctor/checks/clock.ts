@@ -1,5 +1,6 @@
+import { formatMeasured } from "../../output/time.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { ClockReading } from "../facts/facts.ts";
-import { Unknown } from "../facts/unknown.ts";
 import type { Check, PlacedFinding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 
@@ -22,7 +23,7 @@ export const clock: Check = {
 };
 
 function judge({ ahead, within }: ClockReading) {
-  const found = `${Math.abs(ahead) < 0.5 ? "the same as" : `${format(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${format(within)}`;
+  const found = `${Math.abs(ahead) < 0.5 ? "the same as" : `${formatMeasured(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${formatMeasured(within)}`;
   if (Math.abs(ahead) - within <= APART) return { status: "ok" as const, found };
   return {
     status: "warning" as const,
@@ -44,14 +45,9 @@ function farthest(
   if (apart - first.within - last.within <= APART) return undefined;
   return {
     status: "warning",
-    found: `${last.place} is ${format(apart)} ahead of ${first.place}`,
+    found: `${last.place} is ${formatMeasured(apart)} ahead of ${first.place}`,
     means:
       "at a failover from one to the other the clock steps: forward by so much, or back, which may admit a budget once more",
     mend: "let both machines follow the same time server",
   };
-}
-
-function format(milliseconds: number): string {
-  if (milliseconds >= 1_000) return `${(milliseconds / 1_000).toFixed(1)} s`;
-  return `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`;
 }

@@ -1,9 +1,9 @@
+import { counted } from "../../output/number.ts";
 import { commandAt } from "../command-at.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { ClusterView, Facts, ServerFacts, SlotRange } from "../facts/facts.ts";
 import { numberIn, partIn } from "../facts/info.ts";
-import { Unknown } from "../facts/unknown.ts";
 import type { Check, Finding, PlacedFinding } from "../finding.ts";
-import { count } from "../format-numbers.ts";
 
 const SLOTS = 16_384;
 
@@ -43,7 +43,7 @@ function judge(server: ServerFacts, { info, slots }: ClusterView, { way }: Facts
   const shards = new Set(slots.map(({ places }) => places[0])).size;
   const gaps = gapsIn(slots);
   const failing = numberIn(info, "cluster_slots_fail") ?? 0;
-  const found = `cluster_state ${info["cluster_state"]}, ${count(shards, "shard")}`;
+  const found = `cluster_state ${info["cluster_state"]}, ${counted(shards, "shard")}`;
   if (gaps.length > 0) return judgeGaps(server, gaps, info["cluster_state"]);
   if (failing > 0 || info["cluster_state"] !== "ok") {
     return {
@@ -66,7 +66,7 @@ function judge(server: ServerFacts, { info, slots }: ClusterView, { way }: Facts
   if (moved >= CALLS && moved > SHARE * (moved + calls)) {
     return {
       status: "warning",
-      found: `${found}; ${count(moved, "call")} sent elsewhere (MOVED), beside ${count(calls, "EVALSHA", "EVALSHA")}`,
+      found: `${found}; ${counted(moved, "call")} sent elsewhere (MOVED), beside ${counted(calls, "EVALSHA", "EVALSHA")}`,
       means: PLAIN_MEANS,
       mend: `${PLAIN_MEND}; CONFIG RESETSTAT begins the count anew`,
     };
@@ -86,7 +86,7 @@ function judgeGaps(server: ServerFacts, gaps: readonly Gap[], state: string | un
   const ranges = gaps.flatMap(({ first, last }) => [String(first), String(last)]);
   return {
     status: "problem",
-    found: `cluster_state ${state}, ${count(total, "slot")} of no server`,
+    found: `cluster_state ${state}, ${counted(total, "slot")} of no server`,
     means:
       "subjects in these slots are decided without Redis; with cluster-require-full-coverage yes, all are",
     mend: "if the server that had them is not coming back, give them to this one; before Redis 7, redis-cli --cluster fix does it",

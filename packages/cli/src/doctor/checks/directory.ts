@@ -1,9 +1,10 @@
 import type { Directory, UnreadRecord } from "@headgate/core/operate";
+import { counted } from "../../output/number.ts";
 import { commandOnKey } from "../command-at.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
-import { count } from "../format-numbers.ts";
 
 /** The most names that are written out. */
 const NAMED = 5;
@@ -18,7 +19,7 @@ export const directory: Check = {
       findings.push(
         ...mixedIn(known),
         ...versionsIn(known),
-        ...unreadIn(known.unread, server, PARTS),
+        ...unreadIn(known.unread, server, UNREAD_DIRECTORY),
       );
       return summaryOf(known, prefix);
     });
@@ -28,9 +29,9 @@ export const directory: Check = {
 
 function summaryOf({ limiters, breakers, processes }: Directory, prefix: string): Finding {
   const found = [
-    count(limiters.length, "limiter"),
-    count(breakers.length, "breaker"),
-    count(processes.length, "process", "processes"),
+    counted(limiters.length, "limiter"),
+    counted(breakers.length, "breaker"),
+    counted(processes.length, "process", "processes"),
   ].join(", ");
   if (processes.length > 0) return { status: "ok", found };
   return {
@@ -83,7 +84,7 @@ interface Parts {
   readonly mend: string;
 }
 
-const PARTS: Parts = {
+const UNREAD_DIRECTORY: Parts = {
   means: "the directory is not whole: a limiter or a process may be missing in what tools show",
   mend: "delete what is damaged or too long, processes write it again; what another version wrote, read with that one; what is missing comes back within an hour",
 };
@@ -100,7 +101,7 @@ export function unreadIn(
   return [
     {
       status: "warning",
-      found: `${count(unread.length, "record")} could not be read: ${list.join(", ")}`,
+      found: `${counted(unread.length, "record")} could not be read: ${list.join(", ")}`,
       ...parts,
       ...(server && keys.length > 0
         ? { commands: keys.map((key) => commandOnKey(server, "DEL", key)) }
@@ -108,3 +109,15 @@ export function unreadIn(
     },
   ];
 }
+
+const UNREAD_USAGE = {
+  means: "headgate top leaves out the decisions or subjects that were counted there",
+  mend: "delete what is damaged or too long, processes count there anew; what another version wrote, read with that one",
+};
+
+/** Says nothing where all of it can be read, or none is kept. */
+export const usage: Check = {
+  name: "usage",
+  judge: ({ unreadUsage, servers: [server] }) =>
+    unreadUsage instanceof Unknown ? [] : unreadIn(unreadUsage, server, UNREAD_USAGE),
+};

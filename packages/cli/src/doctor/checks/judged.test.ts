@@ -1,10 +1,10 @@
 import type { Directory } from "@headgate/core/operate";
 import { describe, expect, test } from "vitest";
 import { CHECKS } from "../checks.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { Facts, ServerFacts } from "../facts/facts.ts";
 import { parseInfo } from "../facts/info.ts";
 import type { KeySample } from "../facts/sample-keys.ts";
-import { Unknown } from "../facts/unknown.ts";
 import type { PlacedFinding } from "../finding.ts";
 
 // What takes another server, other machines or much time to bring about: judged from facts that are written down here.

@@ -1,10 +1,10 @@
+import { counted, formatBytes, formatCount } from "../../output/number.ts";
 import { commandOnKey } from "../command-at.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { Facts, ServerFacts } from "../facts/facts.ts";
 import type { KeySample } from "../facts/sample-keys.ts";
-import { Unknown } from "../facts/unknown.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
-import { count, formatBytes } from "../format-numbers.ts";
 
 /** The most keys that are written out. */
 const NAMED = 5;
@@ -63,9 +63,8 @@ function describe({ total, scanned, matched, isWhole, asked }: KeySample, prefix
   const numberError = isWhole
     ? 0
     : STANDARD_ERRORS * Math.sqrt((share * (1 - share)) / scanned) * total;
-  const give =
-    numberError >= 1 ? `, give or take ${Math.round(numberError).toLocaleString("en-US")},` : "";
-  const head = `${count(number, "key")}${give} of ${total.toLocaleString("en-US")} begin with ${prefix}:`;
+  const give = numberError >= 1 ? `, give or take ${formatCount(Math.round(numberError))},` : "";
+  const head = `${counted(number, "key")}${give} of ${formatCount(total)} begin with ${prefix}:`;
   const bytes = asked.flatMap((one) => (one.bytes === undefined ? [] : [one.bytes]));
   if (bytes.length === 0) return head;
   const mean = bytes.reduce((sum, one) => sum + one, 0) / bytes.length;

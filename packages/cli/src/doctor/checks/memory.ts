@@ -1,10 +1,10 @@
+import { formatBytes } from "../../output/number.ts";
 import { commandAt } from "../command-at.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Info } from "../facts/info.ts";
 import { numberIn } from "../facts/info.ts";
 import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
-import { formatBytes } from "../format-numbers.ts";
 
 const MUCH = 0.8;
 const FULL = 0.95;
@@ -52,3 +52,32 @@ function judgeWithout(used: number, machine: number): Finding {
     mend: "set maxmemory below what the machine has",
   };
 }
+
+/** It evicts what is about to expire anyway. */
+const BEST = "volatile-ttl";
+
+export const eviction: Check = {
+  name: "eviction",
+  ...eachServer((server) =>
+    ifKnown(server.info, (fields) => {
+      const policy = fields["maxmemory_policy"] ?? "unknown to INFO";
+      const evicted = numberIn(fields, "evicted_keys") ?? 0;
+      const hasLimit = (numberIn(fields, "maxmemory") ?? 0) > 0;
+      const found = `maxmemory-policy ${policy}, ${hasLimit ? "" : "no maxmemory, "}${evicted} keys evicted since the start`;
+      const commands = [commandAt(server, "CONFIG", "SET", "maxmemory-policy", BEST)];
+      const mend = `${BEST} evicts first what is about to expire anyway; write it into the server's configuration as well`;
+      if (policy.startsWith("allkeys-")) {
+        const means =
+          "when memory is full, counters, blocks and overrides are evicted: a subject that is evicted gets its whole limit again";
+        return { status: "warning", found, means, mend, commands };
+      }
+      if (policy === BEST || policy === "noeviction") {
+        if (evicted === 0) return { status: "ok", found };
+        const means = "subjects that were evicted got their whole limit again";
+        return { status: "note", found, means, mend: "raise maxmemory" };
+      }
+      const means = "when memory is full, any counter may be evicted: all of them expire";
+      return { status: "note", found, means, mend, commands };
+    }),
+  ),
+};

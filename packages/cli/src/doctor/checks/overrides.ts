@@ -1,13 +1,14 @@
 import type { Override } from "@headgate/core/operate";
 import { reachOf } from "@headgate/core/operate";
-import { formatReach } from "../../output/reach-text.ts";
+import { counted } from "../../output/number.ts";
+import { formatReach } from "../../output/override.ts";
 import { formatSubject } from "../../output/subject.ts";
-import { commandOnKey, quote } from "../command-at.ts";
+import { quote } from "../../output/visible.ts";
+import { commandOnKey } from "../command-at.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { Facts } from "../facts/facts.ts";
-import { Unknown } from "../facts/unknown.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
-import { count } from "../format-numbers.ts";
 
 export const overrides: Check = {
   name: "overrides",
@@ -62,7 +63,7 @@ function judgeDamaged({ servers: [server], prefix }: Facts): Finding {
 function judge(all: readonly Override[], prefix: string): Finding {
   const endless = all.filter(({ until }) => until === null);
   const shadows = endless.filter(({ shadow }) => shadow === true);
-  const found = all.length === 0 ? "none" : count(all.length, "override");
+  const found = all.length === 0 ? "none" : counted(all.length, "override");
   const [first] = endless;
   if (first === undefined) return { status: "ok", found };
   return {

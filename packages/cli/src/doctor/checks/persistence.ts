@@ -1,11 +1,11 @@
+import { counted } from "../../output/number.ts";
 import { commandAt } from "../command-at.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Info } from "../facts/info.ts";
 import { numberIn } from "../facts/info.ts";
-import { Unknown } from "../facts/unknown.ts";
 import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
-import { count } from "../format-numbers.ts";
 
 export const persistence: Check = {
   name: "persistence",
@@ -34,7 +34,7 @@ function judge(server: ServerFacts, fields: Info): Finding {
       commands: [commandAt(server, "CONFIG", "SET", "appendonly", "yes")],
     };
   }
-  const found = `snapshots, ${config["save"] === undefined ? "" : `save ${config["save"]}, `}${count(changes, "change")} since the last`;
+  const found = `snapshots, ${config["save"] === undefined ? "" : `save ${config["save"]}, `}${counted(changes, "change")} since the last`;
   return { status: "ok", found };
 }
 

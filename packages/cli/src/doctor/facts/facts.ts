@@ -1,9 +1,8 @@
 import type { ControlRecord, Directory, UnreadRecord } from "@headgate/core/operate";
-import type { Address } from "./address.ts";
+import type { Address, Fact } from "./fact.ts";
 import type { Info } from "./info.ts";
 import type { PermissionFacts } from "./permissions.ts";
 import type { KeySample } from "./sample-keys.ts";
-import type { Fact } from "./unknown.ts";
 import type { ScriptWatch } from "./watch-scripts.ts";
 
 /** The facts about a deployment, gathered once. */

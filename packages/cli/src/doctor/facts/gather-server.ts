@@ -1,11 +1,10 @@
 import type { Role } from "../roles.ts";
-import type { Asker } from "./asker.ts";
-import { factOf } from "./asker.ts";
+import type { Asker } from "./fact.ts";
+import { factOf, Unknown } from "./fact.ts";
 import type { ClockReading, ClusterView, ServerFacts, SlowCommand } from "./facts.ts";
 import { parseInfo } from "./info.ts";
 import { readPermissions } from "./permissions.ts";
 import { sampleKeys } from "./sample-keys.ts";
-import { Unknown } from "./unknown.ts";
 import { watchScripts } from "./watch-scripts.ts";
 
 /** How many small calls are timed, or how many milliseconds this takes at most. */

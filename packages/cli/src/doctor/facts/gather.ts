@@ -1,7 +1,7 @@
 import type { ControlRecord, UnreadRecord } from "@headgate/core/operate";
 import { operate, readDirectory, readUsage } from "@headgate/core/operate";
 import type { Connection } from "../../connect/connection.ts";
-import { factOf, wordsOf } from "./asker.ts";
+import { factOf, wordsOf } from "./fact.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
 import type { Wanted } from "./gather-server.ts";
 import { gatherServer, timeCalls } from "./gather-server.ts";

@@ -1,8 +1,8 @@
 import type { Connection } from "../../connect/connection.ts";
 import type { NodeAddress, NodeClient } from "../../connect/node-clients.ts";
 import { isCluster, openAgain, openNode } from "../../connect/node-clients.ts";
-import type { Asker } from "./asker.ts";
-import { wordsOf } from "./asker.ts";
+import type { Asker } from "./fact.ts";
+import { wordsOf } from "./fact.ts";
 import type { Facts, SilentServer } from "./facts.ts";
 import { parseInfo } from "./info.ts";
 import { primaryNamedBy } from "./read-sentinels.ts";

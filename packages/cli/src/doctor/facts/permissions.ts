@@ -1,7 +1,7 @@
 import type { Role } from "../roles.ts";
 import { ROLES } from "../roles.ts";
-import type { Asker } from "./asker.ts";
-import { wordsOf } from "./asker.ts";
+import type { Asker } from "./fact.ts";
+import { wordsOf } from "./fact.ts";
 
 /** What a user lacks for a role. */
 export interface PermissionFacts {

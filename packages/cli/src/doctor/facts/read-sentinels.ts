@@ -1,7 +1,7 @@
 import type { Connection } from "../../connect/connection.ts";
 import type { NodeAddress, NodeClient } from "../../connect/node-clients.ts";
 import { isCluster, openSentinel } from "../../connect/node-clients.ts";
-import { factOf } from "./asker.ts";
+import { factOf } from "./fact.ts";
 import type { SentinelFacts } from "./facts.ts";
 
 /** What each Sentinel says of the primary; nothing where the client does not ask Sentinels. */

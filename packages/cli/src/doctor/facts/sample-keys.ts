@@ -1,4 +1,4 @@
-import type { Asker } from "./asker.ts";
+import type { Asker } from "./fact.ts";
 
 /** So many rounds of SCAN at most, each of about so many keys. */
 const ROUNDS = 20;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Asker } from "./asker.ts";
-import { wordsOf } from "./asker.ts";
+import type { Asker } from "./fact.ts";
+import { wordsOf } from "./fact.ts";
 
 const SCRIPT = "return 'headgate doctor'";
 const SHA1 = createHash("sha1").update(SCRIPT).digest("hex");

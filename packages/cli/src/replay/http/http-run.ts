@@ -6,7 +6,7 @@ import { Failure } from "../../command/failure.ts";
 import type { LoggedRequest } from "../../log/logged-request.ts";
 import type { NamedPolicy } from "../policies.ts";
 import type { PolicyRun } from "../policy-run.ts";
-import { unavailable } from "../unavailable.ts";
+import { unavailable } from "../policy-run.ts";
 import type { ApplicationOptions } from "./application.ts";
 import type { Framework } from "./frameworks.ts";
 import { loadServe } from "./frameworks.ts";

@@ -1,6 +1,7 @@
-import type { DirectoryProcess } from "@headgate/core/operate";
+import type { DirectoryProcess, UnreadRecord } from "@headgate/core/operate";
 import { formatTable } from "../output/table.ts";
 import { formatFromNow, formatTime } from "../output/time.ts";
+import { visible } from "../output/visible.ts";
 
 const COLUMNS = [
   { head: "HOST" },
@@ -24,4 +25,19 @@ export function formatProcesses(
     ...[formatFromNow(Math.min(seenAt, now), now), String(more)],
   ]);
   return formatTable(COLUMNS, rows, width);
+}
+
+const WHY: Readonly<Record<UnreadRecord["why"], string>> = {
+  "other-format": "another version of Headgate wrote it: use that one's command",
+  damaged: "this version cannot read it: update the command, or delete the key",
+  missing: "it is gone, as after an eviction: it is written again within an hour",
+  "too-long": "has more than any version writes: delete the key",
+  "wrong-type": "another application wrote to its key: delete the key",
+};
+
+/** Says which records of the directory could not be read: then the rest is not whole. */
+export function warnUnread(stderr: NodeJS.WritableStream, unread: readonly UnreadRecord[]): void {
+  for (const { key, why } of unread) {
+    stderr.write(`headgate: warning: cannot read ${visible(key)}: ${WHY[why]}\n`);
+  }
 }

@@ -3,8 +3,13 @@ import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { DirectoryBreaker } from "@headgate/core/operate";
+import type { Surroundings } from "../command/cli.ts";
 import type { Connection } from "../connect/connection.ts";
-import { readListedOptions } from "./listed-options.ts";
+import { styleFor, widthOf } from "../output/style.ts";
+import type { Cell } from "../output/table.ts";
+import { formatTable } from "../output/table.ts";
+import { formatSpan } from "../output/time.ts";
+import { readListedOptions } from "./listed-breaker.ts";
 
 /** How a target of a breaker is doing. */
 export interface TargetState extends Omit<Snapshot, "degraded"> {
@@ -52,4 +57,33 @@ async function readTargets(
 /** A breaker decides by itself then, which says nothing of the fleet. */
 function unavailable(): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store could not answer");
+}
+
+const COLUMNS = [
+  { head: "BREAKER" },
+  { head: "TARGET" },
+  { head: "STATE" },
+  { head: "CALLS", align: "right" },
+  { head: "FAILED", align: "right" },
+  { head: "SLOW", align: "right" },
+  { head: "TRIAL CALLS" },
+] as const;
+
+/** How targets are doing, as a table: what is not as usual is coloured. Empty where there are none. */
+export function formatStates(
+  states: readonly TargetState[],
+  { stdout, environment }: Pick<Surroundings, "stdout" | "environment">,
+): string {
+  if (states.length === 0) return "";
+  const style = styleFor(stdout, environment);
+  const rows = states.map(
+    ({ breaker, target, state, calls, failures, slow, retryAfterMs }): Cell[] => [
+      breaker,
+      target,
+      { text: state, style: (shown) => (state === "closed" ? shown : style("yellow", shown)) },
+      ...[String(calls), String(failures), String(slow)],
+      retryAfterMs > 0 ? `in ${formatSpan(retryAfterMs)}` : "",
+    ],
+  );
+  return formatTable(COLUMNS, rows, widthOf(stdout));
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Failure, messageOf } from "../command/failure.ts";
+import { Failure, messageOf } from "./failure.ts";
 
 /** Reads JSON of an option, or of the file behind an @. Throws a `Failure`. */
 export function readJson(option: string, text: string): unknown {

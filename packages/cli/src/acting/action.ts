@@ -1,13 +1,61 @@
+import type { Readable, Writable } from "node:stream";
+import { confirm as ask, isCancel } from "@clack/prompts";
 import { HeadgateError } from "@headgate/core";
-import type { OverrideReach } from "@headgate/core/operate";
+import type { ActionOptions as Logged, OverrideReach } from "@headgate/core/operate";
+import type { Command } from "commander";
+import type { Surroundings } from "../command/cli.ts";
 import { EXIT, Failure } from "../command/failure.ts";
-import type { Surroundings } from "../command/surroundings.ts";
 import { writeJson } from "../output/json.ts";
-import { withTimesInMs } from "../output/override-times.ts";
-import { formatReach } from "../output/reach-text.ts";
+import { formatReach, withTimesInMs } from "../output/override.ts";
+import { printSection } from "../output/section.ts";
+import { isTerminal } from "../output/style.ts";
 import { formatTime } from "../output/time.ts";
 import { visible } from "../output/visible.ts";
-import { printSection } from "./print-section.ts";
+
+/** What `addActionOptions` adds to a command. */
+export interface ActionOptions {
+  readonly reason?: string | undefined;
+  readonly by?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly yes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** Adds the options of all commands that change something. */
+export function addActionOptions(command: Command): Command {
+  return command
+    .option("--reason <text>", "why, for the log of actions")
+    .option("--by <name>", "who does it, for the log (default: your name on this system)")
+    .option("--dry-run", "show what would change, and change nothing")
+    .option("--yes", "do not ask")
+    .option("--json", "print one JSON document");
+}
+
+/** What the operator's actions take of these options. */
+export function loggedOf({ reason, by, dryRun }: ActionOptions): Logged {
+  return { reason, by, dryRun };
+}
+
+/** Asks before more than one subject or limiter is acted on. Rejects with a `Failure` unless the answer is yes. */
+export async function confirm(
+  what: string,
+  isSure: boolean | undefined,
+  { stdin, stderr, signal }: Surroundings,
+): Promise<void> {
+  if (isSure === true) return;
+  if (!isTerminal(stdin)) {
+    throw new Failure(`this would ${what}: say --yes, or look at it with --dry-run`);
+  }
+  const answer = await ask({
+    message: `This will ${visible(what)}. Go on?`,
+    initialValue: false,
+    withGuide: false,
+    input: stdin as Readable,
+    output: stderr as Writable,
+    signal,
+  });
+  if (isCancel(answer) || !answer) throw new Failure("nothing was done", 130);
+}
 
 /** One thing to be done. */
 export interface Task {

@@ -1,10 +1,45 @@
+import { counted } from "../../output/number.ts";
+import { formatSpan } from "../../output/time.ts";
+import { commandAt } from "../command-at.ts";
+import { Unknown } from "../facts/fact.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Info } from "../facts/info.ts";
 import { numberIn, partIn } from "../facts/info.ts";
-import { Unknown } from "../facts/unknown.ts";
 import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
-import { count, formatSeconds } from "../format-numbers.ts";
+
+/** The server's own default, in milliseconds. */
+const USUAL = 5_000;
+
+export const busyScripts: Check = {
+  name: "busy-scripts",
+  ...eachServer((server) => {
+    if (server.config instanceof Unknown && server.config.why.startsWith("BUSY")) {
+      return {
+        status: "problem",
+        found: "a script does not end, and the server answers nobody (BUSY)",
+        means: "every decision is taken without Redis until it is ended",
+        mend: "end it; where it has written already only SHUTDOWN NOSAVE helps",
+        commands: [commandAt(server, "SCRIPT", "KILL")],
+      };
+    }
+    return ifKnown(server.config, (config) => {
+      // The name is another one before Redis 7.
+      const name = "busy-reply-threshold" in config ? "busy-reply-threshold" : "lua-time-limit";
+      const threshold = numberIn(config, name) ?? USUAL;
+      const found = `${name} ${threshold} ms`;
+      if (threshold > 0 && threshold <= USUAL) return { status: "ok", found };
+      return {
+        status: "note",
+        found,
+        means:
+          "a script that hangs can be ended only after that time, and nobody is answered meanwhile",
+        mend: "let it be ended sooner; write it into the server's configuration as well",
+        commands: [commandAt(server, "CONFIG", "SET", name, String(USUAL))],
+      };
+    });
+  }),
+};
 
 /** Flushed more often than once in so many seconds, on average, and so many times at least. */
 const OFTEN = 3_600;
@@ -36,12 +71,12 @@ function judgeCounts({ info }: ServerFacts, watched: number): Finding {
   const flushes = partIn(info, "cmdstat_script|flush", "calls");
   const uptime = numberIn(info, "uptime_in_seconds") ?? 0;
   if (flushes >= SEVERAL && uptime / flushes < OFTEN) {
-    const found = `SCRIPT FLUSH ran ${count(flushes, "time")} in ${formatSeconds(uptime)}`;
+    const found = `SCRIPT FLUSH ran ${counted(flushes, "time")} in ${formatSpan(1_000 * uptime)}`;
     return { status: "warning", found, means: MEANS, mend: MEND };
   }
   const [calls, again] = callsOf(info);
   if (again >= CALLS && again > SHARE * calls) {
-    const found = `${count(again, "call")} of ${count(calls, "EVALSHA", "EVALSHA")} found that the server had forgotten the script`;
+    const found = `${counted(again, "call")} of ${counted(calls, "EVALSHA", "EVALSHA")} found that the server had forgotten the script`;
     return { status: "warning", found, means: MEANS, mend: MEND };
   }
   const cached = numberIn(info, "number_of_cached_scripts");

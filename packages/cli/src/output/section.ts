@@ -1,6 +1,6 @@
-import type { Surroundings } from "../command/surroundings.ts";
-import { styleFor } from "../output/style.ts";
-import { visible } from "../output/visible.ts";
+import type { Surroundings } from "../command/cli.ts";
+import { styleFor } from "./style.ts";
+import { visible } from "./visible.ts";
 
 /** A headline, and lines under it. */
 export function printSection(

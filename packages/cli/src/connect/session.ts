@@ -1,9 +1,8 @@
 import type { Operator } from "@headgate/core/operate";
 import { operate } from "@headgate/core/operate";
-import type { Surroundings } from "../command/surroundings.ts";
-import type { Connection, ConnectionOptions } from "../connect/connection.ts";
-import { connect } from "../connect/connection.ts";
-import { serverNow } from "../output/time.ts";
+import type { Surroundings } from "../command/cli.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
+import { withConnection } from "./connection.ts";
 
 /** A connection, and what can be done there. */
 export interface Session {
@@ -14,19 +13,26 @@ export interface Session {
 }
 
 /** Works on a connection, and closes it. Rejects as `connect`, and as the work. */
-export async function withSession<T>(
+export function withSession<T>(
   options: ConnectionOptions,
   surroundings: Surroundings,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const connection = await connect(options, surroundings);
-  try {
+  return withConnection(options, surroundings, async (connection) => {
     const began = performance.now();
     const clock = await serverNow(connection);
     const now = (): number => clock + performance.now() - began;
     const operator = operate(connection.store, { storeTimeout: connection.timeoutMs });
-    return await work({ connection, operator, now });
-  } finally {
-    await connection.close();
+    return work({ connection, operator, now });
+  });
+}
+
+/** The server's clock, in milliseconds since the epoch; this machine's where the user may not ask for it. */
+async function serverNow({ client }: Connection): Promise<number> {
+  try {
+    const [seconds, microseconds] = await client.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  } catch {
+    return Date.now();
   }
 }

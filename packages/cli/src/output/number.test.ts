@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatShare, formatShortCount } from "./amounts.ts";
+import { formatShare, formatShortCount } from "./number.ts";
 
 test.each([
   [0, 10, "0 %"],

@@ -1,0 +1,32 @@
+import type { Command } from "commander";
+
+/** The environment and the streams of a command. */
+export interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadableStream;
+  /** For the result only. */
+  readonly stdout: NodeJS.WritableStream;
+  /** For everything else: warnings, progress, questions, errors. */
+  readonly stderr: NodeJS.WritableStream;
+  /** Ends the command early, leaving nothing behind; a reason that is a `Failure` is reported. */
+  readonly signal: AbortSignal;
+}
+
+/** What every command is given. */
+export interface Cli {
+  readonly program: Command;
+  readonly surroundings: Surroundings;
+  /** Makes a handler of a command: it resolves with the exit code, and rejects with a `Failure`, or a `HeadgateError`. */
+  handle<Args extends unknown[]>(
+    handler: (...args: Args) => Promise<number>,
+  ): (...args: Args) => Promise<void>;
+}
+
+/** Adds a command to the program. */
+export type AddCommand = (cli: Cli) => void;
+
+/** Adds examples to the help of a command, each with what it does. */
+export function addExamples(command: Command, examples: Readonly<Record<string, string>>): Command {
+  const lines = Object.entries(examples).map(([typed, does]) => `  ${typed}\n      ${does}`);
+  return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
+}

@@ -1,0 +1,91 @@
+import type { BreakerOptions } from "@headgate/breaker";
+import type { Duration } from "@headgate/core";
+import { readDirectory } from "@headgate/core/operate";
+import { Failure } from "../command/failure.ts";
+import { readJson } from "../command/read-json.ts";
+import type { Connection } from "../connect/connection.ts";
+import { formatDuration } from "../output/time.ts";
+
+/** The options of a breaker as the directory has them: of a function `openFor`, the times that it gives. */
+export function readListedOptions(listed: Readonly<Record<string, unknown>>): BreakerOptions {
+  const { openFor } = listed;
+  if (!Array.isArray(openFor)) return listed as BreakerOptions;
+  return {
+    ...listed,
+    openFor: (opened) => openFor[Math.min(opened, openFor.length) - 1] as Duration,
+  };
+}
+
+/** The options of a breaker: those given as JSON, or those that the directory has. Rejects with a `Failure`. */
+export async function findBreaker(
+  { store, timeoutMs }: Connection,
+  name: string,
+  json: string | undefined,
+): Promise<BreakerOptions> {
+  if (json !== undefined)
+    return readListedOptions(readJson("--options", json) as Readonly<Record<string, unknown>>);
+  const { breakers } = await readDirectory(store, { timeout: timeoutMs });
+  const found = breakers.filter((one) => one.name === name);
+  const [first] = found;
+  if (first === undefined) {
+    const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
+    const there = names === "" ? "which has no breaker" : `which has ${names}`;
+    throw new Failure(
+      `no breaker ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, give --options`,
+    );
+  }
+  if (first.isCut === true) {
+    throw new Failure(
+      `the options of ${JSON.stringify(name)} are too long for the directory: give them with --options @FILE`,
+    );
+  }
+  if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
+    throw new Failure(
+      `processes have ${JSON.stringify(name)} with several windows: say which with --options`,
+    );
+  }
+  return readListedOptions(first.options);
+}
+
+/** What a breaker does where an option is left out: docs of @headgate/breaker, "Options". */
+const DEFAULTS = {
+  window: "5m",
+  minimumSuccessRate: 0.5,
+  openFor: "30s",
+  probes: 5,
+  slowCallRate: 1,
+} as const;
+
+/** The policy of a breaker in words, by the options that were written: `opens below 50% of at least 20 calls in 5m, for 30s; 5 trial calls`. */
+export function formatBreaker(options: Readonly<Record<string, unknown>>): string {
+  const { window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes } = {
+    ...DEFAULTS,
+    ...options,
+  } as Readonly<Record<string, unknown>>;
+  const calls = callsOf(window);
+  const least = Math.min(20, calls ?? 20);
+  const among = `of at least ${minimumCalls ?? least} calls ${calls === undefined ? `in ${formatTimes(window)}` : `among the last ${calls}`}`;
+  const slow =
+    slowCall === undefined
+      ? ""
+      : `, or at ${formatShare(slowCallRate)} slower than ${formatTimes(slowCall)}`;
+  return `opens below ${formatShare(minimumSuccessRate)} success ${among}${slow}, for ${formatTimes(openFor)}; ${probes} trial calls`;
+}
+
+function callsOf(window: unknown): number | undefined {
+  return typeof window === "object" && window !== null
+    ? (window as { readonly calls?: number }).calls
+    : undefined;
+}
+
+function formatShare(share: unknown): string {
+  return `${Math.round(Number(share) * 10_000) / 100}%`;
+}
+
+/** A duration, or several in a row. */
+function formatTimes(times: unknown): string {
+  return [times]
+    .flat()
+    .map((time) => formatDuration(time as Duration))
+    .join(", ");
+}

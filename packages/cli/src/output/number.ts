@@ -1,0 +1,49 @@
+const GROUPED = new Intl.NumberFormat("en-US");
+
+/** `12,345`; a number that is not whole is rounded to two digits. */
+export function formatCount(count: number): string {
+  return GROUPED.format(Number.isInteger(count) ? count : Number(count.toPrecision(2)));
+}
+
+/** `1 client`, `2,000 clients`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** A count on an axis: `12k`. */
+export function formatShortCount(count: number): string {
+  for (const [size, unit] of [
+    [1_000_000_000, "G"],
+    [1_000_000, "M"],
+    [1_000, "k"],
+  ] as const) {
+    if (count >= size) return `${Number((count / size).toPrecision(3))}${unit}`;
+  }
+  return String(count);
+}
+
+/** A percentage with a no-break space. Only 0 is shown as 0 %, and only the whole as 100 %. */
+export function formatShare(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return "0\u00a0%";
+  if (part === whole) return "100\u00a0%";
+  const percent = (part / whole) * 100;
+  if (percent < 0.01) return "< 0.01\u00a0%";
+  if (percent > 99.99) return "> 99.99\u00a0%";
+  return `${percent.toFixed(percent < 1 || percent > 99 ? 2 : 1)}\u00a0%`;
+}
+
+/** `3 of 2,026 (0.15%)`. */
+export function formatPart(part: number, whole: number): string {
+  const percent = whole === 0 ? 0 : (part / whole) * 100;
+  return `${formatCount(part)} of ${formatCount(whole)} (${Number(percent.toPrecision(2))}%)`;
+}
+
+const BYTE_UNITS = ["bytes", "KB", "MB", "GB", "TB"];
+
+/** `12.5 MB`: 1 KB is 1,024 bytes. */
+export function formatBytes(bytes: number): string {
+  const largest = BYTE_UNITS.length - 1;
+  const power = bytes < 1_024 ? 0 : Math.min(largest, Math.floor(Math.log2(bytes) / 10));
+  const number = bytes / 1_024 ** power;
+  return `${number < 10 && power > 0 ? number.toFixed(1) : Math.round(number)} ${BYTE_UNITS[power]}`;
+}

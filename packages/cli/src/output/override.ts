@@ -1,0 +1,40 @@
+import type { NewOverride, OverrideReach } from "@headgate/core/operate";
+import { counted } from "./number.ts";
+
+/** What an override puts in force: `100-per-1m: limit 500, burst 50; shadow`. */
+export function formatOverride({
+  limits = {},
+  shadow,
+}: Pick<NewOverride, "limits" | "shadow">): string {
+  const numbers = Object.entries(limits).map(([name, given]) => {
+    const written = Object.entries(given).map(([what, number]) => `${what} ${number}`);
+    return `${name}: ${written.join(", ")}`;
+  });
+  const parts =
+    shadow === undefined ? numbers : [...numbers, shadow ? "in shadow" : "not in shadow"];
+  return parts.join("; ");
+}
+
+/** What was there before or after, for JSON: the times of an override, which are kept as microseconds, in milliseconds since the epoch. */
+export function withTimesInMs(state: unknown): unknown {
+  if (typeof state !== "object" || state === null) return state;
+  const times = Object.entries(state)
+    .filter(([name, value]) => ["from", "until"].includes(name) && typeof value === "number")
+    .map(([name, value]) => [name, Math.ceil(value / 1_000)]);
+  return { ...state, ...Object.fromEntries(times) };
+}
+
+/** Where an override is in force: `in 3 processes`, or `ignored: ` and the reason. */
+export function formatReach({ state, appliedBy, ignored, unknownTo }: OverrideReach): string {
+  const applied = appliedBy === 0 ? [] : [`in ${processes(appliedBy)}`];
+  const misfits = ignored.map(({ why, processes: ignoring }) => {
+    if (ignoring === 0) return `${state}: ${why}`;
+    return state === "ignored" ? `ignored: ${why}` : `ignored by ${processes(ignoring)}: ${why}`;
+  });
+  const unlisted = unknownTo === 0 ? [] : [`unknown for ${processes(unknownTo)}`];
+  return [...applied, ...misfits, ...unlisted].join("; ");
+}
+
+function processes(number: number): string {
+  return counted(number, "process", "processes");
+}
