@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Step, Store } from "@headgate/core";
 import { HeadgateError, memoryStore } from "@headgate/core";
+import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
 
 /** A call that has been made and is not carried out yet. */
 export interface HeldCall {
@@ -68,6 +69,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
       slotOf,
       isAcrossSlots: (error) => error === CROSS_SLOT,
       nodeOf: (key) => `${slotOf(key)}`,
+      side: onServers,
       refresh() {},
       lastError: () => undefined,
     },

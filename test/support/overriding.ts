@@ -1,4 +1,5 @@
 import type { Remote, Store } from "@headgate/core";
+import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
 import { prefixPart } from "../../packages/core/src/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
@@ -27,6 +28,7 @@ const HERE: Remote = {
   slotOf: () => 0,
   isAcrossSlots: () => false,
   nodeOf: () => "",
+  side: onServers,
   refresh() {},
   lastError: () => undefined,
 };

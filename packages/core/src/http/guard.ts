@@ -11,7 +11,7 @@ import { LIMITER, partsOf } from "../limiter/limiter.ts";
 import type { Turn, TurnOptions } from "../limiter/line/line.ts";
 import { closedError } from "../limiter/open-limiter.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
-import { areDecisionsHeard, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
+import { decisions, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
 import { createAddressReader } from "./address-header.ts";
 import { answerTo, BLOCKED } from "./answer.ts";
 import { createListCheck } from "./client-lists.ts";
@@ -235,7 +235,7 @@ function prepareGuard<Request extends HttpRequest>(
       return PASS;
     }
     part.count = options.count;
-    const started = areDecisionsHeard() ? performance.now() : undefined;
+    const started = decisions.hasSubscribers ? performance.now() : undefined;
     let decision: Decision;
     let waitedMs: number | undefined;
     try {

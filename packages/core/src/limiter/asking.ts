@@ -1,18 +1,19 @@
+import type { Awaitable } from "../awaitable.ts";
 import type { Cost } from "../cost.ts";
+import { makeAsk } from "../deciding/ask.ts";
 import type { Decision } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Limit, Policy } from "../policy.ts";
 import type { DecideMode } from "../store/decide-call.ts";
-import { isCharging, modeOf } from "../store/decide-call.ts";
 import { CalledLimits } from "./called-limits.ts";
 import { askedUnits } from "./costs.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
-import { areInShadow, countersOf } from "./counters.ts";
+import { countersOf } from "./counters.ts";
 import type { ConsumeOptions, Learned, Limiter, LimiterParts } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import { areDecisionsHeard, publishTaken, subjectsIn } from "./published-decision.ts";
+import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
 /** How a limiter is asked once, without waiting. */
@@ -36,7 +37,7 @@ export function createAsking(
   core: LimiterCore,
   underLimits: (limits: readonly Limit[]) => CountedPolicy,
 ): Asking {
-  const { counted, decider, control, overrides, usage, hasLease, flights } = core;
+  const { counted, chain, watch, control, overrides, usage, hasLease, flights } = core;
   let called: CalledLimits | undefined;
 
   function countersAsked(
@@ -52,21 +53,20 @@ export function createAsking(
     return countersOf(inForce, subject, asked);
   }
 
-  /** Rejects, and never throws. */
+  /** Throws what is wrong with the call. */
   function decide(
     subject: Subjects,
     options: ConsumeOptions | undefined,
     mode: DecideMode,
     groups?: readonly Group[],
     learned?: Learned,
-  ): Promise<Decision> {
-    const waitedMs = learned?.waitedMs;
+  ): Awaitable<Decision> {
+    const waitedMs = learned?.waitedMs ?? 0;
     const isDue =
       control !== undefined && learned?.isFresh !== true && performance.now() >= control.known.due;
     const refreshed = isDue ? control.refresh() : undefined;
     if (refreshed === undefined) return decideNow(subject, options, mode, groups, waitedMs);
-    const { watch } = decider;
-    const began = (watch?.now() ?? 0) - (waitedMs ?? 0);
+    const began = (watch?.now() ?? 0) - waitedMs;
     const decided = refreshed.then(() =>
       decideNow(subject, options, mode, groups, (watch?.now() ?? 0) - began),
     );
@@ -78,67 +78,45 @@ export function createAsking(
     options: ConsumeOptions | undefined,
     mode: DecideMode,
     groups: readonly Group[] | undefined,
-    waitedMs?: number,
-  ): Promise<Decision> {
-    try {
-      let cost: Cost = 1;
-      if (options !== undefined) {
-        rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
-        cost = readCost(core, options.cost);
-      }
-      const limits = options?.limits;
-      const isKnowable =
-        limits === undefined && isCharging(mode) && typeof cost === "number" && cost > 0;
-      const known = isKnowable ? decider.admitKnown?.(subject, cost as number) : undefined;
-      if (known !== undefined) return Promise.resolve(known);
-      return ask(countersAsked(subject, limits, groups), cost, mode, waitedMs);
-    } catch (error) {
-      return Promise.reject(error as Error);
+    waitedMs: number,
+  ): Awaitable<Decision> {
+    let cost: Cost = 1;
+    let limits: Policy | undefined;
+    if (options !== undefined) {
+      rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
+      cost = readCost(core, options.cost);
+      limits = options.limits;
     }
-  }
-
-  function ask(
-    counters: readonly SubjectCounter[],
-    cost: Cost,
-    mode: DecideMode,
-    waitedMs: number | undefined,
-  ): Promise<Decision> {
+    if (chain.admit !== undefined && limits === undefined && mode !== "peek") {
+      const admitted =
+        typeof cost === "number" && cost > 0 ? chain.admit(subject, cost) : undefined;
+      if (admitted !== undefined) return admitted;
+    }
+    const counters = countersAsked(subject, limits, groups);
     const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters);
-    // In shadow, nobody is blocked.
-    const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
-    const units = askedUnits(inForce, cost);
-    return decider.decide(units.counters, units.cost, modeOf(asked, units.cost), waitedMs);
+    // In shadow mode no block is set.
+    const isShadow = inForce[0]?.terms?.shadow ?? counted.shadow;
+    const asked = mode === "enforce" && isShadow ? "charge" : mode;
+    if (typeof cost === "number") return chain.decide(makeAsk(inForce, cost, asked, waitedMs));
+    const named = askedUnits(inForce, cost);
+    return chain.decide(makeAsk(named.counters, named.cost, asked, waitedMs));
   }
 
-  function consumeAs(
+  async function consumeAs(
     mode: DecideMode,
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision> {
-    if (areDecisionsHeard()) return consumeHeard(subject, options, mode);
-    const decided = decide(subject, options, mode);
-    return usage === undefined ? decided : decided.then((decision) => noteUsage(subject, decision));
-  }
-
-  function noteUsage(subjects: Subjects, decision: Decision): Decision {
-    usage?.note(subjectsIn({ groups: counted.groups, subjects }), decision);
-    return decision;
-  }
-
-  async function consumeHeard(
-    subject: Subjects,
-    options: ConsumeOptions | undefined,
-    mode: DecideMode,
-  ): Promise<Decision> {
-    const started = performance.now();
+    const started = decisions.hasSubscribers ? performance.now() : undefined;
     const decision = await decide(subject, options, mode);
-    publishTaken(core, subject, decision, performance.now() - started);
-    return noteUsage(subject, decision);
+    if (started !== undefined) publishTaken(core, subject, decision, performance.now() - started);
+    usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
+    return decision;
   }
 
   return {
     consume: (subject, options) => consumeAs("enforce", subject, options),
-    peek: (subject, options) => decide(subject, options, "peek"),
+    peek: async (subject, options) => decide(subject, options, "peek"),
     consumeIn: (groups, subject, options, learned) =>
       decide(subject, options, "enforce", groups, learned),
     consumeAs,

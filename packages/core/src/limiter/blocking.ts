@@ -1,3 +1,4 @@
+import { blockCounters, forgetCounters } from "../deciding/changes.ts";
 import { formatNumber } from "../errors.ts";
 import { rejectMore } from "../options.ts";
 import { parseDuration } from "../time.ts";
@@ -8,24 +9,27 @@ import type { LimiterCore } from "./limiter-core.ts";
 /** How a subject is blocked by hand, unblocked and forgotten. */
 export function createBlocking({
   counted,
-  decider,
+  chain,
+  fallback,
 }: LimiterCore): Pick<Limiter, "block" | "unblock" | "reset"> {
   return {
     async block(subject, duration, more?: unknown) {
       rejectMore("block(subject, duration)", more);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
-      await decider.block(namedCountersOf(counted, subject), span);
+      await blockCounters(chain, namedCountersOf(counted, subject), span);
     },
 
     async unblock(subject, more?: unknown) {
       rejectMore("unblock(subject)", more);
-      return decider.block(namedCountersOf(counted, subject), 0);
+      return blockCounters(chain, namedCountersOf(counted, subject), 0);
     },
 
     async reset(subject, more?: unknown) {
       rejectMore("reset(subject)", more);
       const counters = unitsOnly(namedCountersOf(counted, subject));
-      return counters.length > 0 && decider.forget(counters);
+      if (counters.length === 0) return false;
+      const here = fallback && (await forgetCounters(fallback, counters.map(fallback.shareOf)));
+      return (await forgetCounters(chain, counters)) || here === true;
     },
   };
 }

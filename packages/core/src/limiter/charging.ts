@@ -1,55 +1,142 @@
 import type { Charged } from "../charged.ts";
 import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
 import type { Cost } from "../cost.ts";
+import { isUnchanged, planSettle, settled, unsettled } from "../counting/settle.ts";
+import { chargeCounters, isDone, judgeOf, refundOf } from "../deciding/changes.ts";
+import type { Change, Link } from "../deciding/link.ts";
 import type { Decision } from "../decision.ts";
+import type { HeadgateError } from "../errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../options.ts";
+import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
+import type { Receipt } from "../store/refund.ts";
 import { askedOf, askedUnits, requireFormOf } from "./costs.ts";
-import { placesOf } from "./counted-decision.ts";
+import { placesOf, returnReceipts, takeReceipts } from "./counted-decision.ts";
 import { limitsOfUnits } from "./counted-policy.ts";
-import type { Subjects } from "./counters.ts";
+import type { SubjectCounter, Subjects } from "./counters.ts";
 import { countersOf, unitsOnly } from "./counters.ts";
 import type { CostOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
+import { requireUnreached } from "./outage/store-failure.ts";
 import { readCost, readUnits } from "./read-cost.ts";
 
-/** How a limiter charges without asking, and gives back. */
+/** How a limiter charges without a decision, settles and gives back. */
 export function createCharging(
   core: LimiterCore,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
-  const { counted, decider, overrides } = core;
+  const { counted, chain, fallback, watch, overrides } = core;
   const chargeable = limitsOfUnits(counted);
 
-  async function chargeAll(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
+  /** Passes if the store did not get a call; throws every other error. */
+  function requireAway(error: unknown): void {
+    if (watch === undefined) throw error;
+    requireUnreached(error, watch.notices);
+  }
+
+  /** Charges in this process what the store did not get, if the failure policy counts here. */
+  async function chargeHere(
+    missed: readonly Counter[],
+    cost: number,
+    error: unknown,
+  ): Promise<Charged<Cost>> {
+    requireAway(error);
+    if (fallback?.onUnavailable !== "local") return unreached(missed);
+    const own = (missed as readonly SubjectCounter[]).map(fallback.shareOf);
+    const charged = await chargeCounters(fallback, own, cost, 0, rethrow);
+    return { ...charged, degraded: true };
+  }
+
+  async function chargeNamed(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
     const named = unitsOnly(countersOf(counted, subject));
-    // If there is nothing to wait for it goes at once, so that calls keep their order.
+    // Without a wait the call goes at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const counters = overrides?.apply(named) ?? named;
-    const units = askedUnits(counters, cost);
-    // Nothing is charged if only places are counted.
-    if (counters.length > 0 && units.cost > 0) {
-      return decider.charge(askedOf(units.counters), units.cost);
+    const units = askedUnits(overrides?.apply(named) ?? named, cost);
+    if (units.counters.length === 0 || units.cost === 0) {
+      return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(chargeable);
     }
-    return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(chargeable);
+    return chargeCounters(chain, askedOf(units.counters), units.cost, 0, (missed, error) =>
+      chargeHere(missed, units.cost, error),
+    );
+  }
+
+  /** Why a server of the charges is known to be down. */
+  function downReason(receipts: readonly Receipt[]): HeadgateError | undefined {
+    for (const { counters } of receipts) {
+      for (const { key } of counters) {
+        const reason = watch?.downReason(key);
+        if (reason !== undefined) return reason;
+      }
+    }
+    return undefined;
+  }
+
+  /** Whether the store got all of these changes. */
+  async function isReached<Call>(link: Link, changes: readonly Change<Call>[]): Promise<boolean> {
+    try {
+      await isDone(link, changes);
+      return true;
+    } catch (error) {
+      requireAway(error);
+      return false;
+    }
+  }
+
+  async function settle(decision: Decision, units: Cost): Promise<Charged<Cost>> {
+    const receipts = takeReceipts(decision, counted);
+    const { source, shadow } = decision;
+    const nothing = typeof units === "number" ? NOTHING_CHARGED : nothingCharged(chargeable);
+    // With `onUnavailable: "allow"` nothing was counted.
+    if (source === "allow") return { ...nothing, degraded: true };
+    if (receipts.length === 0) return nothing;
+    const isLocal = source === "local";
+    const link = isLocal ? (fallback as Link) : chain;
+    const plan = planSettle(receipts, units, !shadow);
+    if (!isLocal && !isUnchanged(plan) && downReason(receipts) !== undefined) {
+      // Nothing was done, so the decision can be settled again.
+      returnReceipts(decision);
+      return unsettled(plan);
+    }
+    const { more, less, kept } = plan;
+    const charged =
+      more.counters.length === 0
+        ? undefined
+        : await chargeCounters(link, more.counters, more.units, more.beside, (missed, error) => {
+            requireAway(error);
+            return unreached(missed);
+          });
+    const isGivenBack = less.length === 0 || (await isReached(link, less.map(refundOf)));
+    // Blocks are for the store to set, not for a process that counts alone.
+    const isKept = isLocal || kept.length === 0 || (await isReached(link, kept.map(judgeOf)));
+    const result = settled(plan, charged, isGivenBack, isKept);
+    return isLocal ? { ...result, degraded: true } : result;
   }
 
   return {
     async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
       rejectUnknownOptions("charge", options, ["cost"]);
       const cost = readCost(core, options.cost, chargeable);
-      return (await chargeAll(subject, cost)) as Charged<Units>;
+      return (await chargeNamed(subject, cost)) as Charged<Units>;
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       rejectMore("settle(decision, units)", more);
       const wanted = readUnits(core, units, chargeable);
       requireFormOf(decision, wanted);
-      return (await decider.settle(decision, wanted)) as Charged<Units>;
+      return (await settle(decision, wanted)) as Charged<Units>;
     },
 
     async refund(decision, more?: unknown) {
       rejectMore("refund(decision)", more);
-      return decider.giveBack(decision);
+      const receipts = takeReceipts(decision, counted);
+      if (receipts[0]?.putBack?.() === true) return true;
+      const charged = receipts.filter(({ cost }) => cost > 0).map(refundOf);
+      if (decision.source === "local") return isDone(fallback as Link, charged);
+      const down = downReason(receipts);
+      if (down === undefined) return isDone(chain, charged);
+      // Nothing was done, so the refund can be repeated.
+      returnReceipts(decision);
+      throw down;
     },
 
     async release(decision, more?: unknown) {
@@ -57,4 +144,14 @@ export function createCharging(
       return placesOf(decision, counted)?.release() ?? false;
     },
   };
+}
+
+/** What became of units that no store got. */
+function unreached(counters: readonly Counter[]): Charged<Cost> {
+  if (!areByName(counters)) return { ...NOTHING_CHARGED, degraded: true };
+  return { ...nothingCharged(counters.flatMap(({ limits }) => limits)), degraded: true };
+}
+
+function rethrow(_: unknown, error: unknown): never {
+  throw error;
 }

@@ -4,7 +4,6 @@ import { bindingLimit } from "../decision.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
 import type { LimitDescription } from "../policy.ts";
 import type { Counter } from "../store/counter.ts";
-import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
 import { costByName, leftOutOf } from "./costs.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
@@ -49,10 +48,6 @@ export interface Outcome {
 /** What a decision that asked no limit reports. */
 const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
-function isDegraded(source: DecisionSource): boolean {
-  return source === "local" || source === "allow" || source === "deny";
-}
-
 const NONE: readonly Receipt[] = [];
 
 /** A decision, and the receipts of what it charged. */
@@ -84,7 +79,9 @@ export class CountedDecision implements Decision {
     const { terms } = outcome;
     const shadow = terms === undefined ? counted.shadow : terms.shadow;
     const binding =
-      limits.length > 0 ? bindingLimit(limits, allowed) : { ...NOTHING_COUNTED, retryAfterMs };
+      limits.length > 1
+        ? bindingLimit(limits, allowed)
+        : (limits[0] ?? { ...NOTHING_COUNTED, retryAfterMs });
     this.allowed = allowed || shadow;
     this.limit = binding.limit;
     this.remaining = binding.remaining;
@@ -93,7 +90,7 @@ export class CountedDecision implements Decision {
     this.limits = limits;
     this.cost = cost;
     this.source = source;
-    this.degraded = isDegraded(source);
+    this.degraded = source !== "store" && source !== "deny-cache" && source !== "lease";
     this.blocked = blocked;
     this.overridden = terms !== undefined;
     this.shadow = shadow;
@@ -168,12 +165,10 @@ Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
   },
 });
 
-/** An outcome under the terms of the counters that were to be asked, and by name where that was so. */
-export function outcomeOn(counters: readonly SubjectCounter[], outcome: Outcome): Outcome {
-  const terms = counters[0]?.terms ?? outcome.terms;
-  if (!areByName(counters)) return terms === undefined ? outcome : { ...outcome, terms };
-  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome, counters)];
-  return { ...outcome, cost: costByName(counters), receipts, named: counters, terms };
+/** An outcome of a cost by name, of these counters, with those that it leaves out. */
+export function withNamed(named: readonly SubjectCounter[], outcome: Outcome): Outcome {
+  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome, named)];
+  return { ...outcome, cost: costByName(named), receipts, named };
 }
 
 /** Counters that were left out are charged nothing, and may be charged when the decision is settled. */
@@ -190,16 +185,6 @@ function receiptOfLeftOut(
 /** The receipt of counters that were charged nothing: a settle may charge them. */
 export function uncharged(counters: readonly Counter[]): Receipt {
   return { cost: 0, charged: 0, counters, generations: counters.map(() => 0) };
-}
-
-/** Whether a receipt has anything to give back. */
-export function isCharged({ cost }: Receipt): boolean {
-  return cost > 0;
-}
-
-/** Whether a receipt is settled by one number: not that of counters which a cost by name left out. */
-export function isSettledByNumber({ cost, counters }: Receipt): boolean {
-  return cost > 0 || !areByName(counters);
 }
 
 /** Every limit that a decision was to ask, also those that a cost by name left out; undefined where it left out none. */

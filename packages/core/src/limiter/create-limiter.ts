@@ -19,6 +19,7 @@ import { withNumbers } from "./numbers-in-force.ts";
 import { closedError, openLimiter } from "./open-limiter.ts";
 import { FAILURE_OPTIONS, failureOptionsOf, readFailureOptions } from "./outage/failure-options.ts";
 import { readBlockOn } from "./read-block-on.ts";
+import { serverSideOf } from "./server-side.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 import { makeShared } from "./shared-limiter.ts";
 import { warnOfShortDuration } from "./short-durations.ts";
@@ -105,7 +106,7 @@ function make(
   const written = own.keeps ? `${policy} with blockOn: "settle"` : policy;
   warnOfShortDuration(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
-  listLimiter(name, own, parent?.name);
+  serverSideOf(store)?.list(name, own, parent?.name);
   const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
   return makeShared(counted, { name, maxQueue, claim, failure, isShared, underLimits });
 }

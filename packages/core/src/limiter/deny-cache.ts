@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import { clientPart } from "../client-state.ts";
+import type { CountersReply } from "../deciding/link.ts";
 import type { LimitState } from "../decision.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./read-reply.ts";
-import type { CountersReply } from "./slots/slots.ts";
 
 /** A denial is used for at most this many microseconds, because units may be given back elsewhere. */
 const LONGEST = 1_000_000;
@@ -63,6 +63,8 @@ interface KnownCounter {
  */
 export class DenyCache {
   readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
+  /** False as long as nothing is known, so that a decision need not look. */
+  mayKnow = false;
   /** Denials of any counter that were asked for before this moment are ignored. */
   #since = Number.NEGATIVE_INFINITY;
 
@@ -111,7 +113,7 @@ export class DenyCache {
   /** What the store said about a counter that would have allowed is used, too, until it is charged, which is noted for known ones. */
   #heed(key: string): void {
     const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
-    this.#known.set(key, known);
+    this.#set(key, known);
   }
 
   /** What is known of a counter: its own denial, or what one of those beside it says. */
@@ -133,19 +135,20 @@ export class DenyCache {
 
   /** Forgets what is known of counters to which something is given back at this moment. */
   forget(counters: readonly { readonly key: string }[], now: number): void {
-    for (const { key } of counters) this.#known.set(key, { since: now, denials: [] });
+    for (const { key } of counters) this.#set(key, { since: now, denials: [] });
   }
 
   /** Forgets what is known of all counters at this moment. */
   forgetAll(now: number): void {
     this.#known.clear();
+    this.mayKnow = false;
     this.#since = now;
   }
 
   /** Forgets what is known of counters that were charged another cost at this moment: they may have to wait for longer now. */
   forgetKnown(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
-      if (this.#known.has(key)) this.#known.set(key, { since: now, denials: [] });
+      if (this.#known.has(key)) this.#set(key, { since: now, denials: [] });
     }
   }
 
@@ -156,6 +159,11 @@ export class DenyCache {
     return said?.terms === termsOf(counter) && longestWait(said) === 0 && since < sent;
   }
 
+  #set(key: string, known: KnownCounter): void {
+    this.mayKnow = true;
+    this.#known.set(key, known);
+  }
+
   #keep(denial: Denial): void {
     const { of: key, cost, terms } = denial;
     const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
@@ -164,7 +172,7 @@ export class DenyCache {
     if (before >= 0) known.denials.splice(before, 1);
     else if (known.denials.length >= MAX_DENIALS) known.denials.shift();
     known.denials.push(denial);
-    this.#known.set(key, known);
+    this.#set(key, known);
   }
 }
 

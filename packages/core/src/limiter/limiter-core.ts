@@ -1,21 +1,31 @@
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
 import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
+import type { Fallback } from "../deciding/fallback.ts";
+import type { Link } from "../deciding/link.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
-import type { Decider } from "./decider.ts";
 import type { Flights } from "./flights.ts";
+import type { StoreWatch } from "./outage/outage.ts";
 
-/** What the functions of one limiter share. */
-export interface LimiterCore {
-  readonly name: string;
-  readonly counted: CountedPolicy;
-  readonly decider: Decider;
-  /** What operators did; undefined where the store has no control record. */
+/** The parts of a limiter that only a store on servers needs; all undefined in memory. */
+export interface ServerParts {
+  readonly watch: StoreWatch | undefined;
+  /** What decides if the store does not answer. */
+  readonly fallback: Fallback | undefined;
+  /** What operators did. */
   readonly control: LimiterControl | undefined;
   /** What they overrode; undefined together with `control`. */
   readonly overrides: Overrides | undefined;
   /** What its decisions are counted in; undefined where the store keeps no usage. */
   readonly usage: LimiterUsage | undefined;
+}
+
+/** What the methods of one limiter share. */
+export interface LimiterCore extends ServerParts {
+  readonly name: string;
+  readonly counted: CountedPolicy;
+  /** The first link of the chain that decides. */
+  readonly chain: Link;
   /** Whether it takes units ahead, which are of all its limits alike. */
   readonly hasLease: boolean;
   /** The calls under way. */

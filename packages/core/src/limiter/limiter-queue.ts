@@ -1,6 +1,7 @@
 import type { Decision } from "../decision.ts";
 import { placesOf } from "./counted-decision.ts";
 import { noteInUse } from "./in-use.ts";
+import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { WaitQueue } from "./line/line.ts";
 import { createWaitQueue } from "./line/wait-queue.ts";
@@ -19,12 +20,13 @@ export interface LimiterQueue {
 
 /** The queue of a limiter in which `maxQueue` may wait at once. Operators' orders wake it. */
 export function createLimiterQueue(
-  { counted, decider, control, flights }: LimiterCore,
+  { counted, control, flights }: LimiterCore,
+  { refund }: Pick<Limiter, "refund">,
   maxQueue: number,
 ): LimiterQueue {
   async function giveAllBack(decision: Decision): Promise<void> {
     const places = placesOf(decision, counted);
-    await Promise.all([decider.giveBack(decision), places?.release().catch(() => false)]);
+    await Promise.all([refund(decision), places?.release().catch(() => false)]);
   }
 
   const giveBack = (decision: Decision) => flights.track(giveAllBack(decision));

@@ -1,4 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
+import { bySlot } from "../deciding/slots.ts";
 import { GLOBAL_DIMENSION } from "../policy.ts";
 import { decide, stepFor } from "../store/decide.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
@@ -9,7 +10,6 @@ import type { SubjectCounter } from "./counters.ts";
 import { countersOf } from "./counters.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { requireUnreached } from "./outage/store-failure.ts";
-import { bySlot } from "./slots/by-slot.ts";
 
 /** So many subjects are tried to find a key on each server of a cluster: with ten of them, one is left out in 1,000 starts. */
 const SUBJECTS = 64;
@@ -18,8 +18,7 @@ const SUBJECTS = 64;
  * Has a limiter's store ready for the first decision: connects, reads the control record, and lets each server load the scripts.
  * Resolves with whether the store answered in time.
  */
-export async function makeReady({ counted, decider, control }: LimiterCore): Promise<boolean> {
-  const { watch } = decider;
+export async function makeReady({ counted, watch, control }: LimiterCore): Promise<boolean> {
   const { store } = counted;
   const { remote } = store;
   if (watch === undefined || remote === undefined) return true;

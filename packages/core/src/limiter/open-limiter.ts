@@ -4,7 +4,7 @@ import { dropLimiter } from "./kept-limiters.ts";
 import type { Limiter, LimiterParts, MadeLimiter } from "./limiter.ts";
 import { LIMITER } from "./limiter.ts";
 import type { Waiters } from "./line/line.ts";
-import { makeReady } from "./make-ready.ts";
+import { serverSideOf } from "./server-side.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 import { createWaiting } from "./waiting.ts";
 
@@ -13,7 +13,7 @@ type Ask<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 /** A handle of a limiter, which is closed by itself: the limiter ends with its last handle. */
 export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): MadeLimiter {
   const { core, limits, asking, charging, blocking, line } = shared;
-  const { name, counted, decider, control, overrides, usage, hasLease, flights } = core;
+  const { name, counted, watch, control, overrides, usage, hasLease, flights } = core;
   const { consume, peek, consumeIn } = asking;
   const waiters: Waiters = { ended: undefined };
   const { wait, run, consumeInTurn } = createWaiting(core, asking, line, waiters);
@@ -25,7 +25,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
     consumeInTurn,
     charging,
     flights,
-    watch: decider.watch,
+    watch,
     usage,
     hasLease,
     isInShadow: async () => (await overrides?.shadow()) ?? counted.shadow,
@@ -69,7 +69,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
     unblock: tracked(blocking.unblock),
     wait: open(wait),
     run: open(run) as Limiter["run"],
-    ready: tracked(() => makeReady(core)),
+    ready: tracked(async () => serverSideOf(counted.store)?.ready(core) ?? true),
     close,
   };
 }

@@ -1,3 +1,4 @@
+import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../channels.ts";
 import type { Decision } from "../decision.ts";
@@ -27,12 +28,8 @@ export interface PublishedDecision extends ReportedLimiter {
 /** What is to be published of a decision. */
 export type DecisionMessage = Omit<PublishedDecision, "shadow">;
 
-const decisions = channel(CHANNELS.decision);
-
-/** Whether anybody listens. Checked before a clock is read, so that a decision costs nothing more if nobody does. */
-export function areDecisionsHeard(): boolean {
-  return decisions.hasSubscribers;
-}
+/** Ask it for subscribers before a clock is read, so that a decision costs nothing more if it has none. */
+export const decisions: Channel = channel(CHANNELS.decision);
 
 export function publishDecision(taken: DecisionMessage): void {
   const { limiter, plugin, route, subject, decision, durationMs, passed } = taken;

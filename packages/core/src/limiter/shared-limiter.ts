@@ -1,9 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import { followControl } from "../fleet/control/follow-control.ts";
-import { createOverrides } from "../fleet/control/limiter-overrides.ts";
-import { unlist } from "../fleet/directory/listings.ts";
-import { countUsage, endUsage } from "../fleet/usage/usage.ts";
+import type { Link } from "../deciding/link.ts";
+import { decideLocally } from "../deciding/local.ts";
 import type { Limit, LimitDescription } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
@@ -13,13 +11,12 @@ import { createCharging } from "./charging.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { Flights } from "./flights.ts";
 import type { Limiter } from "./limiter.ts";
-import type { LimiterCore } from "./limiter-core.ts";
+import type { LimiterCore, ServerParts } from "./limiter-core.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
 import { createLimiterQueue } from "./limiter-queue.ts";
-import { createMemoryDecider } from "./memory-decider.ts";
 import type { NameClaim } from "./names.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
-import { createRemoteDecider } from "./remote-decider.ts";
+import { serverSideOf } from "./server-side.ts";
 
 /** How a limiter counts, decides and waits. */
 export interface SharedSettings {
@@ -67,34 +64,22 @@ export function makeShared(
 ): SharedLimiter {
   const { store } = counted;
   const flights = new Flights();
-  const decider =
-    store.remote === undefined
-      ? createMemoryDecider(counted)
-      : createRemoteDecider(name, counted, store.remote, failure, flights);
-  const control = followControl(counted, decider.watch);
-  const overrides = control && createOverrides(control, counted, decider);
+  const side = serverSideOf(store);
+  const chosen = side === undefined ? inMemory(counted) : side.open(counted, failure, flights);
   const hasLease = failure.lease !== undefined;
-  const usage = countUsage(store, name);
-  const core: LimiterCore = {
-    name,
-    counted,
-    decider,
-    control,
-    overrides,
-    usage,
-    hasLease,
-    flights,
-  };
+  const core: LimiterCore = { name, counted, hasLease, flights, ...chosen };
+  const charging = createCharging(core);
 
   async function end(): Promise<void> {
     dropped.unregister(core);
     const isLast = claim.release();
-    const leaving = isLast && unlist(store, "limiter", name);
+    const leaving = isLast && side?.unlist(store, name);
     await flights.landed();
-    control?.stop();
-    const closing = decider.close();
+    core.control?.stop();
+    const closing = core.chain.close();
     // Somebody may have taken the name meanwhile, and then the usage is theirs.
-    await Promise.all([closing, leaving, isLast && !claim.isTaken() && endUsage(store, name)]);
+    const isFree = isLast && !claim.isTaken();
+    await Promise.all([closing, leaving, isFree && side?.endUsage(store, name)]);
   }
 
   if (isShared) dropped.register(core, { name, claim, store: new WeakRef(store) }, core);
@@ -102,16 +87,29 @@ export function makeShared(
     core,
     limits: counted.limits.map((limit) => describeLimit(limit, store)),
     asking: createAsking(core, underLimits),
-    charging: createCharging(core),
+    charging,
     blocking: createBlocking(core),
-    line: createLimiterQueue(core, maxQueue),
+    line: createLimiterQueue(core, charging, maxQueue),
     handles: 0,
     end,
   };
 }
 
+/** A limiter in this process: one link. */
+function inMemory(counted: CountedPolicy): ServerParts & { readonly chain: Link } {
+  return {
+    chain: decideLocally(counted),
+    watch: undefined,
+    fallback: undefined,
+    control: undefined,
+    overrides: undefined,
+    usage: undefined,
+  };
+}
+
 async function leave(store: Store, name: string): Promise<void> {
-  await Promise.all([unlist(store, "limiter", name), endUsage(store, name)]);
+  const side = serverSideOf(store);
+  await Promise.all([side?.unlist(store, name), side?.endUsage(store, name)]);
 }
 
 function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription {

@@ -1,7 +1,7 @@
+import { makeAsk } from "../deciding/ask.ts";
 import type { Decision } from "../decision.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../options.ts";
-import { modeOf } from "../store/decide-call.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration, toMilliseconds } from "../time.ts";
 import type { Asking } from "./asking.ts";
@@ -26,7 +26,7 @@ import { lineOf } from "./line/line-of.ts";
 import { takeTurn } from "./line/take-turn.ts";
 import { releasesOf } from "./places/keep-places.ts";
 import { runAdmitted } from "./places/run-admitted.ts";
-import { areDecisionsHeard, publishTaken, subjectsIn } from "./published-decision.ts";
+import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
 /** How calls and requests wait in line, and how admitted work is run. `waiters` are those who wait here, of all in the queue. */
@@ -36,7 +36,7 @@ export function createWaiting(
   { queue, maxLine, giveBack }: LimiterQueue,
   waiters: Waiters,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterParts, "consumeInTurn"> {
-  const { counted, decider, overrides, usage } = core;
+  const { counted, chain, overrides, usage } = core;
   const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
 
   /**
@@ -53,7 +53,7 @@ export function createWaiting(
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
         asked = overrides?.apply(counters) ?? counters;
-        return decider.decide(asked, cost, modeOf("charge", cost));
+        return chain.decide(makeAsk(asked, cost, "charge"));
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever, by what the last attempt asked. */
       requirePossible: () => rejectImpossible(asked, cost),
@@ -79,7 +79,7 @@ export function createWaiting(
     const last: { durationMs: number | undefined } = { durationMs: undefined };
     const { line, onFreed, onChange, attempt, requirePossible } = waitingFor(counters, cost);
     const timed = async () => {
-      const started = areDecisionsHeard() ? performance.now() : undefined;
+      const started = decisions.hasSubscribers ? performance.now() : undefined;
       const answer = await attempt();
       if (!answer.allowed) requirePossible();
       last.durationMs = started && performance.now() - started;

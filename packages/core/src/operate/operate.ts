@@ -1,9 +1,10 @@
+import { blockCounters, forgetCounters } from "../deciding/changes.ts";
+import type { Link } from "../deciding/link.ts";
 import { formatKind, formatNumber, HeadgateError } from "../errors.ts";
 import type { ControlRecord, DeniedNetwork, Order, Override } from "../fleet/control/record.ts";
 import { IN_FORCE_AFTER, MAX_DENIED, MAX_OVERRIDES } from "../fleet/control/record.ts";
 import type { SubjectCounter } from "../limiter/counters.ts";
 import { unitsOnly } from "../limiter/counters.ts";
-import type { Decider } from "../limiter/decider.ts";
 import { readFailureOptions } from "../limiter/outage/failure-options.ts";
 import { watchStore } from "../limiter/outage/store-watch.ts";
 import { rejectMore, rejectUnknownOptions } from "../options.ts";
@@ -113,11 +114,11 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     const known = await control.read();
     writeDraft(withoutSubject(known.record, forgotten, known.now));
     const names = await namesOf(options);
-    const work: Work = async (decider, all) => {
+    const work: Work = async (link, all) => {
       // A reset leaves blocks by hand.
-      await decider.block(all, 0);
+      await blockCounters(link, all, 0);
       const units = unitsOnly(all);
-      if (units.length > 0) await decider.forget(units);
+      if (units.length > 0) await forgetCounters(link, units);
     };
     const { dryRun = false } = options;
     const { before, after } = await counters.change(work, dryRun);
@@ -191,9 +192,9 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       rejectMore("reset(limiter, subject, options)", more);
       const read = readActionOptions("reset", options);
       const counters = new OperatedCounters(place, limiter, subject);
-      const forget = async (decider: Decider, all: readonly SubjectCounter[]) => {
+      const forget = async (link: Link, all: readonly SubjectCounter[]) => {
         const units = unitsOnly(all);
-        return units.length > 0 && decider.forget(units);
+        return units.length > 0 && forgetCounters(link, units);
       };
       return watched(() => act("reset", counters, read, forget));
     },
@@ -203,7 +204,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       const read = readActionOptions("block", options);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
       const counters = new OperatedCounters(place, limiter, subject);
-      const work = (decider: Decider, all: readonly SubjectCounter[]) => decider.block(all, span);
+      const work = (link: Link, all: readonly SubjectCounter[]) => blockCounters(link, all, span);
       return watched(() => act("block", counters, read, work));
     },
 
@@ -211,7 +212,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       rejectMore("unblock(limiter, subject, options)", more);
       const read = readActionOptions("unblock", options);
       const counters = new OperatedCounters(place, limiter, subject);
-      const work = (decider: Decider, all: readonly SubjectCounter[]) => decider.block(all, 0);
+      const work = (link: Link, all: readonly SubjectCounter[]) => blockCounters(link, all, 0);
       return watched(() => act("unblock", counters, read, work));
     },
 

@@ -1,23 +1,25 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
+import { makeAsk } from "../deciding/ask.ts";
+import { rememberDenials } from "../deciding/denials.ts";
+import { decideWithoutStore } from "../deciding/fallback.ts";
+import type { Answer, Link } from "../deciding/link.ts";
+import { decideLocally } from "../deciding/local.ts";
+import { askServers, decideOnServers, slotPlaceOf } from "../deciding/server.ts";
 import type { Decision } from "../decision.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
-import { askStore } from "../limiter/ask-store.ts";
 import { askedUnits, requireCost } from "../limiter/costs.ts";
-import { CountedDecision, outcomeOn } from "../limiter/counted-decision.ts";
+import { CountedDecision, withNamed } from "../limiter/counted-decision.ts";
 import type { CountedPolicy } from "../limiter/counted-policy.ts";
 import { compileCountedPolicy } from "../limiter/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../limiter/counters.ts";
 import { namedCountersOf } from "../limiter/counters.ts";
-import type { Decider } from "../limiter/decider.ts";
-import { createMemoryDecider } from "../limiter/memory-decider.ts";
+import { Flights } from "../limiter/flights.ts";
 import { requireName } from "../limiter/names.ts";
 import { readFailureOptions } from "../limiter/outage/failure-options.ts";
 import type { FailurePolicy, StoreWatch } from "../limiter/outage/outage.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
 import { present, readReply, rejectWrongType } from "../limiter/read-reply.ts";
-import { createRemoteDecider } from "../limiter/remote-decider.ts";
-import type { Answer } from "../limiter/slots/slots.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { copyTo } from "../store/copy-counter.ts";
 import { stepFor } from "../store/decide.ts";
@@ -39,7 +41,7 @@ export interface OperatedStore {
 }
 
 /** What a limiter would do to counters. */
-export type Work = (decider: Decider, counters: readonly SubjectCounter[]) => Promise<unknown>;
+export type Work = (link: Link, counters: readonly SubjectCounter[]) => Promise<unknown>;
 
 interface Changed {
   readonly before: Inspection;
@@ -97,7 +99,7 @@ export class OperatedCounters {
   async change(work: Work, isDry: boolean): Promise<Changed> {
     if (isDry) return this.#preview(work);
     const before = await this.look();
-    await this.#withDecider((decider) => work(decider, this.#counters));
+    await this.#withChain((chain) => work(chain, this.#counters));
     return { before, after: await this.look() };
   }
 
@@ -125,7 +127,7 @@ export class OperatedCounters {
       return { limits: present(states), blocked, blocks: await this.#lookBlocks(run) };
     };
     const before = await look();
-    await work(createMemoryDecider({ ...this.#counted, store: copied }), this.#counters);
+    await work(decideLocally({ ...this.#counted, store: copied }), this.#counters);
     return { before, after: await look() };
   }
 
@@ -137,8 +139,9 @@ export class OperatedCounters {
     const given = requireCost("cost", cost, this.#counted.limits);
     const known = { record, due: Number.POSITIVE_INFINITY, now: () => now };
     const control = { known, refresh: () => undefined, onRecord() {}, onOrder() {}, stop() {} };
-    return this.#withDecider(async (decider) => {
-      const overrides = createOverrides(control, this.#counted, decider);
+    return this.#withChain(async ({ endLeases }) => {
+      const { watch } = this.#place;
+      const overrides = createOverrides(control, this.#counted, { watch, endLeases });
       const inForce = overrides.apply(this.#counters);
       const { counters, cost: most } = askedUnits(inForce, given);
       const { allowed, blocked, limits } = await this.#ask(counters, most);
@@ -149,14 +152,16 @@ export class OperatedCounters {
         cost: most,
         source: "store",
         receipts: [],
+        terms: counters[0]?.terms,
       } as const;
-      return new CountedDecision(this.#counted, outcomeOn(counters, outcome));
+      const isNamed = typeof given !== "number" && most > 0;
+      return new CountedDecision(this.#counted, isNamed ? withNamed(counters, outcome) : outcome);
     });
   }
 
   #ask(counters: readonly SubjectCounter[], cost: number): Promise<Answer> {
-    const asked = { ...this.#place, counted: this.#counted, giveBack: async () => {} };
-    return askStore(asked, counters, cost, "peek");
+    const place = slotPlaceOf({ ...this.#place, counted: this.#counted });
+    return askServers(place, makeAsk(counters, cost, "peek"));
   }
 
   async #lookBlocks(run: Run): Promise<readonly SubjectBlock[]> {
@@ -172,14 +177,11 @@ export class OperatedCounters {
     return [...blocks.values()];
   }
 
-  async #withDecider<T>(work: (decider: Decider) => Promise<T>): Promise<T> {
-    const { remote } = this.#place;
-    const decider = createRemoteDecider(this.limiter, this.#counted, remote, this.#failure);
-    try {
-      return await work(decider);
-    } finally {
-      await decider.close();
-    }
+  async #withChain<T>(work: (chain: Link) => Promise<T>): Promise<T> {
+    const counted = this.#counted;
+    const fallback = decideWithoutStore(counted, this.#failure);
+    const server = decideOnServers({ ...this.#place, counted }, fallback, new Flights());
+    return work(rememberDenials(server, counted, false));
   }
 }
 

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { onServers } from "../limiter/on-servers.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { isPlainObject } from "../plain-object.ts";
@@ -117,6 +118,7 @@ function makeStore(client: RedisClient, { prefix, directory, usage, clock }: Sto
     remote: {
       ...topology,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
+      side: onServers,
       isControlled: true,
       load: (script, key) => runner.load(script, key),
       connectsTo: topology.followsCluster ? "several" : "one",

@@ -17,6 +17,8 @@ export interface Receipt {
   readonly counters: readonly Counter[];
   /** The generation of each counter that was charged. */
   readonly generations: readonly number[];
+  /** Puts the units back where this process holds them; false if they must be given back in the store. */
+  readonly putBack?: (() => boolean) | undefined;
 }
 
 /** Gives back what is left of a charge, only into the generation of the counter that was charged. The reply is 1 if something was given back. */

@@ -71,6 +71,8 @@ export interface Remote {
   refresh(down: ReadonlySet<string>): void;
   /** Lets the server of a key load a script, without letting it do anything. Rejects if the server gave no answer. */
   load?(script: LuaSource, key: string): Promise<void>;
+  /** What it adds to the limiters on it: `OnServers` of limiter/server-side.ts. */
+  readonly side?: object | undefined;
   /** Whether the limiters on it follow the control record of its prefix. */
   readonly isControlled?: boolean | undefined;
   /** The client's recent error, for the operator. */

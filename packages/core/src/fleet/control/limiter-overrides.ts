@@ -1,9 +1,10 @@
 import { Alarm } from "../../background.ts";
 import { clientPart } from "../../client-state.ts";
+import type { Link } from "../../deciding/link.ts";
 import { codeOf, formatReceived } from "../../errors.ts";
 import type { CountedPolicy, Group } from "../../limiter/counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../../limiter/counters.ts";
-import type { Decider } from "../../limiter/decider.ts";
+import type { StoreWatch } from "../../limiter/outage/outage.ts";
 import { checkOverride } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
@@ -21,6 +22,12 @@ const MOST_REPORTED = 1_000;
 /** The overrides that do not fit, as they were reported. */
 const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
 
+/** The limiter that is overridden. */
+interface Holder {
+  readonly watch: StoreWatch | undefined;
+  readonly endLeases: Link["endLeases"];
+}
+
 interface Watcher {
   readonly counters: readonly SubjectCounter[];
   readonly terms: string;
@@ -31,7 +38,7 @@ interface Watcher {
 export function createOverrides(
   control: LimiterControl,
   counted: CountedPolicy,
-  decider: Decider,
+  decider: Holder,
 ): Overrides {
   const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
   const fits = createFitting(counted, decider);
@@ -142,10 +149,7 @@ function groupUnder(group: Group, override: Override): Group {
 }
 
 /** Tells whether an override fits the limiter that it names; one that does not is reported once. */
-function createFitting(
-  counted: CountedPolicy,
-  { watch }: Decider,
-): (override: Override) => boolean {
+function createFitting(counted: CountedPolicy, { watch }: Holder): (override: Override) => boolean {
   const checked = new WeakMap<Override, boolean>();
 
   function check(override: Override): boolean {

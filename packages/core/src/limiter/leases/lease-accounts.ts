@@ -1,15 +1,17 @@
 import { LRUCache } from "lru-cache";
 import { clientPart } from "../../client-state.ts";
+import { refundOf } from "../../deciding/changes.ts";
+import type { Link } from "../../deciding/link.ts";
 import { decide } from "../../store/decide.ts";
 import type { DecideCall } from "../../store/decide-call.ts";
 import { nobody } from "../../store/nobody.ts";
 import { refund } from "../../store/refund.ts";
-import type { Store } from "../../store/store.ts";
 import { toMilliseconds } from "../../time.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
 import type { SubjectCounter } from "../counters.ts";
 import type { DenyCache } from "../deny-cache.ts";
-import type { StoreReturns, StoreWatch } from "../outage/outage.ts";
+import { denyCacheOf } from "../deny-cache.ts";
+import type { StoreWatch } from "../outage/outage.ts";
 import { readReply } from "../read-reply.ts";
 import { WeakList } from "../weak-list.ts";
 import {
@@ -40,20 +42,19 @@ export interface SubjectAccount extends LeaseAccount {
   reported: Reported | undefined;
 }
 
-/** Where leases are asked for, and given back. */
+/** Where leases are asked for. */
 export interface LeaseStore {
   readonly counted: CountedPolicy;
   readonly watch: StoreWatch;
-  readonly returns: StoreReturns;
-  readonly denials: DenyCache;
 }
 
 /** The accounts of a limiter's subjects: what is asked of the store for them, and given back to it. */
 export class LeaseAccounts {
   readonly #rule: LeaseRule;
   readonly #place: LeaseStore;
-  /** The store, which gives back what it charged for a lease too late. */
-  readonly #asked: Store;
+  /** Gives back what is left. */
+  readonly #next: Link;
+  readonly #denials: DenyCache;
   readonly #accounts = new LRUCache<string, SubjectAccount>({
     max: MAX_ACCOUNTS,
     dispose: (account) => this.#giveBack(closeAccount(account)),
@@ -62,21 +63,15 @@ export class LeaseAccounts {
   readonly #leaveOwner: () => void;
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is to look. */
-  #next = Number.POSITIVE_INFINITY;
+  #due = Number.POSITIVE_INFINITY;
 
-  constructor(rule: LeaseRule, place: LeaseStore) {
+  constructor(rule: LeaseRule, next: Link, place: LeaseStore) {
     this.#rule = rule;
+    this.#next = next;
     this.#place = place;
-    const { store } = place.counted;
-    this.#asked = {
-      ...store,
-      run: async (step, call, waiter) => {
-        const reply = await store.run(step, call, waiter);
-        if (waiter?.isOver) this.#giveBackLate(call as DecideCall, reply);
-        return reply;
-      },
-    };
-    this.#leaveOwner = accountsOn(store.owner).add(this);
+    const { owner } = place.counted.store;
+    this.#denials = denyCacheOf(owner);
+    this.#leaveOwner = accountsOn(owner).add(this);
   }
 
   /** The account of a subject, unless only its key is known. */
@@ -129,13 +124,14 @@ export class LeaseAccounts {
   }
 
   async #ask(account: SubjectAccount, cost: number): Promise<void> {
-    const { counted, watch, denials } = this.#place;
+    const { counted, watch } = this.#place;
     const { store } = counted;
     const { counter } = account;
     const counters = [counter];
     const sent = store.now();
     const call: DecideCall = { cost, mode: "charge", counters };
-    const reply = await watch.run(this.#asked, decide, call, counter.key);
+    const late = (found?: readonly number[]) => found && this.#giveBackLate(call, found);
+    const reply = await watch.run(store, decide, call, counter.key, 0, late);
     const { allowed, blocked, receipt } = readReply(counted, counters, cost, reply);
     const received = store.now();
     account.reported = { reply, received };
@@ -145,7 +141,7 @@ export class LeaseAccounts {
       if (blocked) this.close(counters);
       return;
     }
-    denials.forgetKnown(counters, received);
+    this.#denials.forgetKnown(counters, received);
     const lease = leaseOf(this.#rule, counter.group, receipt, reply, sent);
     if (account.isClosed) {
       this.#giveBack([lease]);
@@ -161,20 +157,20 @@ export class LeaseAccounts {
   }
 
   #giveBackLate({ counters, cost }: DecideCall, reply: readonly number[]): void {
-    const { counted, denials } = this.#place;
+    const { counted } = this.#place;
     const { store } = counted;
     const { allowed, receipt } = readReply(counted, counters as SubjectCounter[], cost, reply);
     if (!allowed) return;
-    // At once, on the way on which it came: the store that was late is known to be down.
-    // Nobody waits for it, because it has no deadline.
-    const given = store.run(refund, receipt).then(() => denials.forget(counters, store.now()));
+    // Not through the watch: the store that was late is known to be down.
+    const forget = (): void => this.#denials.forget(counters, store.now());
+    const given = store.run(refund, receipt).then(forget);
     given.catch(() => {});
   }
 
   /** What cannot be given back comes back by itself, like any charge. */
   #giveBack(leases: readonly Lease[]): void {
     for (const lease of leases) {
-      if (lease.left > 0) this.#follow(this.#place.returns.refund([receiptFor(lease, lease.left)]));
+      if (lease.left > 0) this.#follow(this.#next.change(refundOf(receiptFor(lease, lease.left))));
     }
   }
 
@@ -185,15 +181,15 @@ export class LeaseAccounts {
   }
 
   #lookAt(until: number, now: number): void {
-    if (until >= this.#next) return;
-    this.#next = until;
+    if (until >= this.#due) return;
+    this.#due = until;
     clearTimeout(this.#timer);
     const wait = toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now));
     this.#timer = nobody.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
   }
 
   #look(): void {
-    this.#next = Number.POSITIVE_INFINITY;
+    this.#due = Number.POSITIVE_INFINITY;
     let now: number;
     try {
       now = this.#place.counted.store.now();

@@ -1,12 +1,10 @@
+import type { Ask, Link } from "../../deciding/link.ts";
 import type { Decision } from "../../decision.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
-import type { DecideMode } from "../../store/decide-call.ts";
-import { isCharging, isSettled } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
-import { CountedDecision, returnReceipts, takeReceipts, uncharged } from "../counted-decision.ts";
+import { CountedDecision, uncharged } from "../counted-decision.ts";
 import type { SubjectCounter } from "../counters.ts";
 import { EVERYBODY } from "../counters.ts";
-import type { Decider } from "../decider.ts";
 import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
 import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
@@ -14,21 +12,15 @@ import type { Reported } from "./lease-reply.ts";
 import { limitsFrom } from "./lease-reply.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
-/** What was charged for a decision that a lease paid: its units can go back where they came from. */
-interface LeaseReceipt extends Receipt {
-  readonly account: SubjectAccount;
-  readonly lease: Lease;
-}
-
-/** Pays requests of one unit from leases, and lets `inner` decide the others; for a hot subject these also ask for a lease. */
-export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: LeaseStore): Decider {
+/** Pays requests from leases, and lets the next link decide the others; for a hot subject these also ask for a lease. */
+export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): Link {
   const { counted } = place;
   const { store } = counted;
-  const accounts = new LeaseAccounts(rule, place);
+  const accounts = new LeaseAccounts(rule, next, place);
   const isGlobal = counted.groups[0]?.dimension === GLOBAL_DIMENSION;
 
   function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
-    // Beside the one that pays there may be one that is over: its units are not left, and it would keep the next one away.
+    // A second lease may be over: its units are not left, and it would keep the next one away.
     if (account.leases.length > 1) accounts.giveBackEnded(account, now);
     spend(account, lease, cost);
     const wanted = wantNext(account);
@@ -44,30 +36,23 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
     receipts: readonly Receipt[],
   ): Decision {
     const limits = limitsFrom(account.counter.group, account.reported as Reported, left, now);
-    return new CountedDecision(counted, {
-      allowed: true,
-      limits,
-      cost,
-      source: "lease",
-      receipts,
-    });
+    return new CountedDecision(counted, { allowed: true, limits, cost, source: "lease", receipts });
+  }
+
+  function receiptOf(account: SubjectAccount, lease: Lease, cost: number): Receipt {
+    const { charged, counters, generations } = lease.receipt;
+    const putBackHere = (): boolean => putBack(account, lease, cost, store.now());
+    return { cost, charged, counters, generations, putBack: putBackHere };
   }
 
   /** The request goes first: a lease takes from what it leaves. */
-  async function decideInStore(
-    counters: readonly SubjectCounter[],
-    cost: number,
-    mode: DecideMode,
-    account: SubjectAccount,
-    now: number,
-    waitedMs: number | undefined,
-  ): Promise<Decision> {
-    const asked = inner.decide(counters, cost, mode, waitedMs);
+  async function decideInStore(ask: Ask, account: SubjectAccount, now: number): Promise<Decision> {
+    const asked = next.decide(ask);
     accounts.giveBackEnded(account, now);
-    const wanted = wantBeside(account, cost, now);
+    const wanted = wantBeside(account, ask.cost, now);
     if (wanted > 0) accounts.ask(account, wanted);
     const decision = await asked;
-    if (decision.blocked) accounts.close(counters);
+    if (decision.blocked) accounts.close(ask.counters);
     if (decision.source === "store") {
       account.room = Math.min(...decision.limits.map(({ remaining }) => remaining));
     }
@@ -76,17 +61,15 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
 
   /** The limits as they are in the store, plus the units held here, which are charged there but not spent. */
   async function look(
-    counters: readonly SubjectCounter[],
+    ask: Ask,
     account: SubjectAccount | undefined,
-    mode: DecideMode,
     now: number,
-    waitedMs: number | undefined,
   ): Promise<Decision> {
     if (account !== undefined) accounts.giveBackEnded(account, now);
     const held = account === undefined ? 0 : unitsLeft(account);
-    const decision = await inner.decide(counters, 0, mode, waitedMs);
+    const decision = await next.decide(ask);
     if (account === undefined || held === 0) return decision;
-    const receipts = isSettled(mode) ? [uncharged(counters)] : [];
+    const receipts = ask.mode === "peek" ? [] : [uncharged(ask.counters)];
     if (decision.degraded) return decisionOf(account, 0, held, now, receipts);
     const limits = decision.limits.map((limit) => {
       const left = limit.remaining - limit.overdrawn + held;
@@ -97,9 +80,9 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
   }
 
   return {
-    watch: inner.watch,
+    ...next,
 
-    admitKnown(subject, cost) {
+    admit(subject, cost) {
       const known = isGlobal && typeof subject === "string" ? EVERYBODY : subject;
       const account = typeof known === "string" ? accounts.findKnown(known) : undefined;
       if (account === undefined) return undefined;
@@ -108,56 +91,33 @@ export function createLeaseDecider(inner: Decider, rule: LeaseRule, place: Lease
       return lease && pay(account, lease, cost, now);
     },
 
-    decide(counters, cost, mode, waitedMs) {
+    decide(ask) {
+      const { counters, cost, mode } = ask;
       const counter = counters[0] as SubjectCounter;
       if (counter.terms !== undefined) {
-        // Of a longer subject, `endLeases` does not know whose it is.
+        // `endLeases` does not know whose the account of a long subject is.
         accounts.close(counters);
-        return inner.decide(counters, cost, mode, waitedMs);
+        return next.decide(ask);
       }
       const account = accounts.find(counter);
       const now = store.now();
-      if (cost === 0) return look(counters, account, mode, now, waitedMs);
+      if (cost === 0) return look(ask, account, now);
       const lease = account && findLease(account, cost, now);
+      const charges = mode === "enforce" || mode === "charge";
       if (account === undefined || lease === undefined) {
-        if (!isCharging(mode)) return inner.decide(counters, cost, mode, waitedMs);
-        return decideInStore(
-          counters,
-          cost,
-          mode,
-          account ?? accounts.open(counter),
-          now,
-          waitedMs,
-        );
+        if (!charges) return next.decide(ask);
+        return decideInStore(ask, account ?? accounts.open(counter), now);
       }
-      if (isCharging(mode)) return Promise.resolve(pay(account, lease, cost, now));
+      if (charges) return pay(account, lease, cost, now);
       accounts.giveBackEnded(account, now);
-      return Promise.resolve(decisionOf(account, cost, unitsLeft(account) - cost, now, []));
+      return decisionOf(account, cost, unitsLeft(account) - cost, now, []);
     },
 
-    endLeases: (isOverridden) => accounts.closeIf(isOverridden),
-
-    async giveBack(decision) {
-      const [receipt] = takeReceipts(decision, counted) as readonly Partial<LeaseReceipt>[];
-      const { account, lease, cost } = receipt ?? {};
-      if (account && lease && cost && putBack(account, lease, cost, store.now())) return true;
-      returnReceipts(decision);
-      return inner.giveBack(decision);
-    },
-
-    charge: inner.charge,
-    settle: inner.settle,
-    block: inner.block,
-    forget: inner.forget,
+    endLeases: (isOver) => accounts.closeIf(isOver),
 
     async close() {
       await accounts.closeAll();
-      await inner.close();
+      await next.close();
     },
   };
-}
-
-function receiptOf(account: SubjectAccount, lease: Lease, cost: number): LeaseReceipt {
-  const { charged, counters, generations } = lease.receipt;
-  return { cost, charged, counters, generations, account, lease };
 }

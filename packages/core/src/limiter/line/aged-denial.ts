@@ -1,6 +1,7 @@
 import type { LimitState } from "../../decision.ts";
 import { isOfPlaces } from "../../decision.ts";
-import { CountedDecision, outcomeOn } from "../counted-decision.ts";
+import { areByName } from "../../store/counter.ts";
+import { CountedDecision, withNamed } from "../counted-decision.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
 import type { SubjectCounter } from "../counters.ts";
 import type { Denial } from "./line.ts";
@@ -26,9 +27,9 @@ export function agedDenial(
     source,
     receipts: [],
     retryAfterMs,
-    terms: overridden ? { shadow: false } : undefined,
+    terms: counters[0]?.terms ?? (overridden ? { shadow: false } : undefined),
   };
-  return new CountedDecision(counted, outcomeOn(counters, outcome));
+  return new CountedDecision(counted, areByName(counters) ? withNamed(counters, outcome) : outcome);
 }
 
 function agedState(limit: LimitState, elapsedMs: number, isBlocked: boolean): LimitState {

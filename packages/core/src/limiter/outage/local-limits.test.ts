@@ -4,13 +4,15 @@ import { gcra } from "../../algorithms/gcra.ts";
 import { slidingLog } from "../../algorithms/sliding-log.ts";
 import { slidingWindow } from "../../algorithms/sliding-window.ts";
 import { tokenBucket } from "../../algorithms/token-bucket.ts";
+import { makeAsk } from "../../deciding/ask.ts";
+import { isDone, refundOf } from "../../deciding/changes.ts";
+import { decideLocally } from "../../deciding/local.ts";
 import type { Decision } from "../../decision.ts";
 import type { Limit, Policy } from "../../policy.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { takeReceipts } from "../counted-decision.ts";
 import { compileCountedPolicy } from "../counted-policy.ts";
 import { countersOf } from "../counters.ts";
-import { decideOn, giveBackOn } from "../memory-decider.ts";
 import { shareLimits } from "./local-limits.ts";
 
 const HOUR_MS = 3_600_000;
@@ -22,15 +24,16 @@ function countShare(policy: Policy, share: number) {
   const counted = compileCountedPolicy("api", policy, store);
   const shareOf = shareLimits(share);
   const counters = countersOf(counted, "u").map(shareOf);
+  const local = decideLocally(counted, store, "local");
   return {
     units: counters,
-    consume: (cost = 1) => decideOn(store, counted, counters, cost, "charge", "local"),
+    consume: (cost = 1) => local.decide(makeAsk(counters, cost, "charge")),
     async remaining() {
-      const { allowed, limits } = await decideOn(store, counted, counters, 1, "peek", "local");
+      const { allowed, limits } = await local.decide(makeAsk(counters, 1, "peek"));
       // A peek that is allowed reports what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },
-    giveBack: (decision: Decision) => giveBackOn(store, takeReceipts(decision, counted)),
+    giveBack: (decision: Decision) => isDone(local, takeReceipts(decision, counted).map(refundOf)),
     pass(ms: number) {
       now += ms;
     },

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
-import type { HeldStore } from "../../../../../test/support/held-store.ts";
+import type { HeldStore } from "../../../../test/support/held-store.ts";
 import {
   answerOf,
   CROSS_SLOT,
   carryOutAll,
   holdStore,
   letRun,
-} from "../../../../../test/support/held-store.ts";
-import { fixedWindow } from "../../algorithms/fixed-window.ts";
-import { gcra } from "../../algorithms/gcra.ts";
-import type { Decision } from "../../decision.ts";
-import { HeadgateError } from "../../errors.ts";
-import type { Store } from "../../store/store.ts";
-import { createLimiter } from "../create-limiter.ts";
-import type { Limiter } from "../limiter.ts";
+} from "../../../../test/support/held-store.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import type { Decision } from "../decision.ts";
+import { HeadgateError } from "../errors.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { Store } from "../store/store.ts";
 
 /** Each dimension is a slot of its own. */
 const startCluster = (): HeldStore => holdStore((key) => (key.includes(":tenant:") ? 1 : 2));

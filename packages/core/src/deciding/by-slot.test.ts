@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../../test/support/held-store.ts";
-import { fixedWindow } from "../../algorithms/fixed-window.ts";
-import { HeadgateError } from "../../errors.ts";
-import { createLimiter } from "../create-limiter.ts";
+import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { HeadgateError } from "../errors.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
 
 const limits = [
   fixedWindow({ limit: 2, window: "1h", name: "user" }),

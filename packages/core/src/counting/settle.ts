@@ -1,0 +1,145 @@
+import type { Charged } from "../charged.ts";
+import type { Cost, CostByName } from "../cost.ts";
+import { largestCost, unitsFor } from "../limiter/costs.ts";
+import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
+import type { Judgement } from "../store/judge.ts";
+import { judgementsOf } from "../store/judge.ts";
+import type { Receipt } from "../store/refund.ts";
+import { receiptBut } from "../store/refund.ts";
+
+/** The name of the units of a settle by one number. */
+const ALL = "";
+
+/** The units that a limit was charged, and those that it shall be. */
+interface Units {
+  readonly was: number;
+  readonly wants: number;
+}
+
+/** What a settle changes. */
+export interface Settlement {
+  /** Whether it is by the names of limits; otherwise all have one name. */
+  readonly isNamed: boolean;
+  readonly units: ReadonlyMap<string, Units>;
+  /** Counters to charge, `units` each, or what their `costs` say; and the units charged before. */
+  readonly more: { readonly counters: readonly Counter[]; units: number; beside: number };
+  /** Refunds of what was charged too much. */
+  readonly less: readonly Receipt[];
+  /** The kept units of counters that block by them. */
+  readonly kept: readonly Judgement[];
+}
+
+/** What it takes to make charges cost so many units. `mayBlock`: whether the kept units may set a block. */
+export function planSettle(
+  receipts: readonly Receipt[],
+  units: Cost,
+  mayBlock: boolean,
+): Settlement {
+  if (typeof units !== "number") return planByName(receipts, units, mayBlock);
+  const charged = receipts.filter(isSettledByNumber);
+  const cost = charged[0]?.cost ?? 0;
+  const missing = charged.length === 0 ? 0 : Math.max(0, units - cost);
+  return {
+    isNamed: false,
+    units: new Map([[ALL, { was: cost, wants: charged.length === 0 ? 0 : units }]]),
+    more: {
+      counters: missing > 0 ? charged.flatMap(({ counters }) => counters) : [],
+      units: missing,
+      beside: cost,
+    },
+    less: units < cost ? charged.map((receipt) => receiptBut(receipt, units)) : [],
+    kept: judgementsOf(charged, units, mayBlock),
+  };
+}
+
+/** Whether one number settles a receipt: not if a cost by name left its counters out. */
+function isSettledByNumber({ cost, counters }: Receipt): boolean {
+  return cost > 0 || !areByName(counters);
+}
+
+/** Limits that are not named keep their units. */
+function planByName(
+  receipts: readonly Receipt[],
+  units: CostByName,
+  mayBlock: boolean,
+): Settlement {
+  const named = new Map<string, Units>();
+  const more: Counter[] = [];
+  const less: Receipt[] = [];
+  const kept: Judgement[] = [];
+  for (const receipt of receipts) {
+    const charged = receipt.counters.map((counter) => {
+      const costs = counter.costs ?? counter.limits.map(() => receipt.cost);
+      const wants = counter.limits.map(({ name }, i) => {
+        const was = costs[i] as number;
+        const wants = unitsFor(units, name) ?? was;
+        named.set(name, { was, wants });
+        return wants;
+      });
+      return { counter, costs, wants };
+    });
+    for (const { counter, costs, wants } of charged) {
+      const missing = wants.map((count, i) => Math.max(0, count - (costs[i] as number)));
+      if (Math.max(...missing) > 0) more.push({ ...counter, costs: missing, besides: costs });
+    }
+    const given = charged.map(({ counter, costs, wants }) => ({
+      ...counter,
+      costs: wants.map((count, i) => Math.max(0, (costs[i] as number) - count)),
+      besides: wants,
+    }));
+    const cost = largestCost(given);
+    if (cost > 0) less.push({ ...receipt, cost, counters: given });
+    const counters = charged.map(({ counter, costs, wants }) => ({
+      ...counter,
+      costs: wants,
+      besides: costs,
+    }));
+    kept.push(...judgementsOf([{ ...receipt, counters }], largestCost(counters), mayBlock));
+  }
+  const charges = { counters: more, units: more.length === 0 ? 0 : largestCost(more), beside: 0 };
+  return { isNamed: true, units: named, more: charges, less, kept };
+}
+
+/** Whether a settlement changes nothing. */
+export function isUnchanged({ more, less, kept }: Settlement): boolean {
+  return more.counters.length === 0 && less.length === 0 && kept.length === 0;
+}
+
+/** What a settlement came to: `charged` is what became of `more`; the others say whether the store got them. */
+export function settled(
+  { isNamed, units }: Settlement,
+  charged: Charged<Cost> | undefined,
+  isGivenBack: boolean,
+  isKept: boolean,
+): Charged<Cost> {
+  const added = byName(charged?.counted);
+  const counted = mapUnits(units, (name, { was, wants }) => {
+    if (wants > was) return was + (unitsFor(added, name) ?? 0);
+    return isGivenBack ? wants : was;
+  });
+  const beyond = byName(charged?.cut);
+  const cut = mapUnits(units, (name) => unitsFor(beyond, name) ?? 0);
+  const degraded = charged?.degraded === true || !isGivenBack || !isKept;
+  if (isNamed) return { counted, cut, degraded };
+  return { counted: counted[ALL] as number, cut: cut[ALL] as number, degraded };
+}
+
+/** What a decision that could not be settled costs: what it did. */
+export function unsettled({ isNamed, units }: Settlement): Charged<Cost> {
+  const counted = mapUnits(units, (_, { was }) => was);
+  const cut = mapUnits(units, () => 0);
+  if (isNamed) return { counted, cut, degraded: true };
+  return { counted: counted[ALL] as number, cut: 0, degraded: true };
+}
+
+function mapUnits(
+  units: Settlement["units"],
+  of: (name: string, units: Units) => number,
+): CostByName {
+  return Object.fromEntries([...units].map(([name, each]) => [name, of(name, each)]));
+}
+
+function byName(units: Cost = {}): CostByName {
+  return typeof units === "number" ? { [ALL]: units } : units;
+}

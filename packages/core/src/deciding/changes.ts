@@ -1,0 +1,87 @@
+import type { Awaitable } from "../awaitable.ts";
+import type { Charged } from "../charged.ts";
+import { joinCharged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
+import { readCharged } from "../limiter/costs.ts";
+import { block } from "../store/block-by-hand.ts";
+import { charge } from "../store/charge.ts";
+import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
+import { forget } from "../store/forget.ts";
+import type { Judgement } from "../store/judge.ts";
+import { judge } from "../store/judge.ts";
+import type { Receipt } from "../store/refund.ts";
+import { receiptOf, refund } from "../store/refund.ts";
+import type { Step } from "../store/store.ts";
+import type { Change, Link, Outcome } from "./link.ts";
+
+/** Gives back a charge. */
+export function refundOf(receipt: Receipt): Change<Receipt> {
+  return changeOf(refund, receipt);
+}
+
+/** Counts the kept units of a charge. */
+export function judgeOf(judgement: Judgement): Change<Judgement> {
+  return changeOf(judge, judgement);
+}
+
+function changeOf<R extends Receipt>(step: Step<R>, receipt: R): Change<R> {
+  return { step, counters: receipt.counters, callOf: (some) => receiptOf(receipt, some) };
+}
+
+/** Blocks counters for so many microseconds, or ends their blocks with 0. True if one was blocked, or had been. Rejects as the store does. */
+export function blockCounters(
+  link: Link,
+  counters: readonly Counter[],
+  span: number,
+): Promise<boolean> {
+  return isDone(link, [{ step: block, counters, callOf: (some) => ({ counters: some, span }) }]);
+}
+
+/** Forgets counters, but no block by hand. True if there was anything to forget. Rejects as the store does. */
+export function forgetCounters(link: Link, counters: readonly Counter[]): Promise<boolean> {
+  return isDone(link, [{ step: forget, counters, callOf: (some) => some }]);
+}
+
+/** Makes changes at once. True if any of them did something. Rejects with the first error. */
+export async function isDone<Call>(link: Link, changes: readonly Change<Call>[]): Promise<boolean> {
+  const outcomes = await Promise.all(changes.map((change) => link.change(change)));
+  return outcomes
+    .flat()
+    .map(replyOf)
+    .some((reply) => reply[1] === 1);
+}
+
+function replyOf(outcome: Outcome): readonly number[] {
+  if ("error" in outcome) throw outcome.error;
+  return outcome.reply;
+}
+
+/** Charges counters whatever is left of their limits; `beside` are units that the same request was charged before. */
+export async function chargeCounters(
+  link: Link,
+  counters: readonly Counter[],
+  cost: number,
+  beside: number,
+  otherwise: (counters: readonly Counter[], error: unknown) => Awaitable<Charged<Cost>>,
+): Promise<Charged<Cost>> {
+  // A reply by name is of one counter's limits: nothing else tells several counters apart.
+  const together = areByName(counters) ? counters.map((one) => [one]) : [counters];
+  const outcomes = await Promise.all(
+    together.map((some) =>
+      link.change({
+        step: charge,
+        counters: some,
+        callOf: (own) => ({ cost, beside, counters: own }),
+      }),
+    ),
+  );
+  const charged = outcomes
+    .flat()
+    .map((outcome) =>
+      "error" in outcome
+        ? otherwise(outcome.counters, outcome.error)
+        : readCharged(outcome.counters, cost, outcome.reply),
+    );
+  return joinCharged(await Promise.all(charged));
+}

@@ -1,0 +1,69 @@
+import type { Decision } from "../decision.ts";
+import type { CountedPolicy } from "../limiter/counted-policy.ts";
+import type { SubjectCounter } from "../limiter/counters.ts";
+import { denyCacheOf } from "../limiter/deny-cache.ts";
+import { closeLeases } from "../limiter/leases/lease-accounts.ts";
+import { block } from "../store/block-by-hand.ts";
+import { forget } from "../store/forget.ts";
+import { decisionOf } from "./ask.ts";
+import type { Answer, Ask, Link } from "./link.ts";
+
+/**
+ * Answers from the deny cache what is known to be denied, unless `remembers` is false. Changes drop the cached denials of their
+ * counters before and after the call.
+ */
+export function rememberDenials(next: Link, counted: CountedPolicy, remembers: boolean): Link {
+  const { store } = counted;
+  const denials = denyCacheOf(store.owner);
+
+  /** A known denial; none that may set a block, which only the store can. */
+  function denyKnown(ask: Ask): Decision | undefined {
+    const { counters, cost, mode, sent } = ask;
+    const known = denials.find(counters, cost, sent);
+    if (known === undefined) return undefined;
+    const maySetBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
+    if (maySetBlock && !known.blocked) return undefined;
+    return decisionOf(counted, ask, { ...known, allowed: false, receipts: [] }, "deny-cache");
+  }
+
+  function heed(ask: Ask, { allowed, lasting }: Answer): void {
+    if (allowed) {
+      if (denials.mayKnow) denials.forgetKnown(ask.counters, store.now());
+    } else if (remembers && lasting.length > 0) {
+      denials.remember(lasting, ask.cost, ask.sent, store.now());
+    }
+  }
+
+  function heedDenial(ask: Ask, answer: Answer): void {
+    if (!answer.allowed) heed(ask, answer);
+  }
+
+  return {
+    ...next,
+
+    decide(ask) {
+      ask.sent = store.now();
+      const charges = ask.mode === "enforce" || ask.mode === "charge";
+      if (charges && remembers && denials.mayKnow) {
+        const denied = denyKnown(ask);
+        if (denied !== undefined) return denied;
+      }
+      // A request that charges nothing changes no wait, but its denial is remembered, too.
+      if (charges || remembers) ask.heed = charges ? heed : heedDenial;
+      return next.decide(ask);
+    },
+
+    async change(change) {
+      const { counters, step } = change;
+      denials.forget(counters, store.now());
+      try {
+        return await next.change(change);
+      } finally {
+        denials.forget(counters, store.now());
+        // Units that were leased before the call, or during it.
+        const endsLeases = (step as unknown) === block || (step as unknown) === forget;
+        if (endsLeases) closeLeases(store.owner, counters as readonly SubjectCounter[]);
+      }
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { clientPart } from "../client-state.ts";
+import type { CountedPolicy } from "../limiter/counted-policy.ts";
+import type { SubjectCounter } from "../limiter/counters.ts";
+import { shareLimits } from "../limiter/outage/local-limits.ts";
+import type { FailurePolicy, OnUnavailable } from "../limiter/outage/outage.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { decisionOf } from "./ask.ts";
+import type { Ask, Link } from "./link.ts";
+import { decideLocally } from "./local.ts";
+
+/** Limiters that share a budget on a client's store share it in this process, too. */
+const localCountsOf = clientPart("localCounts", () => memoryStore());
+
+/** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
+const DENY_RETRY_MS = 1_000;
+
+/** What decides if the store cannot. */
+export interface Fallback extends Link {
+  readonly onUnavailable: OnUnavailable;
+  /** A counter as this process counts it alone: its share of the limits. Receipts of decisions made here have such counters already. */
+  shareOf(counter: SubjectCounter): SubjectCounter;
+}
+
+/**
+ * Decides what the store could not, as `onUnavailable` says. Its counts in this process stay until they are as if unused, so
+ * that an outage that comes and goes grants no new budget each time; nothing is written back.
+ */
+export function decideWithoutStore(
+  counted: CountedPolicy,
+  { onUnavailable, localShare }: FailurePolicy,
+): Fallback {
+  const { owner } = counted.store;
+  const store = localCountsOf(owner);
+  const local = decideLocally(counted, store, "local", owner);
+  const shareOf = shareLimits(localShare);
+
+  /** The request on this process's share. Its denials set no block, because it counts alone. */
+  function shared(ask: Ask): Ask {
+    const { counters, named, mode } = ask;
+    return {
+      ...ask,
+      counters: counters.map(shareOf),
+      named: named?.map(shareOf),
+      mode: mode === "enforce" ? "charge" : mode,
+      places: undefined,
+      holder: undefined,
+    };
+  }
+
+  return {
+    ...local,
+    onUnavailable,
+    shareOf,
+    decide(ask) {
+      if (onUnavailable === "local") return local.decide(shared(ask));
+      const allowed = onUnavailable === "allow";
+      const answer = { allowed, blocked: false, limits: [], receipts: [] };
+      const uncounted = { ...ask, places: undefined };
+      return decisionOf(counted, uncounted, answer, onUnavailable, DENY_RETRY_MS);
+    },
+  };
+}

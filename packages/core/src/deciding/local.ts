@@ -1,0 +1,42 @@
+import type { DecisionSource } from "../decision.ts";
+import type { CountedPolicy } from "../limiter/counted-policy.ts";
+import { keepPlacesHere } from "../limiter/places/keep-places.ts";
+import { rejectWrongType } from "../limiter/read-reply.ts";
+import { stepFor } from "../store/decide.ts";
+import type { Store } from "../store/store.ts";
+import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
+import type { Link } from "./link.ts";
+
+/** The last link of a limiter in this process: decides on a store that always answers, at once where it can. */
+export function decideLocally(
+  counted: CountedPolicy,
+  store: Store = counted.store,
+  source: DecisionSource = "store",
+  owner: object = store.owner,
+): Link {
+  const keeping = counted.hasPlaces ? keepPlacesHere(store, counted.reported, owner) : undefined;
+  return {
+    decide(ask) {
+      if (keeping !== undefined) askPlaces(ask, keeping);
+      const step = stepFor(ask.mode);
+      if (store.runNow !== undefined) {
+        return decisionOf(counted, ask, readAnswer(counted, ask, store.runNow(step, ask)), source);
+      }
+      return store
+        .run(step, ask)
+        .then((reply) => decisionOf(counted, ask, readAnswer(counted, ask, reply), source));
+    },
+
+    async change({ step, counters, callOf }) {
+      try {
+        const reply = await store.run(step, callOf(counters));
+        rejectWrongType(reply, counters);
+        return [{ counters, reply }];
+      } catch (error) {
+        return [{ counters, error }];
+      }
+    },
+
+    async close() {},
+  };
+}

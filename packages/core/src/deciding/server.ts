@@ -1,0 +1,170 @@
+import { channel } from "node:diagnostics_channel";
+import { CHANNELS } from "../channels.ts";
+import type { Decision } from "../decision.ts";
+import type { CountedPolicy } from "../limiter/counted-policy.ts";
+import type { SubjectCounter } from "../limiter/counters.ts";
+import { placesOnly } from "../limiter/counters.ts";
+import type { Flight, Flights } from "../limiter/flights.ts";
+import type { DegradedDecision, StoreWatch } from "../limiter/outage/outage.ts";
+import { storeFailure } from "../limiter/outage/store-failure.ts";
+import { keepPlaces } from "../limiter/places/keep-places.ts";
+import { publish } from "../limiter/publish.ts";
+import { rejectWrongType } from "../limiter/read-reply.ts";
+import type { Counter } from "../store/counter.ts";
+import { stepFor } from "../store/decide.ts";
+import type { DecideCall } from "../store/decide-call.ts";
+import { places } from "../store/places.ts";
+import type { Remote } from "../store/store.ts";
+import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
+import { refundOf } from "./changes.ts";
+import type { Answer, Ask, Change, Link, Outcome } from "./link.ts";
+import type { SlotPlace } from "./slots.ts";
+import { AcrossSlots, bySlot, bySlotAfter } from "./slots.ts";
+
+const degradedDecisions = channel(CHANNELS.degraded);
+
+/** What the last link of a limiter on servers is made of. */
+export interface ServerPlace {
+  readonly counted: CountedPolicy;
+  readonly watch: StoreWatch;
+  readonly remote: Remote;
+}
+
+/** The last link of a limiter on servers: asks them, and lets `fallback` decide what they did not answer in time. */
+export function decideOnServers(place: ServerPlace, fallback: Link, flights: Flights): Link {
+  const { counted, watch } = place;
+  const { store } = counted;
+  const slots = slotPlaceOf(place);
+  const keeping = counted.hasPlaces
+    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported)
+    : undefined;
+
+  function end(flight: Flight): void {
+    flight.count -= 1;
+    if (flight.count === 0) flight.onLanded?.();
+  }
+
+  function decided(ask: Ask, answer: Answer): Decision {
+    ask.heed?.(ask, answer);
+    return decisionOf(counted, ask, answer, "store");
+  }
+
+  /** Rejects with what is not the store's failure. */
+  async function decideWithout(ask: Ask, error: unknown): Promise<Decision> {
+    const reason = storeFailure(error, watch.notices);
+    const decision = await fallback.decide(ask);
+    if (degradedDecisions.hasSubscribers) {
+      const { limiter } = counted.reported;
+      publish(degradedDecisions, { limiter, decision, reason } satisfies DegradedDecision);
+    }
+    return decision;
+  }
+
+  return {
+    decide(ask) {
+      if (keeping !== undefined) askPlaces(ask, keeping);
+      const flight = flights.current;
+      flight.count += 1;
+      const failed = (error: unknown): Promise<Decision> => {
+        end(flight);
+        return decideWithout(ask, error);
+      };
+      if (ask.counters.length > 1) {
+        return askServers(slots, ask).then((answer) => {
+          end(flight);
+          return decided(ask, answer);
+        }, failed);
+      }
+      return askTogether(slots, ask, ask.waitedMs).then((reply) => {
+        let answer: Answer;
+        try {
+          answer = readAnswer(counted, ask, reply);
+        } catch (error) {
+          return failed(error);
+        }
+        end(flight);
+        return decided(ask, answer);
+      }, failed);
+    },
+
+    change: (change) => changeOnServers(place, change),
+
+    async close() {},
+  };
+}
+
+/** The store's answer, from all slots of the counters. Rejects with the store's error. */
+export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
+  const { counted, watch, remote } = place;
+  const { counters, waitedMs } = ask;
+  const withinMs = watch.timeoutMs - waitedMs;
+  const slots = bySlot(counters, remote);
+  if (slots.length > 1) return new AcrossSlots(place, slots, ask).decide(withinMs);
+  const sent = watch.now();
+  return askTogether(place, ask, waitedMs)
+    .then((reply) => readAnswer(counted, ask, reply))
+    .catch((error: unknown) => {
+      // Nothing was done. The slots are asked in the time that is left.
+      const found = bySlotAfter(error, counters, remote);
+      if (found === undefined) throw error;
+      return new AcrossSlots(place, found, ask).decide(withinMs - (watch.now() - sent));
+    });
+}
+
+/** Asks about counters in one slot, as far as is known. */
+function askTogether(
+  { counted, watch, returnPlaces }: SlotPlace,
+  ask: Ask,
+  waitedMs: number,
+): Promise<readonly number[]> {
+  const { key } = ask.counters[0] as SubjectCounter;
+  const late = ask.places === undefined ? undefined : () => returnPlaces(ask);
+  return watch.run(counted.store, stepFor(ask.mode), ask, key, waitedMs, late);
+}
+
+/** How a limiter's decisions over several slots undo what they did. */
+export function slotPlaceOf(place: ServerPlace): SlotPlace {
+  const { store } = place.counted;
+  return {
+    ...place,
+    refund: (receipt) => changeOnServers(place, refundOf(receipt)),
+    returnPlaces({ counters, holder = "" }: DecideCall) {
+      // Not through the watch: the server that was late is known to be down. What is not given back expires.
+      for (const counter of placesOnly(counters as readonly SubjectCounter[])) {
+        store.run(places, { counter, holders: [holder], renews: false }).catch(() => {});
+      }
+    },
+  };
+}
+
+/** Makes a change in every slot at once. */
+export async function changeOnServers<Call>(
+  { counted, watch, remote }: ServerPlace,
+  { step, counters, callOf }: Change<Call>,
+): Promise<readonly Outcome[]> {
+  async function changeTogether(
+    together: readonly Counter[],
+    waitedMs: number,
+  ): Promise<readonly Outcome[]> {
+    const sent = watch.now();
+    try {
+      const { key } = together[0] as Counter;
+      const reply = await watch.run(counted.store, step, callOf(together), key, waitedMs);
+      rejectWrongType(reply, together);
+      return [{ counters: together, reply }];
+    } catch (error) {
+      const found = bySlotAfter(error, together, remote);
+      if (found === undefined) return [{ counters: together, error }];
+      return changeEach(found, waitedMs + watch.now() - sent);
+    }
+  }
+
+  async function changeEach(
+    slots: readonly (readonly Counter[])[],
+    waitedMs: number,
+  ): Promise<readonly Outcome[]> {
+    return (await Promise.all(slots.map((some) => changeTogether(some, waitedMs)))).flat();
+  }
+
+  return changeEach(bySlot(counters, remote), 0);
+}

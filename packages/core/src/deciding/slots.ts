@@ -1,0 +1,177 @@
+import type { LimitState } from "../decision.ts";
+import { HeadgateError } from "../errors.ts";
+import type { CountedPolicy } from "../limiter/counted-policy.ts";
+import type { SubjectCounter } from "../limiter/counters.ts";
+import type { StoreWatch } from "../limiter/outage/outage.ts";
+import type { LimitStates, ReadReply } from "../limiter/read-reply.ts";
+import { listReceipt, present, readReply } from "../limiter/read-reply.ts";
+import type { Counter } from "../store/counter.ts";
+import { stepFor } from "../store/decide.ts";
+import type { DecideCall, DecideMode } from "../store/decide-call.ts";
+import { isCharging, isSettled } from "../store/decide-call.ts";
+import type { Receipt } from "../store/refund.ts";
+import type { Remote } from "../store/store.ts";
+import type { Answer, Ask, CountersReply } from "./link.ts";
+
+/** Counters that can go in one call, together. */
+export function bySlot<C extends Counter>(
+  counters: readonly C[],
+  remote: Remote,
+): readonly (readonly C[])[] {
+  if (counters.length === 1) return [counters];
+  const slots = new Map<number, C[]>();
+  for (const counter of counters) {
+    const slot = remote.slotOf(counter.key);
+    const together = slots.get(slot);
+    if (together === undefined) slots.set(slot, [counter]);
+    else together.push(counter);
+  }
+  return [...slots.values()];
+}
+
+/** The same after a call with these counters failed because they are in several slots; otherwise undefined. */
+export function bySlotAfter<C extends Counter>(
+  error: unknown,
+  counters: readonly C[],
+  remote: Remote,
+): readonly (readonly C[])[] | undefined {
+  if (!remote.isAcrossSlots(error)) return undefined;
+  const slots = bySlot(counters, remote);
+  return slots.length > 1 ? slots : undefined;
+}
+
+/** Where the slots are asked, and how charges and places are given back. */
+export interface SlotPlace {
+  readonly counted: CountedPolicy;
+  readonly watch: StoreWatch;
+  readonly remote: Remote;
+  refund(receipt: Receipt): Promise<unknown>;
+  /** Gives back the places of a call that was answered too late, or failed. */
+  returnPlaces(call: DecideCall): void;
+}
+
+type SlotReply = ReadReply & CountersReply;
+
+/**
+ * One decision whose counters are in several slots of a cluster, which no single call can reach.
+ *
+ * First all slots are asked at once. A denial there is final and charges nothing; if a limit that denied also blocks, its
+ * slot is called once more. Otherwise all slots are charged at once. If one of them denies now, because another request was
+ * faster, the charges of the others are refunded before the answer. So no limit is ever exceeded, and a denied decision
+ * leaves no more than what drained while it held the units, or its cost if the refund could not be delivered.
+ */
+export class AcrossSlots {
+  readonly #place: SlotPlace;
+  readonly #slots: readonly (readonly SubjectCounter[])[];
+  readonly #ask: Ask;
+  /** Set when the time for the decision is over: nothing more is charged, and charges are refunded. */
+  #isOver = false;
+  /** The answer, while charges are still being refunded. */
+  #verdict: Answer | undefined;
+
+  constructor(place: SlotPlace, slots: readonly (readonly SubjectCounter[])[], ask: Ask) {
+    this.#place = place;
+    this.#slots = slots;
+    this.#ask = ask;
+  }
+
+  /** Takes no longer than `withinMs` in all. Rejects with the store's error, while charges are being refunded. */
+  decide(withinMs: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        this.#isOver = true;
+        if (this.#verdict !== undefined) resolve(this.#verdict);
+        else reject(lateOver(this.#place.watch.timeoutMs));
+      };
+      const cancel = this.#place.watch.giveUpAfter(withinMs, giveUp);
+      this.#decide().then(resolve, reject).finally(cancel);
+    });
+  }
+
+  async #decide(): Promise<Answer> {
+    const { cost, mode } = this.#ask;
+    const asked = await Promise.all(this.#slots.map((some) => this.#send(some, "ask")));
+    if (asked.some(({ allowed }) => !allowed)) {
+      return mode === "enforce" ? this.#block(asked) : denied(asked, asked);
+    }
+    // A cost of 0 charges nothing: the first round has the answer.
+    if (cost === 0) return allowedBy(asked, isSettled(mode) ? receiptsOf(asked) : []);
+    if (this.#isOver) return denied(asked, []);
+    const settled = await Promise.allSettled(this.#slots.map((some) => this.#send(some, mode)));
+    const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const receipts = isCharging(mode) ? receiptsOf(replies.filter(({ allowed }) => allowed)) : [];
+    const failed = settled.find((one) => one.status === "rejected");
+    const late = replies.filter(({ allowed }) => !allowed);
+    // Other requests may be refunding as well, so this denial may not last.
+    if (late.length > 0) this.#verdict = denied([...asked, ...late], []);
+    if (failed !== undefined || late.length > 0 || this.#isOver) await this.#giveBack(receipts);
+    if (this.#verdict !== undefined) return this.#verdict;
+    if (failed !== undefined) throw failed.reason;
+    return allowedBy(replies, receipts);
+  }
+
+  /** Asks the slots that denied to decide, so that they block: the first round blocks nothing. */
+  async #block(asked: readonly SlotReply[]): Promise<Answer> {
+    const replies = await Promise.all(asked.map((reply) => this.#blockOne(reply)));
+    return denied(replies, replies);
+  }
+
+  async #blockOne(asked: SlotReply): Promise<SlotReply> {
+    const { allowed, blocked, counters } = asked;
+    if (allowed || blocked || !counters.some(({ shape }) => shape.blocks)) return asked;
+    const [decided] = await Promise.allSettled([this.#send(counters, "enforce")]);
+    if (decided.status === "rejected") return asked;
+    if (!decided.value.allowed) return decided.value;
+    await this.#giveBack(listReceipt(decided.value.receipt));
+    return asked;
+  }
+
+  async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
+    const { counted, watch } = this.#place;
+    const { cost, holder } = this.#ask;
+    const { key } = counters[0] as SubjectCounter;
+    const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
+    const returnPlaces = (): void => this.#place.returnPlaces(call);
+    const late = call.holder === undefined ? undefined : returnPlaces;
+    const reply = await watch.run(counted.store, stepFor(mode), call, key, 0, late);
+    return { counters, reply, ...readReply(counted, counters, cost, reply) };
+  }
+
+  /** What cannot be delivered stays charged. */
+  async #giveBack(receipts: readonly Receipt[]): Promise<void> {
+    const given = receipts.map((receipt) => this.#place.refund(receipt));
+    await Promise.allSettled([...given, this.#ask.places?.release()]);
+  }
+}
+
+function allowedBy(replies: readonly ReadReply[], receipts: readonly Receipt[]): Answer {
+  const limits = present(merge(replies));
+  return { allowed: true, blocked: false, limits, receipts, lasting: [] };
+}
+
+function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]): Answer {
+  const blocked = replies.some((reply) => reply.blocked);
+  return { allowed: false, blocked, limits: present(merge(replies)), receipts: [], lasting };
+}
+
+/** The limits in several replies; later replies replace earlier ones. */
+function merge(replies: readonly ReadReply[]): LimitStates {
+  const merged: (LimitState | undefined)[] = [];
+  for (const { states } of replies) {
+    states.forEach((state, place) => {
+      if (state !== undefined) merged[place] = state;
+    });
+  }
+  return merged;
+}
+
+function receiptsOf(replies: readonly ReadReply[]): readonly Receipt[] {
+  return replies.flatMap(({ receipt }) => listReceipt(receipt));
+}
+
+function lateOver(timeoutMs: number): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_STORE_UNAVAILABLE",
+    `the store gave no answer over several slots within ${timeoutMs} ms`,
+  );
+}

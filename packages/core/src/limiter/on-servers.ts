@@ -1,0 +1,44 @@
+import { rememberDenials } from "../deciding/denials.ts";
+import { decideWithoutStore } from "../deciding/fallback.ts";
+import type { Link } from "../deciding/link.ts";
+import { decideOnServers } from "../deciding/server.ts";
+import type { Remote } from "../store/store.ts";
+import { followControl } from "./control/follow-control.ts";
+import { listLimiter } from "./directory/limiter-record.ts";
+import { unlist } from "./directory/listings.ts";
+import { payFromLeases } from "./leases/lease-decider.ts";
+import { makeReady } from "./make-ready.ts";
+import { watchStore } from "./outage/store-watch.ts";
+import { createOverrides } from "./overrides/limiter-overrides.ts";
+import type { OnServers } from "./server-side.ts";
+import { countUsage, endUsage } from "./usage/usage.ts";
+
+/** What `redisStore` adds to the limiters on it. */
+export const onServers: OnServers = {
+  open(counted, failure, flights) {
+    const { store } = counted;
+    const remote = store.remote as Remote;
+    const watch = watchStore(store.owner, remote, failure);
+    const release = watch.use();
+    const fallback = decideWithoutStore(counted, failure);
+    const place = { counted, watch, remote };
+    const server = decideOnServers(place, fallback, flights);
+    const denials = rememberDenials(server, counted, failure.denyCache);
+    const { lease } = failure;
+    const first = lease === undefined ? denials : payFromLeases(denials, lease, place);
+    const close = async (): Promise<void> => {
+      await first.close();
+      release();
+    };
+    const chain: Link = { ...first, close };
+    const control = followControl(counted, watch);
+    const overrides =
+      control && createOverrides(control, counted, { watch, endLeases: chain.endLeases });
+    const { limiter } = counted.reported;
+    return { chain, fallback, watch, control, overrides, usage: countUsage(store, limiter) };
+  },
+  list: listLimiter,
+  unlist: (store, name) => unlist(store, "limiter", name),
+  endUsage,
+  ready: makeReady,
+};

@@ -1,0 +1,32 @@
+import type { Link } from "../deciding/link.ts";
+import type { Store } from "../store/store.ts";
+import type { CountedPolicy } from "./counted-policy.ts";
+import type { Flights } from "./flights.ts";
+import type { LimiterCore, ServerParts } from "./limiter-core.ts";
+import type { FailurePolicy } from "./outage/outage.ts";
+
+/**
+ * What a store on servers adds to the limiters on it. It comes with the store, so that an application whose limiters count in
+ * memory never loads it.
+ */
+export interface OnServers {
+  /** Puts the chain together, and the parts around it. */
+  open(
+    counted: CountedPolicy,
+    failure: FailurePolicy,
+    flights: Flights,
+  ): ServerParts & { readonly chain: Link };
+  /** Lists the limiter for operators' tools. */
+  list(name: string, own: CountedPolicy, parent: string | undefined): void;
+  /** Takes it off that list. */
+  unlist(store: Store, name: string): Promise<void>;
+  /** Sends its last counts. */
+  endUsage(store: Store, name: string): Promise<void>;
+  /** Prepares the store for the first decision; resolves with whether it answered. */
+  ready(core: LimiterCore): Promise<boolean>;
+}
+
+/** What the store of a limiter adds to it; undefined for one in memory. */
+export function serverSideOf({ remote }: Store): OnServers | undefined {
+  return remote?.side as OnServers | undefined;
+}
