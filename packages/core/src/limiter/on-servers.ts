@@ -3,13 +3,13 @@ import { decideWithoutStore } from "../deciding/fallback.ts";
 import type { Link } from "../deciding/link.ts";
 import { decideOnServers } from "../deciding/server.ts";
 import type { Remote } from "../store/store.ts";
-import { followControl } from "./control/follow-control.ts";
+import { followControl } from "../fleet/control/follow-control.ts";
 import { listLimiter } from "./directory/limiter-record.ts";
 import { unlist } from "./directory/listings.ts";
 import { payFromLeases } from "./leases/lease-decider.ts";
 import { makeReady } from "./make-ready.ts";
 import { watchStore } from "./outage/store-watch.ts";
-import { createOverrides } from "./overrides/limiter-overrides.ts";
+import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import type { OnServers } from "./server-side.ts";
 import { countUsage, endUsage } from "./usage/usage.ts";
 

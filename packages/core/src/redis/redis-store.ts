@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { onServers } from "../limiter/on-servers.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
+import { onServers } from "../limiter/on-servers.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { Clock } from "../store/clock.ts";

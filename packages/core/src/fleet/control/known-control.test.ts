@@ -1,3 +1,4 @@
+import { onServers } from "../../limiter/on-servers.ts";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchWarnings } from "../../../../../test/http/support/warnings.ts";
 import { letRun } from "../../../../../test/support/held-store.ts";
@@ -52,6 +53,7 @@ function startServer() {
       slotOf: () => 0,
       isAcrossSlots: () => false,
       nodeOf: () => "",
+      side: onServers,
       refresh() {},
       isControlled: true,
       lastError: () => undefined,

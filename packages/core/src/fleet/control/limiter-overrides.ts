@@ -34,14 +34,14 @@ interface Watcher {
   readonly callback: () => void;
 }
 
-/** The overrides of what is counted. What `decider` holds ahead of who turns out to be overridden, it gives back. */
+/** The overrides of what is counted. Units held ahead of a subject that turns out to be overridden are given back. */
 export function createOverrides(
   control: LimiterControl,
   counted: CountedPolicy,
-  decider: Holder,
+  holder: Holder,
 ): Overrides {
   const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
-  const fits = createFitting(counted, decider);
+  const fits = createFitting(counted, holder);
   const watchers = new Set<Watcher>();
   const { refresh, known } = control;
   const alarm = new Alarm(() => {
@@ -55,7 +55,7 @@ export function createOverrides(
     const own = limiters.map((limiter) => ({ limiter, overrides: overridesIn(record, limiter) }));
     all.inForce = own.some(({ overrides }) => overrides !== undefined) ? own : undefined;
     if (all.inForce === undefined) return;
-    decider.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
+    holder.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
   }
 
   /** Those in force for a limiter's counters. */
