@@ -65,11 +65,11 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
   const store: Store = {
     owner: {},
     prefix: "hg",
+    side: onServers,
     remote: {
       slotOf,
       isAcrossSlots: (error) => error === CROSS_SLOT,
       nodeOf: (key) => `${slotOf(key)}`,
-      side: onServers,
       refresh() {},
       lastError: () => undefined,
     },

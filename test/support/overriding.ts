@@ -1,9 +1,9 @@
 import type { Remote, Store } from "@headgate/core";
-import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
 import { prefixPart } from "../../packages/core/src/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/fleet/control/record.ts";
+import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
 
 /** An override without what is the same in all: for whom, of what, and until when in microseconds. */
 type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {
@@ -28,7 +28,6 @@ const HERE: Remote = {
   slotOf: () => 0,
   isAcrossSlots: () => false,
   nodeOf: () => "",
-  side: onServers,
   refresh() {},
   lastError: () => undefined,
 };
@@ -62,7 +61,7 @@ export function overridden(store: Store): OverriddenStore {
   }
 
   return {
-    store: { ...store, remote: { ...HERE, ...store.remote, isControlled: true } },
+    store: { ...store, side: onServers, remote: { ...HERE, ...store.remote, isControlled: true } },
     deny(...entries) {
       const denied = entries.map(([network, until]) => ({ network, from: store.now(), until }));
       const { denied: _, ...rest } = record;

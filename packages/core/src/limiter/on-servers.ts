@@ -2,22 +2,25 @@ import { rememberDenials } from "../deciding/denials.ts";
 import { decideWithoutStore } from "../deciding/fallback.ts";
 import type { Link } from "../deciding/link.ts";
 import { decideOnServers } from "../deciding/server.ts";
-import type { Remote } from "../store/store.ts";
 import { followControl } from "../fleet/control/follow-control.ts";
+import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import { listLimiter } from "./directory/limiter-record.ts";
 import { unlist } from "./directory/listings.ts";
 import { payFromLeases } from "./leases/lease-decider.ts";
 import { makeReady } from "./make-ready.ts";
 import { watchStore } from "./outage/store-watch.ts";
-import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import type { OnServers } from "./server-side.ts";
+import { inMemory } from "./server-side.ts";
 import { countUsage, endUsage } from "./usage/usage.ts";
 
 /** What `redisStore` adds to the limiters on it. */
 export const onServers: OnServers = {
   open(counted, failure, flights) {
     const { store } = counted;
-    const remote = store.remote as Remote;
+    const { remote } = store;
+    const { limiter } = counted.reported;
+    const usage = countUsage(store, limiter);
+    if (remote === undefined) return { ...inMemory(counted), usage };
     const watch = watchStore(store.owner, remote, failure);
     const release = watch.use();
     const fallback = decideWithoutStore(counted, failure);
@@ -34,8 +37,7 @@ export const onServers: OnServers = {
     const control = followControl(counted, watch);
     const overrides =
       control && createOverrides(control, counted, { watch, endLeases: chain.endLeases });
-    const { limiter } = counted.reported;
-    return { chain, fallback, watch, control, overrides, usage: countUsage(store, limiter) };
+    return { chain, fallback, watch, control, overrides, usage };
   },
   list: listLimiter,
   unlist: (store, name) => unlist(store, "limiter", name),

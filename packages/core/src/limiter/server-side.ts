@@ -1,4 +1,5 @@
 import type { Link } from "../deciding/link.ts";
+import { decideLocally } from "../deciding/local.ts";
 import type { Store } from "../store/store.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Flights } from "./flights.ts";
@@ -27,6 +28,18 @@ export interface OnServers {
 }
 
 /** What the store of a limiter adds to it; undefined for one in memory. */
-export function serverSideOf({ remote }: Store): OnServers | undefined {
-  return remote?.side as OnServers | undefined;
+export function serverSideOf({ side }: Store): OnServers | undefined {
+  return side as OnServers | undefined;
+}
+
+/** A limiter in this process: one link. */
+export function inMemory(counted: CountedPolicy): ServerParts & { readonly chain: Link } {
+  return {
+    chain: decideLocally(counted),
+    watch: undefined,
+    fallback: undefined,
+    control: undefined,
+    overrides: undefined,
+    usage: undefined,
+  };
 }

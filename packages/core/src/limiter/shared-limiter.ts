@@ -1,7 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import type { Link } from "../deciding/link.ts";
-import { decideLocally } from "../deciding/local.ts";
 import type { Limit, LimitDescription } from "../policy.ts";
 import type { Store } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
@@ -11,12 +9,12 @@ import { createCharging } from "./charging.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import { Flights } from "./flights.ts";
 import type { Limiter } from "./limiter.ts";
-import type { LimiterCore, ServerParts } from "./limiter-core.ts";
+import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
 import { createLimiterQueue } from "./limiter-queue.ts";
 import type { NameClaim } from "./names.ts";
 import type { FailurePolicy } from "./outage/outage.ts";
-import { serverSideOf } from "./server-side.ts";
+import { inMemory, serverSideOf } from "./server-side.ts";
 
 /** How a limiter counts, decides and waits. */
 export interface SharedSettings {
@@ -92,18 +90,6 @@ export function makeShared(
     line: createLimiterQueue(core, charging, maxQueue),
     handles: 0,
     end,
-  };
-}
-
-/** A limiter in this process: one link. */
-function inMemory(counted: CountedPolicy): ServerParts & { readonly chain: Link } {
-  return {
-    chain: decideLocally(counted),
-    watch: undefined,
-    fallback: undefined,
-    control: undefined,
-    overrides: undefined,
-    usage: undefined,
   };
 }
 

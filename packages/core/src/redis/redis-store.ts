@@ -115,10 +115,10 @@ function makeStore(client: RedisClient, { prefix, directory, usage, clock }: Sto
     prefix,
     directory,
     usage,
+    side: onServers,
     remote: {
       ...topology,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
-      side: onServers,
       isControlled: true,
       load: (script, key) => runner.load(script, key),
       connectsTo: topology.followsCluster ? "several" : "one",

@@ -71,8 +71,6 @@ export interface Remote {
   refresh(down: ReadonlySet<string>): void;
   /** Lets the server of a key load a script, without letting it do anything. Rejects if the server gave no answer. */
   load?(script: LuaSource, key: string): Promise<void>;
-  /** What it adds to the limiters on it: `OnServers` of limiter/server-side.ts. */
-  readonly side?: object | undefined;
   /** Whether the limiters on it follow the control record of its prefix. */
   readonly isControlled?: boolean | undefined;
   /** The client's recent error, for the operator. */
@@ -102,6 +100,8 @@ export interface Store {
   readonly directory?: boolean | undefined;
   /** How subjects are written in the usage that limiters on it keep there; undefined where they keep none. */
   readonly usage?: UsageSubjects | undefined;
+  /** What it adds to the limiters on it, if it is on servers: `OnServers` of limiter/server-side.ts. */
+  readonly side?: object | undefined;
   /** Where the counts are outside this process; undefined where they are in it, and always answer: `run` is waited for then. */
   readonly remote?: Remote | undefined;
   /**

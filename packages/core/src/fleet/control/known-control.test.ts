@@ -1,4 +1,3 @@
-import { onServers } from "../../limiter/on-servers.ts";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchWarnings } from "../../../../../test/http/support/warnings.ts";
 import { letRun } from "../../../../../test/support/held-store.ts";
@@ -7,6 +6,7 @@ import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter, LimiterOptions } from "../../limiter/limiter.ts";
+import { onServers } from "../../limiter/on-servers.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Step, Store } from "../../store/store.ts";
 import type { ReadCall } from "./read.ts";
@@ -49,11 +49,11 @@ function startServer() {
   const store: Store = {
     owner: {},
     prefix: "hg",
+    side: onServers,
     remote: {
       slotOf: () => 0,
       isAcrossSlots: () => false,
       nodeOf: () => "",
-      side: onServers,
       refresh() {},
       isControlled: true,
       lastError: () => undefined,

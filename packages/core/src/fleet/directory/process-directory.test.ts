@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
+import { onServers } from "../../limiter/on-servers.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter } from "../../limiter/limiter.ts";
 import { memoryStore } from "../../store/memory-store.ts";
@@ -51,6 +52,7 @@ function listingStore(): ListingStore {
     store: {
       ...memory,
       directory: true,
+      side: onServers,
       async run(step, call) {
         if ((step as unknown) !== keepDirectory) return memory.run(step, call);
         const asked = call as DirectoryCall;

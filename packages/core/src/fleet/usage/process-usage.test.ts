@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
+import { onServers } from "../../limiter/on-servers.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter } from "../../limiter/limiter.ts";
 import { memoryStore } from "../../store/memory-store.ts";
@@ -44,6 +45,7 @@ function addingStore({ usage }: Pick<Store, "usage"> = { usage: "hashed" }): Add
     store: {
       ...memory,
       usage,
+      side: onServers,
       now: () => Date.now() * 1_000,
       async run(step, call) {
         if ((step as unknown) !== addUsage) return memory.run(step, call);
