@@ -1,5 +1,4 @@
 import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import { listLimiter } from "../fleet/directory/limiter-record.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { PEER_LIMITER_OPTIONS } from "../peer-options.ts";
 import type { Limit, Policy } from "../policy.ts";

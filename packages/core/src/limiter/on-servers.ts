@@ -4,14 +4,14 @@ import type { Link } from "../deciding/link.ts";
 import { decideOnServers } from "../deciding/server.ts";
 import { followControl } from "../fleet/control/follow-control.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
-import { listLimiter } from "./directory/limiter-record.ts";
-import { unlist } from "./directory/listings.ts";
+import { listLimiter } from "../fleet/directory/limiter-record.ts";
+import { unlist } from "../fleet/directory/listings.ts";
+import { countUsage, endUsage } from "../fleet/usage/usage.ts";
 import { payFromLeases } from "./leases/lease-decider.ts";
 import { makeReady } from "./make-ready.ts";
 import { watchStore } from "./outage/store-watch.ts";
 import type { OnServers } from "./server-side.ts";
 import { inMemory } from "./server-side.ts";
-import { countUsage, endUsage } from "./usage/usage.ts";
 
 /** What `redisStore` adds to the limiters on it. */
 export const onServers: OnServers = {

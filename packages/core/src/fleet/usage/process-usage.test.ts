@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
-import { onServers } from "../../limiter/on-servers.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter } from "../../limiter/limiter.ts";
+import { onServers } from "../../limiter/on-servers.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { UsageCall, UsageRow } from "./add-usage.ts";
