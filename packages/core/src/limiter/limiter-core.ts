@@ -1,7 +1,7 @@
 import type { Fallback } from "../deciding/fallback.ts";
 import type { Link } from "../deciding/link.ts";
-import type { LimiterControl, LimiterControl } from "../fleet/control/control.ts";
-import type { Overrides, Overrides } from "../fleet/control/overrides.ts";
+import type { LimiterControl } from "../fleet/control/control.ts";
+import type { Overrides } from "../fleet/control/overrides.ts";
 import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Flights } from "./flights.ts";
