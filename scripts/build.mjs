@@ -66,7 +66,12 @@ async function bundlePackage(name) {
     report: false,
     logLevel: "warn",
     checks: { legacyCjs: false, pluginTimings: false, mixedExports: false },
-    outputOptions: { comments: false, chunkFileNames: "shared/[name].cjs" },
+    outputOptions: {
+      comments: false,
+      chunkFileNames: "shared/[name].cjs",
+      // Otherwise it is put into any of the others, which all the rest then need.
+      codeSplitting: { groups: [{ name: "rolldown-runtime", test: /rolldown.runtime/ }] },
+    },
   });
   const exportsOf = Object.fromEntries(chunks.map(({ fileName, exports }) => [fileName, exports]));
   // The one that shows whether the rest is up to date comes last.

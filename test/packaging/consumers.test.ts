@@ -35,6 +35,10 @@ describe("the packed packages", () => {
     }
   });
 
+  test("have no files that need each other", () => {
+    run("alone.cjs");
+  });
+
   test("work together when two copies are in one process", () => {
     run("two-copies.mjs");
   });
