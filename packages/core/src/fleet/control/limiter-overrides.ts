@@ -5,7 +5,6 @@ import { codeOf, formatReceived } from "../../errors.ts";
 import type { CountedPolicy, Group } from "../../limiter/counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../../limiter/counters.ts";
 import type { StoreWatch } from "../../limiter/outage/outage.ts";
-import { nobody } from "../../store/nobody.ts";
 import { checkOverride } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
