@@ -63,7 +63,7 @@ async function ask(store: Store, counter: SubjectCounter, holder: string) {
 }
 
 async function tend(store: Store, counter: SubjectCounter, holders: string[], renews: boolean) {
-  const [, ...areThere] = await store.run(places, { counter, holders, renews });
+  const [, ...areThere] = await store.run(places, { counters: [counter], holders, renews });
   return areThere.map((isThere) => isThere === 1);
 }
 

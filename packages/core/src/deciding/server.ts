@@ -131,7 +131,7 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
     returnPlaces({ counters, holder = "" }: DecideCall) {
       // Not through the watch: the server that was late is known to be down. What is not given back expires.
       for (const counter of placesOnly(counters as readonly SubjectCounter[])) {
-        store.run(places, { counter, holders: [holder], renews: false }).catch(() => {});
+        store.run(places, { counters: [counter], holders: [holder], renews: false }).catch(() => {});
       }
     },
   };

@@ -1,9 +1,8 @@
 import { digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { blockByHand, restOf } from "./block.ts";
+import { changeStep } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, openCounter, weightOf } from "./counter.ts";
-import { runOneByOne } from "./counter-step.ts";
-import { readEach } from "./list-script.ts";
+import { keepCounter, openCounter } from "./counter.ts";
 import type { Step } from "./store.ts";
 
 /** Counters to block. */
@@ -14,12 +13,8 @@ export interface BlockCall {
 }
 
 /** Blocks counters by hand, or ends their blocks. The reply is 1 if one was blocked, or was until now. */
-export const block: Step<BlockCall> = {
-  ...runOneByOne("block", ({ span }) => digitsOf(span, LONG_DIGITS) + newGeneration()),
-
-  read: readEach,
-
-  weight: ({ counters }) => weightOf(counters, 4),
+export const block: Step<BlockCall> = changeStep("block", {
+  write: ({ span }) => digitsOf(span, LONG_DIGITS) + newGeneration(),
 
   twin({ counters, span }, memory, moment) {
     let isDone = false;
@@ -32,4 +27,4 @@ export const block: Step<BlockCall> = {
     }
     return [moment.now, isDone ? 1 : 0];
   },
-};
+});

@@ -1,10 +1,10 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { newGeneration } from "../scripts/digits.ts";
+import { changeStep, integersIn } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
-import { areByName, keepCounter, openCounter, unitsAt, unitsOf, weightOf } from "./counter.ts";
-import { runOneByOne } from "./counter-step.ts";
-import { readEach, readInteger } from "./list-script.ts";
-import type { Replies, Step } from "./store.ts";
+import { areByName, keepCounter, openCounter, unitsAt, unitsOf } from "./counter.ts";
+import { readInteger } from "./list-script.ts";
+import type { Step } from "./store.ts";
 
 /** Units that a limit can hold, and entries that a log can: in the scripts, MOST and ENTRIES. */
 const MOST = 2_000_000_000;
@@ -19,15 +19,13 @@ export interface ChargeCall {
 }
 
 /** Charges counters, whatever is left of their limits. The reply is how many units all limits could hold; with costs, each of them. */
-export const charge: Step<ChargeCall> = {
-  ...runOneByOne("charge", ({ counters, cost }) => unitsOf(counters, cost) + newGeneration()),
+export const charge: Step<ChargeCall> = changeStep("charge", {
+  write: ({ counters, cost }) => unitsOf(counters, cost) + newGeneration(),
 
-  read: (calls, reply) =>
-    areByName((calls[0] as ChargeCall).counters)
-      ? readByLimit(calls, reply)
-      : readEach(calls, reply),
-
-  weight: ({ counters }) => weightOf(counters, 4),
+  read: ({ counters }, answer) =>
+    areByName(counters)
+      ? integersIn(answer, counters.flatMap(({ limits }) => limits).length)
+      : [readInteger(answer)],
 
   twin({ cost, beside, counters }, memory, moment) {
     const counted: number[] = [];
@@ -43,19 +41,7 @@ export const charge: Step<ChargeCall> = {
     }
     return [moment.now, ...(areByName(counters) ? counted : [Math.min(cost, ...counted)])];
   },
-};
-
-/** The units that each limit could hold. */
-function readByLimit(calls: readonly ChargeCall[], reply: unknown): Replies {
-  const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  return calls.map(({ counters }, i) => {
-    const answer = answers[i];
-    if (!Array.isArray(answer)) return readInteger(answer) === -1 ? [0, -1] : undefined;
-    const counted = answer.map(readInteger);
-    const isWhole = counted.length === counters.flatMap(({ limits }) => limits).length;
-    return isWhole && counted.every(Number.isSafeInteger) ? [0, ...counted] : undefined;
-  });
-}
+});
 
 /** How many more units a limit can hold. */
 function roomIn({ algorithm, quota, limit }: CompiledLimit, state: unknown): number {

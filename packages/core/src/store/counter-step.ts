@@ -1,8 +1,6 @@
-import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
-import type { ScriptName } from "../scripts/script-argument.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { keysOf, numbersOf } from "./counter.ts";
+import { keysOf } from "./counter.ts";
 import type { Step } from "./store.ts";
 
 interface CounterCall {
@@ -27,23 +25,3 @@ export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
   },
   keys: ({ counters }) => keysOf(counters),
 };
-
-/** The same for a step that takes calls one by one, named after its script. `fieldsOf` is what a call brings besides its counters' numbers. */
-export function runOneByOne<Call extends CounterCall>(
-  name: ScriptName,
-  fieldsOf: (call: Call) => string,
-): Pick<Step<Call>, "name" | "kind" | "line" | "times" | "prepare" | "keys"> {
-  return {
-    ...onCounters,
-    name,
-    prepare: (calls, clock, times = "") => ({
-      script: scriptsFor((calls[0] as Call).counters).get(name),
-      args: [
-        clock,
-        ...calls.map(
-          (call) => numbersOf(call.counters) + times + digitsOf(1, COUNT_DIGITS) + fieldsOf(call),
-        ),
-      ],
-    }),
-  };
-}

@@ -2,10 +2,9 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { newGeneration } from "../scripts/digits.ts";
 import { rulesOf } from "../scripts/rule-digits.ts";
 import { UNBLOCKED } from "./block.ts";
+import { changeStep } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, openCounter, unitsAt, unitsOf, weightOf } from "./counter.ts";
-import { runOneByOne } from "./counter-step.ts";
-import { readEach } from "./list-script.ts";
+import { keepCounter, openCounter, unitsAt, unitsOf } from "./counter.ts";
 import type { Receipt } from "./refund.ts";
 import { chargeFields, receiptOf } from "./refund.ts";
 import { setBlock } from "./set-block.ts";
@@ -36,12 +35,14 @@ export function judgementsOf(
 }
 
 /** Counts the kept units of a charge, and blocks counters that have kept as much as a limit grants. The reply is 1 if a block was set. */
-export const judge: Step<Judgement> = {
-  ...runOneByOne("judge", fieldsOf),
-
-  read: readEach,
-
-  weight: ({ counters }) => weightOf(counters, 4),
+export const judge: Step<Judgement> = changeStep("judge", {
+  write(call) {
+    const { cost, units, counters, mayBlock } = call;
+    const rules = counters.map(({ limits }) => rulesOf(limits, "keeps", mayBlock)).join("");
+    const before = counters.map((counter): Counter => ({ ...counter, costs: counter.besides }));
+    const charged = unitsOf(before, cost) + chargeFields(call);
+    return unitsOf(counters, units) + charged + rules + newGeneration();
+  },
 
   twin({ cost, units, charged, counters, generations, mayBlock }, memory, moment) {
     let isSet = false;
@@ -63,13 +64,4 @@ export const judge: Step<Judgement> = {
     });
     return [moment.now, isSet ? 1 : 0];
   },
-};
-
-function fieldsOf(call: Judgement): string {
-  const { cost, units, counters, mayBlock } = call;
-  const rules = counters.map(({ limits }) => rulesOf(limits, "keeps", mayBlock)).join("");
-  const before = counters.map((counter): Counter => ({ ...counter, costs: counter.besides }));
-  return (
-    unitsOf(counters, units) + unitsOf(before, cost) + chargeFields(call) + rules + newGeneration()
-  );
-}
+});

@@ -57,15 +57,6 @@ function isEqual(a: Parameters, b: Parameters): boolean {
   return a === b || (a.length === b.length && a.every((parameter, i) => parameter === b[i]));
 }
 
-/** An integer for each call, of a script that returns no clock. */
-export function readEach(calls: readonly unknown[], reply: unknown): Replies {
-  const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  return calls.map((_, i) => {
-    const answer = readInteger(answers[i]);
-    return Number.isSafeInteger(answer) ? [0, answer] : undefined;
-  });
-}
-
 /** A client may be configured to return numbers as strings. */
 export function readInteger(value: unknown): number {
   if (typeof value === "number") return value;

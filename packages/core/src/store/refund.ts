@@ -1,9 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { changeStep } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, openCounter, unitsAt, unitsOf, weightOf } from "./counter.ts";
-import { runOneByOne } from "./counter-step.ts";
-import { readEach } from "./list-script.ts";
+import { keepCounter, openCounter, unitsAt, unitsOf } from "./counter.ts";
 import type { Step } from "./store.ts";
 
 /** What a decision charged, so that it can be given back. */
@@ -22,13 +21,11 @@ export interface Receipt {
 }
 
 /** Gives back what is left of a charge, only into the generation of the counter that was charged. The reply is 1 if something was given back. */
-export const refund: Step<Receipt> = {
-  ...runOneByOne("refund", fieldsOf),
-
-  read: readEach,
+export const refund: Step<Receipt> = changeStep("refund", {
+  write: (receipt) => unitsOf(receipt.counters, receipt.cost) + chargeFields(receipt),
 
   // In a log the charge has to be looked for.
-  weight: ({ counters }) => weightOf(counters, 64),
+  logWeight: () => 64,
 
   twin({ cost, kept, charged, counters, generations }, memory, moment) {
     let given = false;
@@ -48,7 +45,7 @@ export const refund: Step<Receipt> = {
     });
     return [moment.now, given ? 1 : 0];
   },
-};
+});
 
 /** A receipt that gives back all of a charge except some units. */
 export function receiptBut(receipt: Receipt, kept: number): Receipt {
@@ -61,10 +58,6 @@ export function receiptOf<R extends Receipt>(receipt: R, counters: readonly Coun
   const { generations } = receipt;
   const own = counters.map((one) => generations[receipt.counters.indexOf(one)] as number);
   return { ...receipt, counters, generations: own };
-}
-
-function fieldsOf(receipt: Receipt): string {
-  return unitsOf(receipt.counters, receipt.cost) + chargeFields(receipt);
 }
 
 /** When counters were charged, and the generation of each then, as the scripts take it. */

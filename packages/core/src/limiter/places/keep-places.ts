@@ -27,7 +27,7 @@ export function keepPlaces(
   owner: object = store.owner,
 ): PlaceKeeping {
   async function tendSome(call: PlacesCall): Promise<readonly boolean[]> {
-    const { counter } = call;
+    const [counter] = call.counters;
     const reply = await ask(call, counter.key);
     rejectWrongType(reply, [counter]);
     return reply.slice(1).map((isThere) => isThere === 1);
@@ -40,7 +40,7 @@ export function keepPlaces(
   ): Promise<readonly boolean[]> {
     const calls: PlacesCall[] = [];
     for (let at = 0; at < holders.length; at += MOST_HOLDERS) {
-      calls.push({ counter, holders: holders.slice(at, at + MOST_HOLDERS), renews });
+      calls.push({ counters: [counter], holders: holders.slice(at, at + MOST_HOLDERS), renews });
     }
     return (await Promise.all(calls.map(tendSome))).flat();
   }

@@ -604,6 +604,6 @@ test("a place is on record under its holder alone, whoever else knows the subjec
   const { limiter, memory } = start();
   await limiter.consume("ann");
   const [counter] = countersOf(partsOf(limiter).counted, "ann");
-  const call = { counter, holders: ["stranger"], renews: true } as PlacesCall;
+  const call = { counters: [counter], holders: ["stranger"], renews: true } as PlacesCall;
   expect(await memory.run(places, call)).toEqual([expect.any(Number), 0]);
 });

@@ -1,0 +1,58 @@
+import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
+import type { ScriptName } from "../scripts/script-argument.ts";
+import { scriptsFor } from "../scripts/shape-scripts.ts";
+import type { Counter } from "./counter.ts";
+import { numbersOf, weightOf } from "./counter.ts";
+import { onCounters } from "./counter-step.ts";
+import { readInteger } from "./list-script.ts";
+import type { Step } from "./store.ts";
+
+interface CounterCall {
+  readonly counters: readonly Counter[];
+}
+
+/** How a step changes counters. */
+interface Change<Call extends CounterCall> {
+  /** The part of a call's argument behind the numbers of its counters, in digits. */
+  write(call: Call): string;
+  /** The integers of an answer that is not -1; undefined for an impossible one. By default an answer is one integer. */
+  read?(call: Call, answer: unknown): readonly number[] | undefined;
+  /** How much work a log is for the server, as `weightOf` takes it. Default 4. */
+  logWeight?(call: Call): number;
+  readonly twin: Step<Call>["twin"];
+}
+
+/** A step that changes counters, by the script of this name, which takes calls one by one. Its replies have no clock. */
+export function changeStep<Call extends CounterCall>(
+  name: ScriptName,
+  { write, read = (_, answer) => [readInteger(answer)], logWeight = () => 4, twin }: Change<Call>,
+): Step<Call> {
+  return {
+    ...onCounters,
+    name,
+    prepare: (calls, clock, times = "") => ({
+      script: scriptsFor((calls[0] as Call).counters).get(name),
+      args: [
+        clock,
+        ...calls.map(
+          (call) => numbersOf(call.counters) + times + digitsOf(1, COUNT_DIGITS) + write(call),
+        ),
+      ],
+    }),
+    read(calls, reply) {
+      const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      return calls.map((call, i) => {
+        const answer = answers[i];
+        const integers = readInteger(answer) === -1 ? [-1] : read(call, answer);
+        return integers?.every(Number.isSafeInteger) ? [0, ...integers] : undefined;
+      });
+    },
+    weight: (call) => weightOf(call.counters, logWeight(call)),
+    twin,
+  };
+}
+
+/** The integers of an answer that has one for each of so many things; undefined for another answer. */
+export function integersIn(answer: unknown, size: number): readonly number[] | undefined {
+  return Array.isArray(answer) && answer.length === size ? answer.map(readInteger) : undefined;
+}
