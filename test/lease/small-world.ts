@@ -324,7 +324,7 @@ function charge({ counted, counter, hasWindows }: Setting, world: World, cost: n
   const read = readReply(counted, [counter], cost, reply);
   const resets = counter.limits.map((_, i) => reply[4 * i + 5] as number);
   const ends = hasWindows ? world.now + Math.min(...resets) : 0;
-  const receipt: Charge = { ...read.receipt, ends };
+  const receipt: Charge = { ...(read.receipts[0] as Receipt), ends };
   return { allowed: read.allowed, reply, receipt, room: roomOf(counter.group, reply) };
 }
 

@@ -1,11 +1,11 @@
-import type { Decision, DecisionSource } from "../decision.ts";
+import type { Decision, DecisionSource, LimitState } from "../decision.ts";
 import { askedOf } from "../limiter/costs.ts";
 import { CountedDecision, withNamed } from "../limiter/counted-decision.ts";
 import type { CountedPolicy } from "../limiter/counted-policy.ts";
 import type { SubjectCounter } from "../limiter/counters.ts";
 import { takePlaces } from "../limiter/places/keep-places.ts";
 import type { PlaceKeeping } from "../limiter/places/taken-places.ts";
-import { listReceipt, present, readReply } from "../limiter/read-reply.ts";
+import { present, readReply } from "../limiter/read-reply.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import type { Answer, Ask } from "./link.ts";
 
@@ -41,13 +41,14 @@ export function askPlaces(ask: Ask, keeping: PlaceKeeping): void {
 
 /** The answer in a store's reply. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
 export function readAnswer(counted: CountedPolicy, ask: Ask, reply: readonly number[]): Answer {
-  const { counters, cost, mode } = ask;
-  const { allowed, blocked, receipt, states } = readReply(counted, counters, cost, reply);
+  const { counters, cost, mode, named } = ask;
+  const { allowed, blocked, receipts, states } = readReply(counted, counters, cost, reply);
+  const isWhole = named === undefined && counters.length === counted.groups.length;
   return {
     allowed,
     blocked,
-    limits: present(states),
-    receipts: allowed && mode !== "peek" ? listReceipt(receipt) : NOTHING,
+    limits: isWhole ? (states as readonly LimitState[]) : present(states),
+    receipts: allowed && mode !== "peek" ? receipts : NOTHING,
     lasting: allowed ? NOTHING : [{ counters, reply }],
   };
 }

@@ -4,7 +4,8 @@ import type { Decision } from "../decision.ts";
 import type { CountedPolicy } from "../limiter/counted-policy.ts";
 import type { SubjectCounter } from "../limiter/counters.ts";
 import { placesOnly } from "../limiter/counters.ts";
-import type { Flight, Flights } from "../limiter/flights.ts";
+import type { Flights } from "../limiter/flights.ts";
+import { land } from "../limiter/flights.ts";
 import type { DegradedDecision, StoreWatch } from "../limiter/outage/outage.ts";
 import { storeFailure } from "../limiter/outage/store-failure.ts";
 import { keepPlaces } from "../limiter/places/keep-places.ts";
@@ -39,16 +40,6 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
     ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported)
     : undefined;
 
-  function end(flight: Flight): void {
-    flight.count -= 1;
-    if (flight.count === 0) flight.onLanded?.();
-  }
-
-  function decided(ask: Ask, answer: Answer): Decision {
-    ask.heed?.(ask, answer);
-    return decisionOf(counted, ask, answer, "store");
-  }
-
   /** Rejects with what is not the store's failure. */
   async function decideWithout(ask: Ask, error: unknown): Promise<Decision> {
     const reason = storeFailure(error, watch.notices);
@@ -65,16 +56,18 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
       if (keeping !== undefined) askPlaces(ask, keeping);
       const flight = flights.current;
       flight.count += 1;
+      // What the reply is thrown for, the fallback decides, like what the store did not answer.
       const failed = (error: unknown): Promise<Decision> => {
-        end(flight);
+        land(flight);
         return decideWithout(ask, error);
       };
-      if (ask.counters.length > 1) {
-        return askServers(slots, ask).then((answer) => {
-          end(flight);
-          return decided(ask, answer);
-        }, failed);
-      }
+      const decided = (answer: Answer): Decision => {
+        flight.count -= 1;
+        if (flight.count === 0) flight.onLanded?.();
+        ask.heed?.(ask, answer);
+        return decisionOf(counted, ask, answer, "store");
+      };
+      if (ask.counters.length > 1) return askServers(slots, ask).then(decided, failed);
       return askTogether(slots, ask, ask.waitedMs).then((reply) => {
         let answer: Answer;
         try {
@@ -82,8 +75,7 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
         } catch (error) {
           return failed(error);
         }
-        end(flight);
-        return decided(ask, answer);
+        return decided(answer);
       }, failed);
     },
 

@@ -3,8 +3,8 @@ import { HeadgateError } from "../errors.ts";
 import type { CountedPolicy } from "../limiter/counted-policy.ts";
 import type { SubjectCounter } from "../limiter/counters.ts";
 import type { StoreWatch } from "../limiter/outage/outage.ts";
-import type { LimitStates, ReadReply } from "../limiter/read-reply.ts";
-import { listReceipt, present, readReply } from "../limiter/read-reply.ts";
+import type { ReadReply } from "../limiter/read-reply.ts";
+import { present, readReply } from "../limiter/read-reply.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall, DecideMode } from "../store/decide-call.ts";
@@ -122,7 +122,7 @@ export class AcrossSlots {
     const [decided] = await Promise.allSettled([this.#send(counters, "enforce")]);
     if (decided.status === "rejected") return asked;
     if (!decided.value.allowed) return decided.value;
-    await this.#giveBack(listReceipt(decided.value.receipt));
+    await this.#giveBack(decided.value.receipts);
     return asked;
   }
 
@@ -155,7 +155,7 @@ function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]
 }
 
 /** The limits in several replies; later replies replace earlier ones. */
-function merge(replies: readonly ReadReply[]): LimitStates {
+function merge(replies: readonly ReadReply[]): ReadReply["states"] {
   const merged: (LimitState | undefined)[] = [];
   for (const { states } of replies) {
     states.forEach((state, place) => {
@@ -166,7 +166,7 @@ function merge(replies: readonly ReadReply[]): LimitStates {
 }
 
 function receiptsOf(replies: readonly ReadReply[]): readonly Receipt[] {
-  return replies.flatMap(({ receipt }) => listReceipt(receipt));
+  return replies.flatMap(({ receipts }) => receipts);
 }
 
 function lateOver(timeoutMs: number): HeadgateError {

@@ -53,7 +53,7 @@ export function createAsking(
     return countersOf(inForce, subject, asked);
   }
 
-  /** Throws what is wrong with the call. */
+  /** Decides, once what operators did is known. Throws, or rejects with, what is wrong with the call. */
   function decide(
     subject: Subjects,
     options: ConsumeOptions | undefined,
@@ -62,37 +62,38 @@ export function createAsking(
     learned?: Learned,
   ): Awaitable<Decision> {
     const waitedMs = learned?.waitedMs ?? 0;
-    const isDue =
-      control !== undefined && learned?.isFresh !== true && performance.now() >= control.known.due;
-    const refreshed = isDue ? control.refresh() : undefined;
-    if (refreshed === undefined) return decideNow(subject, options, mode, groups, waitedMs);
-    const began = (watch?.now() ?? 0) - waitedMs;
-    const decided = refreshed.then(() =>
-      decideNow(subject, options, mode, groups, (watch?.now() ?? 0) - began),
-    );
-    return flights.track(decided);
-  }
-
-  function decideNow(
-    subject: Subjects,
-    options: ConsumeOptions | undefined,
-    mode: DecideMode,
-    groups: readonly Group[] | undefined,
-    waitedMs: number,
-  ): Awaitable<Decision> {
+    if (
+      control !== undefined &&
+      learned?.isFresh !== true &&
+      performance.now() >= control.known.due
+    ) {
+      const refreshed = control.refresh();
+      if (refreshed !== undefined) {
+        const began = (watch?.now() ?? 0) - waitedMs;
+        const decided = refreshed.then(() =>
+          decide(subject, options, mode, groups, {
+            isFresh: true,
+            waitedMs: (watch?.now() ?? 0) - began,
+          }),
+        );
+        return flights.track(decided);
+      }
+    }
     let cost: Cost = 1;
-    let limits: Policy | undefined;
     if (options !== undefined) {
       rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
       cost = readCost(core, options.cost);
-      limits = options.limits;
     }
+    const limits = options?.limits;
     if (chain.admit !== undefined && limits === undefined && mode !== "peek") {
       const admitted =
         typeof cost === "number" && cost > 0 ? chain.admit(subject, cost) : undefined;
       if (admitted !== undefined) return admitted;
     }
-    const counters = countersAsked(subject, limits, groups);
+    const counters =
+      limits === undefined
+        ? countersOf(counted, subject, groups)
+        : countersAsked(subject, limits, groups);
     const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters);
     // In shadow mode no block is set.
     const isShadow = inForce[0]?.terms?.shadow ?? counted.shadow;

@@ -32,10 +32,17 @@ export function countersOf(
   groups: readonly Group[] = counted.groups,
 ): SubjectCounter[] {
   const [group] = counted.groups;
-  if (counted.groups.length === 1 && group !== undefined && typeof subjects === "string") {
-    const isGlobal = group.dimension === GLOBAL_DIMENSION;
-    const subject = isGlobal ? EVERYBODY : checkSubject(group.dimension, subjects);
-    return [counterOf(group, subject)];
+  if (counted.groups.length === 1 && group !== undefined) {
+    // The usual case by itself: the subject of the one dimension.
+    const { dimension } = group;
+    const isNamed =
+      typeof subjects === "object" && subjects !== null && Object.keys(subjects).length === 1;
+    const subject = isNamed && Object.hasOwn(subjects, dimension) ? subjects[dimension] : subjects;
+    if (dimension === GLOBAL_DIMENSION) {
+      if (typeof subjects === "string") return [counterOf(group, EVERYBODY)];
+    } else if (typeof subject === "string" && subject !== "") {
+      return [counterOf(group, subject)];
+    }
   }
   rejectUnknownDimensions(counted, subjects);
   const counters: SubjectCounter[] = [];

@@ -4,7 +4,6 @@ import { NEVER } from "../algorithms/exact.ts";
 import type { LimitState } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
 import type { Receipt } from "../store/refund.ts";
-import { toMilliseconds } from "../time.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
@@ -14,22 +13,24 @@ export const REPLY_HEAD = 1;
 export const COUNTER_HEAD = 2;
 export const LIMIT_NUMBERS = 4;
 
+/** Microseconds in a millisecond; waits are rounded up to whole ones. */
+const MILLISECOND = 1_000;
+
 /** The reply to a decision, read. */
 export interface ReadReply {
   readonly allowed: boolean;
   /** Whether a block denied. */
   readonly blocked: boolean;
-  /** What was charged in units, if it was charged. */
-  readonly receipt: Receipt;
-  readonly states: LimitStates;
+  /** The charge in units, if it was charged; none if only concurrency slots were asked for. */
+  readonly receipts: readonly Receipt[];
+  /** By their place in the policy; holes for limits that were not asked, or left out. */
+  readonly states: readonly (LimitState | undefined)[];
 }
 
-/** Limits by their place in the policy; holes where a limit was not asked, or was left out. */
-export type LimitStates = readonly (LimitState | undefined)[];
+const NOTHING: readonly never[] = [];
 
-/** Those that were asked, in the order of the policy. */
-export function present(states: LimitStates): readonly LimitState[] {
-  if (!states.includes(undefined)) return states as readonly LimitState[];
+/** The limits that were asked, in the order of the policy. */
+export function present(states: ReadReply["states"]): readonly LimitState[] {
   return states.filter((state) => state !== undefined);
 }
 
@@ -40,7 +41,7 @@ export function readReply(
   cost: number,
   reply: readonly number[],
 ): ReadReply {
-  rejectWrongType(reply, counters);
+  if (reply[1] === -1) rejectWrongType(reply, counters);
   const states: (LimitState | undefined)[] = new Array(counted.limits.length);
   const generations: number[] = new Array(counters.length);
   let at = REPLY_HEAD;
@@ -75,22 +76,16 @@ export function readReply(
     );
   }
   const receipt = { cost, charged: reply[0] as number, counters, generations };
-  const ofUnits = counted.hasPlaces ? unitsOf(receipt, counters) : receipt;
-  return { allowed, blocked, receipt: ofUnits, states };
+  const receipts = counted.hasPlaces ? unitsOf(receipt, counters) : [receipt];
+  return { allowed, blocked, receipts, states };
 }
 
-const NOTHING: readonly Receipt[] = [];
-
-/** The receipt in a list, or none where a request asked for places only. */
-export function listReceipt(receipt: Receipt): readonly Receipt[] {
-  return receipt.counters.length === 0 ? NOTHING : [receipt];
-}
-
-/** What a receipt says of units. */
-function unitsOf(receipt: Receipt, counters: readonly SubjectCounter[]): Receipt {
+/** The receipt of units only: concurrency slots are released, not refunded. */
+function unitsOf(receipt: Receipt, counters: readonly SubjectCounter[]): readonly Receipt[] {
   const ofUnits = unitsOnly(counters);
+  if (ofUnits.length === 0) return NOTHING;
   const generations = ofUnits.map((one) => receipt.generations[counters.indexOf(one)] as number);
-  return { ...receipt, counters: ofUnits, generations };
+  return [{ ...receipt, counters: ofUnits, generations }];
 }
 
 /** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
@@ -106,13 +101,13 @@ export function readState(
     name: limit.name,
     per: limit.per,
     limit: limit.limit,
-    windowMs: windowMsAt(limit, now),
+    windowMs: limit.calendar === undefined ? limit.windowMs : windowMsAt(limit, now),
     allowed: wait === 0,
     remaining: Math.max(0, remaining),
     overdrawn: Math.max(0, 0 - remaining),
-    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : toMilliseconds(wait),
-    resetAfterMs: toMilliseconds(reset),
-    growsAfterMs: toMilliseconds(growth),
+    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : Math.ceil(wait / MILLISECOND),
+    resetAfterMs: Math.ceil(reset / MILLISECOND),
+    growsAfterMs: Math.ceil(growth / MILLISECOND),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Link } from "../../deciding/link.ts";
 import { decide } from "../../store/decide.ts";
 import type { DecideCall } from "../../store/decide-call.ts";
 import { nobody } from "../../store/nobody.ts";
+import type { Receipt } from "../../store/refund.ts";
 import { refund } from "../../store/refund.ts";
 import { toMilliseconds } from "../../time.ts";
 import type { CountedPolicy } from "../counted-policy.ts";
@@ -132,7 +133,8 @@ export class LeaseAccounts {
     const call: DecideCall = { cost, mode: "charge", counters };
     const late = (found?: readonly number[]) => found && this.#giveBackLate(call, found);
     const reply = await watch.run(store, decide, call, counter.key, 0, late);
-    const { allowed, blocked, receipt } = readReply(counted, counters, cost, reply);
+    const { allowed, blocked, receipts } = readReply(counted, counters, cost, reply);
+    const [receipt] = receipts as [Receipt];
     const received = store.now();
     account.reported = { reply, received };
     const room = roomOf(counter.group, reply);
@@ -159,8 +161,9 @@ export class LeaseAccounts {
   #giveBackLate({ counters, cost }: DecideCall, reply: readonly number[]): void {
     const { counted } = this.#place;
     const { store } = counted;
-    const { allowed, receipt } = readReply(counted, counters as SubjectCounter[], cost, reply);
-    if (!allowed) return;
+    const { allowed, receipts } = readReply(counted, counters as SubjectCounter[], cost, reply);
+    const [receipt] = receipts;
+    if (!allowed || receipt === undefined) return;
     // Not through the watch: the store that was late is known to be down.
     const forget = (): void => this.#denials.forget(counters, store.now());
     const given = store.run(refund, receipt).then(forget);
