@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { recordKeyOf } from "../../packages/core/src/fleet/control/control-keys.ts";
+import { recordKeyOf } from "../../packages/core/src/fleet/control/steps.ts";
 
 const CONTROL = recordKeyOf("headgate");
 

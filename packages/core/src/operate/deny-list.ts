@@ -2,6 +2,7 @@ import { normaliseNetwork, positionOf, readNetwork } from "../address/network.ts
 import { createNetworkSet } from "../address/network-set.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
+import { lasts } from "../fleet/control/record.ts";
 
 /** The shortest prefixes: a wider network is most of the internet, and taken for a mistake. */
 const SHORTEST = { 4: 8, 6: 16 } as const;
@@ -38,7 +39,7 @@ export function entriesInForce(
   now: number,
   address: string | undefined,
 ): readonly DeniedNetwork[] {
-  const inForce = denied.filter(({ until }) => until === null || now < until);
+  const inForce = denied.filter((one) => lasts(one, now));
   if (address === undefined) return inForce;
   const position = positionOf(address);
   if (position === undefined) {

@@ -4,6 +4,7 @@
  */
 
 export { checkOverride } from "../fleet/control/check-override.ts";
+export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
 export type {
   ControlRecord,
   DeniedNetwork,
@@ -34,12 +35,10 @@ export { operate } from "./operate.ts";
 export type { UnreadRecord } from "./operated-source.ts";
 export type {
   Action,
-  ActionLog,
   ActionOptions,
   BreakerAction,
   Forgotten,
   Inspection,
-  LogEntry,
   NewOverride,
   OperatedLimiter,
   Operator,

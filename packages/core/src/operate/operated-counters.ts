@@ -7,6 +7,7 @@ import { decideLocally } from "../deciding/local.ts";
 import { askServers, decideOnServers, slotPlaceOf } from "../deciding/server.ts";
 import type { Decision } from "../decision.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
+import type { ReadControl } from "../fleet/control/drafts.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import { askedUnits, requireCost } from "../limiter/costs.ts";
 import { CountedDecision, withNamed } from "../limiter/counted-decision.ts";
@@ -29,7 +30,6 @@ import { MemoryTable } from "../store/memory-table.ts";
 import type { Remote, Step, Store } from "../store/store.ts";
 import { toMilliseconds } from "../time.ts";
 import { requireShortSubject } from "./action-options.ts";
-import type { ReadControl } from "./control-changes.ts";
 import type { Inspection, OperatedLimiter, SubjectBlock } from "./operator.ts";
 
 /** Where counters are, and how they are asked. */

@@ -1,4 +1,5 @@
 import type { Decision, LimitState } from "../decision.ts";
+import type { ActionLog } from "../fleet/control/log-entry.ts";
 import type { ControlRecord, DeniedNetwork, Override } from "../fleet/control/record.ts";
 import type { Subjects } from "../limiter/counters.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
@@ -177,44 +178,4 @@ export interface Action<State> {
   readonly after: State;
   /** From this time of the server's clock on, every process follows the action, and nothing that was remembered before decides. */
   readonly inForceAt: Date;
-}
-
-/** The log of actions, the last one first. */
-export interface ActionLog {
-  readonly entries: readonly LogEntry[];
-  /** How many entries cannot be read, because another version or another program wrote them. */
-  readonly unreadable: number;
-}
-
-/** One action, as the log keeps it. */
-export interface LogEntry {
-  /** When, by the server's clock. */
-  readonly at: Date;
-  readonly kind:
-    | "reset"
-    | "block"
-    | "unblock"
-    | "setOverride"
-    | "unsetOverride"
-    | "forget"
-    | "breaker"
-    | "addToDenyList"
-    | "removeFromDenyList";
-  /** The name of the limiter or breaker; missing for the deny list, which is of all limiters. */
-  readonly limiter?: string | undefined;
-  /** The address or network; only for the deny list. */
-  readonly network?: string | undefined;
-  /**
-   * By dimension; a breaker's target as `target`. Missing: all subjects. A subject that was forgotten since is `~forgotten~` and 24 bits of its
-   * SHA-256 as base64url.
-   */
-  readonly subject?: Readonly<Record<string, string>> | undefined;
-  /** Who did it, as the system or the application names them. */
-  readonly by?: string | undefined;
-  /** Who did it, as a user of the server; missing if the server may not be asked. */
-  readonly aclUser?: string | undefined;
-  readonly reason?: string | undefined;
-  /** The state before and after, as JSON: an inspection, an override, or an entry of the deny list. */
-  readonly before?: unknown;
-  readonly after?: unknown;
 }

@@ -9,11 +9,11 @@ import type { Limiter, LimiterOptions } from "../../limiter/limiter.ts";
 import { onServers } from "../../limiter/on-servers.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Step, Store } from "../../store/store.ts";
-import type { ReadCall } from "./read.ts";
 import type { ControlRecord, Order } from "./record.ts";
 import { NO_RECORD } from "./record.ts";
 import { writeRecord } from "./record-text.ts";
-import { withBytes } from "./text-reply.ts";
+import type { ReadCall } from "./steps.ts";
+import { withBytes } from "./steps.ts";
 
 const FROM = 1_900_000_000_000_000;
 const HOUR = fixedWindow({ limit: 1, window: "1h" });

@@ -6,12 +6,10 @@ import type { Notices, StoreWatch } from "../../limiter/outage/outage.ts";
 import { WeakList } from "../../limiter/weak-list.ts";
 import type { Store } from "../../store/store.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
-import { recordKeyOf } from "./control-keys.ts";
-import { READ_STATES, read } from "./read.ts";
 import type { ControlRecord, Order } from "./record.ts";
 import { LONGEST_BELIEVED, NO_RECORD } from "./record.ts";
 import { MAX_RECORD_BYTES, readRecordInTurns, versionOf } from "./record-text.ts";
-import { textOf } from "./text-reply.ts";
+import { READ_STATES, read, recordKeyOf, textOf } from "./steps.ts";
 
 /** The record is read again after so many milliseconds, give or take a fifth, so that processes do not read in step. */
 const READ_AGAIN_MS = 1_000;

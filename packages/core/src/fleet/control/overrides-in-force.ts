@@ -1,4 +1,5 @@
 import type { ControlRecord, Override } from "./record.ts";
+import { lasts } from "./record.ts";
 
 /** The subject of a request in a dimension; undefined where it has none. */
 export type SubjectIn = (dimension: string) => string | undefined;
@@ -52,7 +53,7 @@ export class OverridesInForce {
     for (const { dimensions, bySubjects } of this.#levels) {
       if (!dimensions.every((dimension) => own.has(dimension))) continue;
       const override = bySubjects.get(idOf(dimensions, (dimension) => own.get(dimension)));
-      if (override !== undefined && isInForce(override, now)) found.push(override);
+      if (override !== undefined && lasts(override, now)) found.push(override);
     }
     return found;
   }
@@ -66,10 +67,6 @@ export class OverridesInForce {
 /** Subjects as a text of their own; of a dimension that lacks one, none that an override names. */
 function idOf(dimensions: readonly string[], subjectIn: SubjectIn): string {
   return JSON.stringify(dimensions.map((dimension) => subjectIn(dimension) ?? null));
-}
-
-function isInForce({ until }: Override, now: number): boolean {
-  return until === null || now < until;
 }
 
 /** Sorted once for each record, whichever limiters ask. */

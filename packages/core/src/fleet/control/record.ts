@@ -54,7 +54,12 @@ export interface DeniedNetwork {
   readonly until: number | null;
 }
 
-/** What applies without a record. */
+/** Whether an item has not ended, at a time of the server's clock in microseconds. */
+export function lasts({ until }: Pick<Override, "until">, now: number): boolean {
+  return until === null || now < until;
+}
+
+/** The record where there is none. */
 export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
 
 /** In microseconds: a process does not decide by a record that it read longer ago than this, unless it cannot read. */

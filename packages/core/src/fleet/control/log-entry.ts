@@ -1,16 +1,11 @@
-import { VERSION_DIGITS } from "../fleet/control/record-text.ts";
-import { parseJson } from "../from-json.ts";
-import { isPlainObject } from "../plain-object.ts";
+import { parseJson } from "../../from-json.ts";
+import { isPlainObject } from "../../plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
-import type { ActionLog, LogEntry } from "./operator.ts";
+import { VERSION_DIGITS } from "./record-text.ts";
 
-/** An entry as the server takes it, which puts its time in front. */
-export type EntryText = Omit<LogEntry, "at">;
+/** Actions on the deny list, which belongs to no limiter. */
+const ON_DENY_LIST: LogEntry["kind"][] = ["addToDenyList", "removeFromDenyList"];
 
-/** What is done to the deny list, which is of no limiter. */
-const OF_DENY_LIST: readonly unknown[] = ["addToDenyList", "removeFromDenyList"];
-
-/** What can have been done. */
 const KINDS: readonly unknown[] = [
   "reset",
   "block",
@@ -19,8 +14,51 @@ const KINDS: readonly unknown[] = [
   "unsetOverride",
   "forget",
   "breaker",
-  ...OF_DENY_LIST,
-];
+  ...ON_DENY_LIST,
+] satisfies LogEntry["kind"][];
+
+/** The log of actions, the last one first. */
+export interface ActionLog {
+  readonly entries: readonly LogEntry[];
+  /** How many entries cannot be read, because another version or another program wrote them. */
+  readonly unreadable: number;
+}
+
+/** One action, as the log keeps it. */
+export interface LogEntry {
+  /** When, by the server's clock. */
+  readonly at: Date;
+  readonly kind:
+    | "reset"
+    | "block"
+    | "unblock"
+    | "setOverride"
+    | "unsetOverride"
+    | "forget"
+    | "breaker"
+    | "addToDenyList"
+    | "removeFromDenyList";
+  /** The name of the limiter or breaker; missing for the deny list, which is of all limiters. */
+  readonly limiter?: string | undefined;
+  /** The address or network; only for the deny list. */
+  readonly network?: string | undefined;
+  /**
+   * By dimension; a breaker's target as `target`. Missing: all subjects. A subject that was forgotten since is `~forgotten~` and 24 bits of its
+   * SHA-256 as base64url.
+   */
+  readonly subject?: Readonly<Record<string, string>> | undefined;
+  /** Who did it, as the system or the application names them. */
+  readonly by?: string | undefined;
+  /** Who did it, as a user of the server; missing if the server may not be asked. */
+  readonly aclUser?: string | undefined;
+  readonly reason?: string | undefined;
+  /** The state before and after, as JSON: an inspection, an override, or an entry of the deny list. */
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+/** An entry as the server takes it, which puts its time in front. */
+export type EntryText = Omit<LogEntry, "at">;
 
 /** Writes an entry: one line. */
 export function writeEntry(entry: EntryText): string {
@@ -66,5 +104,5 @@ function readEntry(line: string): LogEntry | undefined {
 function isEntry(entry: unknown): entry is EntryText {
   if (!isPlainObject(entry) || !KINDS.includes(entry["kind"])) return false;
   const { kind, limiter, network } = entry;
-  return typeof (OF_DENY_LIST.includes(kind) ? network : limiter) === "string";
+  return typeof (ON_DENY_LIST.includes(kind as never) ? network : limiter) === "string";
 }

@@ -1,8 +1,8 @@
-import { HeadgateError } from "../errors.ts";
-import type { ControlRecord, DeniedNetwork, Order, Override } from "../fleet/control/record.ts";
-import { IN_FORCE_AFTER, MAX_ORDERS } from "../fleet/control/record.ts";
-import { MAX_LINE, MAX_RECORD_BYTES, writeBody } from "../fleet/control/record-text.ts";
+import { HeadgateError } from "../../errors.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
+import type { ControlRecord, Order, Override } from "./record.ts";
+import { IN_FORCE_AFTER, MAX_ORDERS } from "./record.ts";
+import { MAX_LINE, MAX_RECORD_BYTES, writeBody } from "./record-text.ts";
 
 /**
  * An order is kept for so many microseconds after it is in force. What a process remembers of a subject is older than the order, and
@@ -74,18 +74,7 @@ function tooLong(bytes: number, most: number): HeadgateError {
   );
 }
 
-/** The record with other overrides. */
-export function withOverrides(
-  record: ControlRecord,
-  overrides: readonly Override[],
-  now: number,
-): Draft {
-  return withoutPast({ ...record, overrides }, now);
-}
-
-/**
- * The record without what names a subject. Whoever remembers anything drops all of it, because an order would name the subject.
- */
+/** The record without the items that name a subject. Processes forget all that they remember, because an order would name the subject. */
 export function withoutSubject(
   record: ControlRecord,
   forgotten: ForgottenSubject,
@@ -100,21 +89,7 @@ export function withoutSubject(
   };
 }
 
-/** The record with another deny list. */
-export function withDenied(
-  record: ControlRecord,
-  denied: readonly DeniedNetwork[],
-  now: number,
-): Draft {
-  return withoutPast({ ...record, denied }, now);
-}
-
-/** The record as it is: what is only written down. */
-export function withNothing(record: ControlRecord, now: number): Draft {
-  return withoutPast(record, now);
-}
-
-/** For how many milliseconds a record is needed; undefined for as long as nobody changes it. */
+/** For how many milliseconds a record is needed; undefined until the next change. */
 export function neededMs(draft: Draft, now: number): number | undefined {
   const { overrides, orders, denied = [], droppedTo } = draft;
   const lasting = [...overrides, ...denied];
@@ -128,8 +103,8 @@ export function neededMs(draft: Draft, now: number): number | undefined {
   return Math.ceil(Math.max(...ends) / 1_000);
 }
 
-/** Without what has ended. */
-function withoutPast(record: ControlRecord, now: number): Draft {
+/** The record without the items that have ended. */
+export function withoutPast(record: ControlRecord, now: number): Draft {
   const { overrides, orders, denied = [], droppedTo } = record;
   const isKept = (from: number): boolean => fromNow(from, now) + ORDER_KEPT > 0;
   const lasts = ({ until }: Pick<Override, "until">): boolean =>

@@ -1,25 +1,28 @@
-import { HeadgateError } from "../errors.ts";
-import { actions } from "../fleet/control/actions.ts";
-import { change } from "../fleet/control/change.ts";
-import { actionsKeyOf, recordKeyOf } from "../fleet/control/control-keys.ts";
-import { READ_STATES, read } from "../fleet/control/read.ts";
-import { MAX_RECORD_BYTES, readRecord } from "../fleet/control/record-text.ts";
-import { redact } from "../fleet/control/redact.ts";
-import { textOf } from "../fleet/control/text-reply.ts";
-import { rejectWrongType } from "../limiter/read-reply.ts";
-import type { Step } from "../store/store.ts";
-import type { Draft, ReadControl } from "./control-changes.ts";
-import { neededMs, writeDraft } from "./control-changes.ts";
+import { HeadgateError } from "../../errors.ts";
+import { rejectWrongType } from "../../limiter/read-reply.ts";
+import type { Step } from "../../store/store.ts";
+import type { ControlPlace } from "./control.ts";
+import type { Draft, ReadControl } from "./drafts.ts";
+import { neededMs, writeDraft } from "./drafts.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
-import type { EntryText } from "./log-entry.ts";
+import type { ActionLog, EntryText } from "./log-entry.ts";
 import { forgottenEntries, readEntries, writeEntry } from "./log-entry.ts";
-import type { OperatedStore } from "./operated-counters.ts";
-import type { ActionLog } from "./operator.ts";
+import { MAX_RECORD_BYTES, readRecord } from "./record-text.ts";
+import {
+  actions,
+  actionsKeyOf,
+  change,
+  READ_STATES,
+  read,
+  recordKeyOf,
+  redact,
+  textOf,
+} from "./steps.ts";
 
-/** So often a change is tried again when somebody else was faster. */
+/** The most tries of a change, when others change the record at the same time. */
 const TRIES = 32;
 
-/** A change: of what, and what the log says of it. */
+/** A changed record, and the entry in the log. */
 export interface ControlChange {
   readonly draft: Draft;
   readonly entry: EntryText;
@@ -27,11 +30,11 @@ export interface ControlChange {
 
 /** The control record of a store's prefix and its log. All methods reject with what the store says. */
 export class ControlStore {
-  readonly #place: OperatedStore;
+  readonly #place: ControlPlace;
   readonly #recordKey: string;
   readonly #logKey: string;
 
-  constructor(place: OperatedStore) {
+  constructor(place: ControlPlace) {
     this.#place = place;
     this.#recordKey = recordKeyOf(place.store.prefix);
     this.#logKey = actionsKeyOf(place.store.prefix);
@@ -59,15 +62,20 @@ export class ControlStore {
     );
   }
 
-  /** Changes the record as it is then, and appends to the log. Resolves with when, in microseconds. */
-  async change(makeOf: (read: ReadControl) => ControlChange): Promise<number> {
+  /** Changes the record, and appends to the log, unless `isDry`. Resolves with the time of the change, in microseconds. */
+  async change(
+    makeOf: (read: ReadControl) => ControlChange,
+    isDry: boolean | undefined = false,
+  ): Promise<number> {
     for (let tries = 0; tries < TRIES; tries += 1) {
       const { record, now } = await this.read();
       const { draft, entry } = makeOf({ record, now });
+      const body = writeDraft(draft);
+      if (isDry) return now;
       const call = {
         prefix: this.#place.store.prefix,
         version: record.version,
-        body: writeDraft(draft),
+        body,
         keptMs: neededMs(draft, now),
         entry: writeEntry(entry),
       };
@@ -79,13 +87,6 @@ export class ControlStore {
       "HEADGATE_STORE_UNAVAILABLE",
       `others changed the control record during each of ${TRIES} tries: try again`,
     );
-  }
-
-  /** Makes a change of the record as it is, and writes nothing. Resolves with the server's clock, in microseconds. */
-  async preview(makeOf: (read: ReadControl) => ControlChange): Promise<number> {
-    const read = await this.read();
-    writeDraft(makeOf(read).draft);
-    return read.now;
   }
 
   async log(): Promise<ActionLog> {
