@@ -54,10 +54,13 @@ function compact(source, shared = new Map()) {
     .replace(/^\s*\n/gm, "");
 }
 
-const expand = (path) =>
-  read(path).replace(/^ *--- @include "(.+)"\n/gm, (_, included) =>
-    expand(join(dirname(path), `${included}.lua`)),
+/** A file, or a section of it, with everything that it includes. */
+function expand(path, section) {
+  const text = section === undefined ? read(path) : sectionsOf(read(path))[section];
+  return text.replace(/^ *--- @include "(.+)"(?: (\w+))?\n/gm, (_, included, part) =>
+    expand(join(dirname(path), `${included}.lua`), part),
   );
+}
 
 /** A whole script documents what it Returns; a file that is only included does not. */
 const isScript = (path) => /^Returns /m.test(read(path));

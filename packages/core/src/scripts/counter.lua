@@ -9,6 +9,11 @@ What the scripts on counters share. A counter is one subject of one limiter in o
   1 byte   level: blocks that its limits have set since the level was last forgotten, LEVELS at most
   1 byte   setBy: the limit that set the block, from 1 in canonical order; 0 when it was set by hand
 A value of another length, or with impossible numbers, counts as absent.
+
+KEYS  for each call, of each counter: its own, then that of each sliding log, or of the slots, in it
+ARGV  [1] the clock, or nothing; then for each run of calls that are alike, as digits: the numbers of the limits, how many calls
+      they are, and what the operation says
+Returns for each call an answer: what the operation says; -1, and nothing is done, when a key holds something else
 ]]
 
 -- The scripts contain these numbers in place of their names.
@@ -52,7 +57,6 @@ for run = 2, #ARGV do
 end
 
 --- @section call
--- Finds the `answer` to a call: -1, and nothing is done, when one of its keys holds something else.
 local isWrongType, isBlocked
 --- @code names
 --- @counters key

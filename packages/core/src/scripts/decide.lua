@@ -1,13 +1,10 @@
 --[[
 Decides requests: all limits of a request allow, or nothing of it is charged.
 
-KEYS  for each request, of each counter: its own, then that of each sliding log in it
-ARGV  of a lone request: [1] as digits: the numbers of the limits, a random number, the cost if it is not 1 [2] the clock, if one
-      is given
-      of a batch: [1] the clock, or nothing; then for each run of requests that are alike, as digits: the numbers of the limits,
-      how many requests they are, the cost, a random number
-Returns for each request the value of each counter or, when it is denied, the clock, then each value, false for an absent counter;
--1 when a key holds something else
+KEYS, ARGV  as in counter.lua; behind the number of requests: the cost, the rules of the limits that block, a random number.
+            A lone request has as [1] the digits: the numbers of the limits, the rules, a random number, the cost if it is not 1;
+            as [2] the clock, if one is given
+Returns for each request the value of each counter or, when it is denied, the clock, then each value, false for an absent counter
 ]]
 
 --- @section lone

@@ -1,11 +1,9 @@
 --[[
 Counts kept units of settled charges, and blocks counters that have kept as many as a limit grants.
 
-KEYS  for each charge, of each counter: its own, then that of each sliding log in it
-ARGV  [1] the clock, or nothing; then for each run of charges that are alike, as digits: the numbers of the limits, how many
-      charges they are, the kept units, the charged units, the clock of the charge, the generation of each counter then, the
-      rules of the limits that block, a random number
-Returns for each charge 1 when a block was set, 0 when none was, -1 when a key holds something else
+KEYS, ARGV  as in counter.lua; behind the number of charges: the kept units, the charged units, the clock of the charge, the generation
+            of each counter then, the rules of the limits that block, a random number
+Returns for each charge 1 when a block was set, 0 when none was
 ]]
 
 --- @section answer

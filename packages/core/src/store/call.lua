@@ -1,12 +1,40 @@
 --[[
-How a step reads and keeps strings, and how its calls are taken.
+What the scripts that are written as a whole share: each includes the sections that it needs.
 
 ARGV  [1] the clock in microseconds, empty for the server's own (a seam for tests and replays)
       [2] a random number below 2^48: the generation of what is created now
-      then for each run of calls that follow each other with equal arguments: how many they are, and the arguments of one
-The script returns one array of integers: the clock, then those of each call, in order
+      then, of those with the section `calls`, for each run of calls that follow each other with equal arguments: how many they are,
+      and the arguments of one. These return one array of integers: the clock, then those of each call, in order
 ]]
---- @include "moment"
+
+--- @section moment
+-- The moment of a call. No function, since Redis runs all of a script at each call, and making functions takes most of the time.
+local KEYS, ARGV = KEYS, ARGV
+local generation = ARGV[2] -- text until it is needed: most calls create nothing
+local argumentAt, keyAt, now = 2, 0 -- what was read last, and the clock in microseconds
+
+if ARGV[1] == "" then
+  local time = redis.call("TIME")
+  now = time[1] * 1000000 + time[2]
+else
+  now = ARGV[1] + 0
+end
+
+--- @section typed
+-- Runs a command on a key. Returns its reply, or nil and true when the key holds a value of another type.
+local function runTyped(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) ~= "table" or not reply.err then
+    return reply, false
+  end
+  if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+    return nil, true
+  end
+  return redis.call(command, key, ...), false -- any other error ends the script, in the server's own words
+end
+
+--- @section calls
+--- @include "call" moment
 local reply, length = { now }, 1
 local DAY = 86400000 -- in milliseconds
 
@@ -36,7 +64,7 @@ local function takeCalls(take)
   return reply
 end
 
---- @include "run-typed"
+--- @include "call" typed
 
 -- The PX of a key that is as good as absent some microseconds from now. Expiry is garbage collection only; on a clock that
 -- was given, which may stand still, a key lives for a day at least.
@@ -46,4 +74,16 @@ local function expiryAfter(microseconds)
     milliseconds = math.max(milliseconds, DAY)
   end
   return string.format("%d", milliseconds)
+end
+
+--- @section lines
+-- The lines that were seen since a second, in order.
+local function linesSince(index, oldest)
+  local lines = {}
+  for line, seen in string.gmatch(index, "(\n[^\n]+ (%d+))") do
+    if tonumber(seen) >= oldest then
+      lines[#lines + 1] = line
+    end
+  end
+  return lines
 end

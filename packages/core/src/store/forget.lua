@@ -6,7 +6,7 @@ ARGV  as in call.lua; the arguments of each call: how many counters it is of, th
       each byte of its states: 1 for those that are kept where it is blocked, since they say when something is, and not how much
 Returns as in call.lua; for each call one integer: 1 when there was anything to forget, 0 when not
 ]]
---- @include "call"
+--- @include "call" calls
 local HEADER, BLOCK = 15, 16 -- bytes in front of the states, and behind them: see counter.lua
 local YEAR = 31622400000000 -- microseconds of 366 days, the longest block
 

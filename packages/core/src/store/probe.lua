@@ -6,7 +6,7 @@ KEYS  for each probe, a key that nobody else uses
 ARGV  as in call.lua; a probe has no arguments
 Returns as in call.lua; for each probe the integer 1
 ]]
---- @include "call"
+--- @include "call" calls
 
 return takeCalls(function()
   keyAt = keyAt + 1

@@ -1,12 +1,12 @@
 --[[
 Reads the log of actions.
 KEYS  [1] the log
-ARGV  as in moment.lua
+ARGV  as in call.lua
 Returns the clock; 1, or -1 where the key holds a value of a wrong type; and the entries, the last action first, a line each. A line is
       empty for an entry that is too long to be sent
 ]]
---- @include "../../store/moment"
---- @include "../../store/run-typed"
+--- @include "../../store/call" moment
+--- @include "../../store/call" typed
 local MOST, TOGETHER = 1000, 20 -- entries that are read, and how many at a time
 local LONGEST, READ, SENT = 131072, 64000000, 8000000 -- bytes of an entry, of all that are looked at, and of all that are sent
 local entries, read, sent = {}, 0, 0

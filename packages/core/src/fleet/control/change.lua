@@ -2,7 +2,7 @@
 Changes a control record, and appends what was done to the log of actions, unless somebody else was faster.
 
 KEYS  [1] the record, [2] the log
-ARGV  [1], [2] as in moment.lua
+ARGV  [1], [2] as in call.lua
       [3] the version that is changed, in 16 digits; empty where there was no record
       [4] the record without its version; a negative time in it is one from now
       [5] for how many milliseconds it is kept; empty for as long as nobody changes it
@@ -10,8 +10,8 @@ ARGV  [1], [2] as in moment.lua
 Returns the clock and the new version; 0 in its place where the record has another version than the one to be changed, -1 where the
 log is a value of a wrong type
 ]]
---- @include "../../store/moment"
---- @include "../../store/run-typed"
+--- @include "../../store/call" moment
+--- @include "../../store/call" typed
 local record, log = KEYS[1], KEYS[2]
 local VERSION = 15 -- the last byte of the version
 local MOST, LONGEST, DAY = 1000, 7776000000, 86400000 -- entries of the log, and milliseconds

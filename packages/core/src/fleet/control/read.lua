@@ -1,14 +1,14 @@
 --[[
 Reads control records, each only where it is not known already.
 KEYS  the records
-ARGV  as in moment.lua; for each record the version that is known, in 16 digits, empty where it is known that there is none, and
+ARGV  as in call.lua; for each record the version that is known, in 16 digits, empty where it is known that there is none, and
       anything else where nothing is known
 Returns the clock, then for each record two values: 0 for the version that is known, 1 for another, 2 for a value that is too long to
       be read, 3 for one without a version, -1 for a value of a wrong type; and the record where the first is 1, empty where there is
       none
 ]]
---- @include "../../store/moment"
---- @include "../../store/run-typed"
+--- @include "../../store/call" moment
+--- @include "../../store/call" typed
 local VERSION, LONGEST = 15, 1000000 -- the last byte of the version, and the bytes of the longest record
 local reply = { now }
 for i, key in ipairs(KEYS) do

@@ -2,11 +2,11 @@
 Puts others in the place of some entries of the log of actions.
 
 KEYS  [1] the log
-ARGV  as in moment.lua; then two for each entry that is replaced: as it is, and what takes its place
+ARGV  as in call.lua; then two for each entry that is replaced: as it is, and what takes its place
 Returns the clock, and how many were replaced; -1 in its place where the log is a value of a wrong type
 ]]
---- @include "../../store/moment"
---- @include "../../store/run-typed"
+--- @include "../../store/call" moment
+--- @include "../../store/call" typed
 local log, replacements, replaced = KEYS[1], {}, 0
 local LONGEST = 7776000000 -- milliseconds
 

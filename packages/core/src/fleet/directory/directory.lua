@@ -10,11 +10,11 @@ ARGV  as in call.lua; the arguments of each call: the name of the process; its r
 Returns as in call.lua; for each call one integer: 1 when the index had the process, 0 when not, 2 when it is full, 3 when it has
       another format, 4 when it is too long, -1 when it is no string; and one for each shared record: 1 when it is there, 0 when not
 ]]
---- @include "../../store/call"
+--- @include "../../store/call" calls
 local LINE, MOST = 28, 10000 -- bytes of a line, and how many lines there are at most
 local head = "headgate directory 1"
 
---- @include "../../store/lines-since"
+--- @include "../../store/call" lines
 
 -- The index without the line of a process that leaves.
 local function leave(key, index, at, life)

@@ -6,7 +6,7 @@ ARGV  as in call.lua; the arguments of each call: how many tops there are, in ho
       subjects there are, and each as lists have it
 Returns as in call.lua; for each call from how many tops a subject was erased
 ]]
---- @include "../../store/call"
+--- @include "../../store/call" calls
 local FIRST = 4 -- where subjects begin in a list
 local LONGEST = 32768 -- bytes of the tops that are read
 local start = "headgate usage 1\n"

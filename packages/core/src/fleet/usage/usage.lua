@@ -20,8 +20,8 @@ Returns as in call.lua; for each call 1 when it was done, 0 when it was done bef
       when it was counted, 2 when it was counted among all others, 3 when its series has another format, -1 when that is no string,
       4 when its numbers were counted, and its subjects not, because its tops are too long or damaged
 ]]
---- @include "../../store/call"
---- @include "../../store/lines-since"
+--- @include "../../store/call" calls
+--- @include "../../store/call" lines
 local LINE, MOST = 28, 500 -- bytes of a line of the index, and how many limiters there are at most
 local PLACE, SHORT, LONG = 40, 360, 144 -- bytes of a place, and how many of them are of ten seconds, and of ten minutes
 local PER_LONG, LARGEST = 60, 9999999999 -- places of ten seconds in one of ten minutes, and the largest number that a place holds
