@@ -38,7 +38,8 @@ function calendarFrom(offset: bigint): Calendar {
 
 function counterBy(calendar: Calendar, key: string): Counter {
   const limit = fixedWindow({ limit: LIMIT, window: "month" });
-  return { ...counterLimits([compileCalendarWindow(limit, "month", calendar)]), key };
+  const own = compileCalendarWindow(limit, "month", calendar);
+  return { ...counterLimits([{ ...own, per: "default", source: limit }]), key };
 }
 
 /** A charge, and the end of the window that was kept with it. */

@@ -109,6 +109,12 @@ export interface Algorithm<State, Quota> {
   deny?(state: State, rule: BlockRule): boolean;
 }
 
+/** What an algorithm makes of a limit; `name` is the default one. */
+export type CompiledAlgorithm<State = unknown, Quota = unknown> = Omit<
+  CompiledLimit<State, Quota>,
+  "per" | "source"
+>;
+
 /** A limit that was validated and is ready to be decided. */
 export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDescription {
   /** The limit as it was written. */

@@ -1,6 +1,6 @@
 --[[
 What a limit that blocks has beside its algorithm, by what makes it block: a `denial`, the last of several `denials`, or `kept` units.
-Twin of counted-denials.ts and kept-units.ts.
+Twin of blocks.ts.
 
 Its rule begins behind byte RULE_AT of the argument: numbers of 5 digits, which are the milliseconds without a block after which
 the level is forgotten, then those of LEVELS blocks. For several denials 3 digits follow behind byte AFTER_AT: how many set a block;

@@ -1,7 +1,7 @@
 import { formatReceived } from "../errors.ts";
 import type { CalendarWindow, FixedWindowLimit } from "../policy.ts";
 import { toMilliseconds } from "../time.ts";
-import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import type { Calendar } from "./calendar.ts";
 import { calendarOf } from "./calendar.ts";
 import { NEVER } from "./exact.ts";
@@ -85,7 +85,7 @@ export function compileCalendarWindow(
   limit: FixedWindowLimit,
   window: CalendarWindow,
   calendar?: Calendar,
-): CompiledLimit<DatedWindow, DatedWindowQuota> {
+): CompiledAlgorithm<DatedWindow, DatedWindowQuota> {
   const count = readCount(limit, "limit", undefined, 0);
   if (limit.align !== undefined) {
     rejectLimit(
@@ -115,11 +115,9 @@ export function compileCalendarWindow(
       locals: ["opens", "closes"],
       constants: { LONGEST_WINDOW: String(longest) },
     },
-    name: limit.name ?? `${count}-per-${window}`,
-    per: limit.per ?? "default",
+    name: `${count}-per-${window}`,
     limit: count,
     windowMs: toMilliseconds(longest),
-    source: limit,
     canonical: `fixedWindow(${count},${window},${timeZone})`,
   };
 }

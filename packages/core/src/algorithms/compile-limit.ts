@@ -1,16 +1,16 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import type { BlockOn, Limit } from "../policy.ts";
-import type { CompiledLimit } from "./algorithm.ts";
+import { DEFAULT_DIMENSION } from "../policy.ts";
+import type { CompiledAlgorithm, CompiledLimit } from "./algorithm.ts";
+import { withBlock } from "./blocks.ts";
 import { compileConcurrency } from "./concurrency.ts";
 import { compileFixedWindow } from "./fixed-window.ts";
 import { compileGcra } from "./gcra.ts";
-import { withKept } from "./kept-units.ts";
-import { withBlock } from "./read-block.ts";
 import { compileSlidingLog } from "./sliding-log.ts";
 import { compileSlidingWindow } from "./sliding-window.ts";
 import { compileTokenBucket } from "./token-bucket.ts";
 
-const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
+const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledAlgorithm> = {
   gcra: compileGcra,
   tokenBucket: compileTokenBucket,
   fixedWindow: compileFixedWindow,
@@ -26,10 +26,9 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledLimit> = {
 export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;
   if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
-  const compiled = withBlock(limit, COMPILERS[limit.algorithm](limit as never));
-  const { block, shape } = compiled;
-  if (block === undefined || shape.countsDenials || blockOn !== "settle") return compiled;
-  return withKept(compiled);
+  const own = COMPILERS[limit.algorithm](limit as never);
+  const { name = own.name, per = DEFAULT_DIMENSION } = limit;
+  return withBlock(limit, { ...own, name, per, source: limit }, blockOn);
 }
 
 /** A limit with other numbers, which blocks in the same way. Throws as `compileLimit`. */

@@ -1,5 +1,5 @@
 import type { ConcurrencyLimit, WithoutPer, WithPer } from "../policy.ts";
-import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
 import { readCount, readWindow, requireShape } from "./read-limit.ts";
 
@@ -101,7 +101,9 @@ export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): Concu
   return { algorithm: "concurrency", ...options };
 }
 
-export function compileConcurrency(limit: ConcurrencyLimit): CompiledLimit<Places, PlacesQuota> {
+export function compileConcurrency(
+  limit: ConcurrencyLimit,
+): CompiledAlgorithm<Places, PlacesQuota> {
   requireShape(limit, ["limit", "ttl"]);
   const count = readCount(limit, "limit", MAX_LIMIT, 0);
   const ttl = readWindow(limit, "ttl");
@@ -123,11 +125,9 @@ export function compileConcurrency(limit: ConcurrencyLimit): CompiledLimit<Place
       hasLog: true,
       heldFor: ttl,
     },
-    name: limit.name ?? `${count}-at-once`,
-    per: limit.per ?? "default",
+    name: `${count}-at-once`,
     limit: count,
     windowMs: 0,
-    source: limit,
     canonical: `concurrency(${count},${ttl})`,
   };
 }

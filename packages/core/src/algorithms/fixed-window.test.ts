@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FixedWindowLimit } from "../policy.ts";
+import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact.ts";
 import { compileFixedWindow, fixedWindow } from "./fixed-window.ts";
 
@@ -108,7 +109,7 @@ describe("fixedWindow", () => {
   });
 
   test("says what it grants and in how long", () => {
-    expect(compileFixedWindow(fixedWindow({ limit: 5, window: "90s" }))).toMatchObject({
+    expect(compileLimit(fixedWindow({ limit: 5, window: "90s" }))).toMatchObject({
       name: "5-per-90s",
       per: "default",
       limit: 5,

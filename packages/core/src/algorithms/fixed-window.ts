@@ -1,7 +1,7 @@
 import { formatReceived } from "../errors.ts";
 import type { FixedWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
-import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { isCalendarWindow } from "./calendar.ts";
 import { compileCalendarWindow } from "./calendar-window.ts";
 import { bytesBelow, NEVER } from "./exact.ts";
@@ -82,7 +82,7 @@ export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): Fixed
   return { algorithm: "fixedWindow", ...options };
 }
 
-export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit {
+export function compileFixedWindow(limit: FixedWindowLimit): CompiledAlgorithm {
   requireShape(limit, ["limit", "window", "align", "timeZone"]);
   if (isCalendarWindow(limit.window)) return compileCalendarWindow(limit, limit.window);
   rejectCalendarOptions(limit);
@@ -107,11 +107,9 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledLimit {
       numbers: ["limit"],
       constants: { PERIOD: String(window), ALIGNED: String(aligned) },
     },
-    name: limit.name ?? `${count}-per-${formatDuration(window)}`,
-    per: limit.per ?? "default",
+    name: `${count}-per-${formatDuration(window)}`,
     limit: count,
     windowMs: toMilliseconds(window),
-    source: limit,
     canonical: `fixedWindow(${count},${window},${align})`,
   };
 }

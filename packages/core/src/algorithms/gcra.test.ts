@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { GcraLimit } from "../policy.ts";
+import { compileLimit } from "./compile-limit.ts";
 import { compileGcra, gcra } from "./gcra.ts";
 import { compileTokenBucket } from "./token-bucket.ts";
 
@@ -75,7 +76,7 @@ describe("gcra", () => {
   });
 
   test("says what it grants at once, and in how long that comes back", () => {
-    const compiled = compileGcra(gcra({ limit: 100, window: "1m", burst: 20 }));
+    const compiled = compileLimit(gcra({ limit: 100, window: "1m", burst: 20 }));
     expect(compiled).toMatchObject({
       name: "100-per-1m",
       per: "default",

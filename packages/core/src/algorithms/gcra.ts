@@ -1,6 +1,6 @@
 import type { GcraLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration } from "../time.ts";
-import type { CompiledLimit } from "./algorithm.ts";
+import type { CompiledAlgorithm } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { bucketShape, compileBucket } from "./token-bucket.ts";
 
@@ -19,7 +19,7 @@ export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
 }
 
 /** GCRA's arithmetic is the token bucket's: the theoretical arrival time is ahead of now by the time that the debt takes to drain. */
-export function compileGcra(limit: GcraLimit): CompiledLimit {
+export function compileGcra(limit: GcraLimit): CompiledAlgorithm {
   requireShape(limit, ["limit", "window", "burst"]);
   const window = readWindow(limit, "window");
   const rate = readRate(limit, "limit", window, "window");
@@ -33,9 +33,7 @@ export function compileGcra(limit: GcraLimit): CompiledLimit {
     ...bucket,
     numbers: isOne ? [rate] : bucket.numbers,
     shape: isOne ? { ...shape, numbers: ["capacity"], aliases: { refill: "capacity" } } : shape,
-    name: limit.name ?? `${rate}-per-${formatDuration(window)}`,
-    per: limit.per ?? "default",
-    source: limit,
+    name: `${rate}-per-${formatDuration(window)}`,
     canonical: `gcra(${rate},${window},${burst})`,
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SlidingLogLimit } from "../policy.ts";
+import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact.ts";
 import type { LogEntries } from "./log-entries.ts";
 import { createLogEntries } from "./log-entries.ts";
@@ -171,7 +172,7 @@ describe("slidingLog", () => {
   });
 
   test("says what it grants and in how long", () => {
-    expect(compileSlidingLog(slidingLog({ limit: 5, window: "15m" }))).toMatchObject({
+    expect(compileLimit(slidingLog({ limit: 5, window: "15m" }))).toMatchObject({
       name: "5-per-15m",
       per: "default",
       limit: 5,

@@ -1,6 +1,6 @@
 import type { SlidingLogLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
-import type { Algorithm, CompiledLimit } from "./algorithm.ts";
+import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
 import type { LogEntries } from "./log-entries.ts";
 import { createLogEntries } from "./log-entries.ts";
@@ -157,7 +157,7 @@ export function slidingLog(options: Omit<SlidingLogLimit, "algorithm">): Sliding
   return { algorithm: "slidingLog", ...options };
 }
 
-export function compileSlidingLog(limit: SlidingLogLimit): CompiledLimit<Log, LogQuota> {
+export function compileSlidingLog(limit: SlidingLogLimit): CompiledAlgorithm<Log, LogQuota> {
   requireShape(limit, ["limit", "window"]);
   const window = readWindow(limit, "window");
   const count = readRate(limit, "limit", window, "window", MAX_LIMIT);
@@ -182,11 +182,9 @@ export function compileSlidingLog(limit: SlidingLogLimit): CompiledLimit<Log, Lo
       constants: { PERIOD: String(window) },
       hasLog: true,
     },
-    name: limit.name ?? `${count}-per-${formatDuration(window)}`,
-    per: limit.per ?? "default",
+    name: `${count}-per-${formatDuration(window)}`,
     limit: count,
     windowMs: toMilliseconds(window),
-    source: limit,
     canonical: `slidingLog(${count},${window})`,
   };
 }

@@ -1,6 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { SlidingWindowLimit } from "../policy.ts";
+import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact.ts";
 import { compileSlidingWindow, slidingWindow } from "./sliding-window.ts";
 
@@ -179,9 +180,12 @@ describe.each([1, 6])("slidingWindow with a limit below what is used, buckets: %
 
 describe("slidingWindow", () => {
   test("says what it grants and in how long", () => {
-    expect(
-      compileSlidingWindow(slidingWindow({ limit: 5, window: "1h", buckets: 60 })),
-    ).toMatchObject({ name: "5-per-1h", per: "default", limit: 5, windowMs: 3_600_000 });
+    expect(compileLimit(slidingWindow({ limit: 5, window: "1h", buckets: 60 }))).toMatchObject({
+      name: "5-per-1h",
+      per: "default",
+      limit: 5,
+      windowMs: 3_600_000,
+    });
   });
 
   test("counts apart with other buckets, and alike when one is written or left out", () => {

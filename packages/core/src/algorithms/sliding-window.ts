@@ -1,6 +1,6 @@
 import type { SlidingWindowLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
-import type { CompiledLimit } from "./algorithm.ts";
+import type { CompiledAlgorithm } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { subWindows } from "./sub-windows.ts";
 import { weightedWindow } from "./weighted-window.ts";
@@ -27,7 +27,7 @@ export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): S
   return { algorithm: "slidingWindow", ...options };
 }
 
-export function compileSlidingWindow(limit: SlidingWindowLimit): CompiledLimit {
+export function compileSlidingWindow(limit: SlidingWindowLimit): CompiledAlgorithm {
   requireShape(limit, ["limit", "window", "buckets"]);
   const length = readWindow(limit, "window");
   const count = readRate(limit, "limit", length, "window");
@@ -35,11 +35,9 @@ export function compileSlidingWindow(limit: SlidingWindowLimit): CompiledLimit {
   const id = `slidingWindow(${length},${buckets})`;
   return {
     ...(buckets === 1 ? weightedWindow(id, count, length) : subWindows(id, count, length, buckets)),
-    name: limit.name ?? `${count}-per-${formatDuration(length)}`,
-    per: limit.per ?? "default",
+    name: `${count}-per-${formatDuration(length)}`,
     limit: count,
     windowMs: toMilliseconds(length),
-    source: limit,
     canonical: `slidingWindow(${count},${length},${buckets})`,
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TokenBucketLimit } from "../policy.ts";
+import { compileLimit } from "./compile-limit.ts";
 import { LONGEST, NEVER } from "./exact.ts";
 import { compileTokenBucket, tokenBucket } from "./token-bucket.ts";
 
@@ -151,7 +152,7 @@ describe("tokenBucket", () => {
   });
 
   test("says what it grants and in how long", () => {
-    const { limit, windowMs, name, per } = compileTokenBucket(
+    const { limit, windowMs, name, per } = compileLimit(
       tokenBucket({ capacity: 20, refill: 100, every: "1m" }),
     );
     expect({ limit, windowMs, name, per }).toEqual({

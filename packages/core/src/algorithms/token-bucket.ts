@@ -1,6 +1,6 @@
 import type { TokenBucketLimit, WithoutPer, WithPer } from "../policy.ts";
 import { formatDuration, toMilliseconds } from "../time.ts";
-import type { Algorithm, CompiledLimit, LimitShape } from "./algorithm.ts";
+import type { Algorithm, CompiledAlgorithm, CompiledLimit, LimitShape } from "./algorithm.ts";
 import { bytesBelow, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 
@@ -166,7 +166,7 @@ export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): Token
   return { algorithm: "tokenBucket", ...options };
 }
 
-export function compileTokenBucket(limit: TokenBucketLimit): CompiledLimit<Debt, BucketQuota> {
+export function compileTokenBucket(limit: TokenBucketLimit): CompiledAlgorithm<Debt, BucketQuota> {
   requireShape(limit, ["capacity", "refill", "every"]);
   const capacity = readCount(limit, "capacity", undefined, 0);
   const every = readWindow(limit, "every");
@@ -174,9 +174,7 @@ export function compileTokenBucket(limit: TokenBucketLimit): CompiledLimit<Debt,
   return {
     ...compileBucket(capacity, refill, every),
     shape: bucketShape(`tokenBucket(${every})`, every),
-    name: limit.name ?? `${refill}-per-${formatDuration(every)}`,
-    per: limit.per ?? "default",
-    source: limit,
+    name: `${refill}-per-${formatDuration(every)}`,
     canonical: `tokenBucket(${capacity},${refill},${every})`,
   };
 }

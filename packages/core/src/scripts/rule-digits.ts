@@ -1,5 +1,5 @@
 import type { BlockRule, CompiledLimit, LimitShape } from "../algorithms/algorithm.ts";
-import { LEVELS } from "../algorithms/read-block.ts";
+import { LEVELS } from "../algorithms/blocks.ts";
 import { DURATION_DIGITS, digitsOf } from "./digits.ts";
 
 /** Digits of the rule by which a limit blocks: see blocks.lua. */

@@ -1,5 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { LEVELS } from "../algorithms/read-block.ts";
+import { LEVELS } from "../algorithms/blocks.ts";
 import { UNBLOCKED } from "./block.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 

@@ -1,0 +1,204 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { isPlainObject } from "../plain-object.ts";
+import type { BlockOn, Limit } from "../policy.ts";
+import { MAX_DURATION_MS, parseDuration } from "../time.ts";
+import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
+import { readWindow, rejectLimit } from "./read-limit.ts";
+
+/* How limits block: by a denial, the last of several denials, or their kept units. Twin of blocks.lua. */
+
+/** The most blocks in a list: in the scripts, LEVELS. */
+export const LEVELS = 16;
+
+/** The most denials before a block: in the scripts, 3 digits of 7 bits, and 3 bytes of the state. */
+const MOST_DENIALS = 1_000_000;
+
+/** Units that a limit can hold: in the scripts, MOST. */
+const MOST = 2_000_000_000;
+
+/**
+ * A limit with its option `block`. Whether a limit blocks, and by what, is part of its shape. How many denials, and for how long, is
+ * not: with other numbers, the count continues. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` if it should block by
+ * its kept units and is no `fixedWindow`.
+ */
+export function withBlock(limit: Limit, compiled: CompiledLimit, blockOn: BlockOn): CompiledLimit {
+  if (limit.algorithm === "concurrency" || limit.block === undefined) return compiled;
+  const block = readRule(limit, limit.block, quietOf(limit, compiled));
+  const { shape, canonical } = compiled;
+  const blocking: CompiledLimit = {
+    ...compiled,
+    block,
+    shape: { ...shape, id: `${shape.id}!`, blocks: true },
+    canonical: `${canonical}!(${block.spans})`,
+  };
+  if (block.after !== undefined) return withCountedDenials(blocking, block.after);
+  return blockOn === "settle" ? withKept(blocking) : blocking;
+}
+
+function readRule(limit: Limit, block: unknown, quiet: number): BlockRule {
+  if (!isPlainObject(block)) return { spans: readSpans(limit, "block", block), quiet };
+  const { after, for: lengths, ...others } = block;
+  for (const option of Object.keys(others)) {
+    rejectLimit(limit, `block: unknown option ${formatReceived(option)}; it takes after, for`);
+  }
+  if (!Number.isInteger(after) || (after as number) < 1 || (after as number) > MOST_DENIALS) {
+    rejectLimit(
+      limit,
+      `block: after must be a whole number of denials from 1 to ${MOST_DENIALS}, got ${formatReceived(after)}`,
+    );
+  }
+  return { spans: readSpans(limit, "block: for", lengths), quiet, after: after as number };
+}
+
+function readSpans(limit: Limit, option: string, lengths: unknown): number[] {
+  const list: readonly unknown[] = Array.isArray(lengths) ? lengths : [lengths];
+  if (list.length < 1 || list.length > LEVELS) {
+    rejectLimit(
+      limit,
+      `${option} must be a duration or a list of 1 to ${LEVELS}, got ${formatReceived(lengths)}`,
+    );
+  }
+  // By index, so that a hole in the list is an error too.
+  return Array.from({ length: list.length }, (_, i) =>
+    parseDuration(list[i], `${limit.algorithm}: ${option}`, "HEADGATE_INVALID_LIMIT"),
+  );
+}
+
+/**
+ * How long the level is kept without another block: the window, or the time in which all units come back if that is longer;
+ * for a calendar window, the longest that it can last.
+ */
+function quietOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
+  const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;
+  if (calendar !== undefined) return longest;
+  return Math.max(longest, readWindow(limit, "every" in limit ? "every" : "window"));
+}
+
+/**
+ * The denials that a limit counts until it blocks, next to its units.
+ *
+ * State  denials: how many since the first one that is not forgotten.
+ *        forgetsIn: microseconds until all of them are forgotten; 0 if there are none.
+ */
+interface Denials {
+  denials: number;
+  forgetsIn: number;
+}
+
+const NO_DENIALS: Denials = { denials: 0, forgetsIn: 0 };
+
+function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLimit {
+  const { algorithm, shape, canonical } = compiled;
+  const at = shape.reported === undefined ? shape.state.length : undefined;
+  return {
+    ...compiled,
+    algorithm: countDenials(algorithm as Algorithm<object, unknown>, at),
+    shape: {
+      ...shape,
+      id: `${shape.id}after`,
+      state: [...shape.state, ["denials", 3], ["forgetsIn", 6]],
+      countsDenials: true,
+    },
+    canonical: `${canonical}after ${after}`,
+  };
+}
+
+/** `at`: where the numbers are in a state that is read; undefined if the script reports other numbers. */
+function countDenials(
+  limit: Algorithm<object, unknown>,
+  at: number | undefined,
+): Algorithm<Denials, unknown> {
+  return {
+    ...limit,
+
+    fresh: (quota) => ({ ...limit.fresh(quota), ...NO_DENIALS }),
+
+    read(numbers, quota, now) {
+      if (at === undefined) return { ...limit.read(numbers, quota, now), ...NO_DENIALS };
+      const own = [...numbers];
+      const [denials, forgetsIn] = own.splice(at, 2) as [number, number];
+      return { ...limit.read(own, quota, now), denials, forgetsIn };
+    },
+
+    copy: (state) => ({
+      ...limit.copy(state),
+      denials: state.denials,
+      forgetsIn: state.forgetsIn,
+    }),
+
+    advance(state, quota, elapsed, now) {
+      limit.advance(state, quota, elapsed, now);
+      state.forgetsIn = Math.max(0, state.forgetsIn - elapsed);
+      if (state.forgetsIn === 0) state.denials = 0;
+    },
+
+    lasts: (state, reset) => Math.max(limit.lasts?.(state, reset) ?? reset, state.forgetsIn),
+
+    deny(state, { after = 1, quiet }) {
+      if (state.denials === 0) state.forgetsIn = quiet;
+      state.denials = Math.min(after, state.denials + 1);
+      return state.denials === after;
+    },
+  };
+}
+
+/**
+ * The units kept in a window, next to the units used.
+ *
+ * State  kept: units of the window that were settled, and cannot be given back any more.
+ */
+interface KeptWindow {
+  used: number;
+  kept: number;
+}
+
+function withKept(compiled: CompiledLimit): CompiledLimit {
+  const { algorithm, shape, canonical, source, name } = compiled;
+  if (source.algorithm !== "fixedWindow") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${source.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and give back what should not count: limit.of(request).refund()`,
+    );
+  }
+  return {
+    ...compiled,
+    algorithm: keepUnits(algorithm as Algorithm<KeptWindow, unknown>),
+    shape: {
+      ...shape,
+      id: `${shape.id}kept`,
+      state: [...shape.state, ["kept", 4]],
+      blocks: false,
+      keeps: true,
+    },
+    canonical: `${canonical}kept`,
+  };
+}
+
+function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow, unknown> {
+  return {
+    ...window,
+
+    fresh: (quota) => ({ ...window.fresh(quota), kept: 0 }),
+
+    read: (numbers, quota, now) => ({
+      ...window.read(numbers, quota, now),
+      kept: numbers.at(-1) as number,
+    }),
+
+    copy: (state) => ({ ...window.copy(state), kept: state.kept }),
+
+    advance(state, quota, elapsed, now) {
+      window.advance(state, quota, elapsed, now);
+      if (state.used === 0) state.kept = 0; // a new window
+    },
+
+    // It counts in the window in which it is reported: holding answers back until the next window gains nothing.
+    keep(state, _, units, charged, age) {
+      const isHere = age <= (window.age?.(state) as number);
+      if (!isHere) state.used = Math.min(MOST, state.used + Math.min(charged, units));
+      state.kept = Math.min(MOST, state.kept + units);
+    },
+
+    kept: ({ kept }) => kept,
+  };
+}
