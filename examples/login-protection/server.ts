@@ -3,7 +3,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { byAll } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
-import type { OwnDecision, Store } from "@headgate/express";
+import type { RequestDecision, Store } from "@headgate/express";
 import { fixedWindow, rateLimit, slidingLog } from "@headgate/express";
 import type { Express } from "express";
 import express from "express";
@@ -80,7 +80,7 @@ export function protection(store: Store) {
 }
 
 /** After a good login: forgives this place its failures at this account, and makes the device known. */
-export async function welcome(login: Login, own: OwnDecision | undefined): Promise<string> {
+export async function welcome(login: Login, own: RequestDecision | undefined): Promise<string> {
   // Never forgive the address: an account of one's own would buy guesses at all others.
   await own?.limiter.reset({ pair: own.subject["pair"] ?? "" }).catch(console.error);
   const id = knownDevice(login) ?? randomBytes(16).toString("hex");

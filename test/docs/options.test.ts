@@ -1,5 +1,5 @@
 import { createLimiter, memoryStore } from "@headgate/core";
-import { FAILURE_OPTIONS } from "@headgate/core/http";
+import { FAILURE_OPTIONS } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { gcra, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";

@@ -38,7 +38,7 @@ export type {
   HeaderOptions,
   KeyFunction,
   MissingKey,
-  OwnDecision,
+  RequestDecision,
 } from "@headgate/core/http";
 export {
   byHeader,
@@ -50,10 +50,8 @@ export {
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";
-export { byAll } from "./by-all.ts";
-export { byTier } from "./by-tier.ts";
 export type { OnDenied } from "./on-denied.ts";
-export { perRequest } from "./per-request.ts";
+export { byAll, byTier, perRequest } from "./policies.ts";
 export type {
   RateLimit,
   RateLimitOptions,

@@ -8,25 +8,29 @@ const MANY = 10;
 const counts = new WeakMap<object, number>();
 
 /**
- * Warns, once for an application, about middleware without a store that is created for each request. With its own counters, none of
- * them sees a second request, so nothing is limited. With a name and a store, they share one limiter. Returns a function to call with each request.
+ * Warns, once for an application, about middleware without a store that is created for each request. With its own
+ * counters, none of them sees a second request, so nothing is limited. With a name and a store, they share one limiter.
+ * `note` is called with a request while `isNew`.
  */
-export function watchMaking(warn: Warn): (request: Request) => void {
-  let isNew = true;
+export function watchMaking(warn: Warn): { isNew: boolean; note(request: Request): void } {
+  const watch = {
+    isNew: true,
+    note(request: Request): void {
+      if (request.app === undefined) return;
+      watch.isNew = false;
+      const count = (counts.get(request.app) ?? 0) + 1;
+      counts.set(request.app, count);
+      if (count < MANY) return;
+      warn(
+        "HEADGATE_MADE_PER_REQUEST",
+        `rateLimit(...) was called in handlers ${count} times; without a store, each call has counters of its own, so a call for each request limits nothing; call it once, outside the handlers, or give it a name and a store that is made once`,
+        request,
+      );
+    },
+  };
   // Middleware created for a request is called in the same turn; middleware of an application never is.
   queueMicrotask(() => {
-    isNew = false;
+    watch.isNew = false;
   });
-  return (request) => {
-    if (!isNew || request.app === undefined) return;
-    isNew = false;
-    const count = (counts.get(request.app) ?? 0) + 1;
-    counts.set(request.app, count);
-    if (count < MANY) return;
-    warn(
-      "HEADGATE_MADE_PER_REQUEST",
-      `rateLimit(...) was called in handlers ${count} times; without a store, each call has counters of its own, so a call for each request limits nothing; call it once, outside the handlers, or give it a name and a store that is made once`,
-      request,
-    );
-  };
+  return watch;
 }

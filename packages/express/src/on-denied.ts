@@ -1,13 +1,8 @@
 import type { Decision } from "@headgate/core";
-import type { Failure, Verdict, Warn } from "@headgate/core/http";
-import {
-  BODY_HEADERS,
-  DENIAL_HEADERS,
-  DeniedResponse,
-  letAnswer,
-  sendRejection,
-  setHeaders,
-} from "@headgate/core/http";
+import type { Verdict, Warn } from "@headgate/core/http";
+import { sendRejection, setHeaders } from "@headgate/core/http";
+import type { Failure } from "@headgate/core/internal";
+import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/internal";
 import type { Request, Response } from "express";
 
 /**

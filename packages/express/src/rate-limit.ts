@@ -4,26 +4,18 @@ import type {
   CountOption,
   GuardOptions,
   KnownDimension,
-  OwnDecision,
+  RequestDecision,
   RequestPolicy,
   TierPolicy,
   Verdict,
 } from "@headgate/core/http";
-import {
-  clientOf,
-  createHttpGuard,
-  HeadgateDenied,
-  sendRejection,
-  setHeaders,
-  settle,
-  warnOnce,
-} from "@headgate/core/http";
+import { clientOf, HeadgateDenied, sendRejection, setHeaders } from "@headgate/core/http";
+import { createAdapterGuard, settle, warnOnce } from "@headgate/core/internal";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { watchMaking } from "./made-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
-import { routeOf } from "./route-of.ts";
 
 /** The options of `rateLimit` other than `limits` and `limiter`. */
 interface CommonOptions<Dimension extends string>
@@ -59,7 +51,7 @@ export interface RateLimit {
   /**
    * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for example because of `skip`.
    */
-  of(req: object): OwnDecision | undefined;
+  of(req: object): RequestDecision | undefined;
   /**
    * Prepares the store for the first request: await it before `listen`. Resolves with whether the store answered, within `connectTimeout`.
    * A store that is away is no error.
@@ -92,48 +84,54 @@ export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {
   const adapter = { name: "express", warn, routeOf, onDenied: true, count: true };
-  const guard = createHttpGuard<Request>(OWNER, options, adapter);
+  const guard = createAdapterGuard<Request>(OWNER, options, adapter);
+  const { check, limiter: only, tiers, of, ready, close } = guard;
   const { onDenied, store, limiter } = options;
-  const noteMaking = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
+  const making = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
 
   function middleware(req: RequestLike, res: ResponseLike, next: Next): void {
     if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
-    noteMaking?.(request);
-    const decided = guard.check(request, clientOf(request.ip, request), res);
-    void settle(decided, (verdict) => answer(verdict, request, res as Response, onDenied), next);
+    if (making?.isNew) making.note(request);
+    const decided = check(request, clientOf(request.ip, request), res);
+    settle(decided, answer, request, res as Response, next);
   }
 
-  const { limiter: only, tiers, of, ready, close } = guard;
+  /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
+  function answer(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
+    // Something else may have answered meanwhile, for example on a timeout.
+    if (verdict.kind === "left" || res.writableEnded) return false;
+    if (verdict.kind === "pass") return true;
+    if (res.headersSent) {
+      // Too late for headers, but not to stop the request.
+      if (verdict.kind !== "allowed") res.end();
+      return verdict.kind === "allowed";
+    }
+    if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
+    if (verdict.kind === "denied" && typeof onDenied === "function") {
+      return answerDenied(onDenied, req, res, verdict, warn);
+    }
+    setHeaders(res, verdict.headers);
+    if (verdict.kind === "allowed") return true;
+    res.statusCode = verdict.rejection.status;
+    if (verdict.kind === "denied" && onDenied === "error") {
+      throw new HeadgateDenied(verdict.decision);
+    }
+    sendRejection(res, verdict.rejection);
+    return false;
+  }
+
   const handle = only === undefined ? { tiers } : { limiter: only };
   return Object.assign(middleware, handle, { of, ready, close }) as RateLimit | TieredRateLimit;
 }
 
-/** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with what goes to the error handler. */
-function answer(
-  verdict: Verdict,
-  req: Request,
-  res: Response,
-  onDenied: OnDenied | "error" | undefined,
-): boolean | Promise<boolean> {
-  // Something else may have answered meanwhile, for example on a timeout.
-  if (verdict.kind === "left" || res.writableEnded) return false;
-  if (verdict.kind === "pass") return true;
-  if (res.headersSent) {
-    // Too late for headers, but not to stop the request.
-    if (verdict.kind !== "allowed") res.end();
-    return verdict.kind === "allowed";
-  }
-  if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
-  if (verdict.kind === "denied" && typeof onDenied === "function") {
-    return answerDenied(onDenied, req, res, verdict, warn);
-  }
-  setHeaders(res, verdict.headers);
-  if (verdict.kind === "allowed") return true;
-  res.statusCode = verdict.rejection.status;
-  if (verdict.kind === "denied" && onDenied === "error") throw new HeadgateDenied(verdict.decision);
-  sendRejection(res, verdict.rejection);
-  return false;
+/**
+ * The method and the route of a request as the application wrote it, such as `GET /users/:id`; undefined in middleware
+ * outside a route. Express does not keep the pattern that a router was mounted at: if that has parameters, the path is as
+ * requested.
+ */
+function routeOf({ method, baseUrl, route }: Request): string | undefined {
+  return route === undefined ? undefined : `${method} ${baseUrl}${route.path}`;
 }
 
 /** Without `next`, the request can neither go on nor fail. */

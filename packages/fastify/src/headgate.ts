@@ -1,9 +1,9 @@
 import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
-import type { GuardLimiters, OwnDecision } from "@headgate/core/http";
+import type { RequestDecision } from "@headgate/core/http";
+import type { GuardLimiters } from "@headgate/core/internal";
 import type { FastifyRequest } from "fastify";
-import type { Done } from "./decide-request.ts";
-import type { Rule } from "./rule.ts";
+import type { Done, Rule } from "./rule.ts";
 
 /** The rate limiter of a scope, as `app.headgate`. */
 export interface Headgate {
@@ -18,7 +18,7 @@ export interface Headgate {
    * Returns what the plugin, or the route's own config, decided about a request, whatever other limiters it passed; undefined if nothing was
    * asked, for example because of `skip`.
    */
-  of(request: object): OwnDecision | undefined;
+  of(request: object): RequestDecision | undefined;
   /**
    * Prepares the stores of the plugin and its routes for the first request, as the plugin does by itself before the application listens.
    * Resolves with whether all answered.
@@ -30,7 +30,7 @@ export interface Headgate {
 export interface RateLimitHook {
   (request: object, reply: object, done: Done): void;
   /** Returns what this hook's limiter decided about a request; undefined if it was not asked. */
-  of(request: object): OwnDecision | undefined;
+  of(request: object): RequestDecision | undefined;
 }
 
 /** `limiters` are the plugin's, if it has limits. `ruleOf` finds the rule of a request; undefined for one that is not limited. */

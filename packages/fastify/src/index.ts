@@ -39,7 +39,7 @@ export type {
   HeaderOptions,
   KeyFunction,
   MissingKey,
-  OwnDecision,
+  RequestDecision,
 } from "@headgate/core/http";
 export {
   byHeader,
@@ -51,13 +51,11 @@ export {
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";
-export { byAll } from "./by-all.ts";
-export { byTier } from "./by-tier.ts";
 export type { Headgate, RateLimitHook } from "./headgate.ts";
 export { headgate as default } from "./headgate-plugin.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
-export { perRequest } from "./per-request.ts";
+export { byAll, byTier, perRequest } from "./policies.ts";
 
 /**
  * Returns the plugin's options unchanged, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error.

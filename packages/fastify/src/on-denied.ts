@@ -1,10 +1,8 @@
 import type { Decision } from "@headgate/core";
 import type { Header, Verdict, Warn } from "@headgate/core/http";
-import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/http";
+import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/internal";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isPayload } from "./payload.ts";
-import { reject } from "./reject.ts";
-import { setHeaders } from "./set-headers.ts";
+import { isPayload, reject, setHeaders } from "./reply.ts";
 import { watchReply } from "./watched-reply.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { fingerprint } from "@headgate/core/http";
+import { fingerprint } from "@headgate/core/internal";
 import type { FastifyInstance, RouteOptions } from "fastify";
 
 /** The parts of a route that name its counters. */

@@ -1,14 +1,17 @@
 import type { HeadgateError, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
-import { byTier, partsOf, perRequest } from "@headgate/core/http";
+import { byTier, perRequest } from "@headgate/core/http";
+import { partsOf } from "@headgate/core/internal";
 import { describe, expect, test, vi } from "vitest";
 import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import type { Rule } from "./rule.ts";
-import { makePluginRule, makeRouteRule, validateRouteOptions } from "./rule.ts";
+import { makePluginRule, makeRouteRule, parseRoute } from "./rule.ts";
 
 const limits = fixedWindow({ limit: 3, window: "1m" });
 const own = fixedWindow({ limit: 2, window: "1h", name: "own" });
+
+const OWNER = "headgate on api GET /x";
 
 function ruleOf(options: HeadgateOptions): Rule {
   return makePluginRule("headgate", options, vi.fn()).rule as Rule;
@@ -18,10 +21,11 @@ function ruleOf(options: HeadgateOptions): Rule {
 function pluginOf(options: HeadgateOptions) {
   const plugin = makePluginRule("headgate", options, vi.fn());
   return {
+    plugin,
     rule: plugin.rule as Rule,
     store: plugin.store,
     route: (route: RouteRateLimitOptions, name = "api GET /x") =>
-      makeRouteRule("headgate on api GET /x", route, name, plugin, vi.fn()),
+      makeRouteRule(OWNER, parseRoute(OWNER, route, plugin), name, plugin, vi.fn()),
   };
 }
 
@@ -225,14 +229,15 @@ describe("a route's rule", () => {
     ["extend must be true or false, got 1", { limits: own, extend: 1 }],
     ["limits must hold at least one, got []", { limits: [] }],
   ])("is refused before there is a plugin: %s", (message, options) => {
-    const error = errorOf(() => validateRouteOptions("headgate on /x", options));
+    const { plugin } = pluginOf({ limits });
+    const error = errorOf(() => parseRoute("headgate on /x", options, plugin));
     expect(error.code).toMatch(/^HEADGATE_INVALID_(OPTION|LIMIT)$/);
     expect(error.message).toBe(`headgate on /x: ${message}`);
   });
 
   test("inherits how requests are read and answered", async () => {
     const onDenied = vi.fn();
-    const { route } = pluginOf({
+    const { plugin, route } = pluginOf({
       name: "api",
       limits,
       hook: "preHandler",
@@ -243,8 +248,9 @@ describe("a route's rule", () => {
       missing: "reject",
       skip: ({ headers }) => headers["x-skip"] === "1",
     });
-    const { hook, guard, onDenied: inherited } = route({ limits: own });
-    expect([hook, inherited]).toEqual(["preHandler", onDenied]);
+    const { hook, guard } = route({ limits: own });
+    expect(hook).toBe("preHandler");
+    expect(parseRoute(OWNER, { limits: own }, plugin).onDenied).toBe(onDenied);
     expect(await guard.check(request({ "x-skip": "1" }), client)).toEqual({ kind: "pass" });
     expect((await guard.check(request(), client)).kind).toBe("refused");
     expect(await guard.check(request({ "x-user": "u" }), client)).toMatchObject({

@@ -1,34 +1,41 @@
 import type { Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
-import type { Guard, GuardLimiters, Warn } from "@headgate/core/http";
+import type { Verdict, Warn } from "@headgate/core/http";
+import { clientOf, HeadgateDenied } from "@headgate/core/http";
+import type { Awaitable, Guard, GuardLimiters, GuardSettings } from "@headgate/core/internal";
 import {
   createGuard,
   formatReceived,
-  LIMITER_OPTIONS,
-  limiterOptionsOf,
   makeGuardLimiters,
+  parseGuard,
   partsOf,
   readStore,
-  validateGuardOptions,
-} from "@headgate/core/http";
-import type { FastifyRequest } from "fastify";
+  settle,
+} from "@headgate/core/internal";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { OnDenied } from "./on-denied.ts";
+import { answerDenied } from "./on-denied.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
+import { reject, setHeaders } from "./reply.ts";
 
-const DEFAULT_HOOK: HookName = "onRequest";
+/** A hook's callback, with an error or without. */
+export type Done = (error?: Error) => void;
 
-/** How requests are decided: by which guard, in which hook. */
+/** A guard, and the hook in which it decides requests. */
 export interface Rule {
   readonly limiters: GuardLimiters;
   readonly guard: Guard<FastifyRequest>;
   readonly hook: HookName;
-  readonly onDenied: HeadgateOptions["onDenied"];
-  readonly warn: Warn;
+  /** Decides one request, and lets it go on or answers it. */
+  decide(request: FastifyRequest, reply: FastifyReply, done: Done): void;
 }
 
-/** What routes inherit from. */
+type Settings = GuardSettings<FastifyRequest>;
+
+/** The settings that routes inherit, and the plugin's own rule. */
 export interface PluginRule {
-  readonly options: HeadgateOptions;
+  readonly settings: Settings;
   /** Undefined for a plugin without limits: it limits only the routes that have their own. */
   readonly rule: Rule | undefined;
   readonly hook: HookName;
@@ -36,106 +43,146 @@ export interface PluginRule {
   readonly store: Store;
 }
 
-/** Creates the plugin's rule. Its keys may be for its routes: whether all are read is known once these are known. Throws what `createLimiter` throws. */
-export function makePluginRule(owner: string, options: HeadgateOptions, warn: Warn): PluginRule {
-  validateGuardOptions(owner, options, ["hook"]);
-  const { hook = DEFAULT_HOOK, name = "limiter" } = options;
-  requireHook(owner, hook);
-  // Limits that are given but undefined are a mistake.
-  if (!("limits" in options || "limiter" in options)) {
-    return { options, rule: undefined, hook, name, store: readStore(options) };
-  }
-  const limiters = makeGuardLimiters(owner, options);
-  const { store } = partsOf(limiters.all[0]).counted;
-  const rule = ruleFor(owner, limiters, options, options, warn);
-  return { options, rule, hook, name: options.name ?? limiters.only?.name ?? name, store };
+/** The options of a route, read once. */
+export interface RouteSettings extends Settings {
+  readonly hook: HookName;
+  readonly extend: boolean;
 }
 
 /**
- * Creates a rule that inherits what it does not name from the plugin's. Without its own limits it asks the plugin's
- * limiter. `name` is the default name of its counters. Throws what `createLimiter` throws.
+ * Creates the plugin's rule. Its keys may be for its routes: whether all are read is known once these are known. Throws
+ * what `createLimiter` throws.
  */
-export function makeRouteRule(
-  owner: string,
-  options: RouteRateLimitOptions,
-  name: string | undefined,
-  plugin: PluginRule,
-  warn: Warn,
-): Rule {
-  validateRouteOptions(owner, options);
-  if (plugin.rule === undefined) requireOwnLimits(owner, options);
-  const merged = { ...withoutLimits(plugin.options), ...definedOf(options) };
-  return ruleFor(owner, limitersFor(owner, options, name, plugin), merged, plugin.options, warn);
+export function makePluginRule(owner: string, options: HeadgateOptions, warn: Warn): PluginRule {
+  const settings = parseGuard<FastifyRequest>(owner, options, undefined, ["hook"]);
+  const hook = readHook(owner, options.hook) ?? "onRequest";
+  const name = settings.name ?? "limiter";
+  // Limits that are given but undefined are a mistake.
+  if (!settings.hasLimits) {
+    return { settings, rule: undefined, hook, name, store: readStore(settings) };
+  }
+  const limiters = makeGuardLimiters(owner, settings);
+  const { store } = partsOf(limiters.all[0]).counted;
+  const rule = ruleFor(owner, limiters, { ...settings, ownKey: undefined }, hook, warn);
+  return { settings, rule, hook, name: settings.name ?? limiters.only?.name ?? name, store };
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for options that no plugin would take. */
-export function validateRouteOptions(owner: string, options: RouteRateLimitOptions): void {
-  validateGuardOptions(owner, options, ["hook", "extend"]);
-  requireHook(owner, options.hook);
-  const { extend, limiter, limits } = options;
+/** Reads the options of a route, which inherits the plugin's. Throws `HEADGATE_INVALID_OPTION` for options that no plugin would take. */
+export function parseRoute(
+  owner: string,
+  options: RouteRateLimitOptions,
+  plugin: Pick<PluginRule, "settings" | "hook">,
+): RouteSettings {
+  const settings = parseGuard(owner, options, plugin.settings, ["hook", "extend"]);
+  const hook = readHook(owner, options.hook) ?? plugin.hook;
+  const { extend = false, limiter, limits } = options;
   if (limiter !== undefined) rejectOptions(owner, options, ["extend"], "beside a limiter");
   else if (limits === undefined) {
     rejectOptions(owner, options, ["name", "store", "extend"], "without limits of the route's own");
   }
-  if (extend === undefined || typeof extend === "boolean") return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: extend must be true or false, got ${formatReceived(extend)}`,
-  );
+  if (typeof extend === "boolean") return { ...settings, hook, extend };
+  throw invalid(`${owner}: extend must be true or false, got ${formatReceived(extend)}`);
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a route that would be limited by a plugin without limits. */
-export function requireOwnLimits(owner: string, options: RouteRateLimitOptions): void {
-  const { limits, limiter, extend } = options;
-  if ((limits !== undefined || limiter !== undefined) && extend !== true) return;
-  const what = extend === true ? "extend needs a plugin with limits" : "limits are required";
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+export function requireOwnLimits(owner: string, { limits, limiter, extend }: RouteSettings): void {
+  if ((limits !== undefined || limiter !== undefined) && !extend) return;
+  const what = extend ? "extend needs a plugin with limits" : "limits are required";
+  throw invalid(
     `${owner}: ${what}, because the plugin has none; give the route limits or a limiter of its own, or the plugin limits`,
   );
 }
 
+/**
+ * Creates a route's rule. Without its own limits it asks the plugin's limiter. `name` is the default name of its counters.
+ * Throws what `createLimiter` throws.
+ */
+export function makeRouteRule(
+  owner: string,
+  route: RouteSettings,
+  name: string | undefined,
+  plugin: PluginRule,
+  warn: Warn,
+): Rule {
+  if (plugin.rule === undefined) requireOwnLimits(owner, route);
+  return ruleFor(owner, limitersFor(owner, route, name, plugin), route, route.hook, warn);
+}
+
 function limitersFor(
   owner: string,
-  options: RouteRateLimitOptions,
+  route: RouteSettings,
   name: string | undefined,
   plugin: PluginRule,
 ): GuardLimiters {
-  if (options.limiter !== undefined) {
-    return makeGuardLimiters(owner, options);
-  }
-  const { store } = plugin;
-  const behaviour = {
-    ...limiterOptionsOf(plugin.options),
-    ...definedOf(limiterOptionsOf(options)),
-  };
-  if (options.limits === undefined) {
-    const named = LIMITER_OPTIONS.find((option) => options[option] !== undefined);
-    if (named !== undefined) {
-      rejectBesideLimiter(owner, named, plugin.options);
-      // The same name and limits share the plugin's counts, whatever happens to its decisions.
-      return makeGuardLimiters(owner, {
-        ...plugin.options,
-        ...behaviour,
-        name: plugin.name,
-        store,
-      });
-    }
+  if (route.limiter !== undefined) return makeGuardLimiters(owner, route);
+  const { settings, store } = plugin;
+  const behaviour = { ...settings.behaviour, ...route.behaviour };
+  if (route.limits === undefined) {
+    const [named] = Object.keys(route.behaviour);
     // The plugin's limiters, which the plugin closes.
-    return { ...(plugin.rule as Rule).limiters, close: async () => {} };
+    if (named === undefined) return { ...(plugin.rule as Rule).limiters, close: async () => {} };
+    if (settings.limiter !== undefined) throw besideLimiter(owner, named);
+    // The same name and limits share the plugin's counts, whatever happens to its decisions.
+    const { count } = route;
+    return makeGuardLimiters(owner, { ...settings, behaviour, count, name: plugin.name, store });
   }
-  const own = { store, ...definedOf(options), ...behaviour, name: options.name ?? name };
-  /** Whose name its own begins with. */
-  const namedAfter = options.name === undefined ? plugin.name : undefined;
-  if (options.extend !== true) return makeGuardLimiters(owner, own, undefined, namedAfter);
-  const { only, isPerRequest } = (plugin.rule as Rule).limiters;
-  if (only === undefined || isPerRequest) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: extend needs a plugin whose limits do not depend on the request`,
-    );
+  const own = { ...route, store: route.store ?? store, behaviour, name: route.name ?? name };
+  /** Its own name begins with the plugin's. */
+  const namedAfter = route.name === undefined ? plugin.name : undefined;
+  if (!route.extend) return makeGuardLimiters(owner, own, undefined, namedAfter);
+  const { only, choose } = (plugin.rule as Rule).limiters;
+  if (only !== undefined && choose === undefined) {
+    return makeGuardLimiters(owner, own, only, namedAfter);
   }
-  return makeGuardLimiters(owner, own, only, namedAfter);
+  throw invalid(`${owner}: extend needs a plugin whose limits do not depend on the request`);
+}
+
+function ruleFor(
+  owner: string,
+  limiters: GuardLimiters,
+  settings: Settings,
+  hook: HookName,
+  warn: Warn,
+): Rule {
+  const guard = createGuard(owner, limiters, settings, { name: "fastify", warn, routeOf });
+  const { onDenied } = settings;
+
+  /** Applies a verdict to the reply, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
+  function answer(
+    verdict: Verdict,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Awaitable<boolean> {
+    if (verdict.kind === "left") {
+      reply.hijack();
+      return false;
+    }
+    if (verdict.kind === "pass") return true;
+    // Something else may have answered meanwhile, for example on a timeout.
+    if (reply.sent) return false;
+    if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
+    if (verdict.kind === "denied" && typeof onDenied === "function") {
+      return answerDenied(onDenied as OnDenied, request, reply, verdict, warn);
+    }
+    setHeaders(reply, verdict.headers);
+    if (verdict.kind === "allowed") return true;
+    if (verdict.kind === "denied" && onDenied === "error") {
+      reply.raw.statusCode = verdict.rejection.status;
+      throw new HeadgateDenied(verdict.decision);
+    }
+    reject(reply, verdict.rejection);
+    return false;
+  }
+
+  return {
+    limiters,
+    guard,
+    hook,
+    decide(request, reply, done) {
+      const client = clientOf(request.ip, request.raw);
+      settle(guard.check(request, client, reply.raw, reply), answer, request, reply, done);
+    },
+  };
 }
 
 /** The method and the route of a request as the application wrote it, such as `GET /users/:id`; undefined if none was found. */
@@ -143,36 +190,11 @@ function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | un
   return url === undefined ? undefined : `${method} ${url}`;
 }
 
-function ruleFor(
-  owner: string,
-  limiters: GuardLimiters,
-  options: HeadgateOptions,
-  inherited: HeadgateOptions,
-  warn: Warn,
-): Rule {
-  const { hook = DEFAULT_HOOK, onDenied } = options;
-  const adapter = { name: "fastify", warn, routeOf };
-  const guard = createGuard<FastifyRequest>(owner, limiters, options, adapter, inherited);
-  return { limiters, guard, hook, onDenied, warn };
-}
-
-/** What a route inherits: how requests are read and answered, not what is counted. */
-function withoutLimits({ limits, limiter, store, name, ...rest }: HeadgateOptions): object {
-  return rest;
-}
-
 /** A limiter that was passed in has its own options for outages of its store. */
-function rejectBesideLimiter(owner: string, option: string, { limiter }: HeadgateOptions): void {
-  if (limiter === undefined) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+function besideLimiter(owner: string, option: string): HeadgateError {
+  return invalid(
     `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is made`,
   );
-}
-
-function definedOf<Options extends object>(options: Options): Partial<Options> {
-  const defined = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(defined) as Partial<Options>;
 }
 
 function rejectOptions(
@@ -183,17 +205,15 @@ function rejectOptions(
 ): void {
   for (const name of names) {
     if (options[name] === undefined || (name === "extend" && options.extend === false)) continue;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: ${name} has no effect ${where}; leave it out`,
-    );
+    throw invalid(`${owner}: ${name} has no effect ${where}; leave it out`);
   }
 }
 
-function requireHook(owner: string, hook: unknown): void {
-  if (hook === undefined || HOOKS.includes(hook as HookName)) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: hook must be one of ${HOOKS.join(", ")}, got ${formatReceived(hook)}`,
-  );
+function readHook(owner: string, hook: unknown): HookName | undefined {
+  if (hook === undefined || HOOKS.includes(hook as HookName)) return hook as HookName | undefined;
+  throw invalid(`${owner}: hook must be one of ${HOOKS.join(", ")}, got ${formatReceived(hook)}`);
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

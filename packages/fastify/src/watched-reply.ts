@@ -1,7 +1,7 @@
-import type { DeniedResponse } from "@headgate/core/http";
-import { isPromiseLike, PROBLEM_JSON } from "@headgate/core/http";
+import { PROBLEM_JSON } from "@headgate/core/http";
+import type { DeniedResponse } from "@headgate/core/internal";
+import { isPromiseLike } from "@headgate/core/internal";
 import type { FastifyReply } from "fastify";
-import { decoratorsOf } from "./reply-decorators.ts";
 
 /** The reply of a denied request, which `onDenied` may send. */
 export interface WatchedReply {
@@ -118,4 +118,25 @@ function holdErrors(payload: unknown, isDropped: boolean): void {
   if (typeof on !== "function") return;
   on.call(payload, "error", () => {});
   if (isDropped && typeof destroy === "function") destroy.call(payload);
+}
+
+/** By the prototype of replies: each scope that decorates them has its own. */
+const decorators = new WeakMap<object, readonly string[]>();
+
+/** The names of the functions that decorate a reply. */
+function decoratorsOf(reply: FastifyReply): readonly string[] {
+  const prototype = Object.getPrototypeOf(reply) as object;
+  const names = decorators.get(prototype) ?? findDecorators(prototype);
+  decorators.set(prototype, names);
+  return names;
+}
+
+/** Fastify's own methods are on the last prototype, and no decorators are. */
+function findDecorators(prototype: object): readonly string[] {
+  const next = Object.getPrototypeOf(prototype) as object | null;
+  if (next === null || next === Object.prototype) return [];
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    .filter(([name, { value }]) => typeof value === "function" && name !== "constructor")
+    .map(([name]) => name);
+  return [...own, ...findDecorators(next)];
 }

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { validateGuardOptions } from "@headgate/core/http";
+import { parseGuard } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import headgate, { fixedWindow, memoryStore, slidingLog } from "@headgate/fastify";
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from "fastify";
@@ -200,7 +200,7 @@ describe("the options", () => {
     expect(namesIn(tables)).toEqual(expect.arrayContaining(ofRoutes));
   });
 
-  describeErrors(tables, (options) => validateGuardOptions("headgate", options, ["hook"]), [
+  describeErrors(tables, (options) => parseGuard("headgate", options, undefined, ["hook"]), [
     "allowList",
     "hook",
     "store",

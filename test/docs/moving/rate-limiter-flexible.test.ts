@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
-import { validateGuardOptions } from "@headgate/core/http";
+import { parseGuard } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import type { Express, RequestHandler } from "express";
 import express from "express";
@@ -266,7 +266,7 @@ describe("its types", () => {
     (more) => createLimiter({ limits, ...more }),
     [],
   );
-  describeErrors(under("Lists"), (more) => validateGuardOptions("rateLimit", { limits, ...more }), [
+  describeErrors(under("Lists"), (more) => parseGuard("rateLimit", { limits, ...more }), [
     "limiter",
   ]);
 });

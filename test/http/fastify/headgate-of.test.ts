@@ -1,6 +1,6 @@
 import type { Limit } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
-import type { OwnDecision } from "@headgate/fastify";
+import type { RequestDecision } from "@headgate/fastify";
 import headgate, { byTier } from "@headgate/fastify";
 import Fastify from "fastify";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ const wide = fixedWindow({ limit: 100, window: "1h", name: "wide" });
 const narrow = fixedWindow({ limit: 3, window: "1h", name: "narrow" });
 
 /** What can be seen of a limiter's own word from outside. */
-function seen(own: OwnDecision | undefined) {
+function seen(own: RequestDecision | undefined) {
   return own && { limits: own.decision.limits.map(({ name }) => name), subject: own.subject };
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Limiter, Policy, Store } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
-import type { OwnDecision } from "@headgate/express";
+import type { RequestDecision } from "@headgate/express";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import type { Express } from "express";
@@ -18,7 +18,7 @@ import { manualClock } from "../support/manual-clock.ts";
 export interface Handled {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly own: OwnDecision | undefined;
+  readonly own: RequestDecision | undefined;
 }
 
 export interface SiteOptions {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Limiter } from "@headgate/core";
-import type { OwnDecision } from "@headgate/express";
+import type { RequestDecision } from "@headgate/express";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import type { Express } from "express";
@@ -16,7 +16,7 @@ export interface Handled {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The limiter's decision; undefined for paths without a limit. */
-  readonly own: OwnDecision | undefined;
+  readonly own: RequestDecision | undefined;
 }
 
 export interface Site {

@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import type { Decision, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, memoryStore } from "@headgate/core";
-import { partsOf } from "@headgate/core/http";
+import { partsOf } from "@headgate/core/internal";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random.ts";
 import { eventually } from "../support/eventually.ts";

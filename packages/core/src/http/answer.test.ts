@@ -6,9 +6,8 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo, refuseMissing } from "./answer.ts";
-import type { Header, HeadersOption } from "./headers.ts";
-import { readHeadersOption } from "./headers.ts";
-import type { Verdict } from "./verdict.ts";
+import { readHeadersOption } from "./parse-guard.ts";
+import type { Header, HeadersOption, Verdict } from "./verdict.ts";
 
 const NOW = 1_800_000_000_250;
 

@@ -1,11 +1,13 @@
 import { setImmediate } from "node:timers/promises";
+import type { Awaitable } from "../awaitable.ts";
 import type { Cost } from "../cost.ts";
 import { formatKind, HeadgateError } from "../errors.ts";
-import type { Unjudged } from "./request-state.ts";
-import { watchResponse } from "./response/response-end.ts";
+import type { UnsettledDecision } from "./request-decision.ts";
+import { endedWith, isSent } from "./response/follow.ts";
+import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
-/** What a `count` function returns for a request: whether it counts, or the units that it cost. */
+/** The result of a `count` function: whether the request counts, or the units that it cost. */
 export type CountResult = boolean | number;
 
 /** Which answers count against a limit: all, those with a status from 400, those below 400, or as a function says when an answer ends. */
@@ -21,23 +23,23 @@ export function countsAll(option: CountOption<never, never> | undefined): boolea
 }
 
 /**
- * Watches a request's response, and settles what the request was charged when it is over. `decided` settles when the limiter has
- * been asked. What is not answered whole stays charged, and so does what cannot be settled.
+ * Watches a request's response, and settles the request's charge when it is over. `decided` settles when the limiter has
+ * been asked. The charge stays if the answer is not sent whole, or cannot be settled.
  */
 export type Count<Request> = (
-  decided: Promise<unknown>,
+  decided: Awaitable<Verdict>,
   request: Request,
   reply: unknown,
   response: object,
 ) => void;
 
 /**
- * `take` finds what was decided of a request and no `count` has judged. `keeps`: whether limits block by what is kept. Undefined where
- * all answers count, and none of them can block.
+ * `take` finds the decision on a request that is not settled yet. `keeps`: whether limits block by kept charges. Undefined
+ * if all answers count, and none of them can block.
  */
 export function createCount<Request extends object>(
   option: CountOption<Request, never> | undefined,
-  take: (request: Request) => Unjudged | undefined,
+  take: (request: Request) => UnsettledDecision | undefined,
   keeps: boolean,
   warn: Warn,
 ): Count<Request> | undefined {
@@ -45,7 +47,7 @@ export function createCount<Request extends object>(
   if (isAll && !keeps) return undefined;
 
   async function settleAtEnd(
-    decided: Promise<unknown>,
+    decided: Awaitable<Verdict>,
     request: Request,
     reply: unknown,
     response: object,
@@ -58,15 +60,16 @@ export function createCount<Request extends object>(
     if (!own?.decision.wouldAllow) return;
     const { cost } = own.decision;
     const units =
-      status === undefined || isAll ? undefined : await judge(status, cost, request, reply);
-    // The charge is kept at once, so that a client that delays its answer delays no block; but it is given back only if the whole
-    // answer was sent.
-    const isKept = units === undefined || (givesBack(units, cost) && !(await isSent(response)));
+      status === undefined || isAll ? undefined : await unitsOf(status, cost, request, reply);
+    // The charge is kept at once, so that a client that delays its answer delays no block; but it is given back only if
+    // the whole answer was sent.
+    const isLess = units === 0 || (typeof cost === "number" && (units ?? cost) < cost);
+    const isKept = units === undefined || (isLess && !(await isSent(response)));
     await (isKept ? own.keep() : own.settle(units));
   }
 
   /** The units to settle; undefined to keep the charge. */
-  async function judge(
+  async function unitsOf(
     status: number,
     cost: Cost,
     request: Request,
@@ -77,7 +80,7 @@ export function createCount<Request extends object>(
         typeof option === "function"
           ? await option(request, reply as never)
           : status >= 400 === (option === "failed");
-      return unitsOf(result, cost);
+      return readResult(result, cost);
     } catch (error) {
       warn(
         "HEADGATE_COUNT_FAILED",
@@ -96,35 +99,15 @@ export function createCount<Request extends object>(
 }
 
 /** The units to settle; undefined to keep the charge. Throws `HEADGATE_COUNT_FAILED`. */
-function unitsOf(result: unknown, cost: Cost): number | undefined {
+function readResult(result: unknown, cost: Cost): number | undefined {
   if (typeof result === "boolean") return result ? undefined : 0;
-  if (typeof cost !== "number") {
-    throw new HeadgateError(
-      "HEADGATE_COUNT_FAILED",
-      `count must return true or false of a request with a cost by name, got ${formatKind(result)}`,
-    );
-  }
-  if (Number.isSafeInteger(result) && (result as number) >= 0) return result as number;
+  const isByName = typeof cost !== "number";
+  if (!isByName && Number.isSafeInteger(result) && (result as number) >= 0) return result as number;
+  const rule = isByName
+    ? "true or false of a request with a cost by name"
+    : "true, false or a whole number from 0";
   throw new HeadgateError(
     "HEADGATE_COUNT_FAILED",
-    `count must return true, false or a whole number from 0, got ${formatKind(result)}`,
+    `count must return ${rule}, got ${formatKind(result)}`,
   );
-}
-
-function givesBack(units: number, cost: Cost): boolean {
-  return units === 0 || (typeof cost === "number" && units < cost);
-}
-
-/** Resolves with the status of an answer when it has been ended; with undefined if its client left before. */
-function endedWith(response: object): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    watchResponse(response, { onEnded: resolve, onLeft: () => resolve(undefined) });
-  });
-}
-
-/** Resolves with whether the whole answer was sent, when that is known. */
-function isSent(response: object): Promise<boolean> {
-  return new Promise((resolve) => {
-    watchResponse(response, { onSent: () => resolve(true), onLeft: () => resolve(false) });
-  });
 }

@@ -2,6 +2,56 @@ import { positionOf, readNetwork } from "../address/network.ts";
 import type { NetworkSet } from "../address/network-set.ts";
 import { createNetworkSet } from "../address/network-set.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
+import type { LimiterParts } from "../limiter/limiter.ts";
+import { BLOCKED } from "./answer.ts";
+import type { HttpRequest, TrustWatch } from "./client.ts";
+import type { Verdict } from "./verdict.ts";
+import { LEFT } from "./verdict.ts";
+import type { Step, Visit } from "./visit.ts";
+
+/**
+ * The step that learns what operators did, and refuses a client on their deny list. `watchTrust` is called before an
+ * address is looked up there; `note` hears of a request that is refused.
+ */
+export function createControlStep<Request extends HttpRequest>(
+  { control, watch }: Pick<LimiterParts, "control" | "watch">,
+  watchTrust: TrustWatch | undefined,
+  note: (request: Request, list: "denyList") => void,
+): Step<Request> | undefined {
+  if (control === undefined) return undefined;
+  const { known } = control;
+
+  /** A client without an address is on no list. */
+  function check(visit: Visit<Request>): Verdict | undefined {
+    const { denied } = known.record;
+    if (denied === undefined) return undefined;
+    const { request, client } = visit;
+    const { address } = client;
+    if (!address) return client.hasLeft() ? LEFT : undefined;
+    if (client === visit.connected) watchTrust?.(visit);
+    if (!isDenied(denied, address, known.now())) return undefined;
+    note(request, "denyList");
+    return BLOCKED;
+  }
+
+  async function checkLater(
+    visit: Visit<Request>,
+    refreshed: Promise<void>,
+  ): Promise<Verdict | undefined> {
+    const began = watch?.now() ?? 0;
+    await refreshed;
+    visit.controlMs = (watch?.now() ?? 0) - began;
+    visit.isFresh = true;
+    return check(visit);
+  }
+
+  return (visit) => {
+    const refreshed = performance.now() >= known.due ? control.refresh() : undefined;
+    if (refreshed !== undefined) return checkLater(visit, refreshed);
+    visit.isFresh = true;
+    return check(visit);
+  };
+}
 
 /** The networks of a deny list that are in force until one of them ends. */
 interface InForce {

@@ -5,16 +5,18 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { byTier } from "./by-tier.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import { perRequest } from "./per-request.ts";
+import { parseGuard } from "./parse-guard.ts";
+import { byTier, perRequest } from "./request-limits.ts";
 
 const limits = fixedWindow({ limit: 2, window: "1m" });
 const more = fixedWindow({ limit: 5, window: "1h" });
 
-function make(options: object) {
-  return makeGuardLimiters("rateLimit", options as GuardOptions<unknown>);
+function make(options: object, base?: Limiter) {
+  const settings = parseGuard("rateLimit", options as GuardOptions<unknown>);
+  const limiters = makeGuardLimiters("rateLimit", settings, base);
+  return { ...limiters, of: async (request: unknown) => limiters.choose?.(request) };
 }
 
 function errorOf(options: object): HeadgateError {
@@ -28,11 +30,11 @@ function errorOf(options: object): HeadgateError {
 
 describe("limits", () => {
   test("make one limiter, for every request the same", async () => {
-    const { only, all, tiers, of } = make({ name: "api", limits });
+    const { only, all, tiers, choose } = make({ name: "api", limits });
     expect(only?.name).toBe("api");
     expect(all).toEqual([only]);
     expect(tiers.size).toBe(0);
-    expect(await of({})).toEqual({ limiter: only, limits: undefined });
+    expect(choose).toBeUndefined();
   });
 
   test("without a name count in this process, apart from all others", async () => {
@@ -102,7 +104,7 @@ describe("limits", () => {
     const store = memoryStore();
     const base = createLimiter({ name: "base", limits, store });
     const options: GuardOptions<unknown> = { name: "route", limits: more, store };
-    const { only } = makeGuardLimiters("rateLimit", options, base);
+    const { only } = make(options, base);
     for (const name of ["base", "own"])
       expect((await only?.consume("x"))?.allowed, name).toBe(true);
     expect((await only?.consume("x"))?.allowed).toBe(false);
@@ -113,9 +115,8 @@ describe("limits", () => {
 describe("a limiter", () => {
   test("stands in place of limits, and is not closed with what was made here", async () => {
     const limiter = createLimiter({ limits });
-    const { only, all, of, close } = make({ limiter });
-    const asked = await of({});
-    expect([only, ...all, asked?.limiter]).toEqual([limiter, limiter, limiter]);
+    const { only, all, choose, close } = make({ limiter });
+    expect([only, ...all, choose]).toEqual([limiter, limiter, undefined]);
     await close();
     expect((await limiter.consume("x")).allowed).toBe(true);
   });
@@ -239,7 +240,7 @@ describe("tiers", () => {
     const base = createLimiter({ limits: more });
     const policy = byTier({ free: limits, staff: null }, (plan: string) => plan as "free");
     const options = { name: "api", limits: policy, store: partsOf(base).counted.store };
-    const made = makeGuardLimiters("rateLimit", options as GuardOptions<unknown>, base);
+    const made = make(options, base);
     expect((await made.of("staff"))?.limiter).toBe(base);
     expect(made.all).toEqual([made.tiers.get("free"), base]);
     await made.close();
@@ -257,7 +258,7 @@ describe("limits of a request", () => {
 
   test("make one limiter, of their base, and are handed on with it", async () => {
     const made = make({ name: "api", limits: policy });
-    expect(made).toMatchObject({ isPerRequest: true, all: [made.only] });
+    expect(made).toMatchObject({ all: [made.only] });
     expect(made.only?.limits).toMatchObject([{ name: "2-per-1m", limit: 2 }]);
     expect(await made.of(five)).toEqual({ limiter: made.only, limits: five });
     expect(await made.of(Promise.resolve(five))).toEqual({ limiter: made.only, limits: five });
@@ -266,12 +267,12 @@ describe("limits of a request", () => {
   });
 
   test.each([undefined, "2-per-1m", 5, true, () => five])("are none of %j", async (returned) => {
-    const { of } = make({ limits: policy });
+    const { of, choose } = make({ limits: policy });
     const refused = {
       code: "HEADGATE_INVALID_LIMIT",
       message: expect.stringMatching(/^rateLimit: the function of perRequest must return limits/),
     };
-    expect(() => of(returned)).toThrow(expect.objectContaining(refused));
+    expect(() => choose?.(returned)).toThrow(expect.objectContaining(refused));
     await expect(of(Promise.resolve(returned))).rejects.toMatchObject(refused);
   });
 
@@ -299,7 +300,7 @@ describe("limits of a request", () => {
   test("that are null leave those that are decided together with the base", async () => {
     const base = createLimiter({ limits: more });
     const options = { name: "own", limits: policy, store: partsOf(base).counted.store };
-    const made = makeGuardLimiters("rateLimit", options as GuardOptions<unknown>, base);
+    const made = make(options, base);
     expect(await made.of(null)).toEqual({ limiter: base, limits: undefined });
     expect(made.all).toEqual([made.only, base]);
   });

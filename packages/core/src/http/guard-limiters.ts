@@ -1,146 +1,130 @@
+import type { Awaitable } from "../awaitable.ts";
+import { isPromiseLike } from "../awaitable.ts";
 import { HeadgateError } from "../errors.ts";
 import { makeLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
 import { requireMade } from "../limiter/limiter.ts";
 import { requireName } from "../limiter/names.ts";
-import { FAILURE_OPTIONS, failureOptionsOf } from "../limiter/outage/failure-options.ts";
-import type { FailureOptions } from "../limiter/outage/outage.ts";
-import type { Policy } from "../policy.ts";
+import type { BlockOn, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import type { TierPolicy } from "./by-tier.ts";
-import { isTierPolicy, requireTiers } from "./by-tier.ts";
 import { countsAll } from "./count.ts";
-import type { GuardOptions } from "./guard-options.ts";
-import { isPromiseLike } from "./is-promise-like.ts";
-import type { RequestPolicy } from "./per-request.ts";
-import { isRequestPolicy, readLimits, requireLimitsOf } from "./per-request.ts";
+import type { GuardSettings } from "./parse-guard.ts";
+import { LIMITER_OPTIONS } from "./parse-guard.ts";
+import type { RequestPolicy, TierPolicy } from "./request-limits.ts";
+import {
+  isRequestPolicy,
+  isTierPolicy,
+  readLimits,
+  requireLimitsOf,
+  requireTiers,
+} from "./request-limits.ts";
 
-/** Who decides a request. */
-export interface Asked {
+/** The limiter that decides a request. */
+export interface Choice {
   readonly limiter: MadeLimiter;
-  /** Its limits for this request; undefined where they are the limiter's own. */
+  /** Its limits for this request; undefined for the limiter's own. */
   readonly limits: Policy | undefined;
 }
 
-/** The options that belong to a limiter, beside what it counts. */
-export const LIMITER_OPTIONS: readonly (keyof FailureOptions | "maxQueue" | "shadow")[] = [
-  ...FAILURE_OPTIONS,
-  "maxQueue",
-  "shadow",
-];
-
-/** These options out of more, and which answers count, which says what blocks. */
-export function limiterOptionsOf<Request>(
-  options: GuardOptions<Request>,
-): FailureOptions & Pick<GuardOptions<Request>, "maxQueue" | "shadow" | "count"> {
-  const { maxQueue, shadow, count } = options;
-  return { ...failureOptionsOf(options), maxQueue, shadow, count };
-}
-
-/** The limiters that a set of options describes: one, or one for each tier. */
+/** The limiters that a guard's settings describe: one, or one for each tier. */
 export interface GuardLimiters {
-  /** The one limiter, when limits do not depend on the request. */
+  /** The one limiter; undefined if there are tiers. */
   readonly only: MadeLimiter | undefined;
-  /** The limiter of each tier, when they do. */
   readonly tiers: ReadonlyMap<string, MadeLimiter>;
   readonly all: readonly MadeLimiter[];
-  /** Whether the limits of `only` depend on the request. */
-  readonly isPerRequest: boolean;
   /**
-   * Who decides a request, null where nobody does; a promise where that depends on the request. Throws or rejects with
-   * `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
+   * Chooses the limiter of a request, null for no limit; undefined if every request has the same. Throws or rejects
+   * with `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
    */
-  of(request: unknown): Asked | null | Promise<Asked | null>;
+  readonly choose: ((request: unknown) => Awaitable<Choice | null>) | undefined;
   /** Closes those that were made here; one that was handed in stays open. */
   close(): Promise<void>;
 }
 
+/** The settings that describe limiters. */
+export type LimiterSettings = Pick<
+  GuardSettings<never>,
+  "name" | "limits" | "limiter" | "store" | "behaviour" | "count"
+>;
+
 /**
- * Makes the limiters that options describe; `extended` is decided together with each. `plugin` is the Fastify plugin that gave a
- * route its name. Throws what `createLimiter` throws.
+ * Makes the limiters that settings describe; `extended` is decided together with each. `plugin` is the Fastify plugin
+ * that gave a route its name. Throws what `createLimiter` throws.
  */
-export function makeGuardLimiters<Request>(
+export function makeGuardLimiters(
   owner: string,
-  options: GuardOptions<Request>,
+  settings: LimiterSettings,
   extended?: Limiter,
   plugin?: string,
 ): GuardLimiters {
-  const { limiter, limits } = options;
+  const { limiter, limits, behaviour, count } = settings;
   const parent = extended === undefined ? undefined : requireMade(extended);
   if (limiter !== undefined) {
-    rejectBeside(owner, options);
+    rejectBeside(owner, settings);
     return oneLimiter(requireMade(limiter), async () => {});
   }
-  if (limits === undefined) {
-    throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: limits or a limiter is required`);
-  }
+  if (limits === undefined) throw invalid(`${owner}: limits or a limiter is required`);
   const make: MakeLimiter = (own, more) => {
-    const { name, store } = { ...options, ...more };
-    const { count, ...rest } = limiterOptionsOf(options);
-    const blockOn = countsAll(count) ? "denial" : "settle";
-    return makeLimiter({ name, limits: own, store, extends: extended, blockOn, ...rest }, plugin);
+    const { name, store } = { ...settings, ...more };
+    const blockOn: BlockOn = countsAll(count) ? "denial" : "settle";
+    const options = { name, limits: own, store, extends: extended, blockOn, ...behaviour };
+    return makeLimiter(options, plugin);
   };
-  if (isTierPolicy(limits)) return tierLimiters(owner, limits, options, parent, make);
-  if (isRequestPolicy(limits)) return requestLimiter(owner, limits, options, parent, make);
+  if (isTierPolicy(limits)) return tierLimiters(owner, limits, settings, parent, make);
+  if (isRequestPolicy(limits)) return requestLimiter(owner, limits, settings, parent, make);
   const made = make(limits as Policy);
   return oneLimiter(made, () => made.close());
 }
 
-/** Prepares the stores of limiters, and resolves with whether all answered. */
+/** Prepares the stores of limiters. Resolves with whether all answered. */
 export async function areReady(limiters: readonly Limiter[]): Promise<boolean> {
   const answers = await Promise.all(limiters.map((limiter) => limiter.ready()));
   return answers.every(Boolean);
 }
 
-/** Makes a limiter of these limits, as options say, or with another name and store. */
-type MakeLimiter = (
-  limits: Policy,
-  place?: { readonly name: string; readonly store: Store },
-) => MadeLimiter;
-
-/** The store that options without limits name, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
-export function readStore({ store, name }: Pick<GuardOptions<never>, "store" | "name">): Store {
+/** The store of options without limits, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
+export function readStore({ store, name }: Pick<LimiterSettings, "store" | "name">): Store {
   if (store !== undefined || name !== undefined) requireName(name);
   if (store === undefined) return memoryStore();
   requireStore(store);
   return store;
 }
 
+/** Makes a limiter of these limits with the settings' name and store, or with another. */
+type MakeLimiter = (
+  limits: Policy,
+  place?: { readonly name: string; readonly store: Store },
+) => MadeLimiter;
+
 function oneLimiter(only: MadeLimiter, close: () => Promise<void>): GuardLimiters {
-  const asked = ownLimitsOf(only);
-  return { only, tiers: new Map(), all: [only], isPerRequest: false, of: () => asked, close };
+  return { only, tiers: new Map(), all: [only], choose: undefined, close };
 }
 
-function ownLimitsOf(limiter: MadeLimiter): Asked {
-  return { limiter, limits: undefined };
-}
-
-/** Who decides a request without limits: nobody but the limiter that is decided together with its own. */
-function withoutLimits(extended: MadeLimiter | undefined): Asked | null {
-  return extended === undefined ? null : ownLimitsOf(extended);
+/** The choice for a request without limits of its own: only the limiter that they extend. */
+function withoutLimits(extended: MadeLimiter | undefined): Choice | null {
+  return extended === undefined ? null : { limiter: extended, limits: undefined };
 }
 
 /** One limiter, whose limits are those of a request. */
-function requestLimiter<Request>(
+function requestLimiter(
   owner: string,
   policy: RequestPolicy,
-  options: GuardOptions<Request>,
+  { behaviour }: LimiterSettings,
   extended: MadeLimiter | undefined,
   make: MakeLimiter,
 ): GuardLimiters {
   requireLimitsOf(policy);
-  if (options.lease !== undefined) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+  if (behaviour.lease !== undefined) {
+    throw invalid(
       `${owner}: lease cannot be used with perRequest, because it takes units ahead and needs fixed limits; leave one of them out`,
     );
   }
   const only = make(policy.base);
   const unlimited = withoutLimits(extended);
 
-  function askedOf(returned: unknown): Asked | null {
+  function choiceOf(returned: unknown): Choice | null {
     const limits = readLimits(owner, returned);
     return limits === null ? unlimited : { limiter: only, limits };
   }
@@ -148,79 +132,80 @@ function requestLimiter<Request>(
   return {
     ...oneLimiter(only, () => only.close()),
     all: extended === undefined ? [only] : [only, extended],
-    isPerRequest: true,
-    of(request) {
+    choose(request) {
       const returned: unknown = policy.limitsOf(request as never);
-      return isPromiseLike(returned) ? later(returned, askedOf) : askedOf(returned);
+      if (!isPromiseLike(returned)) return choiceOf(returned);
+      return Promise.resolve(returned).then(choiceOf);
     },
   };
 }
 
-async function later<T, U>(value: PromiseLike<T>, read: (value: T) => U): Promise<U> {
-  return read(await value);
-}
-
-function tierLimiters<Request>(
+function tierLimiters(
   owner: string,
   policy: TierPolicy,
-  options: GuardOptions<Request>,
+  { name, store: given }: LimiterSettings,
   extended: MadeLimiter | undefined,
   make: MakeLimiter,
 ): GuardLimiters {
-  const { name, store: given } = options;
   requireTiers(policy);
   if (given !== undefined) requireName(name);
   // All tiers share one store, also when it is one of their own.
   const store = given ?? memoryStore();
   const tiers = new Map<string, MadeLimiter>();
-  const asked = new Map<string, Asked | null>();
+  const choices = new Map<string, Choice | null>();
   const close = async (): Promise<void> => {
     await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
   };
   try {
     for (const [tier, limits] of Object.entries(policy.tiers)) {
       if (limits === null) {
-        asked.set(tier, withoutLimits(extended));
+        choices.set(tier, withoutLimits(extended));
         continue;
       }
-      const place = { name: `${name ?? "limiter"} (${tier})`, store };
-      const made = make(limits, place);
-      tiers.set(tier, made);
-      asked.set(tier, ownLimitsOf(made));
+      const limiter = make(limits, { name: `${name ?? "limiter"} (${tier})`, store });
+      tiers.set(tier, limiter);
+      choices.set(tier, { limiter, limits: undefined });
     }
   } catch (error) {
     void close();
     throw error;
   }
+
+  function choiceOf(tier: unknown): Choice | null {
+    const choice = choices.get(tier as string);
+    if (choice !== undefined) return choice;
+    throw new HeadgateError(
+      "HEADGATE_UNKNOWN_TIER",
+      `${owner}: the tier of this request is not one of the configured tiers`,
+      { cause: { tier, tiers: [...choices.keys()] } },
+    );
+  }
+
   return {
     only: undefined,
     tiers,
-    all: [...new Set([...tiers.values(), ...limitersIn(asked)])],
-    isPerRequest: false,
-    async of(request) {
-      const tier: unknown = await policy.select(request as never);
-      const found = asked.get(tier as string);
-      if (found !== undefined) return found;
-      throw new HeadgateError(
-        "HEADGATE_UNKNOWN_TIER",
-        `${owner}: the tier of this request is not one of the configured tiers`,
-        { cause: { tier, tiers: [...asked.keys()] } },
-      );
+    all: [...new Set([...tiers.values(), ...limitersIn(choices)])],
+    choose(request) {
+      const tier: unknown = policy.select(request as never);
+      return isPromiseLike(tier) ? Promise.resolve(tier).then(choiceOf) : choiceOf(tier);
     },
     close,
   };
 }
 
-function limitersIn(asked: ReadonlyMap<string, Asked | null>): MadeLimiter[] {
-  return [...asked.values()].flatMap((one) => one?.limiter ?? []);
+function limitersIn(choices: ReadonlyMap<string, Choice | null>): MadeLimiter[] {
+  return [...choices.values()].flatMap((choice) => choice?.limiter ?? []);
 }
 
-function rejectBeside<Request>(owner: string, options: GuardOptions<Request>): void {
-  for (const option of ["limits", "store", "name", ...LIMITER_OPTIONS] as const) {
-    if (options[option] === undefined) continue;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: limiter replaces limits and their options; got ${option} as well, which must be given where the limiter is made`,
-    );
-  }
+function rejectBeside(owner: string, settings: LimiterSettings): void {
+  const given = (["limits", "store", "name"] as const).find((name) => settings[name] !== undefined);
+  const option = given ?? LIMITER_OPTIONS.find((name) => settings.behaviour[name] !== undefined);
+  if (option === undefined) return;
+  throw invalid(
+    `${owner}: limiter replaces limits and their options; got ${option} as well, which must be given where the limiter is made`,
+  );
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

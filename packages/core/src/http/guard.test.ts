@@ -4,16 +4,17 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { partsOf, requireMade } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { byTier } from "./by-tier.ts";
-import type { Adapter, Guard } from "./guard.ts";
+import type { Client, HttpRequest } from "./client.ts";
+import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import type { HttpRequest } from "./key-function.ts";
-import { byHeader, byIp } from "./key-function.ts";
-import { perRequest } from "./per-request.ts";
-import { subjectOf } from "./request-state.ts";
-import type { Client, Verdict } from "./verdict.ts";
+import { byHeader, byIp } from "./keys.ts";
+import { parseGuard } from "./parse-guard.ts";
+import type { Adapter } from "./plan.ts";
+import { subjectOf } from "./request-decision.ts";
+import { byTier, perRequest } from "./request-limits.ts";
+import type { Verdict } from "./verdict.ts";
 
 interface Request extends HttpRequest {
   readonly plan?: string;
@@ -22,10 +23,11 @@ interface Request extends HttpRequest {
 const limits = fixedWindow({ limit: 3, window: "1m" });
 
 function guardOf(options: GuardOptions<Request>, warn = vi.fn()): Guard<Request> {
+  const settings = parseGuard("rateLimit", options);
   return createGuard(
     "rateLimit",
-    makeGuardLimiters("rateLimit", options),
-    options,
+    makeGuardLimiters("rateLimit", settings),
+    settings,
     adapterWith(warn),
   );
 }
@@ -73,14 +75,19 @@ describe("the order in which a request is read", () => {
       cost: say("cost", 2),
     };
     const limiters = {
-      ...makeGuardLimiters("rateLimit", { limiter }),
-      of: say("tier", { limiter: requireMade(limiter), limits: undefined }),
+      ...makeGuardLimiters("rateLimit", parseGuard("rateLimit", { limiter })),
+      choose: say("tier", { limiter: requireMade(limiter), limits: undefined }),
     };
-    const guard = createGuard<Request>("rateLimit", limiters, options, adapterWith());
+    const guard = createGuard<Request>(
+      "rateLimit",
+      limiters,
+      parseGuard<Request>("rateLimit", options),
+      adapterWith(),
+    );
     const one = request();
     await expect(guard.check(one, client)).rejects.toThrow("enough");
     expect(order).toEqual(["blockList", "allowList", "skip", "tier", "key", "cost", "decision"]);
-    for (const step of [options.skip, options.cost, limiters.of]) {
+    for (const step of [options.skip, options.cost, limiters.choose]) {
       expect(step.mock.calls).toEqual([[one]]);
     }
     for (const step of [options.key, options.allowList, options.blockList]) {
@@ -453,9 +460,9 @@ describe("an error", () => {
   });
 
   test("is a closed limiter", async () => {
-    const options = { limits };
-    const limiters = makeGuardLimiters("rateLimit", options);
-    const guard = createGuard("rateLimit", limiters, options, adapterWith());
+    const settings = parseGuard<Request>("rateLimit", { limits });
+    const limiters = makeGuardLimiters("rateLimit", settings);
+    const guard = createGuard("rateLimit", limiters, settings, adapterWith());
     await limiters.close();
     await expect(guard.check(request(), client)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });

@@ -13,14 +13,9 @@ import type { HeadgateError } from "../errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { HeadersOption } from "./headers.ts";
-import {
-  formatLegacy,
-  formatPolicy,
-  formatRemaining,
-  formatRetryAfter,
-  readHeadersOption,
-} from "./headers.ts";
+import { formatLegacy, formatPolicyHeader, formatRemaining, formatRetryAfter } from "./answer.ts";
+import { readHeadersOption } from "./parse-guard.ts";
+import type { HeadersOption } from "./verdict.ts";
 
 /** Printable ASCII, in which quotes and backslashes are no exception. */
 const limitName = fc.string({
@@ -103,12 +98,12 @@ describe("RateLimit-Policy", () => {
       { name: "burst", per: "ip", limit: 100, windowMs: 60_000 },
       { name: "daily", per: "ip", limit: 1_000, windowMs: 86_400_000 },
     ];
-    expect(formatPolicy(limits)).toBe('"burst";q=100;w=60, "daily";q=1000;w=86400');
+    expect(formatPolicyHeader(limits)).toBe('"burst";q=100;w=60, "daily";q=1000;w=86400');
   });
 
   test("escapes quotes and backslashes, and nothing else", () => {
     const limits = [{ name: 'a "b" \\ c;d,e=f', per: "ip", limit: 1, windowMs: 1_000 }];
-    expect(formatPolicy(limits)).toBe('"a \\"b\\" \\\\ c;d,e=f";q=1;w=1');
+    expect(formatPolicyHeader(limits)).toBe('"a \\"b\\" \\\\ c;d,e=f";q=1;w=1');
   });
 
   test.each([
@@ -119,14 +114,14 @@ describe("RateLimit-Policy", () => {
     [1_999, 2],
     [60_000, 60],
   ])("of a window of %i ms says w=%s", (windowMs, w) => {
-    const [item] = itemsOf(formatPolicy([{ name: "a", per: "ip", limit: 5, windowMs }]));
+    const [item] = itemsOf(formatPolicyHeader([{ name: "a", per: "ip", limit: 5, windowMs }]));
     expect(item).toEqual(["a", w === undefined ? { q: 5 } : { q: 5, w }]);
   });
 
   test.prop([fc.array(limitState, { minLength: 1, maxLength: 5 })])(
     "says every limit's name, quota and window in RFC 9651 syntax, in order",
     (limits) => {
-      const items = itemsOf(formatPolicy(limits));
+      const items = itemsOf(formatPolicyHeader(limits));
       expect(items.map(([name]) => name)).toEqual(limits.map(({ name }) => name));
       items.forEach(([, { q, w, ...more }], i) => {
         const { limit, windowMs } = limits[i] as LimitState;
@@ -234,7 +229,7 @@ async function headersUnder(limits: Policy, cost: number): Promise<string[]> {
   const decision = await limiter.consume("x", { cost });
   const retryAfter = formatRetryAfter(decision);
   return [
-    formatPolicy(decision.limits),
+    formatPolicyHeader(decision.limits),
     formatRemaining(decision.limits),
     ...formatLegacy(decision, "delta", 0).map(([, value]) => String(value)),
     ...formatLegacy(decision, "epoch", 4_000_000_000_000).map(([, value]) => String(value)),

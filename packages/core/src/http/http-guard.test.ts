@@ -7,13 +7,12 @@ import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { byTier } from "./by-tier.ts";
+import type { Client, HttpRequest } from "./client.ts";
+import { clientOf } from "./client.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { createHttpGuard } from "./http-guard.ts";
-import type { HttpRequest } from "./key-function.ts";
-import { byHeader } from "./key-function.ts";
-import type { Client } from "./verdict.ts";
-import { clientOf } from "./verdict.ts";
+import { byHeader } from "./keys.ts";
+import { byTier } from "./request-limits.ts";
 
 const limits = fixedWindow({ limit: 2, window: "1m" });
 

@@ -3,17 +3,17 @@ import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { rejectUnknownOptions } from "../options.ts";
+import type { Client, HttpRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import { areReady, makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import { validateGuardOptions } from "./guard-options.ts";
-import type { HttpRequest } from "./key-function.ts";
-import { toError } from "./to-error.ts";
-import type { Client, Verdict } from "./verdict.ts";
+import type { GuardSettings } from "./parse-guard.ts";
+import { parseGuard } from "./parse-guard.ts";
+import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
-import { warnOnce } from "./warn.ts";
+import { toError, warnOnce } from "./warn.ts";
 
 /** What a framework's adapter asks about each request, under one set of options. */
 export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
@@ -48,31 +48,56 @@ export interface HttpAdapter<Request> {
 }
 
 /**
- * Creates the guard that an adapter asks about each request. `owner` is the name of the adapter's function, for error messages. Throws
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ * Creates the guard that an adapter asks about each request. `owner` is the name of the adapter's function, for error
+ * messages. Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createHttpGuard<Request extends HttpRequest>(
   owner: string,
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request> = {},
 ): HttpGuard<Request> {
+  const { check, ...guard } = createAdapterGuard(owner, options, adapter);
+  return {
+    ...guard,
+    async check(request, client, response) {
+      requireClient(owner, client);
+      try {
+        return await check(request, client, response);
+      } catch (reason) {
+        // Frameworks take nothing for no error, and leave the request without an answer.
+        throw toError(reason);
+      }
+    },
+  };
+}
+
+/** The same guard for an adapter that makes clients by `clientOf`, and calls `settle`: it answers at once if it can. */
+export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check"> {
+  readonly check: Guard<Request>["check"];
+}
+
+export function createAdapterGuard<Request extends HttpRequest>(
+  owner: string,
+  options: GuardOptions<Request>,
+  adapter: HttpAdapter<Request>,
+): AdapterGuard<Request> {
   rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
   const { name = "http", routeOf = noRoute, warn = warnProcess } = adapter;
   requireAdapterName(owner, name);
-  validateGuardOptions(owner, options);
-  rejectUnreadOptions(owner, options, adapter);
-  const limiters = makeGuardLimiters(owner, options);
-  const guard = createGuard(owner, limiters, options, { name, warn, routeOf });
-  // count and wait have been refused: it is for places, or for what is kept.
+  const settings = parseGuard(owner, options);
+  rejectUnreadOptions(owner, settings, adapter);
+  const limiters = makeGuardLimiters(owner, settings);
+  const guard = createGuard(owner, limiters, settings, { name, warn, routeOf });
+  // count and wait have been refused: it is for slots, or to settle kept charges.
   if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
+  const withResponse: Guard<Request>["check"] = (request, client, response) =>
+    isNodeResponse(response)
+      ? guard.check(request, client, response)
+      : Promise.reject(withoutResponse(owner, response));
   return {
     limiter: limiters.only,
     tiers: limiters.tiers,
-    check(request, client, response) {
-      const misused = misuseOf(owner, client, guard.needsResponse, response);
-      if (misused !== undefined) return Promise.reject(misused);
-      return guard.check(request, client, response).catch(throwError);
-    },
+    check: guard.needsResponse ? withResponse : guard.check,
     of: guard.of,
     ready: () => areReady(limiters.all),
     async close() {
@@ -93,36 +118,25 @@ function warnProcess(code: string, message: string, _: object, error?: unknown):
   warnOnce(APPLICATIONS, code, message, error);
 }
 
-/** Frameworks that are handed nothing take it for no error, and leave the request without an answer. */
-function throwError(reason: unknown): never {
-  throw toError(reason);
+/** Throws for a client that would be ignored: the request would go on without a limit. */
+function requireClient(owner: string, client: Client): void {
+  const address: unknown = client?.address ?? "";
+  if (typeof client?.hasLeft === "function" && typeof address === "string") return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: check takes a client made by clientOf(address, request), whose address is a string; got ${formatReceived(client)}`,
+  );
 }
 
-/**
- * What an adapter handed over that is not what it should be, and would be ignored: the request would go on without a limit, count
- * whatever its answer is, or wait though its client has left.
- */
-function misuseOf(
-  owner: string,
-  client: Client,
-  needsResponse: boolean,
-  response: unknown,
-): HeadgateError | undefined {
-  const address: unknown = client?.address ?? "";
-  if (typeof client?.hasLeft !== "function" || typeof address !== "string") {
-    return new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: check takes a client made by clientOf(address, request), whose address is a string; got ${formatReceived(client)}`,
-    );
-  }
-  if (!needsResponse || isNodeResponse(response)) return undefined;
+/** Without Node's response, a request would count whatever its answer is, or wait though its client has left. */
+function withoutResponse(owner: string, response: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `${owner}: for count, wait and concurrency the adapter must pass Node's response to check, got ${formatKind(response)}`,
   );
 }
 
-/** Whether it is what is watched: neither Node's request, nor a framework's own response, nor one of the Fetch API. */
+/** Whether its end can be watched: it is neither Node's request, nor a framework's own response, nor one of the Fetch API. */
 function isNodeResponse(response: unknown): response is object {
   const { setHeader, prependOnceListener } = (response ?? {}) as Partial<ServerResponse>;
   return typeof setHeader === "function" && typeof prependOnceListener === "function";
@@ -139,29 +153,30 @@ function requireAdapterName(owner: string, name: unknown): void {
   );
 }
 
-/** Options for which an adapter has to do something, what it says if it does, and how to do without. */
-const NOT_EVERYWHERE = [
-  ["onDenied", "onDenied", "let the framework answer denied requests in your way"],
-  [
-    "count",
-    "count",
-    "give back by hand what should not count, by refund() of what the guard's of(request) finds",
-  ],
-  ["wait", "count", "call limiter.wait(subject, { timeout, signal }) in the handler"],
-] as const;
-
 /** Throws `HEADGATE_INVALID_OPTION` for an option that the adapter would ignore. */
 function rejectUnreadOptions(
   owner: string,
-  options: GuardOptions<never>,
+  { onDenied, count, waitMs }: GuardSettings<never>,
   adapter: HttpAdapter<never>,
 ): void {
-  for (const [option, means, instead] of NOT_EVERYWHERE) {
-    if (adapter[means] === true || (options[option] ?? false) === false) continue;
+  const reject = (option: string, instead: string): never => {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `${owner}: this adapter does not have the option ${option}; ${instead}`,
     );
+  };
+  if (onDenied !== undefined && adapter.onDenied !== true) {
+    reject("onDenied", "let the framework answer denied requests in your way");
+  }
+  if (adapter.count === true) return;
+  if (count !== undefined) {
+    reject(
+      "count",
+      "give back by hand what should not count, by refund() of what the guard's of(request) finds",
+    );
+  }
+  if (waitMs !== undefined) {
+    reject("wait", "call limiter.wait(subject, { timeout, signal }) in the handler");
   }
 }
 

@@ -1,94 +1,31 @@
 /**
- * What an adapter of any framework is made of: docs/how-to/adapters.md.
+ * The parts of an adapter of any framework: docs/how-to/adapters.md.
  * @packageDocumentation
  */
 
-export type { AddressOption } from "./address-header.ts";
-export type { AddressList } from "./address-list.ts";
-export type { TierPolicy } from "./by-tier.ts";
-export { byTier } from "./by-tier.ts";
-export type { ClientList } from "./client-lists.ts";
+export type { AddressList, AddressOption } from "./address-option.ts";
+export { sendRejection, setHeaders } from "./answer.ts";
+export type { Client, HttpRequest, NodeHeaders, WebHeaders } from "./client.ts";
+export { clientOf } from "./client.ts";
 export type { CountOption, CountResult } from "./count.ts";
-export { HeadgateDenied } from "./denied.ts";
-export type { GuardOptions, KnownDimension, MissingKey } from "./guard-options.ts";
-export type { NodeHeaders, WebHeaders } from "./header-value.ts";
-export type { Header, HeaderOptions, HeadersOption } from "./headers.ts";
+export type { GuardOptions, KnownDimension, MissingKey, WaitOption } from "./guard-options.ts";
 export type { HttpAdapter, HttpGuard } from "./http-guard.ts";
 export { createHttpGuard } from "./http-guard.ts";
-export type {
-  ByHeaderOptions,
-  ByIpOptions,
-  HttpRequest,
-  KeyFunction,
-  KeyResult,
-} from "./key-function.ts";
-export { byAll, byHeader, byIp } from "./key-function.ts";
+export type { ByHeaderOptions, ByIpOptions, KeyFunction, KeyResult } from "./keys.ts";
+export { byAll, byHeader, byIp } from "./keys.ts";
 export {
   subjectOfAddress,
   subjectOfAll,
   subjectOfHeader,
   subjectOfMissing,
 } from "./known-subjects.ts";
-export type { ListedRequest } from "./listed-request.ts";
-export { sendRejection, setHeaders } from "./node-response.ts";
-export type { RequestPolicy } from "./per-request.ts";
-export { perRequest } from "./per-request.ts";
+export type { ClientList, ListedRequest } from "./lists.ts";
 export type { QuotaProblem } from "./problem.ts";
-export { PROBLEM_JSON, toProblem } from "./problem.ts";
-export type { OwnDecision } from "./request-state.ts";
-export { subjectOf } from "./request-state.ts";
-export type { RequestSubjects } from "./request-subjects.ts";
-export type { KindSubject } from "./subject.ts";
-export type { Client, Rejection, Verdict } from "./verdict.ts";
-export { clientOf } from "./verdict.ts";
-export type { WaitOption } from "./wait-option.ts";
+export { HeadgateDenied, PROBLEM_JSON, toProblem } from "./problem.ts";
+export type { RequestDecision } from "./request-decision.ts";
+export { subjectOf } from "./request-decision.ts";
+export type { RequestPolicy, TierPolicy } from "./request-limits.ts";
+export { byTier, perRequest } from "./request-limits.ts";
+export type { OpaqueSubject, RequestSubjects } from "./subject.ts";
+export type { Header, HeaderOptions, HeadersOption, Rejection, Verdict } from "./verdict.ts";
 export type { Warn } from "./warn.ts";
-
-// For the adapters of Headgate only: these change with them, in any release.
-
-/** @internal */
-export { formatReceived } from "../errors.ts";
-/** @internal */
-export { fingerprint } from "../key.ts";
-/** @internal */
-export { partsOf } from "../limiter/limiter.ts";
-/** @internal */
-export { FAILURE_OPTIONS } from "../limiter/outage/failure-options.ts";
-/** @internal */
-export { warn } from "../limiter/outage/notices.ts";
-/** @internal */
-export type { Log } from "../limiter/outage/outage.ts";
-/** @internal */
-export type { Failure, Head, NodeResponse } from "./denied-response.ts";
-/** @internal */
-export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
-/** @internal */
-export type { Adapter, Guard } from "./guard.ts";
-/** @internal */
-export { createGuard } from "./guard.ts";
-/** @internal */
-export type { GuardLimiters } from "./guard-limiters.ts";
-/** @internal */
-export {
-  areReady,
-  LIMITER_OPTIONS,
-  limiterOptionsOf,
-  makeGuardLimiters,
-  readStore,
-} from "./guard-limiters.ts";
-/** @internal */
-export { validateGuardOptions } from "./guard-options.ts";
-/** @internal */
-export { valueBehind } from "./headers.ts";
-/** @internal */
-export { isFirst } from "./is-first.ts";
-/** @internal */
-export { isPromiseLike } from "./is-promise-like.ts";
-/** @internal */
-export { settle } from "./settle.ts";
-/** @internal */
-export { toError } from "./to-error.ts";
-/** @internal */
-export { rejectUnreadKeys } from "./unread-keys.ts";
-/** @internal */
-export { warnOnce } from "./warn.ts";

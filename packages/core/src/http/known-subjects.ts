@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { addressSubject } from "../address/client-address.ts";
 import { formatReceived, HeadgateError } from "../errors.ts";
-import type { ByHeaderOptions, ByIpOptions } from "./key-function.ts";
-import { readHash, readPrefix } from "./key-function.ts";
+import type { ByHeaderOptions, ByIpOptions } from "./keys.ts";
+import { readHash, readPrefix } from "./keys.ts";
 import { joinSubjects, kindText } from "./subject.ts";
 
 /*

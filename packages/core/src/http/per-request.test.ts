@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { readPolicy } from "../algorithms/read-policy.ts";
-import type { RequestPolicy } from "./per-request.ts";
-import { isRequestPolicy, perRequest } from "./per-request.ts";
+import type { RequestPolicy } from "./request-limits.ts";
+import { isRequestPolicy, perRequest } from "./request-limits.ts";
 
 const base = fixedWindow({ limit: 1, window: "1m" });
 

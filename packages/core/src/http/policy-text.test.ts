@@ -3,9 +3,8 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { answerTo } from "./answer.ts";
-import { readHeadersOption } from "./headers.ts";
-import { writePolicy } from "./policy-text.ts";
+import { answerTo, writePolicy } from "./answer.ts";
+import { readHeadersOption } from "./parse-guard.ts";
 import { toProblem } from "./problem.ts";
 
 const limits = [

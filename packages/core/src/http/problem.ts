@@ -1,5 +1,5 @@
 import type { Decision } from "../decision.ts";
-import { quoteName } from "./headers.ts";
+import { HeadgateError } from "../errors.ts";
 
 /** A problem of RFC 9457, as draft-ietf-httpapi-ratelimit-headers-11 defines it for quotas and for reduced capacity. */
 export interface QuotaProblem {
@@ -43,7 +43,7 @@ export function statusOf(decision: Decision): number {
 /** `toProblem` as JSON. `names` are those of the limits, quoted. */
 export function formatProblem(
   decision: Decision,
-  names: readonly string[] = decision.limits.map(({ name }) => quoteName(name)),
+  names: readonly string[] = decision.limits.map(({ name }) => JSON.stringify(name)),
 ): string {
   const violated = names.filter((_, i) => decision.limits[i]?.allowed === false);
   return `${HEADS.get(kindOf(decision))}${violated.join(",")}]}`;
@@ -70,3 +70,20 @@ export function missingKeyProblem(dimension: string): object {
 
 /** The body of the answer to a request whose client is blocked. */
 export const BLOCKED_PROBLEM = { type: "about:blank", title: "Forbidden", status: 403 } as const;
+
+/** A denial as an error, for the framework's error handler (`onDenied: "error"`). The response's headers are already set. */
+export class HeadgateDenied extends HeadgateError {
+  override readonly name = "HeadgateDenied";
+  /** The HTTP status: 429, or 503 if the store could not answer and `onUnavailable` is `"deny"`. */
+  readonly status: number;
+  readonly statusCode: number;
+  readonly decision: Decision;
+
+  constructor(decision: Decision) {
+    const { status, title } = toProblem(decision);
+    super("HEADGATE_DENIED", title);
+    this.status = status;
+    this.statusCode = status;
+    this.decision = decision;
+  }
+}

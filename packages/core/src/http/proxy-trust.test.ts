@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import express5 from "express";
 import fastify from "fastify";
 import { describe, expect, test, vi } from "vitest";
-import type { HttpRequest } from "./key-function.ts";
-import { createProxyTrustWatch } from "./proxy-trust.ts";
+import type { HttpRequest } from "./client.ts";
+import { watchProxyTrust } from "./client.ts";
 
 const express4: typeof express5 = createRequire(import.meta.url)("express4");
 
@@ -24,7 +24,9 @@ type Framework = (trust: Trust, headers: Record<string, string>) => Promise<Seen
 
 function watchOf() {
   const warn = vi.fn();
-  const { check } = createProxyTrustWatch(warn);
+  const watch = watchProxyTrust(warn);
+  const check = (request: HttpRequest, address: string | undefined, peer: string | undefined) =>
+    watch({ request, connected: { address, peer, hasLeft: () => false } });
   return { check, warn, codes: () => warn.mock.calls.map(([code]) => code) };
 }
 

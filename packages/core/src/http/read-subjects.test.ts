@@ -2,11 +2,13 @@ import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
+import { requireMade } from "../limiter/limiter.ts";
+import type { Client, HttpRequest } from "./client.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
-import type { HttpRequest, KeyFunction } from "./key-function.ts";
-import { byHeader, byIp } from "./key-function.ts";
+import type { KeyFunction } from "./keys.ts";
+import { byHeader, byIp } from "./keys.ts";
 import { createSubjectReader } from "./read-subjects.ts";
-import type { Client } from "./verdict.ts";
+import type { Visit } from "./visit.ts";
 
 type Key = GuardOptions<HttpRequest>["key"];
 
@@ -16,7 +18,7 @@ const gone: Client = { ...nobody, hasLeft: () => true };
 
 function readerOf(dimensions: readonly string[], key?: Key, missing: MissingKey = "ip") {
   const limits = dimensions.map((per) => fixedWindow({ limit: 1, window: "1m", per }));
-  return createSubjectReader("rateLimit", createLimiter({ limits }), key, missing);
+  return createSubjectReader("rateLimit", requireMade(createLimiter({ limits })), { key, missing });
 }
 
 /** What is read of a request that carries nothing but headers. */
@@ -25,8 +27,17 @@ async function read(
   from: Client = client,
   headers: HttpRequest["headers"] = {},
 ): Promise<object> {
-  // Spread, because what is read has no prototype.
-  return { ...(await reader.read({ headers, ip: from.address }, from)) };
+  return readRequest(reader, { headers, ip: from.address }, from);
+}
+
+async function readRequest(
+  { read }: ReturnType<typeof readerOf>,
+  request: HttpRequest,
+  from: Client,
+): Promise<object> {
+  const visit = { request, client: from } as Visit<HttpRequest>;
+  // Spread, because subjects have no prototype.
+  return { ...((await read(visit)) ?? visit.subjects) };
 }
 
 function errorOf(make: () => unknown): HeadgateError {
@@ -79,9 +90,9 @@ describe("the key of a dimension", () => {
   test("gets the request and the address that was read first", async () => {
     const key = vi.fn(() => "user-1");
     const request = { headers: {}, ip: "5.6.7.8" };
-    await readerOf(["default"], key).read(request, client);
+    await readRequest(readerOf(["default"], key), request, client);
     expect(key.mock.calls).toEqual([[request, "1.2.3.4"]]);
-    expect(await readerOf(["default"]).read(request, client)).toMatchObject({
+    expect(await readRequest(readerOf(["default"]), request, client)).toMatchObject({
       default: "1.2.3.4",
     });
   });

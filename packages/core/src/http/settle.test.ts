@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { settle } from "./settle.ts";
+import { settle } from "./guard.ts";
 import type { Verdict } from "./verdict.ts";
 
 const pass: Verdict = { kind: "pass" };
@@ -11,15 +11,22 @@ async function nextAfter(
   verdict: Promise<Verdict> = Promise.resolve(pass),
 ): Promise<unknown[][]> {
   const next = vi.fn();
-  await settle(verdict, answer, next);
+  settle(verdict, answer, {}, {}, next);
+  await new Promise(setImmediate);
   return next.mock.calls;
 }
 
 test("a request goes on once it is allowed to, sooner or later", async () => {
   const answer = vi.fn(() => true);
   expect(await nextAfter(answer)).toEqual([[]]);
-  expect(answer.mock.calls).toEqual([[pass]]);
+  expect(answer.mock.calls).toEqual([[pass, {}, {}]]);
   expect(await nextAfter(async () => true)).toEqual([[]]);
+});
+
+test("a verdict that is known already is answered at once", () => {
+  const next = vi.fn();
+  settle(pass, () => true, {}, {}, next);
+  expect(next.mock.calls).toEqual([[]]);
 });
 
 test("one that was answered does not", async () => {
@@ -45,6 +52,6 @@ test("what comes after is not asked again when it throws", async () => {
   const next = vi.fn(() => {
     throw wrong;
   });
-  await expect(settle(Promise.resolve(pass), () => true, next)).rejects.toBe(wrong);
+  expect(() => settle(pass, () => true, {}, {}, next)).toThrow(wrong);
   expect(next).toHaveBeenCalledOnce();
 });

@@ -1,6 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { kindSubject, plainSubject, subjectText } from "./subject.ts";
+import type { OpaqueSubject, SubjectKind, SubjectText } from "./subject.ts";
+import { InvalidSubject, kindText, opaqueSubject, subjectText } from "./subject.ts";
+
+function kindSubject(kind: SubjectKind, value: string): OpaqueSubject {
+  return opaqueSubject(kindText(kind, value));
+}
 
 /** Texts that try to be another kind's. */
 const hostile = fc.oneof(
@@ -13,7 +18,7 @@ const hostile = fc.oneof(
 
 const kind = fc.constantFrom("text", "ip", "sha256", "hmac");
 
-function subjectOf(kind: string, value: string): string | undefined | null {
+function subjectOf(kind: string, value: string): SubjectText {
   return subjectText(kind === "text" ? value : kindSubject(kind as "ip", value));
 }
 
@@ -64,7 +69,7 @@ describe("subjects of all kinds", () => {
     expect(subjectText(kindSubject("sha256", "x"))).toBe("~sha256~x");
     expect(subjectText(kindSubject("hmac", "x"))).toBe("~hmac~x");
     expect(subjectText(kindSubject("ip", "1.2.3.4"))).toBe("~ip~1.2.3.4");
-    expect(subjectText(plainSubject("1.2.3.4"))).toBe("1.2.3.4");
+    expect(subjectText(opaqueSubject("1.2.3.4"))).toBe("1.2.3.4");
   });
 });
 
@@ -105,13 +110,13 @@ describe("what is no subject", () => {
     [Object.create(null)],
     [Promise.resolve("user-1")],
   ])("is told from a missing one: %s", (value) => {
-    expect(subjectText(value)).toBeNull();
+    expect(subjectText(value)).toBeInstanceOf(InvalidSubject);
   });
 
   test.prop([fc.jsonValue()])("is every object that a client can send as JSON", (value) => {
     const sent: unknown = JSON.parse(JSON.stringify({ key: value })).key;
     fc.pre(typeof sent === "object" && sent !== null);
-    expect(subjectText(sent)).toBeNull();
+    expect(subjectText(sent)).toBeInstanceOf(InvalidSubject);
   });
 
   test.each([
@@ -119,7 +124,7 @@ describe("what is no subject", () => {
     { "Symbol(@headgate/core.subject)": "~ip~1.2.3.4" },
     JSON.parse('{"__proto__":{"@headgate/core.subject":"~ip~1.2.3.4"}}'),
   ])("is an object that imitates one of ours: %j", (forged) => {
-    expect(subjectText(forged)).toBeNull();
+    expect(subjectText(forged)).toBeInstanceOf(InvalidSubject);
   });
 
   test.each<[string, (subject: object) => unknown]>([

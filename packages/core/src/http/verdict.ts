@@ -1,7 +1,28 @@
 import type { Decision } from "../decision.ts";
-import type { Header } from "./headers.ts";
-import type { Connection } from "./response/connection-end.ts";
-import { isGone } from "./response/connection-end.ts";
+
+/** A header's name and value; undefined removes it. The value of an `added` one is appended to the response's own. */
+export type Header = readonly [name: string, value: string | undefined, added?: "added"];
+
+/** Which rate limit headers an answer carries. */
+export interface HeaderOptions {
+  /** `X-RateLimit-Limit`, `-Remaining`, `-Reset`. Default true. */
+  readonly legacy?: boolean | undefined;
+  /** `RateLimit-Policy` and `RateLimit`, draft-ietf-httpapi-ratelimit-headers-11. Default true. */
+  readonly standard?: boolean | undefined;
+  /** The unit of `X-RateLimit-Reset`: seconds from now (`"delta"`, default), or since the Unix epoch (`"epoch"`). */
+  readonly legacyReset?: "delta" | "epoch" | undefined;
+}
+
+/** Which headers an answer carries; `false` for only `Retry-After`. */
+export type HeadersOption = HeaderOptions | boolean;
+
+/** The parts of an answer that depend only on the policy, written once. */
+export interface PolicyText {
+  /** `RateLimit-Policy`; undefined if the numbers are the request's, or the window's length changes with the calendar. */
+  readonly policy: string | undefined;
+  /** The names of the limits, quoted, in their order. */
+  readonly names: readonly string[];
+}
 
 /** The answer to a request that does not go on. */
 export interface Rejection {
@@ -23,7 +44,10 @@ export type Verdict =
       readonly decision: Decision;
       readonly headers: readonly Header[];
       readonly rejection: Rejection;
-      /** Call it once it is known whether the application lets the request on; missing if it must not. Only the first call counts. */
+      /**
+       * Call it once it is known whether the application lets the request on. Missing if it must not.
+       * Only the first call counts.
+       */
       readonly conclude?: (passed: boolean) => void;
     }
   /** The request is answered without being counted: it has no key, or its client is blocked. */
@@ -36,26 +60,3 @@ export type Verdict =
 export const PASS: Verdict = { kind: "pass" };
 
 export const LEFT: Verdict = { kind: "left" };
-
-/** Who sent a request, read before anything is awaited. */
-export interface Client {
-  /** The client's address, as the framework's proxy trust gives it. */
-  readonly address: string | undefined;
-  /** The address at the other end of the connection. */
-  readonly peer: string | undefined;
-  /** Whether the connection is gone. */
-  hasLeft(): boolean;
-}
-
-/** The client that sent a request, whose address is `address` for the framework. */
-export function clientOf(
-  address: string | undefined,
-  request: { readonly socket?: Connection | null | undefined },
-): Client {
-  return {
-    address,
-    peer: request.socket?.remoteAddress,
-    // A request of the Fetch API has no connection that could be gone.
-    hasLeft: () => "socket" in request && isGone(request.socket),
-  };
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readWaitOption } from "./wait-option.ts";
+import { readWaitOption } from "./parse-guard.ts";
 
 describe("the option wait", () => {
   test.each([

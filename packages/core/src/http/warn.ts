@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 import type { HeadgateErrorCode } from "../errors.ts";
-import { isFirst } from "./is-first.ts";
+import { formatKind, HeadgateError } from "../errors.ts";
 
 /**
- * Warns the operator of the application that got a request. An adapter logs each code once for an application. `error` shows
- * where it came from.
+ * Warns the operator of the application that got a request. An adapter logs each code once for an application. `error`
+ * shows where it came from.
  */
 export type Warn = (
   code: HeadgateErrorCode,
@@ -18,4 +18,28 @@ export function warnOnce(place: object, code: string, message: string, error?: u
   if (!isFirst(place, code)) return;
   const detail = error === undefined ? {} : { detail: inspect(error) };
   process.emitWarning(message, { type: "HeadgateWarning", code, ...detail });
+}
+
+const known = new WeakMap<object, Set<string>>();
+
+/** Whether a warning is new in a place: an application may have many limiters, and logs it once. */
+export function isFirst(place: object, code: string): boolean {
+  const codes = known.get(place) ?? new Set();
+  known.set(place, codes);
+  if (codes.has(code)) return false;
+  codes.add(code);
+  return true;
+}
+
+/**
+ * Returns an error that frameworks recognise for a reason that a function of the application threw. Frameworks go on with
+ * the request if they get nothing, and Express takes some strings for instructions.
+ */
+export function toError(reason: unknown): Error {
+  if (reason instanceof Error) return reason;
+  return new HeadgateError(
+    "HEADGATE_NO_ERROR",
+    `a function of the application threw or rejected with ${formatKind(reason)}, which is not an Error`,
+    { cause: reason },
+  );
 }

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { isPromiseLike } from "./awaitable.ts";
+
+/** What a query builder looks like. */
+function thenable<Value extends object>(value: Value, then: unknown): Value {
+  Reflect.set(value, "then", then);
+  return value;
+}
+
+test.each([
+  ["a promise", Promise.resolve()],
+  ["an object with a method then", thenable({}, () => {})],
+  [
+    "a function with one",
+    thenable(
+      () => {},
+      () => {},
+    ),
+  ],
+])("%s answers later, as await would have it", (_, value) => {
+  expect(isPromiseLike<unknown>(value)).toBe(true);
+});
+
+test.each([
+  [undefined],
+  [null],
+  [""],
+  ["then"],
+  [0],
+  [false],
+  [{}],
+  [() => {}],
+  [thenable({}, true)],
+])("%j is known already", (value) => {
+  expect(isPromiseLike<unknown>(value)).toBe(false);
+});

@@ -1,0 +1,132 @@
+import { HeadgateError } from "../errors.ts";
+import type { Connection } from "./response/connection-end.ts";
+import { isGone } from "./response/connection-end.ts";
+import type { Verdict } from "./verdict.ts";
+import { LEFT } from "./verdict.ts";
+import type { Warn } from "./warn.ts";
+
+/** The headers of a request of the Fetch API: `Headers`. */
+export interface WebHeaders {
+  get(name: string): string | null;
+}
+
+/** The headers of a request of Node's, by their names in lower case. */
+export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What Headgate itself reads from a request: properties that the requests of most frameworks share. */
+export interface HttpRequest {
+  readonly ip?: string | undefined;
+  /** A plain object as Node has it, or the `Headers` of the Fetch API. */
+  readonly headers: NodeHeaders | WebHeaders;
+}
+
+/** The value of a request's header, whose name is in lower case; undefined if there is none. */
+export function headerValue(
+  headers: NodeHeaders | WebHeaders,
+  name: string,
+): string | readonly string[] | undefined {
+  if (areWebHeaders(headers)) return headers.get(name) ?? undefined;
+  return Object.hasOwn(headers, name) ? headers[name] : undefined;
+}
+
+/** A client may send a header named `get`, whose value is a string. */
+function areWebHeaders(headers: NodeHeaders | WebHeaders): headers is WebHeaders {
+  return typeof headers.get === "function";
+}
+
+/** The sender of a request, read before anything is awaited. */
+export interface Client {
+  /** The client's address, as the framework's proxy trust gives it. */
+  readonly address: string | undefined;
+  /** The address at the other end of the connection. */
+  readonly peer: string | undefined;
+  /** Whether the connection is gone. */
+  hasLeft(): boolean;
+}
+
+/** The client that sent a request, with the address that the framework gives. */
+export function clientOf(
+  address: string | undefined,
+  request: { readonly socket?: Connection | null | undefined },
+): Client {
+  return {
+    address,
+    peer: request.socket?.remoteAddress,
+    // A request of the Fetch API has no connection that could be gone.
+    hasLeft: () => "socket" in request && isGone(request.socket),
+  };
+}
+
+/** Drops a request without a required address if its client has left. Otherwise throws `HEADGATE_NO_ADDRESS`. */
+export function withoutAddress(owner: string, client: Client, remedy: string): Verdict {
+  if (client.hasLeft()) return LEFT;
+  throw new HeadgateError(
+    "HEADGATE_NO_ADDRESS",
+    `${owner}: a request has no client address, as over a unix socket; let the framework trust the proxy in front, or ${remedy}`,
+  );
+}
+
+/** More hops than any real chain of proxies has, from address ranges kept for documentation (RFC 5737). */
+const STRANGERS = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);
+
+/** A step that warns once about a proxy trust that would count the wrong address. */
+export type TrustWatch = (visit: {
+  readonly request: HttpRequest;
+  readonly connected: Client;
+}) => undefined;
+
+export function watchProxyTrust(warn: Warn): TrustWatch {
+  let probed = false;
+  let warnedUntrusted = false;
+  return ({ request, connected: { address, peer } }) => {
+    if (!probed) {
+      probed = true;
+      if (addressFor(request, "203.0.113.1", STRANGERS) === STRANGERS[0]) {
+        warn(
+          "HEADGATE_TRUST_EVERYBODY",
+          "every client is trusted to name its own address in X-Forwarded-For, so a client can evade its limits by sending another one; trust the addresses of your proxies instead",
+          request,
+        );
+      }
+    }
+    if (address !== peer || peer === undefined || warnedUntrusted) return;
+    if (!isForwarded(request.headers)) return;
+    // A trusted proxy may forward for a client of its own address.
+    if (addressFor(request, peer, [STRANGERS[0] as string]) === STRANGERS[0]) return;
+    warnedUntrusted = true;
+    warn(
+      "HEADGATE_NO_PROXY_TRUST",
+      `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy"), or give the option address`,
+      request,
+    );
+  };
+}
+
+function isForwarded(headers: HttpRequest["headers"]): boolean {
+  if (typeof headers.get === "function") {
+    return headers.get("x-forwarded-for") !== null || headers.get("forwarded") !== null;
+  }
+  const { "x-forwarded-for": forwardedFor, forwarded } = headers as NodeHeaders;
+  return forwardedFor !== undefined || forwarded !== undefined;
+}
+
+/** The address that the framework itself would read from a request like this one, forwarded by `peer`. */
+function addressFor(
+  request: HttpRequest,
+  peer: string,
+  forwardedFor: readonly string[],
+): string | undefined {
+  const socket = { remoteAddress: peer };
+  const headers = { "x-forwarded-for": forwardedFor.join(", ") };
+  // The application's own trust function may refuse strangers by throwing; that must not fail the request.
+  try {
+    return Object.create(request, {
+      raw: { value: { socket, connection: socket, headers } },
+      socket: { value: socket },
+      connection: { value: socket },
+      headers: { value: headers },
+    }).ip;
+  } catch {
+    return undefined;
+  }
+}

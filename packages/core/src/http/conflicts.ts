@@ -1,0 +1,109 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Cost } from "../cost.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
+import { unitsFor } from "../limiter/costs.ts";
+import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
+import { LIMITER, partsOf } from "../limiter/limiter.ts";
+import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
+import { countsAll } from "./count.ts";
+import type { GuardLimiters } from "./guard-limiters.ts";
+import type { GuardSettings } from "./parse-guard.ts";
+
+/* Options that do not fit the limits, found when a guard is made. */
+
+/** Throws `HEADGATE_INVALID_OPTION` for a key that none of the limiters counts by, because it would never be called. */
+export function rejectUnreadKeys(
+  owner: string,
+  key: GuardSettings<never>["key"],
+  limiters: readonly Limiter[],
+): void {
+  if (key === undefined) return;
+  const groups = limiters.flatMap((limiter) => partsOf(limiter).counted.groups);
+  const counted = new Set(groups.map(({ dimension }) => dimension));
+  counted.delete(GLOBAL_DIMENSION);
+  const isOne = typeof key === "function";
+  const unread = isOne ? [DEFAULT_DIMENSION] : Object.keys(key);
+  const dimension = unread.find((name) => !counted.has(name));
+  if (dimension === undefined) return;
+  const what = isOne ? "key" : `the key of ${formatReceived(dimension)}`;
+  const how = isOne ? "; name whom each key is for, as in key: { user: (request) => ... }" : "";
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ${what} is never read, because ${whyUnread(limiters, counted)}${counted.size === 0 ? "" : how}`,
+  );
+}
+
+function whyUnread(limiters: readonly Limiter[], counted: ReadonlySet<string>): string {
+  if (limiters.length === 0) return "everything that has limits has a key of its own";
+  if (counted.size === 0) return "the limits count everybody together";
+  return `the limits count per ${[...counted].map(formatReceived).join(", ")}`;
+}
+
+/**
+ * Throws `HEADGATE_COST_ABOVE_LIMIT` for a cost of all requests that none of the limiters can ever grant. A limit of 0 is
+ * meant to deny.
+ */
+export function rejectImpossibleCost(
+  owner: string,
+  cost: GuardSettings<never>["cost"],
+  { all, only, choose }: GuardLimiters,
+): void {
+  const isPerRequest = only !== undefined && choose !== undefined;
+  if (cost === undefined || typeof cost === "function" || isPerRequest) return;
+  const impossible = all.map((limiter) => impossibleFor(limiter, cost));
+  const [first] = impossible;
+  if (first === undefined || impossible.includes(undefined)) return;
+  const { name, limit, units } = first;
+  throw new HeadgateError(
+    "HEADGATE_COST_ABOVE_LIMIT",
+    `${owner}: a cost of ${units} would deny every request, because the limit ${formatReceived(name)} grants ${limit} at most; lower the cost, or raise the limit`,
+  );
+}
+
+/** The first limit that can never grant a cost. */
+function impossibleFor(
+  limiter: MadeLimiter,
+  cost: Cost,
+): { readonly name: string; readonly limit: number; readonly units: number } | undefined {
+  for (const { name, limit, shape } of limiter[LIMITER].counted.limits) {
+    // One number takes one slot.
+    const ofAll = typeof cost === "number" && shape.heldFor === undefined ? cost : 1;
+    const units = typeof cost === "object" ? (unitsFor(cost, name) ?? 1) : ofAll;
+    if (limit > 0 && units > limit) return { name, limit, units };
+  }
+  return undefined;
+}
+
+/**
+ * Throws `HEADGATE_INVALID_OPTION` for `count` or `wait` beside limits with a block. Until `count` settles them, requests
+ * under way are charged, and a denial because of them must lock no client out. A request that waits is not denied at
+ * once, so it would never set a block.
+ */
+export function rejectBesideBlocks(
+  owner: string,
+  limiters: readonly MadeLimiter[],
+  { count, waitMs }: Pick<GuardSettings<never>, "count" | "waitMs">,
+): void {
+  const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
+  const reject = (blocking: CompiledLimit | undefined, why: (name: string) => string): void => {
+    if (blocking === undefined) return;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: ${why(formatReceived(blocking.name))}`,
+    );
+  };
+  if (!countsAll(count)) {
+    reject(
+      limits.find(({ shape }) => shape.blocks && !shape.countsDenials),
+      (name) =>
+        `count cannot be used with limits whose denials block, because requests in progress would set blocks; the limit ${name} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
+    );
+  }
+  if (waitMs !== undefined) {
+    reject(
+      limits.find(({ block }) => block !== undefined),
+      (name) =>
+        `wait cannot be used with limits that have a block, because it is set at once; the limit ${name} has one. Leave one of them out, for example with wait: false`,
+    );
+  }
+}

@@ -1,0 +1,228 @@
+import { createHash, createHmac } from "node:crypto";
+import { addressSubject, DEFAULT_IPV6_PREFIX } from "../address/client-address.ts";
+import type { Awaitable } from "../awaitable.ts";
+import { isPromiseLike } from "../awaitable.ts";
+import { formatReceived, HeadgateError } from "../errors.ts";
+import type { SubjectSource } from "../fleet/directory/directory.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import type { HttpRequest } from "./client.ts";
+import { headerValue } from "./client.ts";
+import type { OpaqueSubject, SubjectText } from "./subject.ts";
+import { InvalidSubject, joinSubjects, kindText, opaqueSubject, subjectText } from "./subject.ts";
+
+/** The result of a key function: a subject, which may be a whole number such as the id of a user, or nothing if the request has none. */
+export type KeyResult = string | number | bigint | OpaqueSubject | undefined | null;
+
+/**
+ * Returns the client to count. `address` is the client's as `byIp()` counts it: an IPv6 address as its /64. It was read
+ * when the request arrived: `request.ip` may be gone after an await.
+ */
+export type KeyFunction<Request = HttpRequest> = (
+  request: Request,
+  address: string | undefined,
+) => KeyResult | Promise<KeyResult>;
+
+/** Reads the text of a subject. `address` is the client's whole address. */
+export type KeyReader<Request> = (
+  request: Request,
+  address: string | undefined,
+) => Awaitable<SubjectText>;
+
+/** How Headgate's own key functions read a request, and how they are described. */
+interface OwnKey {
+  readonly read: KeyReader<HttpRequest>;
+  /** Whether addresses are counted, so that an untrusted proxy is noticed. */
+  readonly countsAddress: boolean;
+  readonly source: SubjectSource;
+}
+
+const OWN: unique symbol = Symbol.for("@headgate/core.own-key") as never;
+
+function ownKeyOf(key: object): OwnKey | undefined {
+  return (key as { [OWN]?: OwnKey })[OWN];
+}
+
+/** Under this symbol a request carries the client's address, for key functions that call `byIp()` themselves. */
+const ADDRESS: unique symbol = Symbol.for("@headgate/core.address") as never;
+
+interface Carrier {
+  [ADDRESS]?: {
+    /** The whole address; undefined if there is none. */
+    readonly whole: string | undefined;
+    /** The address as key functions get it: an IPv6 address as its /64. */
+    readonly handed: string | undefined;
+  };
+}
+
+/** How a key function is called for a request. */
+export function keyReaderOf<Request extends object>(key: KeyFunction<Request>): KeyReader<Request> {
+  const own = ownKeyOf(key);
+  if (own !== undefined) return own.read as unknown as KeyReader<Request>;
+  return (request, whole) => {
+    const handed = whole && addressSubject(whole);
+    (request as Carrier)[ADDRESS] = { whole, handed };
+    const value = key(request, handed);
+    return isPromiseLike(value) ? Promise.resolve(value).then(subjectText) : subjectText(value);
+  };
+}
+
+/** What a key function makes subjects of, for the directory. */
+export function sourceOf(key: object): SubjectSource {
+  return ownKeyOf(key)?.source ?? { by: "function" };
+}
+
+/** Whether a key function counts addresses, by itself or beside others. */
+export function countsByAddress(key: object): boolean {
+  return ownKeyOf(key)?.countsAddress === true;
+}
+
+/** Whether a key function counts addresses, or asks for the client's. */
+export function readsAddress(key: KeyFunction<never>): boolean {
+  return ownKeyOf(key)?.countsAddress ?? key.length > 1;
+}
+
+/**
+ * A key function that reads whole addresses. If an application calls it with the address that it got, or with none, it
+ * uses the whole address noted before; any other address is taken as it is.
+ */
+function ownKey(own: OwnKey): KeyFunction<HttpRequest> {
+  const key: KeyFunction<HttpRequest> = (request, address) => {
+    const noted = (request as Carrier)[ADDRESS];
+    const isNoted = noted !== undefined && (address === undefined || address === noted.handed);
+    const text = own.read(request, isNoted ? noted.whole : (address ?? request.ip));
+    return isPromiseLike(text) ? text.then(resultOf) : resultOf(text);
+  };
+  return Object.assign(key, { [OWN]: own });
+}
+
+function resultOf(text: SubjectText): KeyResult {
+  if (text instanceof InvalidSubject) return text.value as KeyResult;
+  return text === undefined ? undefined : opaqueSubject(text);
+}
+
+/** Options of `byIp`. */
+export interface ByIpOptions {
+  /** How many leading bits of an IPv6 address name one client: a whole number from 1 to 128. Default 64. */
+  readonly ipv6Prefix?: number | undefined;
+}
+
+/**
+ * Counts by client address, as the framework's proxy trust gives it. An IPv4 address inside IPv6 counts as IPv4; IPv6
+ * counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
+  const ipv6Prefix = readPrefix("byIp", options);
+  return ownKey({
+    read: (_, address) => (address ? addressSubject(address, ipv6Prefix) : undefined),
+    countsAddress: true,
+    source: { by: "ip", ipv6Prefix },
+  });
+}
+
+/** Reads `ipv6Prefix`. Throws `HEADGATE_INVALID_OPTION`. */
+export function readPrefix(owner: string, options: ByIpOptions): number {
+  rejectUnknownOptions(owner, options, ["ipv6Prefix"]);
+  const { ipv6Prefix = DEFAULT_IPV6_PREFIX } = options;
+  if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= 1 && ipv6Prefix <= 128) return ipv6Prefix;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ipv6Prefix must be a whole number from 1 to 128, got ${formatReceived(ipv6Prefix)}`,
+  );
+}
+
+/** Options of `byHeader`. */
+export interface ByHeaderOptions {
+  /** Makes the hash an HMAC-SHA-256 with this key, so that someone who reads Redis cannot guess values. */
+  readonly hashSecret?: string | undefined;
+}
+
+/**
+ * Counts by the value of a request header, which is hashed with SHA-256 before it becomes a key: it may have any length,
+ * and is never readable in Redis. A header alone does not identify a client, because each new value gets a new counter:
+ * also count by address. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFunction<HttpRequest> {
+  const hash = readHash("byHeader", name, options);
+  const field = name.toLowerCase();
+  return ownKey({
+    read({ headers }) {
+      const value = headerValue(headers, field);
+      // A header that was sent several times arrives as a list, or joined by Node with commas.
+      const text = typeof value === "object" ? value.join(", ") : value;
+      return text ? hash(text) : undefined;
+    },
+    countsAddress: false,
+    source: {
+      by: "header",
+      name: field,
+      hash: options.hashSecret === undefined ? "sha256" : "hmac",
+    },
+  });
+}
+
+/** Returns the function that makes a subject's text of a header's value. Throws `HEADGATE_INVALID_OPTION`. */
+export function readHash(
+  owner: string,
+  name: unknown,
+  options: ByHeaderOptions,
+): (value: string) => string {
+  rejectUnknownOptions(owner, options, ["hashSecret"]);
+  requireHeaderName(`${owner}: name`, name);
+  const { hashSecret } = options;
+  if (hashSecret === undefined) {
+    return (value) => kindText("sha256", createHash("sha256").update(value).digest("base64url"));
+  }
+  if (typeof hashSecret !== "string" || hashSecret === "") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: hashSecret must be a non-empty string`,
+    );
+  }
+  return (value) =>
+    kindText("hmac", createHmac("sha256", hashSecret).update(value).digest("base64url"));
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` unless `name` is a field name: a token of RFC 9110 §5.6.2. */
+export function requireHeaderName(option: string, name: unknown): asserts name is string {
+  if (typeof name === "string" && /^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${option} must be a header name, got ${formatReceived(name)}`,
+  );
+}
+
+/**
+ * Counts by several keys together, such as address and account: each combination is a subject of its own. A request that
+ * lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byAll<Request extends HttpRequest>(
+  ...keys: readonly KeyFunction<Request>[]
+): KeyFunction<Request> {
+  const wrong: unknown = keys.find((key) => typeof key !== "function");
+  if (keys.length < 2 || wrong !== undefined) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `byAll takes two or more key functions, got ${wrong === undefined ? keys.length : formatReceived(wrong)}`,
+    );
+  }
+  const readers = keys.map((key) => keyReaderOf(key as KeyFunction));
+
+  function readFrom(
+    request: HttpRequest,
+    address: string | undefined,
+    texts: readonly string[],
+  ): Awaitable<SubjectText> {
+    const read = readers[texts.length];
+    if (read === undefined) return joinSubjects(texts);
+    const add = (text: SubjectText): Awaitable<SubjectText> =>
+      typeof text === "string" ? readFrom(request, address, [...texts, text]) : text;
+    const text = read(request, address);
+    return isPromiseLike(text) ? text.then(add) : add(text);
+  }
+
+  return ownKey({
+    read: (request, address) => readFrom(request, address, []),
+    countsAddress: keys.some(countsByAddress),
+    source: { by: "all", keys: keys.map(sourceOf) },
+  });
+}

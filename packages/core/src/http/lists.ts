@@ -1,0 +1,127 @@
+import { channel } from "node:diagnostics_channel";
+import { addressSubject, WHOLE } from "../address/client-address.ts";
+import type { Awaitable } from "../awaitable.ts";
+import { isPromiseLike } from "../awaitable.ts";
+import { CHANNELS } from "../channels.ts";
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { ListSource } from "../fleet/directory/directory.ts";
+import { publish } from "../limiter/publish.ts";
+import type { ReportedLimiter } from "../limiter/reported-limiter.ts";
+import type { AddressList } from "./address-option.ts";
+import { readAddressList } from "./address-option.ts";
+import { BLOCKED } from "./answer.ts";
+import { withoutAddress } from "./client.ts";
+import type { Verdict } from "./verdict.ts";
+import { PASS } from "./verdict.ts";
+import type { Step } from "./visit.ts";
+
+/**
+ * The clients on a list: addresses and networks (CIDR), a `net.BlockList`, or a function. `address` is the client's,
+ * whole: IPv4 inside IPv6 as IPv4, without a zone; undefined if the request has none.
+ */
+export type ClientList<Request> =
+  | AddressList
+  | ((request: Request, address: string | undefined) => boolean | Promise<boolean>);
+
+/** A list as it was read. */
+export interface List<Request> {
+  readonly source: ListSource;
+  /** Whether the list depends on the client's address. */
+  readonly usesAddress: boolean;
+  readonly has: (request: Request, address: string | undefined) => boolean | Promise<boolean>;
+}
+
+/** Published on `headgate:request:listed`. */
+export interface ListedRequest extends ReportedLimiter {
+  /** The method and the route as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
+  readonly route: string | undefined;
+  /** The client's list: one on `allowList` is not limited, one on `blockList` or the operators' `denyList` is refused. */
+  readonly list: "allowList" | "blockList" | "denyList";
+}
+
+const listedRequests = channel(CHANNELS.listed);
+
+/** Makes the message only for a subscriber. */
+export function publishListed(describe: () => ListedRequest): void {
+  if (listedRequests.hasSubscribers) publish(listedRequests, describe());
+}
+
+/** Reads an option; undefined for a list without entries. Throws `HEADGATE_INVALID_OPTION`. */
+export function readList<Request>(
+  owner: string,
+  option: "allowList" | "blockList",
+  list: ClientList<Request> | undefined,
+): List<Request> | undefined {
+  if (list === undefined) return undefined;
+  if (typeof list === "function") {
+    const has: List<Request>["has"] = (request, address) =>
+      list(request, address && addressSubject(address, WHOLE));
+    return { source: "function", usesAddress: list.length > 1, has };
+  }
+  const isOn = readAddressList(list, (received) => invalidList(owner, option, received));
+  if (Array.isArray(list) && list.length === 0) return undefined;
+  // Without an address it is not asked.
+  return { source: "addresses", usesAddress: true, has: (_, address) => isOn(address as string) };
+}
+
+/** The step that looks a request up in its lists; undefined without lists. `note` hears which list it is on. */
+export function createListStep<Request>(
+  owner: string,
+  { blockList, allowList }: Readonly<Record<"blockList" | "allowList", List<Request> | undefined>>,
+  note: (request: Request, list: ListedRequest["list"]) => void,
+): Step<Request> | undefined {
+  const lists = [
+    { option: "blockList", list: blockList, verdict: BLOCKED } as const,
+    { option: "allowList", list: allowList, verdict: PASS } as const,
+  ].flatMap(({ list, ...rest }) => (list === undefined ? [] : { ...rest, ...list }));
+  if (lists.length === 0) return undefined;
+  const needsAddress = lists.some(({ source }) => source === "addresses");
+
+  function read(i: number, request: Request, answer: unknown): Verdict | undefined {
+    const { option, verdict } = lists[i] as (typeof lists)[number];
+    // Otherwise the request would be unlimited, or not blocked.
+    if (typeof answer !== "boolean") throw noBoolean(owner, option, answer);
+    if (answer) note(request, option);
+    return answer ? verdict : undefined;
+  }
+
+  function findFrom(
+    start: number,
+    request: Request,
+    address: string | undefined,
+  ): Awaitable<Verdict | undefined> {
+    for (let i = start; i < lists.length; i += 1) {
+      const answer = lists[i]?.has(request, address);
+      if (isPromiseLike(answer)) {
+        return Promise.resolve(answer).then(
+          (later) => read(i, request, later) ?? findFrom(i + 1, request, address),
+        );
+      }
+      const verdict = read(i, request, answer);
+      if (verdict !== undefined) return verdict;
+    }
+    return undefined;
+  }
+
+  return ({ request, client }) => {
+    const { address } = client;
+    if (!address && (needsAddress || client.hasLeft())) {
+      return withoutAddress(owner, client, "let a function say who is on the list");
+    }
+    return findFrom(0, request, address || undefined);
+  };
+}
+
+function noBoolean(owner: string, option: string, answer: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ${option} must return true or false, got ${formatKind(answer)}`,
+  );
+}
+
+function invalidList(owner: string, option: string, received: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: ${option} must be a list of addresses and networks, like "203.0.113.7" and "2001:db8::/32", a net.BlockList or a function, got ${formatReceived(received)}`,
+  );
+}

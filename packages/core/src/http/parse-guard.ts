@@ -1,0 +1,249 @@
+import { compileLimit } from "../algorithms/compile-limit.ts";
+import { codeOf, formatReceived, HeadgateError } from "../errors.ts";
+import { FAILURE_OPTIONS, readFailureOptions } from "../limiter/outage/failure-options.ts";
+import type { FailureOptions } from "../limiter/outage/outage.ts";
+import { rejectUnknownOptions } from "../options.ts";
+import { PEER_LIMITER_OPTIONS, PEER_REQUEST_OPTIONS } from "../peer-options.ts";
+import { isPlainObject } from "../plain-object.ts";
+import type { Policy } from "../policy.ts";
+import { parseDuration, toMilliseconds } from "../time.ts";
+import type { AddressHeader } from "./address-option.ts";
+import { readAddressOption } from "./address-option.ts";
+import type { GuardOptions, MissingKey } from "./guard-options.ts";
+import type { List } from "./lists.ts";
+import { readList } from "./lists.ts";
+import { isRequestPolicy, isTierPolicy, requireLimitsOf, requireTiers } from "./request-limits.ts";
+import type { HeaderOptions } from "./verdict.ts";
+
+/** The options of a limiter's behaviour, only those that were given. */
+export type LimiterBehaviour = FailureOptions & Pick<GuardOptions<never>, "maxQueue" | "shadow">;
+
+/** The options of one guard, checked and read once. */
+export interface GuardSettings<Request>
+  extends Readonly<
+    Pick<
+      GuardOptions<Request>,
+      "name" | "limits" | "limiter" | "store" | "key" | "cost" | "count" | "skip" | "onDenied"
+    >
+  > {
+  /** Whether limits or a limiter were named, even as undefined. */
+  readonly hasLimits: boolean;
+  readonly behaviour: LimiterBehaviour;
+  /** The key that was given here, and not for others too. */
+  readonly ownKey: GuardOptions<Request>["key"];
+  readonly missing: MissingKey;
+  readonly address: AddressHeader | undefined;
+  readonly allowList: List<Request> | undefined;
+  readonly blockList: List<Request> | undefined;
+  readonly headers: Required<HeaderOptions>;
+  /** The longest wait of a denied request, in milliseconds. */
+  readonly waitMs: number | undefined;
+}
+
+/** The options of a limiter's behaviour. */
+export const LIMITER_OPTIONS: readonly (keyof LimiterBehaviour)[] = [
+  ...FAILURE_OPTIONS,
+  "maxQueue",
+  "shadow",
+];
+
+/** The options' names. */
+export const GUARD_OPTIONS: readonly string[] = [
+  "name",
+  "limits",
+  "limiter",
+  "store",
+  "key",
+  "address",
+  "allowList",
+  "blockList",
+  "missing",
+  "cost",
+  "count",
+  "skip",
+  "headers",
+  "onDenied",
+  "wait",
+  ...LIMITER_OPTIONS,
+];
+
+/**
+ * Reads the options of a guard. Those that say how a request is read and answered default to `inherited`. `more` names
+ * options that the adapter reads itself. Throws `HEADGATE_INVALID_OPTION` with Headgate's equivalent for an option of
+ * another library, and `HEADGATE_INVALID_LIMIT`.
+ */
+export function parseGuard<Request>(
+  owner: string,
+  raw: GuardOptions<Request>,
+  inherited?: GuardSettings<Request>,
+  more: readonly string[] = [],
+): GuardSettings<Request> {
+  rejectUnknownOptions(owner, raw, [...GUARD_OPTIONS, ...more], peerOptionsFor(raw));
+  const { name, limits, limiter, store, address, allowList, blockList, headers, wait, key } = raw;
+  const addressHeader = address === undefined ? undefined : readAddressOption(owner, address);
+  const lists = {
+    blockList: readList(owner, "blockList", blockList),
+    allowList: readList(owner, "allowList", allowList),
+  };
+  const read = withOwner(owner, () => {
+    validateLimits(limits as GuardOptions<never>["limits"]);
+    const readHeaders = readHeadersOption(headers);
+    readFailureOptions(raw);
+    return { headers: readHeaders, waitMs: readWaitOption(wait) };
+  });
+  for (const [option, holds, rule] of RULES) requireThat(owner, option, raw[option], holds, rule);
+  return Object.freeze({
+    name,
+    limits,
+    limiter,
+    store,
+    hasLimits: "limits" in raw || "limiter" in raw,
+    behaviour: behaviourIn(raw),
+    key: key ?? inherited?.key,
+    ownKey: key === inherited?.key ? undefined : key,
+    missing: raw.missing ?? inherited?.missing ?? "ip",
+    address: addressHeader ?? inherited?.address,
+    allowList: allowList === undefined ? inherited?.allowList : lists.allowList,
+    blockList: blockList === undefined ? inherited?.blockList : lists.blockList,
+    cost: raw.cost ?? inherited?.cost,
+    count: raw.count ?? inherited?.count,
+    skip: raw.skip ?? inherited?.skip,
+    headers: headers === undefined ? (inherited?.headers ?? read.headers) : read.headers,
+    onDenied: raw.onDenied ?? inherited?.onDenied,
+    waitMs: wait === undefined ? inherited?.waitMs : read.waitMs,
+  });
+}
+
+function behaviourIn(raw: LimiterBehaviour): LimiterBehaviour {
+  const given = LIMITER_OPTIONS.filter((option) => raw[option] !== undefined);
+  return Object.fromEntries(given.map((option) => [option, raw[option]]));
+}
+
+type Holds = (value: unknown) => boolean;
+
+/** The options that need nothing but a check of their type. */
+const RULES: readonly (readonly [keyof GuardOptions<never>, Holds, string])[] = [
+  ["missing", isOneOf("ip", "reject", "skip"), '"ip", "reject" or "skip"'],
+  ["skip", isFunction, "a function"],
+  ["maxQueue", (value) => isWhole(value, 1), "a whole number of at least 1"],
+  ["shadow", isOneOf(true, false), "true or false"],
+  [
+    "cost",
+    (value) => isFunction(value) || isPlainObject(value) || isWhole(value, 0),
+    "a whole number of at least 0, an object with units by the names of limits, or a function",
+  ],
+  [
+    "count",
+    (value) => isFunction(value) || isOneOf("all", "failed", "succeeded")(value),
+    '"all", "failed", "succeeded" or a function',
+  ],
+  ["key", isKey, "a function, or an object with one for each dimension"],
+  ["onDenied", (value) => isFunction(value) || value === "error", 'a function or "error"'],
+];
+
+function requireThat(
+  owner: string,
+  option: string,
+  value: unknown,
+  holds: Holds,
+  rule: string,
+): void {
+  if (value === undefined || holds(value)) return;
+  throw invalid(`${owner}: ${option} must be ${rule}, got ${formatReceived(value)}`);
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isWhole(value: unknown, least: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= least;
+}
+
+function isOneOf(...allowed: readonly unknown[]): Holds {
+  return (value) => allowed.includes(value);
+}
+
+function isKey(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return isFunction(value);
+  return Object.values(value).every(isFunction);
+}
+
+/** Options of other libraries that have another equivalent when they are a function of the request. */
+const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
+  max: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
+  limit: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
+  timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
+};
+
+function peerOptionsFor(raw: object): Readonly<Record<string, string>> {
+  const functions = Object.entries(PEER_FUNCTIONS).filter(([name]) =>
+    isFunction((raw as Record<string, unknown> | null)?.[name]),
+  );
+  return { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS, ...Object.fromEntries(functions) };
+}
+
+/** Adds the owner of the options, such as a route, to an error's message. */
+function withOwner<Result>(owner: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    throw new HeadgateError(code, `${owner}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Throws `HEADGATE_INVALID_LIMIT` for limits that are invalid on any store. */
+function validateLimits(limits: GuardOptions<never>["limits"]): void {
+  if (limits === undefined) return;
+  for (const policy of policiesIn(limits)) {
+    const list = [policy].flat();
+    for (const limit of list) compileLimit(limit);
+    if (list.length > 0) continue;
+    throw new HeadgateError("HEADGATE_INVALID_LIMIT", "limits must hold at least one, got []");
+  }
+}
+
+/** The policies that do not depend on a request. */
+function policiesIn(limits: NonNullable<GuardOptions<never>["limits"]>): readonly Policy[] {
+  if (isTierPolicy(limits)) {
+    requireTiers(limits);
+    return Object.values(limits.tiers).filter((policy) => policy !== null);
+  }
+  if (!isRequestPolicy(limits)) return [limits as Policy];
+  requireLimitsOf(limits);
+  return [limits.base];
+}
+
+/** The option with its defaults. Throws `HEADGATE_INVALID_OPTION`. */
+export function readHeadersOption(option: GuardOptions<never>["headers"]): Required<HeaderOptions> {
+  if (option === false) return { legacy: false, standard: false, legacyReset: "delta" };
+  const options = option === undefined || option === true ? {} : option;
+  rejectUnknownOptions("headers", options, ["legacy", "standard", "legacyReset"]);
+  const { legacy = true, standard = true, legacyReset = "delta" } = options;
+  requireOneOf("legacy", legacy, [true, false]);
+  requireOneOf("standard", standard, [true, false]);
+  requireOneOf("legacyReset", legacyReset, ["delta", "epoch"]);
+  return { legacy, standard, legacyReset };
+}
+
+function requireOneOf(option: string, value: unknown, allowed: readonly unknown[]): void {
+  const rule = allowed.map(formatReceived).join(" or ");
+  requireThat("headers", option, value, (one) => allowed.includes(one), rule);
+}
+
+/** The longest wait, in microseconds: ten minutes. */
+const LONGEST_WAIT = 600_000_000;
+
+/** The option in milliseconds; undefined for no wait. Throws `HEADGATE_INVALID_OPTION`. */
+export function readWaitOption(option: GuardOptions<never>["wait"]): number | undefined {
+  if (option === undefined || option === false) return undefined;
+  const wait = parseDuration(option, "wait", "HEADGATE_INVALID_OPTION");
+  if (wait <= LONGEST_WAIT) return toMilliseconds(wait);
+  throw invalid(`wait must be false, or from 1 ms to 10 minutes, got ${formatReceived(option)}`);
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+}

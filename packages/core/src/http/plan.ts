@@ -1,0 +1,110 @@
+import { isPromiseLike } from "../awaitable.ts";
+import { formatKind, HeadgateError } from "../errors.ts";
+import type { MadeLimiter } from "../limiter/limiter.ts";
+import { LIMITER } from "../limiter/limiter.ts";
+import { createAddressStep } from "./address-option.ts";
+import { createAskStep } from "./ask.ts";
+import type { HttpRequest } from "./client.ts";
+import { watchProxyTrust } from "./client.ts";
+import { createControlStep } from "./deny-list.ts";
+import type { Choice, GuardLimiters } from "./guard-limiters.ts";
+import type { ListedRequest } from "./lists.ts";
+import { createListStep, publishListed } from "./lists.ts";
+import type { GuardSettings } from "./parse-guard.ts";
+import { createCostStep } from "./request-cost.ts";
+import type { Verdict } from "./verdict.ts";
+import { PASS } from "./verdict.ts";
+import type { Prepared, Step, Visit } from "./visit.ts";
+import type { Warn } from "./warn.ts";
+
+/** The framework of a guard. */
+export interface Adapter<Request> {
+  /** Its name in the directory. */
+  readonly name: string;
+  readonly warn: Warn;
+  /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined if there is none. */
+  routeOf(request: Request): string | undefined;
+}
+
+/** The steps that these options need, in their order. */
+export function createPlan<Request extends HttpRequest>(
+  owner: string,
+  limiters: GuardLimiters,
+  settings: GuardSettings<Request>,
+  { warn, routeOf }: Adapter<Request>,
+  prepared: ReadonlyMap<MadeLimiter, Prepared<Request>>,
+  ending: AbortSignal,
+): readonly Step<Request>[] {
+  const { address, allowList, blockList, skip, cost } = settings;
+  const { all, choose } = limiters;
+  const first = all[0]?.[LIMITER];
+  const only = choose === undefined ? [...prepared.values()][0] : undefined;
+  const usesAddress = [allowList, blockList, ...prepared.values()].some((one) => one?.usesAddress);
+  const trust = watchProxyTrust(warn);
+  const watchTrust = usesAddress ? trust : undefined;
+
+  /** With tiers the limiter of a request on a list is not known. */
+  function noteListed(request: Request, list: ListedRequest["list"]): void {
+    publishListed(() => ({
+      limiter: limiters.only?.name ?? settings.name ?? "limiter",
+      plugin: first?.counted.reported.plugin,
+      route: routeOf(request),
+      list,
+    }));
+  }
+
+  const steps: readonly (Step<Request> | undefined)[] = [
+    address === undefined ? watchTrust : createAddressStep(address, watchTrust, warn),
+    createListStep(owner, settings, noteListed),
+    // All limiters of a guard are on one store.
+    first && createControlStep(first, usesAddress ? undefined : trust, noteListed),
+    createSkipStep(owner, skip),
+    createChoiceStep(choose, prepared),
+    createSubjectStep(only),
+    createCostStep(cost),
+    createAskStep(owner, settings, ending, routeOf),
+  ];
+  return steps.filter((step) => step !== undefined);
+}
+
+function createSkipStep<Request>(
+  owner: string,
+  skip: GuardSettings<Request>["skip"],
+): Step<Request> | undefined {
+  if (skip === undefined) return undefined;
+  const read = (skipped: unknown): Verdict | undefined => {
+    if (skipped === true) return PASS;
+    if (skipped === false || skipped === undefined) return undefined;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `${owner}: skip must return true or false, got ${formatKind(skipped)}`,
+    );
+  };
+  return ({ request }) => {
+    const skipped: unknown = skip(request);
+    return isPromiseLike(skipped) ? Promise.resolve(skipped).then(read) : read(skipped);
+  };
+}
+
+function createChoiceStep<Request>(
+  choose: GuardLimiters["choose"],
+  prepared: ReadonlyMap<MadeLimiter, Prepared<Request>>,
+): Step<Request> | undefined {
+  if (choose === undefined) return undefined;
+  const put = (visit: Visit<Request>, choice: Choice | null): Verdict | undefined => {
+    if (choice === null) return PASS;
+    visit.prepared = prepared.get(choice.limiter);
+    visit.charge = visit.prepared?.charge;
+    visit.limits = choice.limits;
+    return undefined;
+  };
+  return (visit) => {
+    const choice = choose(visit.request);
+    return isPromiseLike(choice) ? choice.then((later) => put(visit, later)) : put(visit, choice);
+  };
+}
+
+/** If the limiter depends on the request, so do its keys. */
+function createSubjectStep<Request>(only: Prepared<Request> | undefined): Step<Request> {
+  return only?.readSubjects ?? ((visit) => visit.prepared?.readSubjects(visit));
+}

@@ -1,0 +1,55 @@
+import type { HttpUse } from "../fleet/directory/directory.ts";
+import { noteUse } from "../fleet/directory/listings.ts";
+import type { MadeLimiter } from "../limiter/limiter.ts";
+import { LIMITER } from "../limiter/limiter.ts";
+import { writePolicy } from "./answer.ts";
+import type { HttpRequest } from "./client.ts";
+import type { GuardLimiters } from "./guard-limiters.ts";
+import type { GuardSettings } from "./parse-guard.ts";
+import { createSubjectReader } from "./read-subjects.ts";
+import { fixedCharge } from "./request-cost.ts";
+import type { Prepared } from "./visit.ts";
+
+/** Prepares the limiters of a guard, and notes their use in the directory. Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_COST`. */
+export function prepareLimiters<Request extends HttpRequest>(
+  owner: string,
+  { all, only, tiers }: GuardLimiters,
+  settings: GuardSettings<Request>,
+  adapter: string,
+): ReadonlyMap<MadeLimiter, Prepared<Request>> {
+  const prepared = new Map<MadeLimiter, Prepared<Request>>();
+  for (const limiter of all) {
+    const parts = limiter[LIMITER];
+    const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings);
+    const text = writePolicy(parts.counted.limits);
+    const isOwn = limiter === only || [...tiers.values()].includes(limiter);
+    prepared.set(limiter, {
+      limiter,
+      parts,
+      readSubjects: read,
+      usesAddress,
+      text,
+      names: { ...text, policy: undefined },
+      isOwn,
+      charge: fixedCharge(owner, settings.cost, limiter, isOwn),
+    });
+    noteUse(parts.counted.store, limiter.name, useOf(adapter, sources, settings));
+  }
+  return prepared;
+}
+
+/** The use of a limiter for the directory, without the entries of lists, and without secrets. */
+function useOf(
+  adapter: string,
+  keys: HttpUse["keys"],
+  { missing, address, allowList, blockList }: GuardSettings<never>,
+): HttpUse {
+  return {
+    adapter,
+    keys,
+    missing,
+    addressHeader: address?.header.toLowerCase(),
+    allowList: allowList?.source,
+    blockList: blockList?.source,
+  };
+}

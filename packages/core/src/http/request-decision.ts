@@ -1,0 +1,141 @@
+import type { Charged } from "../charged.ts";
+import { joinCharged } from "../charged.ts";
+import type { Cost } from "../cost.ts";
+import type { Decision } from "../decision.ts";
+import { requireFormOf } from "../limiter/costs.ts";
+import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
+import { LIMITER } from "../limiter/limiter.ts";
+import { subjectsIn } from "../limiter/published-decision.ts";
+import { isPlainObject } from "../plain-object.ts";
+import type { DecidedEntry, Entry } from "./request-record.ts";
+import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
+import type { RequestSubjects } from "./subject.ts";
+
+/** The decision of one limiter on a request, as its `of(request)` returns it. */
+export interface RequestDecision {
+  /** The decision; if some of its dimensions were asked later than others, the binding one. */
+  readonly decision: Decision;
+  /** The subjects that were counted, by dimension, as `limiter.reset`, `peek` and `consume` take them. */
+  readonly subject: RequestSubjects;
+  readonly limiter: Limiter;
+  /**
+   * Changes this request's cost here, once: to a whole number of at least 0, or to units by limits' names. Rejects with
+   * the same errors as `limiter.settle`.
+   */
+  settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
+  /**
+   * Gives back what this request was charged here. Resolves with true if something was given back. Rejects with the same
+   * errors as `limiter.refund`.
+   */
+  refund(): Promise<boolean>;
+  /**
+   * Gives back the slots that this request holds here before it is answered. Resolves with true if it held one. Rejects
+   * with the same errors as `limiter.release`.
+   */
+  release(): Promise<boolean>;
+}
+
+/** A decision that the response's end settles. */
+export interface UnsettledDecision extends RequestDecision {
+  /** Settles it at its charge, for limits that block by kept charges. */
+  keep(): Promise<unknown>;
+}
+
+/** The decision of some limiters on a request; undefined if none of them was asked. */
+export function decisionOf(
+  request: object,
+  limiters: readonly MadeLimiter[],
+): RequestDecision | undefined {
+  return join(request, limiters, entriesWith(request, limiters).filter(isDecided));
+}
+
+/**
+ * The same of the entries that no response's end has settled, which are settled from now on. `isImplied`: no option says
+ * which answers count, so entries of a guard with that option are left to it.
+ */
+export function takeUnsettled(
+  request: object,
+  limiters: readonly MadeLimiter[],
+  isImplied: boolean,
+): UnsettledDecision | undefined {
+  const entries = entriesWith(request, limiters)
+    .filter(isDecided)
+    .filter(({ isSettled, count }) => !isSettled && !(isImplied && count !== undefined));
+  for (const entry of entries) entry.isSettled = true;
+  const decision = join(request, limiters, entries);
+  return decision && { ...decision, keep: () => Promise.all(entries.map(keepEntry)) };
+}
+
+async function keepEntry({ limiter, decision }: DecidedEntry): Promise<void> {
+  const { counted, charging } = limiter[LIMITER];
+  if (!counted.keeps) return;
+  // By name, limits that are not named keep what they were charged.
+  await charging.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
+}
+
+function join(
+  request: object,
+  limiters: readonly MadeLimiter[],
+  entries: readonly DecidedEntry[],
+): RequestDecision | undefined {
+  const [first] = entries;
+  if (first === undefined) return undefined;
+  // Of limiters that count in the same keys, the one that was asked.
+  const limiter = limiters.includes(first.limiter)
+    ? first.limiter
+    : (limiters.find((one) => entriesWith(request, [one]).includes(first)) ?? first.limiter);
+
+  async function isAny(change: (entry: DecidedEntry) => Promise<boolean>): Promise<boolean> {
+    return (await Promise.all(entries.map(change))).includes(true);
+  }
+
+  return {
+    decision: bindingDecision(entries.map(({ decision }) => decision)),
+    subject: subjectIn(limiter, entries),
+    limiter,
+    async settle<Units extends Cost>(units: Units) {
+      // Before any of them is settled.
+      for (const { decision } of entries) requireFormOf(decision, units);
+      const settled = entries.map((entry) =>
+        entry.limiter[LIMITER].charging.settle(entry.decision, unitsFor(entry, units, entries)),
+      );
+      return joinCharged<Units>(await Promise.all(settled));
+    },
+    refund: () => isAny((entry) => entry.limiter[LIMITER].charging.refund(entry.decision)),
+    release: () => isAny((entry) => entry.limiter.release(entry.decision)),
+  };
+}
+
+/** The units of an entry's limits. A name that no entry knows stays, for all of them to refuse. */
+function unitsFor<Units extends Cost>(
+  entry: Entry,
+  units: Units,
+  entries: readonly Entry[],
+): Units {
+  if (!isPlainObject(units) || entries.length === 1) return units;
+  const knows = ({ limiter }: Entry, name: string) =>
+    limiter.limits.some((limit) => limit.name === name);
+  const own = Object.entries(units).filter(
+    ([name]) => knows(entry, name) || !entries.some((other) => knows(other, name)),
+  );
+  return Object.fromEntries(own) as Units;
+}
+
+/** The subjects that a limiter counted in these entries. */
+function subjectIn(limiter: MadeLimiter, entries: readonly Entry[]): RequestSubjects {
+  const own = limiter[LIMITER].counted.groups.map(({ dimension }) => dimension);
+  const asked = entries.map(({ groups, subjects }) => ({
+    groups: groups.filter(({ dimension }) => own.includes(dimension)),
+    subjects,
+  }));
+  return subjectsIn(...asked);
+}
+
+/**
+ * The subject under which any limiter last counted a request, as that limiter's `reset` takes it; undefined if it was not
+ * counted. Limiters in shadow mode are left out. For one limiter's subject, use its `of(request)`.
+ */
+export function subjectOf(request: object): RequestSubjects | undefined {
+  const last = entriesOf(request).findLast(({ decision }) => decision?.shadow === false);
+  return last && subjectIn(last.limiter, [last]);
+}

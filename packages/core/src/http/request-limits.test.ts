@@ -1,0 +1,97 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { readPolicy } from "../algorithms/read-policy.ts";
+import type { HeadgateError } from "../errors.ts";
+import type { Policy } from "../policy.ts";
+import type { TierPolicy } from "./request-limits.ts";
+import { byTier, isTierPolicy } from "./request-limits.ts";
+
+const limits = fixedWindow({ limit: 1, window: "1m" });
+
+function errorOf(make: () => unknown): HeadgateError {
+  try {
+    make();
+  } catch (error) {
+    return error as HeadgateError;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("byTier", () => {
+  test("keeps tiers and the function that chooses among them", () => {
+    const tiers = { free: limits, premium: [limits] };
+    const select = () => "free" as const;
+    const policy = byTier(tiers, select);
+    expect(policy).toEqual({ tiers, select });
+    expect(isTierPolicy(policy)).toBe(true);
+  });
+
+  test.each([[{}], [null], [undefined], ["free"], [5], [[]], [[limits]], [() => limits]])(
+    "refuses the tiers %j, and says so",
+    (tiers) => {
+      const error = errorOf(() => byTier(tiers as never, () => "free"));
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toMatch(/^byTier: tiers must be an object .*, got \S/);
+    },
+  );
+
+  test.each([[undefined], [null], ["free"], [{ free: 1 }]])(
+    "refuses to choose by %j, and says so",
+    (select) => {
+      const error = errorOf(() => byTier({ free: limits }, select as never));
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toMatch(/^byTier: the second argument must be a function .*, got \S/);
+    },
+  );
+});
+
+interface User {
+  readonly plan: "free" | "premium";
+  readonly label: string;
+}
+
+describe("a function that chooses", () => {
+  const tiers = { free: limits, premium: [limits] };
+
+  test("returns the name of a tier, now or later", () => {
+    byTier(tiers, ({ plan }: User) => plan);
+    byTier(tiers, async ({ plan }: User) => plan);
+    byTier(tiers, ({ label }: User) => (label === "gold" ? "premium" : "free"));
+    byTier(tiers, async ({ label }: User) => (label === "gold" ? "premium" : "free"));
+    byTier(tiers, ({ label }: User) => label as "free" | "premium");
+    byTier({ free: readPolicy(limits) }, () => "free");
+    expectTypeOf(byTier(tiers, ({ plan }: User) => plan)).toEqualTypeOf<TierPolicy<User, never>>();
+    const perTenant = { free: fixedWindow({ limit: 1, window: "1m", per: "tenant" }) };
+    expectTypeOf(byTier(perTenant, () => "free")).toEqualTypeOf<TierPolicy<never, "tenant">>();
+  });
+
+  test("returns the name of a tier without limits", () => {
+    const policy = byTier({ ...tiers, staff: null }, () => "staff");
+    expectTypeOf(policy).toEqualTypeOf<TierPolicy<never, never>>();
+  });
+
+  test("returns any name where the compiler does not know the tiers", () => {
+    const loaded: Readonly<Record<string, Policy>> = tiers;
+    byTier(loaded, ({ label }: User) => label);
+  });
+
+  test("does not compile when it may return another", () => {
+    // @ts-expect-error No tier is called so.
+    byTier(tiers, () => "gold");
+    // @ts-expect-error No tier is called so.
+    byTier(tiers, ({ label }: User) => (label === "gold" ? "gold" : "free"));
+    // @ts-expect-error Nor later.
+    byTier(tiers, async () => "gold");
+    // @ts-expect-error Any text may be none of them.
+    byTier(tiers, ({ label }: User) => label);
+    // @ts-expect-error Nothing is none of them.
+    byTier(tiers, ({ plan }: Partial<User>) => plan);
+  });
+});
+
+test.each([[limits], [[limits]], [undefined], [null], ["tiers"], [[]], [{}]])(
+  "%j are no tiers",
+  (policy) => {
+    expect(isTierPolicy(policy)).toBe(false);
+  },
+);

@@ -1,0 +1,101 @@
+import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { Policy } from "../policy.ts";
+
+/** Limits that depend on a request's tier, as `byTier` returns them: each tier has its own limits and counters. */
+export interface TierPolicy<Request = never, Per extends string = string> {
+  /** The limits of each tier; null for one that is not limited. */
+  readonly tiers: Readonly<Record<string, Policy<Per> | null>>;
+  readonly select: (request: Request) => string | Promise<string>;
+}
+
+/** Limits whose numbers depend on the request, as `perRequest` returns them: a base, and a function that gives the numbers. */
+export interface RequestPolicy<Request = never, Per extends string = string> {
+  readonly base: Policy<Per>;
+  readonly limitsOf: (request: Request) => Policy<Per> | null | Promise<Policy<Per> | null>;
+}
+
+/**
+ * Chooses the limits by the tier a request belongs to: `byTier({ free: ..., premium: ... }, (req) => req.user.plan)`.
+ * `select` returns the name of one of the tiers, or a promise of it; another name does not compile. At run time a tier
+ * that does not exist is an error passed to the framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier
+ * whose limits are null is not limited: its requests pass without headers. At least one tier must have limits.
+ * Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byTier<
+  const Per extends string = never,
+  Request = never,
+  Tier extends string = string,
+>(
+  tiers: Readonly<Record<Tier, Policy<Per> | null>>,
+  select: (request: Request) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
+): TierPolicy<Request, Per> {
+  requireTiers({ tiers, select });
+  return { tiers, select };
+}
+
+/**
+ * Takes the numbers of limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (req) => req.customer.limits)`.
+ * The base sets algorithms, windows, dimensions and names; the function returns the same limits with other numbers of
+ * units, or null for a request that is not limited, or a promise of either. Counts stay when the numbers change.
+ *
+ * Anything else that it returns is an error passed to the framework, `HEADGATE_INVALID_LIMIT`, never an unlimited request.
+ * Throws `HEADGATE_INVALID_OPTION`; the base is checked when the limiter is made.
+ */
+export function perRequest<const Per extends string = never, Request = never>(
+  base: Policy<Per>,
+  limitsOf: (
+    request: Request,
+  ) => Policy<NoInfer<Per>> | null | Promise<Policy<NoInfer<Per>> | null>,
+): RequestPolicy<Request, Per> {
+  const policy = { base, limitsOf };
+  requireLimitsOf(policy);
+  return policy;
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` for invalid tiers, or without a function that selects one. */
+export function requireTiers({ tiers, select }: TierPolicy): void {
+  const areTiers = typeof tiers === "object" && tiers !== null && !Array.isArray(tiers);
+  if (!areTiers || Object.keys(tiers).length === 0) {
+    throw invalid(
+      `byTier: tiers must be an object with the limits of each tier, got ${formatReceived(tiers)}`,
+    );
+  }
+  if (Object.values(tiers).every((limits) => limits === null)) {
+    throw invalid(`byTier: at least one tier must have limits, got ${formatReceived(tiers)}`);
+  }
+  if (typeof select !== "function") {
+    throw invalid(
+      `byTier: the second argument must be a function that names a request's tier, got ${formatReceived(select)}`,
+    );
+  }
+}
+
+/** Throws `HEADGATE_INVALID_OPTION` if there is no function that gives a request's limits. */
+export function requireLimitsOf({ limitsOf }: RequestPolicy): void {
+  if (typeof limitsOf === "function") return;
+  throw invalid(
+    `perRequest: the second argument must be a function that returns a request's limits, got ${formatReceived(limitsOf)}`,
+  );
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+}
+
+export function isTierPolicy(limits: unknown): limits is TierPolicy {
+  return typeof limits === "object" && limits !== null && "tiers" in limits;
+}
+
+export function isRequestPolicy(limits: unknown): limits is RequestPolicy {
+  return typeof limits === "object" && limits !== null && "limitsOf" in limits;
+}
+
+/** Checks that the function returned limits, or null; the limiter checks the rest. Throws `HEADGATE_INVALID_LIMIT`. */
+export function readLimits(owner: string, returned: unknown): Policy | null {
+  if (typeof returned === "object") return returned as Policy | null;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `${owner}: the function of perRequest must return limits, or null for a request that is not limited, got ${formatKind(returned)}`,
+    { cause: returned },
+  );
+}

@@ -1,0 +1,308 @@
+import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter.ts";
+import { requireMade } from "../limiter/limiter.ts";
+import type { Policy } from "../policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { Store } from "../store/store.ts";
+import { readHeadersOption } from "./parse-guard.ts";
+import { decisionOf, subjectOf } from "./request-decision.ts";
+import type { Entry } from "./request-record.ts";
+import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
+import { Subjects } from "./subject.ts";
+
+function limiterOn(name: string, limits: Policy, store: Store): MadeLimiter {
+  return requireMade(createLimiter({ name, limits, store }));
+}
+
+function limiterOf(
+  name: string,
+  limit: number,
+  store: Store = memoryStore({ clock: () => 0 }),
+): MadeLimiter {
+  return limiterOn(name, fixedWindow({ limit, window: "1m" }), store);
+}
+
+const OPTIONS = { headers: readHeadersOption(undefined) };
+
+const ann = { default: "ann" };
+
+function subjectsOf(subjects: Readonly<Record<string, string | null>>) {
+  return Object.assign(new Subjects(), subjects);
+}
+
+/** What is left to ask of a limiter, by the names of its limits. */
+function take(
+  request: object,
+  limiter: MadeLimiter,
+  subjects: Readonly<Record<string, string | null>> = ann,
+): string[] | undefined {
+  const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS);
+  return part?.groups.flatMap(({ limits }) => limits.map(({ name }) => name));
+}
+
+/** Asks a limiter what is left to ask of it. */
+async function decide(
+  request: object,
+  limiter: MadeLimiter,
+  subjects: Readonly<Record<string, string | null>> = ann,
+): Promise<Entry> {
+  const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS) as Entry;
+  const decision = await limiter.consume(subjects);
+  part.decision = decision;
+  return part;
+}
+
+describe("a limiter", () => {
+  test("is asked once per request, and once of every request", () => {
+    const limiter = limiterOf("a", 5);
+    const [one, other] = [{}, {}];
+    const asked = [1, 2, 3].map(() => take(one, limiter));
+    expect(asked).toEqual([["5-per-1m"], undefined, undefined]);
+    expect(take(other, limiter)).toEqual(["5-per-1m"]);
+  });
+
+  test("is the same by name and store, not by object", () => {
+    const store = memoryStore();
+    const request = {};
+    expect(take(request, limiterOf("a", 5, store))).toBeDefined();
+    expect(take(request, limiterOf("a", 5, store))).toBeUndefined();
+    expect(take(request, limiterOf("b", 5, store))).toBeDefined();
+    expect(take(request, limiterOf("a", 5, memoryStore()))).toBeDefined();
+  });
+
+  test("that could not answer is asked again, by this request alone", () => {
+    const [limiter, bystander] = [limiterOf("a", 5), limiterOf("b", 5)];
+    const [one, other] = [{}, {}];
+    const parts = [one, other].map((request) => {
+      const part = takeEntry(request, limiter, subjectsOf(ann), false, OPTIONS) as Entry;
+      take(request, bystander);
+      return part;
+    });
+    forgetEntry(one, parts[0] as Entry);
+    expect(take(one, bystander)).toBeUndefined();
+    expect(take(other, limiter)).toBeUndefined();
+    expect(take(one, limiter)).toEqual(["5-per-1m"]);
+    expect(take(one, limiter)).toBeUndefined();
+  });
+
+  test("is remembered without touching what others see of the request", () => {
+    const request = { url: "/" };
+    take(request, limiterOf("a", 5));
+    expect(Object.keys(request)).toEqual(["url"]);
+    expect(JSON.stringify(request)).toBe('{"url":"/"}');
+  });
+});
+
+describe("a limiter of several dimensions", () => {
+  const limits = [
+    fixedWindow({ limit: 5, window: "1m", name: "user", per: "user" }),
+    fixedWindow({ limit: 9, window: "1m", name: "ip", per: "ip" }),
+    fixedWindow({ limit: 99, window: "1m", name: "all", per: "global" }),
+  ];
+  const limiter = limiterOn("many", limits, memoryStore());
+
+  test("that left a request out was not asked, and is asked later for what it left out", () => {
+    const request = {};
+    expect(take(request, limiter, { user: null, ip: null })).toEqual(["all"]);
+    expect(take(request, limiter, { user: null, ip: "1.2.3.4" })).toEqual(["ip"]);
+    expect(take(request, limiter, { user: null, ip: "5.6.7.8" })).toBeUndefined();
+    expect(take(request, limiter, { user: "ann", ip: "1.2.3.4" })).toEqual(["user"]);
+    expect(take(request, limiter, { user: "bob", ip: "1.2.3.4" })).toBeUndefined();
+  });
+
+  test("asks all of them together where it can", () => {
+    expect(take({}, limiter, { user: "ann", ip: "1.2.3.4" })).toEqual(["user", "ip", "all"]);
+  });
+});
+
+describe("limiters that extend another one", () => {
+  const store = memoryStore();
+  const base = limiterOf("base", 5, store);
+  const [one, other] = ["one", "other"].map((name) => {
+    const limits = fixedWindow({ limit: 1, window: "1s", name });
+    return requireMade(createLimiter({ name, limits, store, extends: base }));
+  }) as [MadeLimiter, MadeLimiter];
+
+  /** The names of the limits that are asked when these are mounted one after another. */
+  function askedBy(...limiters: readonly MadeLimiter[]): (string[] | undefined)[] {
+    const request = {};
+    return limiters.map((limiter) => take(request, limiter));
+  }
+
+  test("are asked together with it when nothing was asked before", () => {
+    expect(askedBy(one)).toEqual([["5-per-1m", "one"]]);
+  });
+
+  test("leave nothing to ask of it, or of themselves", () => {
+    expect(askedBy(one, base, one)).toEqual([["5-per-1m", "one"], undefined, undefined]);
+  });
+
+  test("are asked only for what they add when it was asked before", () => {
+    expect(askedBy(base, one, other, one)).toEqual([["5-per-1m"], ["one"], ["other"], undefined]);
+    expect(askedBy(one, other)).toEqual([["5-per-1m", "one"], ["other"]]);
+  });
+
+  test("are asked again with it when neither could answer", () => {
+    const request = {};
+    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    expect(take(request, base)).toEqual(["5-per-1m"]);
+    expect(take(request, one)).toEqual(["one"]);
+  });
+
+  test("leave it asked when only what they add could not answer", () => {
+    const request = {};
+    take(request, base);
+    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    expect(take(request, base)).toBeUndefined();
+    expect(take(request, one)).toEqual(["one"]);
+    expect(take(request, one)).toBeUndefined();
+  });
+});
+
+describe("the decision that binds", () => {
+  test("is the one with the least share left, whichever came first", async () => {
+    const wide = await limiterOf("wide", 100).consume("x");
+    const tight = await limiterOf("tight", 2).consume("x");
+    expect(bindingDecision([wide, tight])).toBe(tight);
+    expect(bindingDecision([tight, wide])).toBe(tight);
+    expect(bindingDecision([wide])).toBe(wide);
+  });
+
+  test("is a denial, whatever the others have left", async () => {
+    const spent = limiterOf("spent", 1);
+    const allowed = await spent.consume("x");
+    const denied = await limiterOf("small", 3).consume("x", { cost: 4 });
+    expect([allowed.remaining, denied.remaining]).toEqual([0, 3]);
+    expect(bindingDecision([allowed, denied])).toBe(denied);
+  });
+
+  test("is, in shadow, what would be a denial", async () => {
+    const store = memoryStore({ clock: () => 0 });
+    const make = (name: string, limit: number) =>
+      requireMade(
+        createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store, shadow: true }),
+      );
+    const allowed = await make("spent", 1).consume("x");
+    const wouldBe = await make("small", 3).consume("x", { cost: 4 });
+    expect(bindingDecision([allowed, wouldBe])).toBe(wouldBe);
+  });
+
+  test("shares its numbers with its own tightest limit", async () => {
+    const limits = [
+      fixedWindow({ limit: 100, window: "1h" }),
+      fixedWindow({ limit: 4, window: "1m" }),
+    ];
+    const store = memoryStore({ clock: () => 0 });
+    const both = await createLimiter({ name: "both", limits, store }).consume("x");
+    const binding = bindingDecision([await limiterOf("a", 10).consume("x"), both]);
+    expect(binding).toBe(both);
+    expect([binding.limit, binding.remaining]).toEqual([4, 3]);
+  });
+});
+
+describe("a limiter's own word on a request", () => {
+  test("is not there before it was asked, nor of a limiter that was not", async () => {
+    const [limiter, another] = [limiterOf("login", 1), limiterOf("another", 1)];
+    const request = {};
+    expect(decisionOf(request, [limiter])).toBeUndefined();
+    takeEntry(request, limiter, subjectsOf(ann), false, OPTIONS);
+    expect(decisionOf(request, [limiter])).toBeUndefined();
+    expect(decisionOf(request, [another])).toBeUndefined();
+  });
+
+  test("is its own, whichever other limiters the request met", async () => {
+    const [login, another] = [limiterOf("login", 5), limiterOf("another", 1)];
+    const request = {};
+    const { decision } = await decide(request, login, { default: "ann" });
+    await decide(request, another, { default: "1.2.3.4" });
+    const own = decisionOf(request, [login]);
+    expect(own).toMatchObject({ decision, limiter: login });
+    expect({ ...own?.subject }).toEqual({ default: "ann" });
+    expect(await login.reset(own?.subject ?? "")).toBe(true);
+  });
+
+  test("is heard under any limiter that counts the same", async () => {
+    const store = memoryStore();
+    const request = {};
+    const { decision } = await decide(request, limiterOf("login", 5, store));
+    const twin = limiterOf("login", 5, store);
+    expect(decisionOf(request, [twin])).toMatchObject({
+      decision,
+      limiter: twin,
+    });
+  });
+
+  test("names everybody only where nobody else is counted, so that a reset never forgets them by the way", async () => {
+    const everybody = fixedWindow({ limit: 5, window: "1m", per: "global" });
+    const store = memoryStore();
+    const both = limiterOn(
+      "both",
+      [everybody, fixedWindow({ limit: 9, window: "1m", per: "ip" })],
+      store,
+    );
+    const alone = limiterOn("alone", everybody, store);
+    const request = {};
+    await decide(request, both, { ip: "1.2.3.4" });
+    await decide(request, alone, {});
+    expect({ ...decisionOf(request, [both])?.subject }).toEqual({ ip: "1.2.3.4" });
+    const own = decisionOf(request, [alone]);
+    expect({ ...own?.subject }).toEqual({ global: "*" });
+    expect(await alone.reset(own?.subject ?? "")).toBe(true);
+    expect({ ...subjectOf(request) }).toEqual({ global: "*" });
+  });
+
+  test("is of all its dimensions, also of those that were asked later", async () => {
+    const limits = [
+      fixedWindow({ limit: 5, window: "1m", per: "ip" }),
+      fixedWindow({ limit: 2, window: "1m", per: "user" }),
+    ];
+    const limiter = limiterOn("both", limits, memoryStore());
+    const request = {};
+    const first = await decide(request, limiter, { ip: "1.2.3.4", user: null });
+    const part = takeEntry(
+      request,
+      limiter,
+      subjectsOf({ ip: "1.2.3.4", user: "ann" }),
+      false,
+      OPTIONS,
+    ) as Entry;
+    const decision = await limiter.consume({ ip: null, user: "ann" });
+    part.decision = decision;
+    const own = decisionOf(request, [limiter]);
+    expect({ ...own?.subject }).toEqual({ ip: "1.2.3.4", user: "ann" });
+    expect(own?.decision).toBe(decision);
+    expect(first.decision?.remaining).toBe(4);
+    expect(await own?.refund()).toBe(true);
+    const left = await limiter.peek({ ip: "1.2.3.4", user: "ann" });
+    expect(left.limits.map(({ remaining }) => remaining)).toEqual([4, 1]);
+    expect(await own?.refund()).toBe(false);
+  });
+});
+
+describe("the subject of a request", () => {
+  test("is what it was last counted as, ready for reset", async () => {
+    const request = {};
+    expect(subjectOf(request)).toBeUndefined();
+    const limiter = limiterOf("login", 1);
+    await decide(request, limiter, { default: "x" });
+    expect(await limiter.reset(subjectOf(request) ?? "")).toBe(true);
+    expect((await limiter.consume("x")).allowed).toBe(true);
+  });
+
+  test("is that of the latest decision, and all decisions are kept in order", async () => {
+    const request = {};
+    const first = await decide(request, limiterOf("a", 5), { default: "x" });
+    const second = await decide(request, limiterOf("b", 5), { default: "y" });
+    expect(reportedOf(request)).toEqual([first, second]);
+    expect({ ...subjectOf(request) }).toEqual({ default: "y" });
+  });
+});
+
+test("two copies of Headgate see one state", async () => {
+  const request = {};
+  const part = await decide(request, limiterOf("a", 5));
+  const state = (request as Record<symbol, unknown>)[Symbol.for("@headgate/core.entries")];
+  expect(state).toEqual([part]);
+});

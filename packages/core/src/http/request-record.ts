@@ -1,0 +1,157 @@
+import type { Decision } from "../decision.ts";
+import { bindingLimit } from "../decision.ts";
+import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
+import type { MadeLimiter } from "../limiter/limiter.ts";
+import { LIMITER } from "../limiter/limiter.ts";
+import { GLOBAL_DIMENSION } from "../policy.ts";
+import type { RequestSubjects } from "./subject.ts";
+import type { HeaderOptions, PolicyText } from "./verdict.ts";
+
+/** The decision of a limiter, and its share of the answer. */
+export interface Reported {
+  readonly decision: Decision;
+  readonly headers: HeaderOptions;
+  /** The prepared text of the decision's limits, if they are all that the limiter has. */
+  readonly text?: PolicyText | undefined;
+  /** Whether the application let the denied request on. */
+  readonly passed?: boolean | undefined;
+}
+
+/**
+ * One call of a limiter for a request: the groups that had a subject and were not asked before, and the decision. All
+ * guards that a request passes share its entries.
+ */
+export interface Entry extends Omit<Reported, "decision"> {
+  readonly limiter: MadeLimiter;
+  readonly groups: readonly Group[];
+  readonly subjects: RequestSubjects;
+  /** The option `cost` of the guard. */
+  readonly cost: unknown;
+  /** The option `count`, if a guard has one. */
+  count: unknown;
+  /** Whether the response's end settled it, or will not. */
+  isSettled: boolean;
+  /** Undefined until it is decided. */
+  decision: Decision | undefined;
+  text: PolicyText | undefined;
+  passed: boolean | undefined;
+}
+
+/** An entry with its decision. */
+export type DecidedEntry = Entry & Reported;
+
+/** Under this symbol a request carries its entries, shared by all copies of Headgate that it passes. */
+const ENTRIES: unique symbol = Symbol.for("@headgate/core.entries") as never;
+
+interface Carrier {
+  [ENTRIES]?: readonly Entry[];
+}
+
+const NONE: readonly never[] = [];
+
+export function entriesOf(request: object): readonly Entry[] {
+  return (request as Carrier)[ENTRIES] ?? NONE;
+}
+
+/**
+ * Notes what a request is to ask a limiter: its groups with a subject that were not asked yet. Undefined if there is
+ * none. `hasAll`: the request has every subject.
+ */
+export function takeEntry(
+  request: object,
+  limiter: MadeLimiter,
+  subjects: RequestSubjects,
+  hasAll: boolean,
+  { cost, count, headers }: Pick<Partial<Entry>, "cost" | "count"> & Pick<Entry, "headers">,
+): Entry | undefined {
+  const { counted } = limiter[LIMITER];
+  const entries = entriesOf(request);
+  const isAll = hasAll && entries.length === 0;
+  const groups = isAll
+    ? counted.groups
+    : counted.groups.filter(
+        (group) => isCounted(group, subjects) && !isAsked(entries, counted, group),
+      );
+  if (groups.length === 0) return undefined;
+  const entry: Entry = {
+    limiter,
+    groups,
+    subjects,
+    cost,
+    count,
+    headers,
+    isSettled: false,
+    decision: undefined,
+    text: undefined,
+    passed: undefined,
+  };
+  // Most requests meet one limiter; a list that grows would make room for many.
+  (request as Carrier)[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
+  return entry;
+}
+
+function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
+  return dimension === GLOBAL_DIMENSION || typeof subjects[dimension] === "string";
+}
+
+/** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
+function isAsked(entries: readonly Entry[], counted: CountedPolicy, group: Group): boolean {
+  return entries.some(({ limiter, groups }) => {
+    const { counted: other } = limiter[LIMITER];
+    // A limiter in shadow that let the request on does not decide for one that may deny it.
+    if (other.shadow && !counted.shadow) return false;
+    return groups.some((one) => isSame(other, one, counted, group));
+  });
+}
+
+/** Limiters of one name on one store count together, whichever objects they are. */
+function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other: Group): boolean {
+  if (one === other) return true;
+  const { owner, prefix } = ofOne.store;
+  const isSameStore = owner === ofOther.store.owner && prefix === ofOther.store.prefix;
+  return isSameStore && one.keySuffix === other.keySuffix;
+}
+
+/** Whether a request has asked everything that a limiter counts by, and lacked no subject. */
+export function hasAskedAll(request: object, limiter: MadeLimiter): boolean {
+  const { counted } = limiter[LIMITER];
+  return counted.groups.every((group) => isAsked(entriesOf(request), counted, group));
+}
+
+/** Removes an entry whose limiter could not answer. */
+export function forgetEntry(request: object, entry: Entry): void {
+  (request as Carrier)[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
+}
+
+/** A request's calls of these limiters, or of those that count together with them. */
+export function entriesWith(request: object, limiters: readonly MadeLimiter[]): readonly Entry[] {
+  return entriesOf(request).filter((entry) =>
+    limiters.some((limiter) => {
+      const { counted } = limiter[LIMITER];
+      return counted.groups.some((group) => isAsked([entry], counted, group));
+    }),
+  );
+}
+
+export function isDecided(entry: Entry): entry is DecidedEntry {
+  return entry.decision !== undefined;
+}
+
+/** Every decision on a request so far, except those in shadow mode. */
+export function reportedOf(request: object): readonly Reported[] {
+  const entries = entriesOf(request);
+  const [first] = entries;
+  if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
+  return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);
+}
+
+/** The decision whose limit binds among all of a request: the denial, or the one with the least share left. */
+export function bindingDecision(decisions: readonly Decision[]): Decision {
+  const denied = decisions.find(({ wouldAllow }) => !wouldAllow);
+  if (denied !== undefined) return denied;
+  const limits = decisions.flatMap((decision) => decision.limits);
+  // None of them was counted, while the store was away.
+  if (limits.length === 0) return decisions[0] as Decision;
+  const binding = bindingLimit(limits, true);
+  return decisions.find((decision) => decision.limits.includes(binding)) as Decision;
+}

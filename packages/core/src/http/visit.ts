@@ -1,0 +1,49 @@
+import type { Awaitable } from "../awaitable.ts";
+import type { CostOptions, LimiterParts, MadeLimiter } from "../limiter/limiter.ts";
+import type { Policy } from "../policy.ts";
+import type { Client } from "./client.ts";
+import type { RequestSubjects } from "./subject.ts";
+import type { PolicyText, Verdict } from "./verdict.ts";
+
+/** One request at one guard: made once, filled by the steps of the plan, and never copied. */
+export interface Visit<Request> {
+  readonly request: Request;
+  /** Node's response, if the adapter passes it. */
+  readonly response: object | undefined;
+  /** The client as the framework sees it. */
+  readonly connected: Client;
+  /** The client as it counts, which a trusted header may name. */
+  client: Client;
+  /** Whether the limiters were closed when the request arrived. */
+  readonly isOver: boolean;
+  /** The limiter to ask. */
+  prepared: Prepared<Request> | undefined;
+  /** The limits of this request; undefined for the limiter's own. */
+  limits: Policy | undefined;
+  subjects: RequestSubjects | undefined;
+  /** The cost; undefined for one unit. */
+  charge: CostOptions | undefined;
+  /** How long the request waited for the control record, in milliseconds. */
+  controlMs: number;
+  /** Whether nothing was waited for since the control record was looked at. */
+  isFresh: boolean;
+}
+
+/** One step of a guard's plan. A verdict ends the plan. It may throw, or reject. */
+export type Step<Request> = (visit: Visit<Request>) => Awaitable<Verdict | undefined>;
+
+/** A limiter, and everything about it that does not depend on the request. */
+export interface Prepared<Request> {
+  readonly limiter: MadeLimiter;
+  readonly parts: LimiterParts;
+  readonly readSubjects: Step<Request>;
+  readonly usesAddress: boolean;
+  /** The text of its own limits in answers. */
+  readonly text: PolicyText;
+  /** The same names, for the numbers of a request or of an override. */
+  readonly names: PolicyText;
+  /** Whether its limits are those of the options, not only of what they extend. */
+  readonly isOwn: boolean;
+  /** The cost of every request, unless a function returns it; undefined for one unit. */
+  readonly charge: CostOptions | undefined;
+}

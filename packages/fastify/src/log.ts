@@ -1,0 +1,55 @@
+import type { Warn } from "@headgate/core/http";
+import type { GuardLimiters, Log } from "@headgate/core/internal";
+import { isFirst, partsOf, toError, warn as warnProcess } from "@headgate/core/internal";
+import type { FastifyInstance } from "fastify";
+
+/** Writes to the application's log, or as a process warning if the application has no logger. */
+function write(
+  { log }: FastifyInstance,
+  level: "warn" | "error",
+  code: string,
+  message: string,
+  err?: Error,
+): void {
+  // Without a logger all of Fastify's methods are one function that does nothing.
+  if (log.error === log.info) warnProcess(code, message);
+  else log[level]({ code, err }, message);
+}
+
+/** Warns each code once for a server: several plugins may run on it. */
+export function warnOf(app: FastifyInstance): Warn {
+  return (code, message, _, reason) => {
+    if (!isFirst(app.server, code)) return;
+    write(app, "warn", code, message, reason === undefined ? undefined : toError(reason));
+  };
+}
+
+/** Logs the events of the stores of some limiters. */
+export interface StoreLog {
+  listen(limiters: GuardLimiters): void;
+  stop(): void;
+}
+
+/** One for each server: several plugins may run on it, and an event is logged once. */
+const logs = new WeakMap<object, Log>();
+
+/** Writes to the application's log: `error` for events that need attention, `warn` for the rest. */
+export function logStores(app: FastifyInstance): StoreLog {
+  const log: Log =
+    logs.get(app.server) ??
+    ((code, message, error) =>
+      write(app, code === "HEADGATE_STORE_UP" ? "warn" : "error", code, message, error));
+  logs.set(app.server, log);
+  const stops: (() => void)[] = [];
+  return {
+    listen(limiters) {
+      for (const limiter of limiters.all) {
+        const { watch } = partsOf(limiter);
+        if (watch !== undefined) stops.push(watch.notices.addLog(log));
+      }
+    },
+    stop() {
+      for (const stop of stops) stop();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import type { Limiter } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
+import type { Warn } from "@headgate/core/http";
+import { areReady, formatReceived, toError } from "@headgate/core/internal";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Headgate } from "./headgate.ts";
+import { createHeadgate } from "./headgate.ts";
+import { routeOf } from "./known-routes.ts";
+import type { StoreLog } from "./log.ts";
+import { logStores } from "./log.ts";
+import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
+import { routeName, unknownRouteName } from "./route-name.ts";
+import type { Done, PluginRule, RouteSettings, Rule } from "./rule.ts";
+import { makePluginRule, makeRouteRule, parseRoute } from "./rule.ts";
+
+/** Fastify's own default, in milliseconds. */
+const PLUGIN_TIMEOUT_MS = 10_000;
+
+/** One registration of the plugin: its rule, the rules of its routes, and the hooks that they use. */
+export class Scope {
+  readonly plugin: PluginRule;
+  readonly headgate: Headgate;
+  readonly storeLog: StoreLog;
+  /** Every rule made here. */
+  readonly rules: Rule[] = [];
+  /** The limiters that are asked with the plugin's keys. */
+  readonly keyed: Limiter[] = [];
+  /** The hooks in which any rule decides: an unused hook would cost every request time. */
+  readonly usedHooks: Set<HookName> = new Set();
+  readonly #app: FastifyInstance;
+  readonly #warn: Warn;
+  /** Rules by their route, or by its config if the route is not known. */
+  readonly #routeRules = new WeakMap<object, Rule>();
+  /** The options of routes as they were read, and as they were then. */
+  readonly #parsed = new WeakMap<object, { options: object; settings: RouteSettings }>();
+
+  constructor(app: FastifyInstance, options: HeadgateOptions, warn: Warn) {
+    this.#app = app;
+    this.#warn = warn;
+    this.plugin = makePluginRule("headgate", options, warn);
+    this.storeLog = logStores(app);
+    const { rule } = this.plugin;
+    this.headgate = createHeadgate(
+      rule?.limiters,
+      (request) => this.#ruleOf(request),
+      () => areReady(this.#limiters()),
+    );
+    if (rule !== undefined) this.#add(rule, true);
+  }
+
+  #add(rule: Rule, isKeyed: boolean): Rule {
+    this.rules.push(rule);
+    if (isKeyed) this.keyed.push(...rule.limiters.all);
+    this.storeLog.listen(rule.limiters);
+    return rule;
+  }
+
+  /** Makes a rule for `app.rateLimit` or a route. `name` is the default name of its counters. */
+  addRule(owner: string, settings: RouteSettings, isKeyed: boolean, name?: string): Rule {
+    return this.#add(makeRouteRule(owner, settings, name, this.plugin, this.#warn), isKeyed);
+  }
+
+  /** Reads a route's options, again only if they were changed. Throws `HEADGATE_INVALID_OPTION`. */
+  settingsOf(owner: string, options: RouteRateLimitOptions): RouteSettings {
+    const known = this.#parsed.get(options);
+    if (known !== undefined && isSame(known.options, options)) return known.settings;
+    const settings = parseRoute(owner, options, this.plugin);
+    this.#parsed.set(options, { options: { ...options }, settings });
+    return settings;
+  }
+
+  /** The rule of a route, or of its config if the route is not known, which is made once. */
+  routeRuleOf(key: object, options: RouteRateLimitOptions, nameOf: () => string): Rule {
+    const known = this.#routeRules.get(key);
+    if (known !== undefined) return known;
+    const name = nameOf();
+    const owner = `headgate on ${name}`;
+    const settings = this.settingsOf(owner, options);
+    // Better no answer than an unlimited one.
+    if (!this.usedHooks.has(settings.hook)) throw lateHook(owner, options.hook);
+    const added = this.addRule(owner, settings, options.key === undefined, name);
+    this.#routeRules.set(key, added);
+    return added;
+  }
+
+  /** The innermost plugin reads a route's config; the outer ones only count. */
+  isOwner(scope: FastifyInstance): boolean {
+    return scope.headgate === this.headgate;
+  }
+
+  #ruleOf(request: FastifyRequest): Rule | undefined {
+    const { config, method, url } = request.routeOptions;
+    const limit = config?.rateLimit;
+    const { rule, name } = this.plugin;
+    if (limit === undefined) return rule;
+    if (limit === false) return undefined;
+    if (!this.isOwner(request.server)) return rule;
+    const known = routeOf(config);
+    if (known !== undefined) {
+      return this.routeRuleOf(known, limit, () => routeName(name, known.options));
+    }
+    const route = { method: method ?? "GET", url: url ?? "" };
+    return this.routeRuleOf(config, limit, () =>
+      unknownRouteName(name, route, limit.limits, this.#app),
+    );
+  }
+
+  /** Every request comes through here in each hook that is used, first in `onRequest`. */
+  decideIn(hook: HookName, request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    // A scope that was created before the plugin loaded lacks the decorator's default.
+    if (request.rateLimit === undefined) request.rateLimit = null;
+    let rule: Rule | undefined;
+    let failure: Error | undefined;
+    try {
+      rule = this.#ruleOf(request);
+    } catch (error) {
+      failure = toError(error);
+    }
+    if (rule?.hook !== hook) done(failure);
+    else rule.decide(request, reply, done);
+  }
+
+  #limiters(): Limiter[] {
+    return [...new Set(this.rules.flatMap(({ limiters }) => limiters.all))];
+  }
+
+  /**
+   * Prepares the stores of limiters for the first request. A store that is away does not keep the application from
+   * starting, nor does one that takes half of the time that Fastify gives a hook.
+   */
+  async awaitStores(): Promise<void> {
+    const { pluginTimeout = PLUGIN_TIMEOUT_MS } = this.#app.initialConfig;
+    const ready = areReady(this.#limiters()).catch(() => false);
+    if (pluginTimeout === 0) return void (await ready);
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise((resolve) => {
+      timer = setTimeout(resolve, pluginTimeout / 2);
+    });
+    await Promise.race([ready, over]);
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    this.storeLog.stop();
+    await Promise.all(this.rules.map(({ limiters }) => limiters.close()));
+  }
+}
+
+function isSame(one: object, other: object): boolean {
+  const entries = Object.entries(one);
+  return (
+    entries.length === Object.keys(other).length &&
+    entries.every(([name, value]) => value === (other as Record<string, unknown>)[name])
+  );
+}
+
+function lateHook(owner: string, hook: HookName | undefined): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: hook ${formatReceived(hook)} was set after the route had been added; set it where the route is added`,
+  );
+}
