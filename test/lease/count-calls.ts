@@ -1,17 +1,18 @@
 import type { Store } from "@headgate/core";
+import { runningBy } from "../support/send-by.ts";
 
 /** Knows when no call is under way. */
 export function countCalls(inner: Store): { readonly store: Store; settled(): Promise<void> } {
   const calls = new Set<Promise<unknown>>();
-  const run: Store["run"] = (step, call, waiter) => {
-    const reply = inner.run(step, call, waiter);
+  const run: Store["run"] = (step, call) => {
+    const reply = inner.run(step, call);
     calls.add(reply);
     const forget = () => calls.delete(reply);
     reply.then(forget, forget);
     return reply;
   };
   return {
-    store: { ...inner, run },
+    store: runningBy(inner, run),
     async settled() {
       while (calls.size > 0) await Promise.allSettled(calls);
     },

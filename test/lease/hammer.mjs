@@ -12,13 +12,18 @@ let current = {};
 
 /** Notes when the server decided a request, which is not when it was made. */
 function noteClocks(store) {
-  const run = async (step, call, waiter) => {
+  const run = async (step, call) => {
     const request = current;
-    const reply = await store.run(step, call, waiter);
+    const reply = await store.run(step, call);
     if (step.name === "decide" && call.cost === 1) request.at = reply[0];
     return reply;
   };
-  return { ...store, run };
+  const send = (sent) =>
+    run(sent.step, sent.call).then(
+      (reply) => sent.resolve(reply),
+      (error) => sent.reject(error),
+    );
+  return { ...store, run, remote: { ...store.remote, send } };
 }
 
 /** Asks `atOnce` in turn until `milliseconds` are over, writes down each admission, and gives back what was not used. */

@@ -13,13 +13,18 @@ const requests = new AsyncLocalStorage();
 
 /** Notes when the server decided a request, which is not when it was made. */
 function noteClocks(store) {
-  const run = async (step, call, waiter) => {
+  const run = async (step, call) => {
     const request = requests.getStore();
-    const reply = await store.run(step, call, waiter);
+    const reply = await store.run(step, call);
     if (step.name === "decide" && call.cost === 1) request.at = reply[0];
     return reply;
   };
-  return { ...store, run };
+  const send = (sent) =>
+    run(sent.step, sent.call).then(
+      (reply) => sent.resolve(reply),
+      (error) => sent.reject(error),
+    );
+  return { ...store, run, remote: { ...store.remote, send } };
 }
 
 /** Asks `atOnce` in turn until `milliseconds` are over, and writes down what was decided, by which number. */

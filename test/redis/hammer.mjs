@@ -14,14 +14,19 @@ function isAllowed(reply) {
   return reply.every((wait, at) => at % 4 !== 3 || wait === 0);
 }
 
-const recording = {
-  ...store,
-  async run(step, call) {
-    const reply = await store.run(step, call);
-    if (step.name === "decide" && isAllowed(reply)) admissions.push(reply[0]);
-    return reply;
-  },
-};
+async function run(step, call) {
+  const reply = await store.run(step, call);
+  if (step.name === "decide" && isAllowed(reply)) admissions.push(reply[0]);
+  return reply;
+}
+
+const send = (sent) =>
+  run(sent.step, sent.call).then(
+    (reply) => sent.resolve(reply),
+    (error) => sent.reject(error),
+  );
+
+const recording = { ...store, run, remote: { ...store.remote, send } };
 
 /** Asks `count` times at once, or `atOnce` in turn until `milliseconds` are over. */
 async function ask({ name, limits, subject, count, atOnce, milliseconds }) {

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Step, Store } from "@headgate/core";
 import { HeadgateError, memoryStore } from "@headgate/core";
 import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
+import { sendBy } from "./send-by.ts";
 
 /** A call that has been made and is not carried out yet. */
 export interface HeldCall {
@@ -67,6 +68,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
     prefix: "hg",
     side: onServers,
     remote: {
+      send: (sent) => sendBy(store.run)(sent),
       slotOf,
       isAcrossSlots: (error) => error === CROSS_SLOT,
       nodeOf: (key) => `${slotOf(key)}`,

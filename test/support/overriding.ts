@@ -4,6 +4,7 @@ import type { Control, Follower } from "../../packages/core/src/fleet/control/co
 import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/fleet/control/record.ts";
 import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
+import { sendBy } from "./send-by.ts";
 
 /** An override without what is the same in all: for whom, of what, and until when in microseconds. */
 type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {
@@ -24,7 +25,7 @@ export interface OverriddenStore {
 }
 
 /** The one server of a store that is in this process. */
-const HERE: Remote = {
+const HERE: Omit<Remote, "send"> = {
   slotOf: () => 0,
   isAcrossSlots: () => false,
   nodeOf: () => "",
@@ -61,7 +62,11 @@ export function overridden(store: Store): OverriddenStore {
   }
 
   return {
-    store: { ...store, side: onServers, remote: { ...HERE, ...store.remote, isControlled: true } },
+    store: {
+      ...store,
+      side: onServers,
+      remote: { ...HERE, send: sendBy(store.run), ...store.remote, isControlled: true },
+    },
     deny(...entries) {
       const denied = entries.map(([network, until]) => ({ network, from: store.now(), until }));
       const { denied: _, ...rest } = record;

@@ -3,6 +3,7 @@ import { createBreaker } from "@headgate/breaker";
 import type { Step, Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
 import { vi } from "vitest";
+import { sendBy } from "../../support/send-by.ts";
 
 /** A call of the store that was made, and is carried out when the test says so. */
 export interface HeldCall {
@@ -48,6 +49,7 @@ export function holdBreaker<Result = unknown>(
     owner: {},
     prefix: "hg",
     remote: {
+      send: (sent) => sendBy(store.run)(sent),
       slotOf: () => 0,
       isAcrossSlots: () => false,
       nodeOf: () => "",

@@ -26,7 +26,6 @@ export interface StoreAccess {
 
 export function accessStore(store: Store, times: StoreTimes): StoreAccess {
   const { remote, now } = store;
-  // Without a waiter, because the outcomes that a call reports count even if nobody waits for the answer any more.
   const send = <Call>(step: Step<Call>, call: Call): Promise<readonly number[]> =>
     store.run(step, call);
   if (remote === undefined) {
@@ -45,7 +44,6 @@ export function accessStore(store: Store, times: StoreTimes): StoreAccess {
   const watch = watchStore(store.owner, remote, times);
   const release = watch.use();
   const underway = new Set<Promise<unknown>>();
-  const waiterless: Store = { ...store, run: send };
 
   async function waitFor<T>(reply: Promise<T>): Promise<T> {
     underway.add(reply);
@@ -61,20 +59,13 @@ export function accessStore(store: Store, times: StoreTimes): StoreAccess {
     isShared: true,
     async run(step, call, onLate) {
       const keys = step.keys(call);
-      const late = onLate === undefined ? undefined : hearLate(store, step, onLate);
-      try {
-        const reply = await waitFor(
-          watch.run(late?.store ?? waiterless, step, call, keys[0] as string),
-        );
-        rejectWrongType(
-          reply,
-          keys.map((key) => ({ key })),
-        );
-        return reply;
-      } catch (error) {
-        late?.giveUp();
-        throw error;
-      }
+      const late = onLate && ((reply?: readonly number[]) => reply && onLate(reply));
+      const reply = await waitFor(watch.run(store, step, call, keys[0] as string, 0, late));
+      rejectWrongType(
+        reply,
+        keys.map((key) => ({ key })),
+      );
+      return reply;
     },
     send,
     runNow: undefined,
@@ -82,28 +73,6 @@ export function accessStore(store: Store, times: StoreTimes): StoreAccess {
     async close() {
       await Promise.allSettled(underway);
       release();
-    },
-  };
-}
-
-/** The store for one call, whose reply is wanted even after the wait for it has ended. */
-function hearLate(
-  store: Store,
-  step: Step<never>,
-  onLate: (reply: readonly number[]) => void,
-): { readonly store: Store; giveUp(): void } {
-  let isGivenUp = false;
-  return {
-    store: {
-      ...store,
-      async run(asked, call) {
-        const reply = await store.run(asked, call);
-        if (isGivenUp && (asked as unknown) === step) onLate(reply);
-        return reply;
-      },
-    },
-    giveUp() {
-      isGivenUp = true;
     },
   };
 }

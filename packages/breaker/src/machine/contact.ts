@@ -22,6 +22,7 @@ export interface Contact {
 
 /** Contacts a target: reports how calls ended, asks for one more, and learns its state. contact.lua documents the reply. */
 export const contact: Step<Contact> = {
+  isReport: true,
   ...runList<Contact>("contact", {
     source: contactLua,
     parameters: ({ target, admitted, outcomes, lease, outcome, asks }) => [

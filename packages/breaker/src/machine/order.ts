@@ -27,6 +27,7 @@ export interface Order {
 
 /** Sets the state of a target by hand. The reply is that of a contact. */
 export const order: Step<Order> = {
+  isReport: true,
   ...runList<Order>("order", {
     source: orderLua,
     parameters: ({ target, kind, lasts, opened, empties }) => [

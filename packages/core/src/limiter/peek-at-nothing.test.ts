@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { runningBy } from "../../../../test/support/send-by.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
@@ -9,7 +10,6 @@ import type { Decision } from "../decision.ts";
 import { HeadgateError } from "../errors.ts";
 import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
 
@@ -126,12 +126,9 @@ test("a peek of minus nothing is one of nothing", async () => {
 });
 
 describe("a peek of nothing while the store is away", () => {
-  const away: Store = {
-    ...holdStore(() => 0).store,
-    run: async () => {
-      throw new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
-    },
-  };
+  const away = runningBy(holdStore(() => 0).store, async () => {
+    throw new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
+  });
   const limits = fixedWindow({ limit: 10, window: "1h" });
   const open = (options: Partial<LimiterOptions>) =>
     createLimiter({ name: "api", limits, store: { ...away, owner: {} }, ...options });

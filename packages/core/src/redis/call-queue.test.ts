@@ -3,8 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { probe } from "../store/probe.ts";
-import type { Step } from "../store/store.ts";
-import type { PendingCall } from "./call-batch.ts";
+import type { SentCall, Step } from "../store/store.ts";
 import { CallQueue, ENOUGH, MAX_TOGETHER } from "./call-queue.ts";
 
 setFlagsFromString("--expose-gc");
@@ -32,7 +31,7 @@ function startQueue() {
     add(...names: string[]) {
       for (const name of names) queue.add(call(name));
     },
-    addCall: (pending: PendingCall) => queue.add(pending),
+    addCall: (pending: SentCall) => queue.add(pending),
     async answer(...scripts: number[]) {
       for (const script of scripts) sent[script]?.answer();
       await turn();
@@ -47,14 +46,14 @@ function startQueue() {
   };
 }
 
-function call(name: string, more: Partial<PendingCall> = {}): PendingCall {
+function call(name: string, more: Partial<SentCall> = {}): SentCall {
   return {
     step: probe as Step<never>,
     call: name as never,
     keys: [name],
     weight: 1,
     clock: "",
-    waiter: undefined,
+    isOver: false,
     resolve() {},
     reject() {},
     ...more,
@@ -204,21 +203,23 @@ describe("a queue of calls", () => {
     expect(sent[16]?.names).toEqual(["late"]);
   });
 
-  test("sends nothing for those who gave up meanwhile", async () => {
+  test("sends nothing for calls that are over meanwhile, unless they report", async () => {
     const { addCall, sent, fill, answer } = startQueue();
-    const waiter = { isOver: false };
+    const a = call("a");
+    const report = call("c", { step: { ...a.step, isReport: true } });
     await fill();
-    addCall(call("a", { waiter }));
-    addCall(call("b", { waiter: { isOver: false } }));
-    waiter.isOver = true;
+    for (const one of [a, call("b"), report]) addCall(one);
+    Object.assign(a, { isOver: true });
+    Object.assign(report, { isOver: true });
     await answer(0);
-    expect(sent[4]?.names).toEqual(["b"]);
+    await answer(1);
+    expect(sent.slice(4).map(({ names }) => names)).toEqual([["b"], ["c"]]);
   });
 
   test("sends nothing at all when all gave up, and is idle then", async () => {
     const { addCall, sent, fill, idle, answer } = startQueue();
     await fill();
-    addCall(call("a", { waiter: { isOver: true } }));
+    addCall(call("a", { isOver: true }));
     expect(idle()).toBe(0);
     await answer(0, 1, 2, 3);
     expect(sent).toHaveLength(4);

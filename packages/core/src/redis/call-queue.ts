@@ -1,5 +1,5 @@
 import { nobody } from "../store/nobody.ts";
-import type { PendingCall } from "./call-batch.ts";
+import type { SentCall } from "../store/store.ts";
 
 /** The most calls in one batch: more would hardly make each one cheaper. */
 export const MAX_TOGETHER = 64;
@@ -38,10 +38,10 @@ interface SentScript {
  * answered, there are enough, or a millisecond is over.
  */
 export class CallQueue {
-  readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
-  readonly #onIdle: () => void;
+  readonly #send: (calls: readonly SentCall[]) => Promise<void>;
+  readonly #onIdle: (() => void) | undefined;
   /** Those before `#next` have been sent. */
-  #waiting: PendingCall[] = [];
+  #waiting: SentCall[] = [];
   #next = 0;
   /** When each script under way was sent, the oldest first. */
   readonly #underWay = new Set<SentScript>();
@@ -50,37 +50,35 @@ export class CallQueue {
   #hadCompany = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `send` settles the calls it is given, and never rejects. */
-  constructor(send: (calls: readonly PendingCall[]) => Promise<void>, onIdle: () => void) {
+  /** `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits or is in flight. */
+  constructor(send: (calls: readonly SentCall[]) => Promise<void>, onIdle?: () => void) {
     this.#send = send;
     this.#onIdle = onIdle;
   }
 
-  add(call: PendingCall): void {
+  add(call: SentCall): void {
     this.#waiting.push(call);
-    if (this.#isWorthSending()) this.#schedule();
+    if (this.#underWay.size < FEW_UNDER_WAY || this.#areEnough()) this.#schedule();
     else this.#hurryLater();
   }
 
   /** Sends everything that waits, so that what is sent elsewhere afterwards also arrives afterwards. */
   hasten(): void {
-    if (this.#length > 0) nobody.runInAsyncScope(this.#sendAll, this);
+    if (this.#waiting.length > this.#next) nobody.runInAsyncScope(this.#sendAll, this);
   }
 
   #sendAll(): void {
-    while (this.#length > 0 && this.#underWay.size < MAX_UNDER_WAY) this.#sendNext();
-  }
-
-  get #length(): number {
-    return this.#waiting.length - this.#next;
+    while (this.#waiting.length > this.#next && this.#underWay.size < MAX_UNDER_WAY) {
+      this.#sendNext();
+    }
   }
 
   /** Runs after everything that was asked for in this tick, or turn. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    if (this.#underWay.size === 0 && !this.#hadCompany) process.nextTick(flush, this);
-    else nobody.runInAsyncScope(setImmediate, undefined, flush, this);
+    if (this.#underWay.size === 0 && !this.#hadCompany) process.nextTick(this.#flush);
+    else nobody.runInAsyncScope(setImmediate, undefined, this.#flush);
   }
 
   #hurryLater(): void {
@@ -90,23 +88,26 @@ export class CallQueue {
   /** Sends everything, even what should rather wait for others. */
   #hurry(): void {
     this.#timer = undefined;
-    if (this.#length === 0) return;
+    if (this.#waiting.length === this.#next) return;
     this.#forgetLost();
     if (this.#underWay.size < MAX_UNDER_WAY) this.#sendNext();
-    this.flush();
+    this.#flush();
   }
 
   /** Sends what should not wait for others. */
-  flush(): void {
+  readonly #flush = (): void => {
     this.#isScheduled = false;
-    while (this.#isWorthSending()) this.#sendNext();
-    if (this.#length > 0) this.#hurryLater();
-    else if (this.#underWay.size === 0) this.#onIdle();
-  }
+    while (this.#waiting.length > this.#next) {
+      if (this.#underWay.size >= FEW_UNDER_WAY && !this.#areEnough()) break;
+      this.#sendNext();
+    }
+    if (this.#waiting.length > this.#next) this.#hurryLater();
+    else if (this.#underWay.size === 0) this.#onIdle?.();
+  };
 
-  #isWorthSending(): boolean {
-    const { size } = this.#underWay;
-    return size < FEW_UNDER_WAY ? this.#length > 0 : this.#length >= ENOUGH && size < MAX_UNDER_WAY;
+  /** Whether so many calls wait that they go even if several scripts are in flight. */
+  #areEnough(): boolean {
+    return this.#waiting.length - this.#next >= ENOUGH && this.#underWay.size < MAX_UNDER_WAY;
   }
 
   #sendNext(): void {
@@ -115,36 +116,37 @@ export class CallQueue {
     this.#hadCompany = calls.length > 1;
     const script = { sent: performance.now() };
     this.#underWay.add(script);
-    const end = (): void => this.#end(script);
+    const end = this.#end.bind(this, script);
     void this.#send(calls).then(end, end);
   }
 
-  /** What waits is not part of what was answered. */
+  /** The calls that wait are no part of those that were answered. */
   #end(script: SentScript): void {
     this.#underWay.delete(script);
-    if (this.#length > 0) nobody.runInAsyncScope(this.#schedule, this);
-    else if (this.#underWay.size === 0) this.#onIdle();
+    if (this.#waiting.length > this.#next) nobody.runInAsyncScope(this.#schedule, this);
+    else if (this.#underWay.size === 0) this.#onIdle?.();
   }
 
-  /** The calls that go next. Calls that nobody waits for any more are not sent: they cost nothing. */
-  #take(): PendingCall[] {
+  /** The calls that go next. Those that are over are not sent: they cost nothing. */
+  #take(): SentCall[] {
     const waiting = this.#waiting;
-    const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(this.#length / 2)));
-    const calls: PendingCall[] = [];
-    const { clock, step } = (waiting[this.#next] ?? {}) as Partial<PendingCall>;
+    const length = waiting.length - this.#next;
+    const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(length / 2)));
+    const calls: SentCall[] = [];
+    const { clock, step } = waiting[this.#next] as SentCall;
     let weight = 0;
     for (; this.#next < waiting.length; this.#next += 1) {
-      const call = waiting[this.#next] as PendingCall;
-      if (call.waiter?.isOver) continue;
+      const call = waiting[this.#next] as SentCall;
+      if (call.isOver && !call.step.isReport) continue;
       weight += call.weight;
       const isFull = calls.length >= most || (weight > MAX_WEIGHT && calls.length > 0);
       if (isFull || call.clock !== clock || call.step !== step) break;
       calls.push(call);
     }
-    if (this.#next * 2 >= waiting.length) {
-      this.#waiting = waiting.slice(this.#next);
-      this.#next = 0;
-    }
+    if (this.#next === waiting.length) this.#waiting = [];
+    else if (this.#next * 2 >= waiting.length) this.#waiting = waiting.slice(this.#next);
+    else return calls;
+    this.#next = 0;
     return calls;
   }
 
@@ -155,8 +157,4 @@ export class CallQueue {
       this.#underWay.delete(script);
     }
   }
-}
-
-function flush(queue: CallQueue): void {
-  queue.flush();
 }

@@ -4,9 +4,8 @@ import { onServers } from "../limiter/on-servers.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { Clock } from "../store/clock.ts";
-import { readClock, requireClock } from "../store/clock.ts";
-import type { Step, Store, UsageSubjects } from "../store/store.ts";
-import type { PendingCall } from "./call-batch.ts";
+import { clockOf } from "../store/clock.ts";
+import type { SentCall, Step, Store, UsageSubjects } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
@@ -53,7 +52,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       `redisStore: prefix must be 1 to 32 letters, digits, dots, dashes, underscores, got ${formatReceived(prefix)}`,
     );
   }
-  requireClock("redisStore", clock);
+  const now = clockOf("redisStore", clock);
   if (typeof directory !== "boolean") {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
@@ -61,11 +60,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     );
   }
   const usage = readUsage(options.usage ?? false);
+  const settings = { prefix, directory, usage };
   // A clock is for tests and replays.
-  if (clock !== undefined) return makeStore(client, { prefix, directory, usage, clock });
+  if (clock !== undefined) return makeStore(client, settings, now, () => String(now()));
   const known = stores.get(client) ?? new LRUCache<string, Store>({ max: MAX_STORES });
   const id = `${prefix} ${directory} ${usage}`;
-  const store = known.get(id) ?? makeStore(client, { prefix, directory, usage, clock });
+  const store = known.get(id) ?? makeStore(client, settings, now);
   known.set(id, store);
   stores.set(client, known);
   return store;
@@ -74,37 +74,44 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 /** So many stores are kept for each client; the least recently made is dropped first. */
 const MAX_STORES = 64;
 
-/** A store made again with the same client and options is the same object, so that what is made on it again is the same, too. */
+/** A store made again with the same client and options is the same object, so that limiters made on it again are the same, too. */
 const stores = new WeakMap<object, LRUCache<string, Store>>();
 
-interface StoreSettings extends Pick<Store, "prefix" | "directory" | "usage"> {
-  readonly clock: Clock | undefined;
-}
-
-function makeStore(client: RedisClient, { prefix, directory, usage, clock }: StoreSettings): Store {
+/** `now` is this process's clock; `writeClock` writes the time of calls, if they are not to take the server's. */
+function makeStore(
+  client: RedisClient,
+  settings: Pick<Store, "prefix" | "directory" | "usage">,
+  now: () => number,
+  writeClock?: () => string,
+): Store {
   const runner = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
-  const now = clock === undefined ? monotonicClock : () => readClock(clock);
-  /** By the kind of step, and by line. */
+  /** The queues of each line, by the kind of step. */
   const kinds = new Map<string, Map<object, ScriptQueues>>();
-  let last: Map<object, ScriptQueues> | undefined;
+  let kind: string | undefined;
+  let lines = new Map<object, ScriptQueues>();
 
-  /** The lines of a kind. What waits in those of another one was asked for before, and goes before. */
-  function linesOf(kind: string): Map<object, ScriptQueues> {
-    const known = kinds.get(kind);
-    const lines = known ?? new Map<object, ScriptQueues>();
-    if (known === undefined) kinds.set(kind, lines);
-    if (last !== lines) for (const queues of last?.values() ?? []) queues.hasten();
-    last = lines;
-    return lines;
+  function send(call: SentCall): void {
+    const { step } = call;
+    call.keys = step.keys(call.call);
+    call.weight = step.weight(call.call);
+    if (writeClock !== undefined) call.clock = writeClock();
+    if (step.kind !== kind) changeKind(step.kind);
+    const line = step.line(call.call);
+    const queues = lines.get(line) ?? openLine(line);
+    queues.add(call);
   }
 
-  function queuesFor<Call>(step: Step<Call>, call: Call): ScriptQueues {
-    const lines = linesOf(step.kind);
-    const line = step.line(call);
-    const known = lines.get(line);
-    if (known !== undefined) return known;
+  /** The calls that wait in the lines of another kind were made before, and go before. */
+  function changeKind(next: string): void {
+    for (const queues of lines.values()) queues.hasten();
+    kind = next;
+    lines = kinds.get(next) ?? new Map<object, ScriptQueues>();
+    kinds.set(next, lines);
+  }
+
+  function openLine(line: object): ScriptQueues {
     const queues = createScriptQueues(runner, topology, now);
     lines.set(line, queues);
     return queues;
@@ -112,12 +119,13 @@ function makeStore(client: RedisClient, { prefix, directory, usage, clock }: Sto
 
   return {
     owner: client,
-    prefix,
-    directory,
-    usage,
+    ...settings,
     side: onServers,
     remote: {
-      ...topology,
+      slotOf: topology.slotOf,
+      nodeOf: topology.nodeOf,
+      refresh: topology.refresh,
+      send,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
       isControlled: true,
       load: (script, key) => runner.load(script, key),
@@ -125,19 +133,10 @@ function makeStore(client: RedisClient, { prefix, directory, usage, clock }: Sto
       lastError: errors.recent,
     },
     now,
-    run(step, call, waiter) {
-      return new Promise((resolve, reject) => {
-        const pending: PendingCall<typeof call> = {
-          step,
-          call,
-          keys: step.keys(call),
-          weight: step.weight(call),
-          clock: clock === undefined ? "" : String(readClock(clock)),
-          waiter,
-          resolve,
-          reject,
-        };
-        queuesFor(step, call).add(pending as unknown as PendingCall);
+    run<Call>(step: Step<Call>, call: Call) {
+      return new Promise<readonly number[]>((resolve, reject) => {
+        const sent = { step, call, keys: [], weight: 1, clock: "", isOver: false, resolve, reject };
+        send(sent as unknown as SentCall);
       });
     },
   };
@@ -159,10 +158,4 @@ function readUsage(usage: unknown): UsageSubjects | undefined {
     "HEADGATE_INVALID_OPTION",
     `redisStore: usage.subjects must be "hashed" or "plain", got ${formatReceived(subjects)}`,
   );
-}
-
-const { timeOrigin } = performance;
-
-function monotonicClock(): number {
-  return (timeOrigin + performance.now()) * 1_000;
 }

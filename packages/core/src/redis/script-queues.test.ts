@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { probe } from "../store/probe.ts";
-import type { Step, Waiter } from "../store/store.ts";
+import type { Step } from "../store/store.ts";
 import { createScriptQueues } from "./script-queues.ts";
 import type { ScriptRunner } from "./script-runner.ts";
 import { topologyOf } from "./topology.ts";
@@ -25,7 +25,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
         keys,
         weight: 1,
         clock: "",
-        waiter: undefined,
+        isOver: false,
         resolve,
         reject,
       });
@@ -50,10 +50,12 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
     prepare: (_, __, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
     read: (calls, reply) => calls.map(() => (Array.isArray(reply) ? [0, 1] : undefined)),
   };
-  const ask = (key: string, clock = "", waiter?: Waiter): Promise<readonly number[]> =>
+  const ask = (key: string, clock = "", over = { isOver: false }): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       const pending = { step: step as Step<never>, call: key as never, keys: [key], weight: 1 };
-      add({ ...pending, clock, waiter, resolve, reject });
+      const sent = { ...pending, clock, isOver: false, resolve, reject };
+      Object.defineProperty(sent, "isOver", { get: () => over.isOver });
+      add(sent);
     });
   return { sent, ask };
 }
@@ -160,11 +162,11 @@ test("a clock that is given is not guessed", async () => {
 });
 
 test("those whom nobody waits for any more are not asked for again", async () => {
-  const waiter = { isOver: false };
+  const over = { isOver: false };
   const { sent, ask } = startDated(clockIs(7_000), () => {
-    waiter.isOver = true;
+    over.isOver = true;
   });
-  const given = ask("a", "", waiter);
+  const given = ask("a", "", over);
   given.catch(() => {});
   await ask("b");
   expect(sent.map(({ keys }) => keys)).toEqual([["a", "b"], ["b"]]);
@@ -174,4 +176,44 @@ test("a server whose clock is never where it said is asked twice", async () => {
   const { sent, ask } = startDated((times) => Number(times) + 1_000);
   await expect(ask("a")).rejects.toMatchObject({ code: "HEADGATE_BAD_REPLY" });
   expect(sent).toHaveLength(2);
+});
+
+test("calls that go together bring their keys in order, and one for which the step reads nothing fails alone", async () => {
+  const sent: (readonly string[])[] = [];
+  const runner: Pick<ScriptRunner, "run"> = {
+    async run(_, __, keys) {
+      sent.push(keys);
+      return { a: [7, 1], c: [7, 2] };
+    },
+  };
+  const { add } = createScriptQueues(runner, topologyOf({}), () => 0);
+  const step = {
+    ...probe,
+    read: (calls: readonly string[], reply: unknown) =>
+      calls.map((name) => (reply as Record<string, number[]>)[name]),
+  };
+  const settled = await Promise.allSettled(
+    [["a", "a:log"], ["b"], ["c"]].map(
+      (keys) =>
+        new Promise((resolve, reject) => {
+          const call = keys[0] as never;
+          const rest = { keys, weight: 1, clock: "", isOver: false, resolve, reject };
+          add({ step: step as Step<never>, call, ...rest });
+        }),
+    ),
+  );
+  expect(settled).toMatchObject([
+    { value: [7, 1] },
+    { reason: { code: "HEADGATE_BAD_REPLY" } },
+    { value: [7, 2] },
+  ]);
+  expect(sent).toEqual([["a", "a:log", "b", "c"]]);
+});
+
+test("a reply that is an object of the client is not shown, as it may hold a password", async () => {
+  const client = new (class Client {
+    options = { password: "secret" };
+  })();
+  const { ask } = start(async () => client);
+  await expect(ask("a")).rejects.toThrow(/^the script probe returned an object$/);
 });

@@ -1,6 +1,6 @@
+import { formatReceived, HeadgateError } from "../errors.ts";
 import { readInteger } from "../store/list-script.ts";
-import type { PendingCall } from "./call-batch.ts";
-import { joinKeys, settleCalls } from "./call-batch.ts";
+import type { SentCall } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ScriptRunner } from "./script-runner.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
@@ -8,15 +8,15 @@ import type { Topology } from "./topology.ts";
 
 /** The calls of one line, which go together where they can. */
 export interface ScriptQueues {
-  add(call: PendingCall): void;
-  /** Sends all that waits, so that what is sent elsewhere after this comes after it. */
+  add(call: SentCall): void;
+  /** Sends all calls that wait, so that calls sent elsewhere after this arrive after them. */
   hasten(): void;
 }
 
 /** `now` is this process's clock, in microseconds since the epoch. */
 export function createScriptQueues(
   runner: Pick<ScriptRunner, "run">,
-  { slotOf, scriptOf, nodeOf, followsCluster, noteRefused }: Topology,
+  topology: Topology,
   now: () => number,
 ): ScriptQueues {
   /** Microseconds by which the server's clock is ahead of this process's, as far as it matters. */
@@ -25,80 +25,84 @@ export function createScriptQueues(
   /** The only queue for a single server; for a cluster, those in which something waits or is in flight. */
   const queues = new Map<string, CallQueue>();
 
-  function queueOf(place: string): CallQueue {
-    const known = queues.get(place);
-    if (known !== undefined) return known;
-    const send = (calls: readonly PendingCall[]): Promise<void> => sendTogether(place, calls);
-    const queue: CallQueue = new CallQueue(send, () => {
-      if (place !== "" && queues.get(place) === queue) queues.delete(place);
-    });
+  function placeOf({ keys }: SentCall): string {
+    return topology.isWhole ? "" : topology.scriptOf(keys[0] as string);
+  }
+
+  function add(call: SentCall): void {
+    const place = topology.isWhole ? "" : placeOf(call);
+    const queue = queues.get(place) ?? openQueue(place);
+    queue.add(call);
+  }
+
+  function openQueue(place: string): CallQueue {
+    const forget = (): void => {
+      if (queues.get(place) === queue) queues.delete(place);
+    };
+    const queue: CallQueue = new CallQueue(
+      sendTogether.bind(undefined, place),
+      place === "" ? undefined : forget,
+    );
     queues.set(place, queue);
     return queue;
   }
 
-  function placeOf({ keys }: PendingCall): string {
-    return scriptOf(keys[0] as string);
-  }
-
-  function add(call: PendingCall): void {
-    queueOf(placeOf(call)).add(call);
-  }
-
-  async function sendTogether(place: string, calls: readonly PendingCall[]): Promise<void> {
-    if (placeOf(calls[0] as PendingCall) !== place) {
+  async function sendTogether(place: string, sent: readonly SentCall[]): Promise<void> {
+    if (place === "" ? !topology.isWhole : placeOf(sent[0] as SentCall) !== place) {
       // The server turned out to have slots while these waited.
-      for (const call of calls) add(call);
+      for (const call of sent) add(call);
       return;
     }
     try {
-      const times = timesFor(calls);
-      const reply = await run(calls, times);
+      const { step, call, clock: given } = sent[0] as SentCall;
+      const times = step.times?.(call, given, guess);
+      const calls = sent.length === 1 ? [call] : callsOf(sent);
+      const reply = await run(sent, calls, times);
       const clock = times ? readClockAlone(reply) : undefined;
-      if (clock === undefined) settleCalls(calls, reply);
-      else await askAgain(calls, clock);
+      if (clock === undefined) settle(sent, calls, reply);
+      else await askAgain(sent, clock);
     } catch (error) {
-      failTogether(calls, error);
+      failTogether(sent, error);
     }
   }
 
-  /** Asks once more, with times around the server's clock. Nothing was done, so calls that nobody waits for any more are left out. */
-  async function askAgain(calls: readonly PendingCall[], clock: number): Promise<void> {
+  /** Asks once more, with times around the server's clock. Nothing was done, so calls that are over by now are left out. */
+  async function askAgain(sent: readonly SentCall[], clock: number): Promise<void> {
     ahead = clock - now();
-    const waiting = calls.filter(({ waiter }) => !waiter?.isOver);
-    if (waiting.length > 0) settleCalls(waiting, await run(waiting, timesFor(waiting)));
+    const waiting = sent.filter(({ isOver, step }) => !isOver || step.isReport);
+    if (waiting.length === 0) return;
+    const { step, call, clock: given } = waiting[0] as SentCall;
+    const calls = callsOf(waiting);
+    settle(waiting, calls, await run(waiting, calls, step.times?.(call, given, guess)));
   }
 
-  function timesFor(calls: readonly PendingCall[]): string | undefined {
-    const { step, call, clock } = calls[0] as PendingCall;
-    return step.times?.(call, clock, guess);
-  }
-
-  function run(calls: readonly PendingCall[], times: string | undefined): Promise<unknown> {
-    const { step, clock } = calls[0] as PendingCall;
-    const { script, args } = step.prepare(
-      calls.map(({ call }) => call),
-      clock,
-      times,
-    );
-    const keys = joinKeys(calls);
-    return runner.run(script, nodeOf(keys[0] as string), keys, args);
+  function run(
+    sent: readonly SentCall[],
+    calls: readonly never[],
+    times: string | undefined,
+  ): Promise<unknown> {
+    const { step, clock, keys: own } = sent[0] as SentCall;
+    const { script, args } = step.prepare(calls, clock, times);
+    const keys = sent.length === 1 ? own : keysOf(sent);
+    const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
+    return runner.run(script, node, keys, args);
   }
 
   /** Calls that were refused because of each other's slots are made again, each in its own script. */
-  function failTogether(calls: readonly PendingCall[], error: unknown): void {
-    const keys = joinKeys(calls);
-    if (isServerError(error, "CROSSSLOT")) noteRefused(keys);
-    const goApart = !areInOneSlot(keys) || new Set(calls.map(placeOf)).size > 1;
-    const reason = toStoreError(error, followsCluster);
-    for (const call of calls) {
+  function failTogether(sent: readonly SentCall[], error: unknown): void {
+    const keys = keysOf(sent);
+    if (isServerError(error, "CROSSSLOT")) topology.noteRefused(keys);
+    const goApart = !areInOneSlot(keys) || new Set(sent.map(placeOf)).size > 1;
+    const reason = toStoreError(error, topology.followsCluster);
+    for (const call of sent) {
       if (isCrossSlot(error) && goApart && areInOneSlot(call.keys)) add(call);
       else call.reject(reason);
     }
   }
 
   function areInOneSlot(keys: readonly string[]): boolean {
-    const slot = slotOf(keys[0] as string);
-    return keys.every((key) => slotOf(key) === slot);
+    const slot = topology.slotOf(keys[0] as string);
+    return keys.every((key) => topology.slotOf(key) === slot);
   }
 
   return {
@@ -107,6 +111,39 @@ export function createScriptQueues(
       for (const queue of queues.values()) queue.hasten();
     },
   };
+}
+
+/** The calls as their step takes them. */
+function callsOf(sent: readonly SentCall[]): readonly never[] {
+  const calls: never[] = [];
+  for (let i = 0; i < sent.length; i += 1) calls.push((sent[i] as SentCall).call);
+  return calls;
+}
+
+/** The keys of calls that go together, in order. */
+function keysOf(sent: readonly SentCall[]): readonly string[] {
+  const keys: string[] = [];
+  for (const call of sent) for (const key of call.keys) keys.push(key);
+  return keys;
+}
+
+/** Gives each call its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid. */
+function settle(sent: readonly SentCall[], calls: readonly never[], reply: unknown): void {
+  const { step } = sent[0] as SentCall;
+  const replies = step.read(calls, reply);
+  for (let i = 0; i < sent.length; i += 1) {
+    const own = replies[i];
+    if (own === undefined) (sent[i] as SentCall).reject(badReply(step.name, reply));
+    else (sent[i] as SentCall).resolve(own);
+  }
+}
+
+/** An object of the client's is not shown: it may hold a password. */
+function badReply(name: string, reply: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_BAD_REPLY",
+    `the script ${name} returned ${formatReceived(reply)}`,
+  );
 }
 
 /** A clock instead of replies, which never is such a number. */

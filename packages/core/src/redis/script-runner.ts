@@ -50,33 +50,39 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
     return reply;
   }
 
-  /** Runs a script by its digest; if the server does not know it, runs `otherwise`. */
-  function runByDigest(
-    { sha1 }: LuaSource,
-    keys: readonly string[],
-    args: readonly string[],
-    otherwise: () => Promise<unknown>,
-  ): Promise<unknown> {
-    return port.evalsha(sha1, keys, args).catch((error: unknown) => {
-      if (isServerError(error, "NOSCRIPT")) return otherwise();
-      throw error;
-    });
-  }
-
-  function runOnce(
+  /** Runs a script that the server did not know: by its text or, if another call is loading it, by its digest after that. */
+  async function runLoaded(
     script: LuaSource,
     node: string,
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown> {
-    return runByDigest(script, keys, args, async () => {
-      const place = `${node} ${script.sha1}`;
-      const loaded = loading.get(place);
-      if (loaded === undefined) return load(script, place, keys, args);
-      await loaded;
+    const place = `${node} ${script.sha1}`;
+    const loaded = loading.get(place);
+    if (loaded === undefined) return load(script, place, keys, args);
+    await loaded;
+    return port.evalsha(script.sha1, keys, args).catch((error: unknown) => {
       // Gone again: at most one round each, however often the server forgets it.
-      return runByDigest(script, keys, args, () => load(script, place, keys, args));
+      if (isServerError(error, "NOSCRIPT")) return load(script, place, keys, args);
+      throw error;
     });
+  }
+
+  /** Runs a script again after an error that says that nothing happened; rejects with any other. */
+  async function recover(
+    error: unknown,
+    tries: number,
+    script: LuaSource,
+    node: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    const again = (next: unknown) => recover(next, tries + 1, script, node, keys, args);
+    if (isServerError(error, "NOSCRIPT")) return runLoaded(script, node, keys, args).catch(again);
+    const ms = TRY_AGAIN_MS[tries];
+    if (ms === undefined || !isServerError(error, "TRYAGAIN")) throw error;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return port.evalsha(script.sha1, keys, args).catch(again);
   }
 
   return {
@@ -87,16 +93,10 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
       });
     },
 
-    async run(script, node, keys, args) {
-      for (const ms of TRY_AGAIN_MS) {
-        try {
-          return await runOnce(script, node, keys, args);
-        } catch (error) {
-          if (!isServerError(error, "TRYAGAIN")) throw error;
-          await new Promise((resolve) => setTimeout(resolve, ms));
-        }
-      }
-      return runOnce(script, node, keys, args);
+    run(script, node, keys, args) {
+      return port
+        .evalsha(script.sha1, keys, args)
+        .catch((error) => recover(error, 0, script, node, keys, args));
     },
   };
 }

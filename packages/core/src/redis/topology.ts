@@ -28,6 +28,8 @@ export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> 
    * of a script may be here and some there, and that is TRYAGAIN, which ioredis hears for 1.6 s before it tells.
    */
   scriptOf(key: string): string;
+  /** Whether all keys may go in one script, as far as is known: `scriptOf` is empty then. */
+  readonly isWhole: boolean;
   /** Whether the client follows MOVED and ASK. */
   readonly followsCluster: boolean;
   /** Notes that the server refused a script because of the slots of its keys. */
@@ -52,6 +54,7 @@ export function topologyOf(client: object): Topology {
     slotOf,
     nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
     scriptOf: (key) => key,
+    isWhole: false,
     followsCluster: true,
     noteRefused() {},
     refresh: refreshes(client),
@@ -65,21 +68,23 @@ export function topologyOf(client: object): Topology {
  */
 const plainTopologyOf = clientPart("topology", (client: object): Topology => {
   const slotOf = slotsOf(client);
-  let together: "all" | "slot" | "key" = "all";
-  return {
-    slotOf: (key) => (together === "all" ? 0 : slotOf(key)),
+  let goesAlone = false;
+  const topology = {
+    isWhole: true,
+    slotOf: (key: string) => (topology.isWhole ? 0 : slotOf(key)),
     nodeOf: () => "",
-    scriptOf(key) {
-      if (together === "all") return "";
-      return together === "slot" ? String(slotOf(key)) : key;
+    scriptOf(key: string) {
+      if (topology.isWhole) return "";
+      return goesAlone ? key : String(slotOf(key));
     },
     followsCluster: false,
-    noteRefused(keys) {
-      if (new Set(keys.map(slotOf)).size === 1) together = "key";
-      else if (together === "all") together = "slot";
+    noteRefused(keys: readonly string[]) {
+      topology.isWhole = false;
+      if (new Set(keys.map(slotOf)).size === 1) goesAlone = true;
     },
     refresh: isSentinel(client) ? reconnects(client) : () => {},
   };
+  return topology;
 });
 
 /** The prefix that ioredis puts before each key may hold a hash tag. */

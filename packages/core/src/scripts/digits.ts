@@ -29,7 +29,14 @@ export function digitsOf(number: number, count: number): string {
 
 /** A number that tells a new generation of a counter from those before. */
 export function newGeneration(): string {
-  return digitsOf(Math.floor(Math.random() * 2 ** 32), NUMBER_DIGITS);
+  const number = Math.floor(Math.random() * 2 ** 32);
+  return String.fromCharCode(
+    number >>> 28,
+    (number >>> 21) & 127,
+    (number >>> 14) & 127,
+    (number >>> 7) & 127,
+    number & 127,
+  );
 }
 
 /** Characters of the holder of a place: in the scripts, HOLDER_BYTES. */

@@ -8,8 +8,8 @@ export class ShapeScripts {
   readonly #shapes: readonly CounterShape[];
   readonly #isByName: boolean;
   readonly #scripts = new Map<ScriptName, LuaSource>();
-  /** Those for one more counter, by its shape. */
-  readonly #longer = new Map<CounterShape, ShapeScripts>();
+  /** The scripts for one more counter, by its shape. */
+  readonly longer: Map<CounterShape, ShapeScripts> = new Map();
 
   constructor(shapes: readonly CounterShape[], isByName: boolean) {
     this.#shapes = shapes;
@@ -24,12 +24,9 @@ export class ShapeScripts {
     return script;
   }
 
-  /** The scripts for one more counter. */
   with(shape: CounterShape): ShapeScripts {
-    const known = this.#longer.get(shape);
-    if (known !== undefined) return known;
     const longer = new ShapeScripts([...this.#shapes, shape], this.#isByName);
-    this.#longer.set(shape, longer);
+    this.longer.set(shape, longer);
     return longer;
   }
 }
@@ -37,16 +34,16 @@ export class ShapeScripts {
 const ofNone = new ShapeScripts([], false);
 const ofNoneByName = new ShapeScripts([], true);
 
-/** A counter of a call, as far as its scripts go. */
+/** A counter of a call. */
 interface Called {
   readonly shape: CounterShape;
-  /** Given where the cost is by name. */
+  /** Given if the cost is by name. */
   readonly costs?: readonly number[] | undefined;
 }
 
 /** The scripts for calls on such counters; the same object for counters of the same shapes. */
 export function scriptsFor(counters: readonly Called[]): ShapeScripts {
   let scripts = counters[0]?.costs === undefined ? ofNone : ofNoneByName;
-  for (const { shape } of counters) scripts = scripts.with(shape);
+  for (const { shape } of counters) scripts = scripts.longer.get(shape) ?? scripts.with(shape);
   return scripts;
 }

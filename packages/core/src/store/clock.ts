@@ -4,17 +4,27 @@ import { toMicroseconds } from "../time.ts";
 /** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
 export type Clock = () => number;
 
-/** Throws `HEADGATE_INVALID_OPTION` for a clock that is not a function. */
-export function requireClock(owner: string, clock: unknown): void {
-  if (clock === undefined || typeof clock === "function") return;
+const { timeOrigin } = performance;
+
+/** The process's monotonic clock, in whole microseconds since the epoch. */
+function monotonicClock(): number {
+  return Math.floor((timeOrigin + performance.now()) * 1_000);
+}
+
+/**
+ * A clock that was given as an option, in whole microseconds, or the process's own. Throws `HEADGATE_INVALID_OPTION` for anything but a
+ * function; reading it does so for anything but a time.
+ */
+export function clockOf(owner: string, clock: unknown): () => number {
+  if (clock === undefined) return monotonicClock;
+  if (typeof clock === "function") return () => readClock(clock as Clock);
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `${owner}: clock must be a function that returns milliseconds since the epoch, got ${formatReceived(clock)}`,
   );
 }
 
-/** A clock's reading in microseconds. Throws `HEADGATE_INVALID_OPTION` if it is not a time. */
-export function readClock(clock: Clock): number {
+function readClock(clock: Clock): number {
   const microseconds = toMicroseconds(clock());
   if (!Number.isSafeInteger(microseconds) || microseconds < 0) {
     throw new HeadgateError(

@@ -8,7 +8,6 @@ import type { Block } from "./block.ts";
 import { restOf } from "./block.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 import {
-  areByName,
   keepReported,
   numbersOf,
   openCounter,
@@ -21,7 +20,7 @@ import { onCounters } from "./counter-step.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import { askCounter, denyByBlock, readDecision, spend } from "./decision-reply.ts";
 import { setBlock } from "./set-block.ts";
-import type { Moment, Prepared, Replies, Step, TwinMemory } from "./store.ts";
+import type { Moment, Replies, Step, TwinMemory } from "./store.ts";
 
 /** The step of a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
@@ -41,13 +40,20 @@ export const decide: Step<DecideCall> = {
 
   prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    if (isLone(calls)) return prepareLone(first, clock, times);
+    const scripts = scriptsFor(first.counters);
+    if (isLone(calls)) {
+      const digits = writeLone(first, times);
+      return {
+        script: scripts.get("decide-lone"),
+        args: clock === "" ? [digits] : [digits, clock],
+      };
+    }
     const args = inRuns(calls, isAlike).map((run) => writeDecisions(run, times));
-    const script = scriptsFor(first.counters).get("decide-batch");
-    return { script, args: [clock, ...args] };
+    return { script: scripts.get("decide-batch"), args: [clock, ...args] };
   },
 
-  read: (calls, reply) => readAll(calls, isLone(calls) ? [reply] : reply),
+  read: (calls, reply) =>
+    isLone(calls) ? [readDecision(calls[0] as DecideCall, reply)] : readAll(calls, reply),
 
   weight: ({ counters }) => weightOf(counters, 4),
 
@@ -67,18 +73,17 @@ export const look: Step<DecideCall> = {
 
 /** Whether calls have a script for one; a cost by name is decided by that for several. */
 function isLone(calls: readonly DecideCall[]): boolean {
-  return calls.length === 1 && !areByName((calls[0] as DecideCall).counters);
+  return calls.length === 1 && calls[0]?.counters[0]?.costs === undefined;
 }
 
-function prepareLone(call: DecideCall, clock: string, times: string): Prepared {
-  const { cost, counters, holder } = call;
-  const argument = numbersOf(counters) + times + rulesFor(call) + newGeneration();
-  const script = scriptsFor(counters).get("decide-lone");
-  const digits =
-    cost === 1 && holder === undefined
-      ? argument
-      : argument + digitsOf(cost, LONG_DIGITS) + (holder ?? "");
-  return { script, args: clock === "" ? [digits] : [digits, clock] };
+/** The argument of a call for itself. A cost of 1 without slots of concurrency goes without saying. */
+function writeLone({ cost, counters, holder, mode }: DecideCall, times: string): string {
+  const { length } = counters;
+  const numbers = length === 1 ? (counters[0] as Counter).numbers : numbersOf(counters);
+  const rules = length === 1 && !counters[0]?.shape.blocks ? "" : rulesFor(counters, mode);
+  const argument = numbers + times + rules + newGeneration();
+  if (cost === 1 && holder === undefined) return argument;
+  return argument + digitsOf(cost, LONG_DIGITS) + (holder ?? "");
 }
 
 /** What the scripts take of calls that are alike: it comes once, with how many they are. */
@@ -90,18 +95,22 @@ function writeRun({ first, count }: Run<DecideCall>, times: string): string {
 /** The same of calls that may charge: with the rules of their blocks, and who takes places, which comes last. */
 function writeDecisions(run: Run<DecideCall>, times: string): string {
   const { holder = "" } = run.first;
-  return writeRun(run, times) + rulesFor(run.first) + newGeneration() + holder;
+  return (
+    writeRun(run, times) + rulesFor(run.first.counters, run.first.mode) + newGeneration() + holder
+  );
 }
 
 /** Whether two calls of one line are decided in the same way. */
 function isAlike(one: DecideCall, other: DecideCall): boolean {
   return (
-    one.holder === other.holder && costsAsMuch(one, other) && rulesFor(one) === rulesFor(other)
+    one.holder === other.holder &&
+    costsAsMuch(one, other) &&
+    rulesFor(one.counters, one.mode) === rulesFor(other.counters, other.mode)
   );
 }
 
 /** The rules by which a denial of this call blocks, one for each limit that blocks; none do where it may not block. */
-function rulesFor({ mode, counters }: DecideCall): string {
+function rulesFor(counters: readonly Counter[], mode: DecideMode): string {
   let rules = "";
   for (let u = 0; u < counters.length; u += 1) {
     const { shape, limits } = counters[u] as Counter;

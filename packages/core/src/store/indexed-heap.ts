@@ -56,7 +56,8 @@ export class IndexedHeap {
     const place = this.#places[item] as number;
     this.#majorOf[item] = major;
     this.#minorOf[item] = minor;
-    if (isBefore(major, minor, this.#majors[place] as number, this.#minors[place] as number)) {
+    const under = this.#majors[place] as number;
+    if (major < under || (major === under && minor < (this.#minors[place] as number))) {
       this.#rise(item, major, minor, place);
     }
   }

@@ -1,9 +1,9 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { Clock } from "./clock.ts";
-import { readClock, requireClock } from "./clock.ts";
+import { clockOf } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
-import type { Moment, Step, Store } from "./store.ts";
+import type { Step, Store } from "./store.ts";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -16,13 +16,13 @@ export interface MemoryStoreOptions {
 /** A store of this process. */
 export interface MemoryStore extends Store {
   /**
-   * How many subjects that still counted have been dropped for others since the store was created: each of them started again with its whole limit.
-   * 0 as long as its bounds suffice.
+   * How many subjects were dropped for others before they had recovered, since the store was created: each of them started again with
+   * its whole limit. 0 as long as `maxKeys` suffices.
    */
   readonly evicted: number;
   /**
-   * Forgets everybody, in all limiters on this store; for use between tests. Decisions from before it give nothing back any more. Calls of
-   * `wait` that are waiting still wait as long as they were told to.
+   * Forgets all subjects of all limiters on this store; for use between tests. Earlier decisions can no longer be refunded. Calls of
+   * `wait` that are waiting keep their time.
    */
   clear(): void;
 }
@@ -35,49 +35,34 @@ export interface MemoryStore extends Store {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   rejectUnknownOptions("memoryStore", options, ["maxKeys", "clock"]);
-  const { maxKeys = 100_000, clock = monotonicClock } = options;
+  const { maxKeys = 100_000, clock } = options;
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
       `memoryStore: maxKeys must be a whole number from 1 to 16777216, got ${formatReceived(maxKeys)}`,
     );
   }
-  requireClock("memoryStore", clock);
+  const now = clockOf("memoryStore", clock);
   const table = new MemoryTable(maxKeys);
-  const moments = createMoments(clock);
-  const runNow = <Call>(step: Step<Call>, call: Call): readonly number[] =>
-    step.twin(call, table, moments());
+  /** One moment at a time, which changes with each call. If the clock steps back, time goes on from the last moment. */
+  const moment = { now: 0, generation: 0 };
+  let ahead = 0;
+  function runNow<Call>(step: Step<Call>, call: Call): readonly number[] {
+    const read = now();
+    if (read + ahead < moment.now) ahead = moment.now - read;
+    moment.now = read + ahead;
+    moment.generation += 1;
+    return step.twin(call, table, moment);
+  }
   return {
     owner: table,
     prefix: "memory",
-    now: () => readClock(clock),
+    now,
     run: async (step, call) => runNow(step, call),
     runNow,
     get evicted() {
       return table.evicted;
     },
     clear: () => table.clear(),
-  };
-}
-
-const { timeOrigin } = performance;
-
-function monotonicClock(): number {
-  return timeOrigin + performance.now();
-}
-
-/**
- * Reads a clock so that it never steps back: if it does, time goes on from the last moment. There is one moment at a
- * time, which changes with each reading.
- */
-function createMoments(clock: Clock): () => Moment {
-  const moment = { now: 0, generation: 0 };
-  let ahead = 0;
-  return () => {
-    const read = readClock(clock);
-    if (read + ahead < moment.now) ahead = moment.now - read;
-    moment.now = read + ahead;
-    moment.generation += 1;
-    return moment;
   };
 }

@@ -44,8 +44,10 @@ export class MemoryTable {
   #byExpiry = new IndexedHeap();
   /** Rows with log entries: only dropping these makes room for entries. */
   #logsByShare = new IndexedHeap();
-  #entries = 0;
-  #evicted = 0;
+  /** Log entries held by all values together. */
+  entries = 0;
+  /** How many values were dropped before they expired. */
+  evicted = 0;
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
@@ -53,16 +55,6 @@ export class MemoryTable {
 
   get size(): number {
     return this.#rows.size;
-  }
-
-  /** Log entries held by all values together. */
-  get entries(): number {
-    return this.#entries;
-  }
-
-  /** How many values were dropped before they expired. */
-  get evicted(): number {
-    return this.#evicted;
   }
 
   get(key: string): object | undefined {
@@ -77,11 +69,12 @@ export class MemoryTable {
       this.#boundEntries(entries, now);
       this.#add(key, value, rank);
     } else {
-      this.#forgetEntries(row);
+      if (row.entries > 0) this.#forgetEntries(row);
       row.value = value;
       row.entries = entries;
       this.#byShare.update(row.id, share, expires);
       this.#byExpiry.update(row.id, expires, 0);
+      if (entries === 0) return;
       this.#boundEntries(entries, now);
       this.#countEntries(row, share, expires);
     }
@@ -101,7 +94,7 @@ export class MemoryTable {
     this.#byShare = new IndexedHeap();
     this.#byExpiry = new IndexedHeap();
     this.#logsByShare = new IndexedHeap();
-    this.#entries = 0;
+    this.entries = 0;
   }
 
   #add(key: string, value: object, { share, expires, entries }: Rank): void {
@@ -111,7 +104,7 @@ export class MemoryTable {
     this.#byId[id] = row;
     this.#byShare.add(id, share, expires);
     this.#byExpiry.add(id, expires, 0);
-    this.#countEntries(row, share, expires);
+    if (entries > 0) this.#countEntries(row, share, expires);
   }
 
   #remove(row: Row): void {
@@ -120,18 +113,16 @@ export class MemoryTable {
     this.#freeIds.push(row.id);
     this.#byShare.remove(row.id);
     this.#byExpiry.remove(row.id);
-    this.#forgetEntries(row);
+    if (row.entries > 0) this.#forgetEntries(row);
   }
 
   #countEntries(row: Row, share: number, expires: number): void {
-    if (row.entries === 0) return;
-    this.#entries += row.entries;
+    this.entries += row.entries;
     this.#logsByShare.add(row.id, share, expires);
   }
 
   #forgetEntries(row: Row): void {
-    if (row.entries === 0) return;
-    this.#entries -= row.entries;
+    this.entries -= row.entries;
     this.#logsByShare.remove(row.id);
   }
 
@@ -145,12 +136,12 @@ export class MemoryTable {
 
   /** Makes room for the entries of a row that is not counted now. */
   #boundEntries(entries: number, now: number): void {
-    while (this.#entries + entries > MAX_ENTRIES && this.#evict(this.#logsByShare.first, now));
+    while (this.entries + entries > MAX_ENTRIES && this.#evict(this.#logsByShare.first, now));
   }
 
   /** Drops what may still count. */
   #evict(id: number | undefined, now: number): boolean {
-    if (id !== undefined && this.#byExpiry.rankOf(id) > now) this.#evicted += 1;
+    if (id !== undefined && this.#byExpiry.rankOf(id) > now) this.evicted += 1;
     return this.#giveUp(id);
   }
 

@@ -45,6 +45,8 @@ export interface Step<Call> {
   read(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one cluster slot. */
   keys(call: Call): readonly string[];
+  /** Whether its calls report: they are sent even if nothing waits for their replies any more. */
+  readonly isReport?: boolean;
   /** How much work a call is for the server, at most: 1 for a decision on one counter, about 3 µs. */
   weight(call: Call): number;
   /** The same step in this process: the reply of a call. */
@@ -53,6 +55,8 @@ export interface Step<Call> {
 
 /** What a store knows about the servers on which it counts, which may fail to answer. */
 export interface Remote {
+  /** Sends a call, which is resolved with the reply to it, or rejected as `Store.run` rejects. Throws the errors of a clock. */
+  send(call: SentCall): void;
   /**
    * The cluster slot of a key. Keys of one slot can go in one call. Where it is not known that the server has slots, all keys
    * are in one, until a call is refused for it.
@@ -80,9 +84,19 @@ export interface Remote {
 /** How subjects are written in usage: as they are (`"plain"`), or as hashes. */
 export type UsageSubjects = "plain" | "hashed";
 
-/** What waits for a reply. A call that nothing waits for any more, and that was not sent yet, is not made at all. */
-export interface Waiter {
+/** A call on its way to a server and back: one record, made once, that its watch, its queue and its script share. */
+export interface SentCall<Call = never> {
+  readonly step: Step<Call>;
+  readonly call: Call;
+  /** Filled in by the store, as the two below. */
+  keys: readonly string[];
+  weight: number;
+  /** The time by the clock that was given to the store, in microseconds; empty for the server's own. */
+  clock: string;
+  /** Whether nothing waits for the reply any more. A call that was not sent yet is not sent then, unless it reports. */
   readonly isOver: boolean;
+  resolve(reply: readonly number[]): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -109,7 +123,7 @@ export interface Store {
    * and follows a clock given to the store.
    */
   now(): number;
-  run<Call>(step: Step<Call>, call: Call, waiter?: Waiter): Promise<readonly number[]>;
+  run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
   /** The same without waiting, where counts are in this process: throws what `run` rejects with. */
   readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
 }

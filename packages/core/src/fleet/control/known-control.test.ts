@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchWarnings } from "../../../../../test/http/support/warnings.ts";
 import { letRun } from "../../../../../test/support/held-store.ts";
+import { sendBy } from "../../../../../test/support/send-by.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
 import { HeadgateError } from "../../errors.ts";
@@ -51,6 +52,7 @@ function startServer() {
     prefix: "hg",
     side: onServers,
     remote: {
+      send: (sent) => sendBy(store.run)(sent),
       slotOf: () => 0,
       isAcrossSlots: () => false,
       nodeOf: () => "",

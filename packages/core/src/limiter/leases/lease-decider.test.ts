@@ -5,6 +5,7 @@ import { liveMebibytes } from "../../../../../test/hostile/memory-use.ts";
 import { watchUnhandled } from "../../../../../test/http/support/unhandled.ts";
 import type { HeldCall } from "../../../../../test/support/held-store.ts";
 import { holdStore, letRun } from "../../../../../test/support/held-store.ts";
+import { runningBy } from "../../../../../test/support/send-by.ts";
 import { waitUntil } from "../../../../../test/support/wait-until.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
@@ -597,14 +598,14 @@ test("what looks for leases that are over keeps nothing of a request", async () 
   const requests = new AsyncLocalStorage<string>();
   const { store, held, pass } = holdStore(() => 0);
   const askers: (string | undefined)[] = [];
-  const run: Store["run"] = (step, call, waiter) => {
+  const run: Store["run"] = (step, call) => {
     if (step.name === "refund") askers.push(requests.getStore());
-    return store.run(step, call, waiter);
+    return store.run(step, call);
   };
   const limiter = createLimiter({
     name: "api",
     limits: HOUR,
-    store: { ...store, run },
+    store: runningBy(store, run),
     lease: { max: 9, ttl: 20 },
   });
   for (let i = 0; i < 2; i += 1) {

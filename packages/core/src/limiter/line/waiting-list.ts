@@ -11,15 +11,12 @@ export interface Waiting {
 export class WaitingList<Item extends Waiting> {
   /** Stands before the first and after the last. */
   readonly #end: Waiting = { before: undefined, after: undefined };
-  #size = 0;
+  /** Written by the list alone. */
+  size = 0;
 
   constructor() {
     this.#end.before = this.#end;
     this.#end.after = this.#end;
-  }
-
-  get size(): number {
-    return this.#size;
   }
 
   get first(): Item | undefined {
@@ -42,7 +39,7 @@ export class WaitingList<Item extends Waiting> {
     item.after = this.#end;
     last.after = item;
     this.#end.before = item;
-    this.#size += 1;
+    this.size += 1;
   }
 
   /** False when it was not there. */
@@ -53,7 +50,7 @@ export class WaitingList<Item extends Waiting> {
     after.before = before;
     item.before = undefined;
     item.after = undefined;
-    this.#size -= 1;
+    this.size -= 1;
     return true;
   }
 }

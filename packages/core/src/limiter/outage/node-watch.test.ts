@@ -5,9 +5,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { sendBy } from "../../../../../test/support/send-by.ts";
 import { HeadgateError } from "../../errors.ts";
+import { probe as probeStep } from "../../store/probe.ts";
+import type { Remote, Step, Store } from "../../store/store.ts";
 import { Connecting } from "./connecting.ts";
 import { NodeWatch } from "./node-watch.ts";
+import type { Late } from "./outage.ts";
 import { RunningClock } from "./running-clock.ts";
 
 const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
@@ -21,6 +25,26 @@ interface Client {
   connectsTo?: "one" | "several";
 }
 
+const REMOTE: Remote = {
+  send() {},
+  slotOf: () => 0,
+  nodeOf: () => "",
+  isAcrossSlots: () => false,
+  refresh() {},
+  lastError: () => undefined,
+};
+
+/** A call of a store that answers as `send` does, and is probed by `askAgain`. */
+function callOf(
+  send: () => Promise<unknown>,
+  askAgain: () => Promise<unknown>,
+): [store: Store, step: Step<string>, call: string, key: string] {
+  const run = askAgain as Store["run"];
+  const store = { owner: {}, prefix: "hg", now: () => 0, run };
+  const remote = { ...REMOTE, send: sendBy(send as Store["run"]) };
+  return [{ ...store, remote }, probeStep, "", "hg:{u}:a"];
+}
+
 /** A server of which each call ends as the test says. Its client has answered before, unless it has time to connect. */
 function start({
   client = {},
@@ -31,14 +55,7 @@ function start({
 }: Client = {}) {
   const events: string[] = [];
   const probes: { readonly of: string; resolve(): void; reject(error: Error): void }[] = [];
-  const remote = {
-    slotOf: () => 0,
-    nodeOf: () => "",
-    isAcrossSlots: () => false,
-    refresh() {},
-    lastError,
-    connectsTo,
-  };
+  const remote = { ...REMOTE, lastError, connectsTo };
   const watch = new NodeWatch({
     timeoutMs,
     clock: new RunningClock(),
@@ -59,7 +76,7 @@ function start({
     onDown: (reason) => events.push(`down: ${reason.message}`),
     onUp: (downMs, refused) => events.push(`up after ${Math.round(downMs)}, ${refused} refused`),
   });
-  function call(of = "any", late?: (reply: string | undefined) => void) {
+  function call(of = "any", late?: (reply: unknown) => void, waitedMs = 0) {
     const probe = (): Promise<void> =>
       new Promise((resolve, reject) => {
         probes.push({ of, resolve, reject });
@@ -75,7 +92,9 @@ function start({
     const settle = (state: string): void => {
       Object.assign(outcome, { state, at: performance.now() });
     };
-    watch.run(sent, probe, 0, late).then(settle, (error: Error) => settle(error.message));
+    watch
+      .run(...callOf(sent, probe), waitedMs, late as Late | undefined)
+      .then(settle as never, (error: Error) => settle(error.message));
     return {
       outcome,
       sent,
@@ -208,15 +227,19 @@ describe("a silent server", () => {
     });
     const lost = call("any", (reply) => heard.push(["lost", reply]));
     const refused = call("any", (reply) => heard.push(["refused", reply]));
+    const hurried = call("any", (reply) => heard.push(["hurried", reply]), 50);
     inTime.resolve("yes");
     refused.reject(misconfigured);
-    await pass(101);
-    expect(heard).toEqual([]);
+    await pass(60);
+    expect(hurried.outcome.state).toBe("late");
+    hurried.resolve("yes");
+    await pass(41);
+    expect(heard).toEqual([["hurried", "yes"]]);
     thrown.resolve("yes");
     late.resolve("yes");
     lost.reject(unavailable);
     await pass(0);
-    expect(heard).toEqual([
+    expect(heard.slice(1)).toEqual([
       ["late", "yes"],
       ["lost", undefined],
     ]);
@@ -225,7 +248,7 @@ describe("a silent server", () => {
     const unsent = call("any", (reply) => heard.push(["unsent", reply]));
     await pass(0);
     expect(unsent.sent).not.toHaveBeenCalled();
-    expect(heard).toHaveLength(2);
+    expect(heard).toHaveLength(3);
   });
 
   test("is not taken for one when it is this process that was held up", async () => {
@@ -248,7 +271,7 @@ describe("a silent server", () => {
     // Where answers are read, so that timers are next, before what has arrived meanwhile.
     const asked = await new Promise<{ readonly reply: Promise<unknown> }>((resolve) => {
       stat(".", () => {
-        resolve({ reply: watch.run(answer, async () => {}) });
+        resolve({ reply: watch.run(...callOf(answer, async () => {})) });
         const end = performance.now() + 250;
         while (performance.now() < end);
       });

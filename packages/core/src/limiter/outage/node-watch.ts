@@ -1,9 +1,12 @@
 import type { HeadgateError } from "../../errors.ts";
 import { codeOf } from "../../errors.ts";
-import type { Waiter } from "../../store/store.ts";
+import { nobody } from "../../store/nobody.ts";
+import { probe, probeKeyFor } from "../../store/probe.ts";
+import type { Remote, SentCall, Step, Store } from "../../store/store.ts";
 import type { Waiting } from "../line/waiting-list.ts";
 import { WaitingList } from "../line/waiting-list.ts";
 import type { Connecting } from "./connecting.ts";
+import type { Late } from "./outage.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 import type { Awaited, RunningClock } from "./running-clock.ts";
@@ -24,22 +27,88 @@ type Period =
       reason: HeadgateError;
       /** Calls that were not sent. */
       refused: number;
-      /** The probe of the last call that was not sent: trouble in one slot must not pass for trouble of the whole server for long. */
-      probe: () => Promise<unknown>;
+      /** The last call that was not sent. Its key is probed, too: trouble in one slot must not pass for trouble of the whole server for long. */
+      last: WatchedCall;
       readonly recovery: Recovery;
     };
 
-/** A call that was sent and is waited for. */
-interface SentCall extends Waiter, Waiting {
+const NO_KEYS: readonly string[] = [];
+
+function noop(): void {}
+
+/** A call that is waited for no longer than a time. */
+class WatchedCall implements SentCall, Waiting {
+  keys: readonly string[];
+  weight: number;
+  clock: string;
   isOver: boolean;
-  /** How many calls were sent before, and when, on the watch's clock. */
-  readonly number: number;
-  readonly sent: number;
-  /** How to find out, off the path of any request, whether the server answers again. */
-  readonly probe: () => Promise<unknown>;
-  readonly reject: (reason: HeadgateError) => void;
-  /** How much of its time was over when it was sent. */
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+  /** How many calls were sent by then, with this one. */
+  number: number;
+  /** When it was sent, on the watch's clock. */
+  sent: number;
+  readonly watch: NodeWatch;
+  readonly store: Store;
+  readonly step: Step<never>;
+  readonly call: never;
+  /** A key in the slot of the call. */
+  readonly key: string;
+  /** How much of its time was over when it was sent, in milliseconds. */
   readonly waitedMs: number;
+  readonly late: Late | undefined;
+  /** Settle the promise of the call. */
+  onReply: (reply: readonly number[]) => void;
+  onError: (error: unknown) => void;
+
+  constructor(
+    watch: NodeWatch,
+    store: Store,
+    step: Step<never>,
+    call: never,
+    key: string,
+    waitedMs: number,
+    late: Late | undefined,
+  ) {
+    this.keys = NO_KEYS;
+    this.weight = 1;
+    this.clock = "";
+    this.isOver = false;
+    this.before = undefined;
+    this.after = undefined;
+    this.number = 0;
+    this.sent = 0;
+    this.watch = watch;
+    this.store = store;
+    this.step = step;
+    this.call = call;
+    this.key = key;
+    this.waitedMs = waitedMs;
+    this.late = late;
+    this.onReply = noop;
+    this.onError = noop;
+  }
+
+  resolve(reply: readonly number[]): void {
+    this.watch.answered(this, reply);
+  }
+
+  reject(error: unknown): void {
+    this.watch.failed(this, error);
+  }
+
+  /** Finds out, off the path of any request, whether the server of the key answers. */
+  probe(): Promise<unknown> {
+    return this.store.run(probe, probeKeyFor(this.key));
+  }
+
+  /** Nothing waits for `late`, so its errors are dropped. */
+  tellLate(reply: readonly number[] | undefined): void {
+    if (this.late === undefined) return;
+    try {
+      nobody.runInAsyncScope(this.late, undefined, reply);
+    } catch {}
+  }
 }
 
 export interface NodeWatchOptions {
@@ -70,9 +139,9 @@ export class NodeWatch implements Awaited {
   readonly #options: NodeWatchOptions;
   #period: Period = { is: "up", since: Number.NEGATIVE_INFINITY };
   /** In the order of sending, so that the first is the first to be late. */
-  readonly #waiting = new WaitingList<SentCall>();
+  readonly #waiting = new WaitingList<WatchedCall>();
   /** Those of them for which less time is left than for others. */
-  readonly #hurried = new Set<SentCall>();
+  readonly #hurried = new Set<WatchedCall>();
   /** How many calls were sent, and how many until the last answer that came in time. */
   #sent = 0;
   #answered = 0;
@@ -98,53 +167,64 @@ export class NodeWatch implements Awaited {
     return this.#period.is === "up" && this.#waiting.size === 0;
   }
 
-  /**
-   * Runs a call; rejects when it failed, was not answered in time, or was not sent because the server is down. `waitedMs` of its time
-   * are over already; whether the server is down is told by the whole of it. `late` as in `StoreWatch.run`.
-   */
-  run<T>(
-    send: (waiter: Waiter) => Promise<T>,
-    probe: () => Promise<unknown>,
+  /** Runs a call as `StoreWatch.run` does. Rejects at once if the server is down. */
+  run<Call>(
+    store: Store,
+    step: Step<Call>,
+    call: Call,
+    key: string,
     waitedMs = 0,
-    late: ((reply: T | undefined) => void) | undefined = undefined,
-  ): Promise<T> {
+    late?: Late,
+  ): Promise<readonly number[]> {
+    const watched = new WatchedCall(this, store, step as never, call as never, key, waitedMs, late);
     if (this.#period.is === "down") {
       this.#period.refused += 1;
-      this.#period.probe = probe;
+      this.#period.last = watched;
       return Promise.reject(this.#period.reason);
     }
-    const { clock, connecting } = this.#options;
-    return new Promise<T>((resolve, reject) => {
-      const sent = this.#waiting.size === 0 ? clock.attend(this) : clock.now();
-      if (!connecting.isOver) connecting.begin(sent);
+    return new Promise((resolve, reject) => {
+      watched.onReply = resolve;
+      watched.onError = reject;
+      const { clock, connecting } = this.#options;
+      watched.sent = this.#waiting.size === 0 ? clock.attend(this) : clock.now();
+      if (!connecting.isOver) connecting.begin(watched.sent);
       this.#sent += 1;
-      const call: SentCall = {
-        isOver: false,
-        number: this.#sent,
-        sent,
-        probe,
-        reject,
-        waitedMs,
-        before: undefined,
-        after: undefined,
-      };
-      this.#waiting.add(call);
-      if (waitedMs > 0) this.#hurried.add(call);
-      send(call).then(
-        (reply) => {
-          // A late answer is refused: it was charged, but admitted nobody.
-          if (this.#settle(call, true)) resolve(reply);
-          else tell(late, reply);
-        },
-        (error: unknown) => {
-          const isAway = this.#options.isUnavailable(error);
-          if (isAway) tell(late, undefined);
-          if (!this.#settle(call, !isAway)) return;
-          reject(error as Error);
-          if (isAway) this.#fail(call, error);
-        },
-      );
+      watched.number = this.#sent;
+      this.#waiting.add(watched);
+      if (waitedMs > 0) this.#hurried.add(watched);
+      try {
+        (store.remote as Remote).send(watched);
+      } catch (error) {
+        this.failed(watched, error);
+      }
     });
+  }
+
+  /** Hears the reply to a call. A late one is refused: its units were charged, but the request was not admitted by it. */
+  answered(call: WatchedCall, reply: readonly number[]): void {
+    this.#leave(call, true);
+    if (call.isOver) call.tellLate(reply);
+    else call.onReply(reply);
+  }
+
+  /** Hears that a call failed. */
+  failed(call: WatchedCall, error: unknown): void {
+    const isAway = this.#options.isUnavailable(error);
+    if (isAway) call.tellLate(undefined);
+    if (!this.#leave(call, !isAway)) return;
+    call.onError(error);
+    if (isAway) this.#fail(call, error);
+  }
+
+  /** Takes a call off those that wait; false when it was given up. */
+  #leave(call: WatchedCall, isAnswered: boolean): boolean {
+    if (!this.#waiting.delete(call)) return false;
+    const { clock, connecting } = this.#options;
+    if (call.waitedMs > 0) this.#hurried.delete(call);
+    if (isAnswered) this.#answered = this.#sent;
+    if (isAnswered && !connecting.hasAnswered) connecting.answered(clock.now());
+    if (this.#waiting.size === 0) clock.leave(this);
+    return true;
   }
 
   /** Stops trying to reach the server. Calls that are under way are still given up in time. */
@@ -166,19 +246,8 @@ export class NodeWatch implements Awaited {
     return leftMs;
   }
 
-  /** Takes a call off those that are waited for; false when it was given up. */
-  #settle(call: SentCall, isAnswered: boolean): boolean {
-    if (!this.#waiting.delete(call)) return false;
-    const { clock, connecting } = this.#options;
-    if (call.waitedMs > 0) this.#hurried.delete(call);
-    if (isAnswered) this.#answered = this.#sent;
-    if (isAnswered && !connecting.hasAnswered) connecting.answered(clock.now());
-    if (this.#waiting.size === 0) clock.leave(this);
-    return true;
-  }
-
   /** Milliseconds until a call is late. */
-  #leftOf({ sent }: SentCall, now: number, waitedMs = 0): number {
+  #leftOf({ sent }: WatchedCall, now: number, waitedMs = 0): number {
     const { timeoutMs, connecting } = this.#options;
     if (sent <= connecting.failedAt) return 0;
     return Math.max(sent + timeoutMs - waitedMs, connecting.until) - now;
@@ -190,12 +259,12 @@ export class NodeWatch implements Awaited {
     }
     for (let call = this.#waiting.first; call !== undefined; call = this.#waiting.first) {
       if (this.#leftOf(call, now) > EARLY_MS) return;
-      this.#settle(call, false);
+      this.#leave(call, false);
       this.#fail(call, this.#giveUp(call));
     }
   }
 
-  #giveUp(call: SentCall): HeadgateError {
+  #giveUp(call: WatchedCall): HeadgateError {
     const { timeoutMs, connecting, late } = this.#options;
     const { sent, waitedMs } = call;
     const isUnconnected = connecting.until > sent + timeoutMs - waitedMs;
@@ -204,11 +273,11 @@ export class NodeWatch implements Awaited {
     );
     this.#hurried.delete(call);
     call.isOver = true;
-    call.reject(reason);
+    call.onError(reason);
     return reason;
   }
 
-  #fail(call: SentCall, reason: HeadgateError): void {
+  #fail(call: WatchedCall, reason: HeadgateError): void {
     if (this.#isStopped || this.#period.is === "down" || this.#answered >= call.number) return;
     const since = performance.now();
     this.#relapses = since - this.#period.since < STEADY_MS ? this.#relapses + 1 : 0;
@@ -216,8 +285,8 @@ export class NodeWatch implements Awaited {
     const recovery = startRecovery({
       attempt: () => {
         tries += 1;
-        const last = this.#period.is === "down" ? this.#period.probe : call.probe;
-        return this.#try(tries % 2 === 1 ? last : call.probe);
+        const last = this.#period.is === "down" ? this.#period.last : call;
+        return this.#try(tries % 2 === 1 ? last : call);
       },
       withinMs: this.#options.timeoutMs,
       clock: this.#options.clock,
@@ -225,13 +294,13 @@ export class NodeWatch implements Awaited {
       onSuccess: () => this.#recover(),
       onSilence: this.#options.onSilence,
     });
-    this.#period = { is: "down", since, reason, refused: 0, recovery, probe: call.probe };
+    this.#period = { is: "down", since, reason, refused: 0, recovery, last: call };
     this.#options.onDown(reason);
   }
 
-  async #try(probe: () => Promise<unknown>): Promise<void> {
+  async #try(call: WatchedCall): Promise<void> {
     try {
-      await probe();
+      await call.probe();
     } catch (error) {
       if (this.#period.is === "down" && codeOf(error) !== undefined) {
         this.#period.reason = error as HeadgateError;
@@ -250,11 +319,4 @@ export class NodeWatch implements Awaited {
     if (!connecting.hasAnswered) connecting.answered(clock.now());
     onUp(now - since, refused);
   }
-}
-
-/** Nothing waits for `late`, so what it throws is dropped. */
-function tell<T>(late: ((reply: T | undefined) => void) | undefined, reply: T | undefined): void {
-  try {
-    late?.(reply);
-  } catch {}
 }

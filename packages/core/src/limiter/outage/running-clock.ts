@@ -37,7 +37,10 @@ export class RunningClock {
 
   /** It stands still while nothing is waited for. */
   now(): number {
-    return this.#timer === undefined ? this.#counted : this.#counted + this.#elapsed();
+    if (this.#timer === undefined) return this.#counted;
+    const elapsed = performance.now() - this.#beaten;
+    // A clock that was set back or gives no time, as in tests, counts as one beat.
+    return this.#counted + (elapsed >= 0 ? Math.min(elapsed, LONGEST_BEAT_MS) : this.#beatMs);
   }
 
   /** Calls `awaited` at each beat, until it leaves. Returns the time. */
@@ -65,14 +68,8 @@ export class RunningClock {
     if (this.#keptAlive === 0) this.#timer.unref();
   }
 
-  /** Since the last beat. A clock that was set back or gives no time, as in tests, counts as one that is on time. */
-  #elapsed(): number {
-    const elapsed = performance.now() - this.#beaten;
-    return elapsed >= 0 ? Math.min(elapsed, LONGEST_BEAT_MS) : this.#beatMs;
-  }
-
   readonly #beat = (): void => {
-    this.#counted += this.#elapsed();
+    this.#counted = this.now();
     this.#timer = undefined;
     let soonest = this.#beatMs;
     for (const awaited of this.#awaited) {

@@ -1,3 +1,4 @@
+import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../../channels.ts";
 import { publish } from "../publish.ts";
@@ -6,7 +7,8 @@ import type { StoreServer } from "./outage.ts";
 /** How often the state of a server in use is published: a new listener learns of it within that time. */
 const REPEAT_MS = 1_000;
 
-const storeServers = channel(CHANNELS.storeServer);
+/** Check `hasSubscribers` before `onAsked`. */
+export const storeServers: Channel = channel(CHANNELS.storeServer);
 
 /** Publishes the states of the servers of one watch. */
 export interface ServerReports {
@@ -15,11 +17,6 @@ export interface ServerReports {
   onChange(node: string, state: "up" | "down"): void;
   /** Nobody watches the server any more. */
   onForgotten(node: string): void;
-}
-
-/** Whether anybody listens. */
-export function areServersHeard(): boolean {
-  return storeServers.hasSubscribers;
 }
 
 export function createServerReports(): ServerReports {

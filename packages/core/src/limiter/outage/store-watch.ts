@@ -2,7 +2,6 @@ import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../../channels.ts";
 import { clientPart } from "../../client-state.ts";
 import { codeOf, HeadgateError } from "../../errors.ts";
-import { probe, probeKeyFor } from "../../store/probe.ts";
 import type { Remote } from "../../store/store.ts";
 import { publish } from "../publish.ts";
 import { Connecting } from "./connecting.ts";
@@ -11,7 +10,7 @@ import { createNotices, explain } from "./notices.ts";
 import type { StoreDown, StoreTimes, StoreUp, StoreWatch } from "./outage.ts";
 import type { Awaited } from "./running-clock.ts";
 import { RunningClock } from "./running-clock.ts";
-import { areServersHeard, createServerReports } from "./server-reports.ts";
+import { createServerReports, storeServers } from "./server-reports.ts";
 
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);
@@ -63,11 +62,10 @@ function createWatch(
   const nodes = new Map<string, NodeWatch>();
   const notices = createNotices();
   const reports = createServerReports();
+  const isOne = remote.connectsTo === "one";
   let users = 0;
 
-  function nodeWatchOf(node: string): NodeWatch {
-    const known = nodes.get(node);
-    if (known !== undefined) return known;
+  function watchNode(node: string): NodeWatch {
     if (nodes.size >= MANY_NODES) forgetIdle();
     const where = node === "" ? "the store" : `the store's server ${node}`;
     const watch = new NodeWatch({
@@ -141,15 +139,10 @@ function createWatch(
     },
 
     run(store, step, call, counterKey, waitedMs, late) {
-      const node = remote.nodeOf(counterKey);
-      const watch = nodeWatchOf(node);
-      if (areServersHeard()) reports.onAsked(node, watch.state);
-      return watch.run(
-        (waiter) => store.run(step, call, waiter),
-        () => store.run(probe, probeKeyFor(counterKey)),
-        waitedMs,
-        late,
-      );
+      const node = isOne ? "" : remote.nodeOf(counterKey);
+      const watch = nodes.get(node) ?? watchNode(node);
+      if (storeServers.hasSubscribers) reports.onAsked(node, watch.state);
+      return watch.run(store, step, call, counterKey, waitedMs, late);
     },
 
     downReason: (counterKey) => nodes.get(remote.nodeOf(counterKey))?.downReason,

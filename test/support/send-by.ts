@@ -1,0 +1,17 @@
+import type { Remote, Store } from "@headgate/core";
+
+/** Sends the calls that are watched as `run` runs the others. */
+export function sendBy(run: Store["run"]): Remote["send"] {
+  return (sent) => {
+    run(sent.step, sent.call).then(
+      (reply) => sent.resolve(reply),
+      (error) => sent.reject(error),
+    );
+  };
+}
+
+/** A store that runs all its calls in another way. */
+export function runningBy<S extends Store>(store: S, run: Store["run"]): S {
+  const remote = store.remote && { ...store.remote, send: sendBy(run) };
+  return { ...store, run, remote };
+}
