@@ -2,8 +2,7 @@ import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
 import type { ScriptName } from "../scripts/script-argument.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { numbersOf, weightOf } from "./counter.ts";
-import { onCounters } from "./counter-step.ts";
+import { numbersOf, onCounters, weightOf } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
 import type { Step } from "./store.ts";
 

@@ -3,9 +3,10 @@ import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
 import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Block } from "./block.ts";
 import { overAt } from "./block.ts";
-import type { Moment, TwinMemory } from "./store.ts";
+import type { Moment, Step, TwinMemory } from "./store.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface CounterLimits {
@@ -100,6 +101,29 @@ export function weightOf(counters: readonly Counter[], log: number): number {
   }
   return weight;
 }
+
+interface CounterCall {
+  readonly counters: readonly Counter[];
+}
+
+/** What all steps on counters have in common: each runs a script that is put together for their shapes. */
+export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
+  Required<Pick<Step<CounterCall>, "times">> = {
+  kind: "decide",
+  line: ({ counters }) => scriptsFor(counters),
+  times({ counters }, clock, guess) {
+    let now: number | undefined;
+    let times = "";
+    for (let u = 0; u < counters.length; u += 1) {
+      const { timesAt } = counters[u] as Counter;
+      if (timesAt === undefined) continue;
+      now ??= clock === "" ? guess() : Number(clock);
+      times += timesAt(now);
+    }
+    return times;
+  },
+  keys: ({ counters }) => keysOf(counters),
+};
 
 /** A counter as this process keeps it: its value in Redis, see counter.lua. */
 export interface OpenCounter {

@@ -10,13 +10,13 @@ import type { Counter, OpenCounter } from "./counter.ts";
 import {
   keepReported,
   numbersOf,
+  onCounters,
   openCounter,
   reportLimits,
   unitsAt,
   unitsOf,
   weightOf,
 } from "./counter.ts";
-import { onCounters } from "./counter-step.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
 import { askCounter, denyByBlock, readDecision, spend } from "./decision-reply.ts";
 import { setBlock } from "./set-block.ts";
