@@ -11,7 +11,7 @@ export {
 } from "./fleet/directory/listings.ts";
 export { valueBehind } from "./http/answer.ts";
 export { rejectUnreadKeys } from "./http/conflicts.ts";
-export type { Failure, Head, NodeResponse } from "./http/denied-response.ts";
+export type { Failure } from "./http/denied-response.ts";
 export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./http/denied-response.ts";
 export type { Guard } from "./http/guard.ts";
 export { createGuard, settle } from "./http/guard.ts";
@@ -20,7 +20,7 @@ export { areReady, makeGuardLimiters, readStore } from "./http/guard-limiters.ts
 export type { AdapterGuard } from "./http/http-guard.ts";
 export { createAdapterGuard } from "./http/http-guard.ts";
 export type { GuardSettings } from "./http/parse-guard.ts";
-export { LIMITER_OPTIONS, parseGuard } from "./http/parse-guard.ts";
+export { parseGuard } from "./http/parse-guard.ts";
 export { isFirst, toError, warnOnce } from "./http/warn.ts";
 export { escapePart, escapeSubject, fingerprint } from "./key.ts";
 export { partsOf } from "./limiter/limiter.ts";

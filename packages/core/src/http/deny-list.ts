@@ -49,7 +49,7 @@ export function createControlStep<Request extends HttpRequest>(
     const refreshed = performance.now() >= known.due ? control.refresh() : undefined;
     if (refreshed !== undefined) return checkLater(visit, refreshed);
     visit.isFresh = true;
-    return check(visit);
+    return known.record.denied === undefined ? undefined : check(visit);
   };
 }
 

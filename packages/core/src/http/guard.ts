@@ -173,25 +173,28 @@ export function settle<Request, Reply>(
     );
     return;
   }
-  const fail = (reason: unknown): void => {
-    conclude(decided, false);
-    next(toError(reason));
-  };
-  const end = (goesOn: boolean): void => {
-    conclude(decided, goesOn);
-    if (goesOn) next();
-  };
   let goesOn: Awaitable<boolean>;
   try {
     goesOn = answer(decided, request, reply);
   } catch (reason) {
-    fail(reason);
+    fail(decided, next, reason);
     return;
   }
-  if (isPromiseLike(goesOn)) goesOn.then(end, fail);
-  else end(goesOn);
+  if (isPromiseLike(goesOn)) {
+    goesOn.then(
+      (later) => goOn(decided, next, later),
+      (reason) => fail(decided, next, reason),
+    );
+  } else if (decided.kind === "denied") goOn(decided, next, goesOn);
+  else if (goesOn) next();
 }
 
-function conclude(verdict: Verdict, passed: boolean): void {
-  if (verdict.kind === "denied") verdict.conclude?.(passed);
+function goOn(verdict: Verdict, next: () => void, goesOn: boolean): void {
+  if (verdict.kind === "denied") verdict.conclude?.(goesOn);
+  if (goesOn) next();
+}
+
+function fail(verdict: Verdict, next: (error: Error) => void, reason: unknown): void {
+  if (verdict.kind === "denied") verdict.conclude?.(false);
+  next(toError(reason));
 }

@@ -64,7 +64,9 @@ export const GUARD_OPTIONS: readonly string[] = [
   "headers",
   "onDenied",
   "wait",
-  ...LIMITER_OPTIONS,
+  "maxQueue",
+  "shadow",
+  ...FAILURE_OPTIONS,
 ];
 
 /**

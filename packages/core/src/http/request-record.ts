@@ -65,7 +65,7 @@ export function takeEntry(
   { cost, count, headers }: Pick<Partial<Entry>, "cost" | "count"> & Pick<Entry, "headers">,
 ): Entry | undefined {
   const { counted } = limiter[LIMITER];
-  const entries = entriesOf(request);
+  const entries = (request as Carrier)[ENTRIES] ?? NONE;
   const isAll = hasAll && entries.length === 0;
   const groups = isAll
     ? counted.groups
@@ -139,7 +139,7 @@ export function isDecided(entry: Entry): entry is DecidedEntry {
 
 /** Every decision on a request so far, except those in shadow mode. */
 export function reportedOf(request: object): readonly Reported[] {
-  const entries = entriesOf(request);
+  const entries = (request as Carrier)[ENTRIES] ?? NONE;
   const [first] = entries;
   if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);
