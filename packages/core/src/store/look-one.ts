@@ -1,0 +1,59 @@
+import { restOf } from "./block.ts";
+import type { Counter, OpenCounter } from "./counter.ts";
+import { keepCounter } from "./counter.ts";
+import { look } from "./decide.ts";
+import type { DecideCall } from "./decide-call.ts";
+import { takeCounter } from "./decision-reply.ts";
+import { readInteger } from "./list-script.ts";
+import type { MemoryTable } from "./memory-table.ts";
+import type { Step } from "./store.ts";
+
+/**
+ * Looks at the block of the one counter of a call, and changes nothing. After the clock the reply has the microseconds for which it
+ * is blocked, and the limit that set the block, from 1 in canonical order; 0 for one by hand, or none.
+ */
+export const lookBlock: Step<DecideCall> = lookAtOne("look-block", (_, open, now) => {
+  const rest = restOf(open?.block, now);
+  return [now, rest, rest > 0 ? (open?.block?.setBy ?? 0) : 0];
+});
+
+/**
+ * Copies the one counter of a call, as it is now, into memory, where the twins of other steps can act on it; the original stays as it
+ * is. The reply is the clock of the copy.
+ */
+export function copyTo(copies: MemoryTable): Step<DecideCall> {
+  return lookAtOne("copy-counter", (counter, open, now) => {
+    if (open === undefined) return [now];
+    const states = counter.limits.map(({ algorithm }, i) => algorithm.copy(open.states[i]));
+    keepCounter(counter, { ...open, states }, copies);
+    return [now];
+  });
+}
+
+/** A step that looks at one counter. `replyFor` takes it as the store has it; undefined if it is absent. */
+function lookAtOne(
+  name: string,
+  replyFor: (counter: Counter, open: OpenCounter | undefined, now: number) => readonly number[],
+): Step<DecideCall> {
+  function read(counter: Counter, given: unknown): readonly number[] | undefined {
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    const now = readInteger(values[0]);
+    if (values.length === 1 && now === -1) return [0, -1];
+    if (!Number.isSafeInteger(now)) return undefined;
+    if (values[1] === null) return replyFor(counter, undefined, now);
+    const open = takeCounter({ values, isCharged: false, now, next: 1 }, counter);
+    return open && replyFor(counter, open, now);
+  }
+  return {
+    ...look,
+    name,
+    read(calls, reply) {
+      const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      return calls.map(({ counters: [counter] }, i) => read(counter as Counter, answers[i]));
+    },
+    twin({ counters: [counter] }, memory, { now }) {
+      const { key } = counter as Counter;
+      return replyFor(counter as Counter, memory.get(key) as OpenCounter | undefined, now);
+    },
+  };
+}
