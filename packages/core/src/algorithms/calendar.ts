@@ -1,5 +1,5 @@
 /** biome-ignore-all lint/style/noRestrictedGlobals: Date counts days here, and reads no clock. */
-import { LRUCache } from "lru-cache";
+import { LruMap } from "../lru-map.ts";
 import type { CalendarWindow } from "../policy.ts";
 import { toMilliseconds } from "../time.ts";
 import { openTimeZone } from "./time-zone.ts";
@@ -36,7 +36,7 @@ const NEAR = [-3, -2, -1, 0, 1, 2, 3, 4];
 /** How many calendars are cached: opening a time zone takes far longer than a decision. */
 const MAX_CALENDARS = 500;
 
-const calendars = new LRUCache<string, Calendar>({ max: MAX_CALENDARS });
+const calendars = new LruMap<string, Calendar>(MAX_CALENDARS);
 
 export function isCalendarWindow(window: unknown): window is CalendarWindow {
   return typeof window === "string" && Object.hasOwn(FIRST_MIDNIGHTS, window);

@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { LruMap } from "../lru-map.ts";
 import type { Limit, Policy } from "../policy.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { Properties } from "./same-limits.ts";
@@ -21,11 +21,7 @@ interface KnownPolicy {
  */
 export class CalledLimits {
   readonly #compile: (limits: readonly Limit[]) => CountedPolicy;
-  /** By size, because `max` would take the memory of all 10,000 at once. */
-  readonly #known = new LRUCache<number, KnownPolicy>({
-    maxSize: MAX_POLICIES,
-    sizeCalculation: () => 1,
-  });
+  readonly #known = new LruMap<number, KnownPolicy>(MAX_POLICIES);
 
   /** `compile` throws `HEADGATE_INVALID_LIMIT` for limits that cannot be in force. */
   constructor(compile: (limits: readonly Limit[]) => CountedPolicy) {

@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { LruMap } from "../lru-map.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
@@ -30,7 +30,7 @@ interface KeptLimiter extends Omit<LimiterTerms, "limits"> {
 }
 
 /** By the object that holds the counts, then by prefix and name. A limiter that was dropped works on for those who have it. */
-const kept = new WeakMap<object, LRUCache<string, readonly KeptLimiter[]>>();
+const kept = new WeakMap<object, LruMap<string, readonly KeptLimiter[]>>();
 
 /** Finds an open limiter that was made under equal terms. */
 export function findLimiter(terms: LimiterTerms): SharedLimiter | undefined {
@@ -41,7 +41,7 @@ export function findLimiter(terms: LimiterTerms): SharedLimiter | undefined {
 /** Keeps a limiter for those that are made under equal terms later. */
 export function keepLimiter(shared: SharedLimiter, terms: LimiterTerms): void {
   const { owner } = terms.store;
-  const names = kept.get(owner) ?? new LRUCache({ max: MAX_NAMES });
+  const names = kept.get(owner) ?? new LruMap<string, readonly KeptLimiter[]>(MAX_NAMES);
   kept.set(owner, names);
   const limits = copyLimits(terms.limits);
   const options = terms.options.map((value) => (isPlainObject(value) ? { ...value } : value));

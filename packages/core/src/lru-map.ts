@@ -1,0 +1,33 @@
+/**
+ * A map of at most `max` entries; beyond that, a new one drops the least recently used. It replaces lru-cache where every
+ * application loads it: the package takes longer to load than it saves.
+ */
+export class LruMap<Key, Value extends object> {
+  readonly #max: number;
+  readonly #entries = new Map<Key, Value>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value !== undefined) this.set(key, value);
+    return value;
+  }
+
+  set(key: Key, value: Value): void {
+    // A map lists its keys in the order in which they were added.
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#max) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key);
+  }
+}
