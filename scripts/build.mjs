@@ -18,6 +18,15 @@ const LIBRARIES = ["core", "express", "fastify", "breaker", "telemetry"];
  */
 const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" } };
 
+/**
+ * What shares a file, by a pattern for a module that goes there with all that it imports. Every application loads the index of core:
+ * in one file it loads faster than in six. The bundler puts its runtime into any file otherwise, which all the rest then need.
+ */
+const GROUPS = [
+  { name: "rolldown-runtime", test: /rolldown.runtime/, priority: 2 },
+  { name: "limiter", test: /core.src.index\.ts$/, priority: 1 },
+];
+
 /** Builds what has changed since the last time. Resolves with false if there are errors. */
 export async function build(...projects) {
   const paths = ["packages/cli", ...projects].map((path) => join(root, path));
@@ -69,8 +78,7 @@ async function bundlePackage(name) {
     outputOptions: {
       comments: false,
       chunkFileNames: "shared/[name].cjs",
-      // Otherwise it is put into any of the others, which all the rest then need.
-      codeSplitting: { groups: [{ name: "rolldown-runtime", test: /rolldown.runtime/ }] },
+      codeSplitting: { groups: GROUPS },
     },
   });
   const exportsOf = Object.fromEntries(chunks.map(({ fileName, exports }) => [fileName, exports]));

@@ -39,6 +39,12 @@ describe("the packed packages", () => {
     run("alone.cjs");
   });
 
+  test("load little code on Express, and no other package", () => {
+    const { bytes, others } = JSON.parse(run("loaded.cjs"));
+    expect(others).toEqual([]);
+    expect(bytes / 1_024).toBeLessThanOrEqual(360);
+  });
+
   test("work together when two copies are in one process", () => {
     run("two-copies.mjs");
   });
