@@ -1,5 +1,5 @@
 /*
- * The state that all copies of Headgate in a process share: two copies, in two formats or versions, must not count the same
+ * The state that all copies of Headgate in a process share: two copies, such as of two versions, must not count the same
  * counters apart. A feature declares its part here by name, and makes it when it is first asked for.
  */
 
