@@ -16,12 +16,12 @@ test.each(TARBALLS)(
 
 /** What each package may have at most when it is installed: files, and KiB. */
 const SIZES = {
-  breaker: { files: 7, kib: 105 },
+  breaker: { files: 9, kib: 105 },
   cli: { files: 360, kib: 640 },
   core: { files: 40, kib: 690 },
-  express: { files: 7, kib: 24 },
-  fastify: { files: 12, kib: 48 },
-  telemetry: { files: 10, kib: 46 },
+  express: { files: 9, kib: 24 },
+  fastify: { files: 14, kib: 48 },
+  telemetry: { files: 12, kib: 46 },
 } as const;
 
 type Name = keyof typeof SIZES;
