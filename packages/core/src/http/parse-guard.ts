@@ -207,7 +207,6 @@ function validateLimits(limits: GuardOptions<never>["limits"]): void {
   }
 }
 
-/** The policies that do not depend on a request. */
 function policiesIn(limits: NonNullable<GuardOptions<never>["limits"]>): readonly Policy[] {
   if (isTierPolicy(limits)) {
     requireTiers(limits);
