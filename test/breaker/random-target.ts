@@ -1,6 +1,6 @@
-import { readBreakerOptions } from "../../packages/breaker/src/breaker-options.ts";
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
+import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";
 import { claim } from "../conformance/claim.ts";
 import type { Random } from "../conformance/random.ts";
 import { randomBreaker } from "./random-breaker.ts";

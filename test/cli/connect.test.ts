@@ -234,12 +234,12 @@ test("an interruption ends it while it waits, with nothing left open", async () 
   await once(silent, "listening");
   const { port } = silent.address() as { port: number };
   const controller = new AbortController();
-  const { Failure } = await import("../../packages/cli/src/command/failure.ts");
+  const { CommandError } = await import("../../packages/cli/src/command/command-error.ts");
   const running = runCli(["limiters", "--redis", `redis://127.0.0.1:${port}`], {
     signal: controller.signal,
   });
   const [socket] = await once(silent, "connection");
-  controller.abort(new Failure("interrupted", 130));
+  controller.abort(new CommandError("interrupted", 130));
   expectFailure(await running, 130, "interrupted");
   if (!socket.closed) await once(socket.resume(), "close");
   silent.close();

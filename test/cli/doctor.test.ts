@@ -6,7 +6,7 @@ import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { Failure } from "../../packages/cli/src/command/failure.ts";
+import { CommandError } from "../../packages/cli/src/command/command-error.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
@@ -66,7 +66,7 @@ test("an interruption ends it, and nothing is judged by half of the facts", asyn
   const monitor = await admin.monitor();
   const interruption = new AbortController();
   monitor.on("monitor", (_time: string, [command]: string[]) => {
-    if (command?.toLowerCase() === "time") interruption.abort(new Failure("interrupted", 130));
+    if (command?.toLowerCase() === "time") interruption.abort(new CommandError("interrupted", 130));
   });
   const ended = await runCli(["doctor", "--redis", at], { signal: interruption.signal });
   expect(ended).toEqual({ exitCode: 130, stdout: "", stderr: "headgate: interrupted\n" });

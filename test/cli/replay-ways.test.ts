@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Failure } from "../../packages/cli/src/command/failure.ts";
+import { CommandError } from "../../packages/cli/src/command/command-error.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -99,7 +99,7 @@ describe.each([[[]], [["--http", "fastify"]]])("in Redis %j", (http) => {
     const interruption = new AbortController();
     const ended = runCli([...args, own.server.socket], { signal: interruption.signal });
     await expect.poll(() => own.client.dbsize(), { interval: 1 }).toBeGreaterThan(1);
-    interruption.abort(new Failure("interrupted", 130));
+    interruption.abort(new CommandError("interrupted", 130));
     expect(await ended).toEqual({ exitCode: 130, stdout: "", stderr: "headgate: interrupted\n" });
     expect(await own.client.keys("*")).toEqual(["hg-replay-of-another"]);
   });

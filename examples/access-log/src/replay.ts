@@ -31,7 +31,7 @@ export async function replay(
     warn: (message) => {
       surroundings.stderr.write(`start: ${message}\n`);
     },
-    surroundings: { ...surroundings, stdin: process.stdin },
+    context: { ...surroundings, stdin: process.stdin },
   });
   return { result, latencies, elapsedMs: last - (first ?? last) };
 }

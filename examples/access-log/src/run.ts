@@ -1,5 +1,5 @@
 import type { ReplayedLog } from "@headgate/cli/replay";
-import { Failure as ReplayFailure, writeReport } from "@headgate/cli/replay";
+import { CommandError, writeReport } from "@headgate/cli/replay";
 import { Failure } from "./failure.ts";
 import { printable } from "./printable.ts";
 import { replay } from "./replay.ts";
@@ -14,7 +14,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     await runOrThrow(args, surroundings);
     return 0;
   } catch (error) {
-    const isOfReplay = error instanceof ReplayFailure;
+    const isOfReplay = error instanceof CommandError;
     if (!isOfReplay && !(error instanceof Failure)) throw error;
     surroundings.stderr.write(`start: ${error.message}\n`);
     // The command has more codes.

@@ -1,10 +1,10 @@
 import { memoryStore } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import type { BreakerOptions } from "./breaker-options.ts";
-import { readBreakerOptions } from "./breaker-options.ts";
 import { createBreaker } from "./create-breaker.ts";
 import { callWindow } from "./machine/call-window.ts";
 import { timeWindow } from "./machine/time-window.ts";
+import { readBreakerOptions } from "./read-options.ts";
 
 const A_DAY_MS = 86_400_000;
 

@@ -19,12 +19,12 @@ import {
 } from "@headgate/core/internal";
 import type { Breaker } from "./breaker.ts";
 import type { BreakerOptions, Settings } from "./breaker-options.ts";
-import { readBreakerOptions } from "./breaker-options.ts";
 import { guardTarget } from "./call/guarded-target.ts";
 import { LinkRegistry } from "./link/link-registry.ts";
 import { accessStore } from "./link/store-access.ts";
 import { TargetLink } from "./link/target-link.ts";
 import type { TargetKeys } from "./machine/target.ts";
+import { readBreakerOptions } from "./read-options.ts";
 
 /** The links of a name on a store: breakers that share them know and report the same. */
 interface Links {

@@ -12,7 +12,7 @@ export type {
   Target,
 } from "./breaker.ts";
 export { HeadgateBreakerOpen } from "./breaker-open.ts";
-export type { Aborted, BreakerOptions, IsFailure } from "./breaker-options.ts";
+export type { BreakerOptions, IsFailure } from "./breaker-options.ts";
 export type {
   BreakerCall,
   BreakerSnapshot,

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { breakerOnClock } from "../../../test/support/breaker-on-clock.ts";
 import type { BreakerOptions } from "./breaker-options.ts";
-import { readBreakerOptions } from "./breaker-options.ts";
 import { createBreaker } from "./create-breaker.ts";
 import { exponentialBackoff } from "./exponential-backoff.ts";
+import { readBreakerOptions } from "./read-options.ts";
 
 /** Opens it, and lets the trial calls fail, so often; for how many milliseconds it was open each time. */
 async function openAgainAndAgain(

@@ -2,7 +2,7 @@ import "./connect/without-debug.ts";
 
 import type { Socket } from "node:net";
 import { debuglog } from "node:util";
-import { Failure, messageOf } from "./command/failure.ts";
+import { CommandError, messageOf } from "./command/command-error.ts";
 import { holdsPassword } from "./connect/redis-url.ts";
 import { run } from "./run.ts";
 
@@ -16,7 +16,7 @@ if (args.some(holdsPassword)) process.title = "headgate";
 const interruption = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   // Package managers hand on the signal that the terminal sent already: the second must not cut the cleaning short.
-  process.on(name, () => interruption.abort(new Failure("interrupted", 130)));
+  process.on(name, () => interruption.abort(new CommandError("interrupted", 130)));
 }
 for (const stream of [process.stdout, process.stderr]) {
   // A reader that stops, such as `head`, has what it wanted.
@@ -29,9 +29,9 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 const { env: environment, stdin, stdout, stderr } = process;
-const surroundings = { environment, stdin, stdout, stderr, signal: interruption.signal };
+const context = { environment, stdin, stdout, stderr, signal: interruption.signal };
 try {
-  process.exitCode = await run(args, surroundings);
+  process.exitCode = await run(args, context);
 } catch (error) {
   debuglog("headgate")("%o", error);
   stderr.write(

@@ -6,8 +6,8 @@ import { addDenyList } from "./acting/deny-list.ts";
 import { addExplain } from "./acting/explain.ts";
 import { addInspect } from "./acting/inspect.ts";
 import { addSet, addUnset } from "./acting/override.ts";
-import type { AddCommand, Cli, Surroundings } from "./command/cli.ts";
-import { EXIT, Failure } from "./command/failure.ts";
+import type { AddCommand, Cli, CommandContext } from "./command/cli.ts";
+import { CommandError, EXIT } from "./command/command-error.ts";
 import { explainError, isOfClient } from "./connect/explain-error.ts";
 import { addDoctor } from "./doctor/add-doctor.ts";
 import { addBreakers } from "./look/breakers.ts";
@@ -60,9 +60,9 @@ Exit codes:
 headgate COMMAND --help has more, with examples.`;
 
 /** The whole program; resolves with its exit code. Rejects only for internal errors. */
-export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function run(args: readonly string[], context: CommandContext): Promise<number> {
   let exitCode = 0;
-  const { stdout, stderr, signal } = surroundings;
+  const { stdout, stderr, signal } = context;
   const program = new Command("headgate")
     .description("Looks at rate limiters in Redis, acts on them, and helps to choose a limit.")
     .version(VERSION, "-V, --version", "print the version")
@@ -76,7 +76,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: () => {} });
   const cli: Cli = {
     program,
-    surroundings,
+    context,
     handle:
       (handler) =>
       async (...handled) => {
@@ -127,24 +127,24 @@ function wordOf(given: string): string | undefined {
 }
 
 /** Undefined where help or the version was asked for. Throws what is no failure of the user's. */
-function failureOf(error: unknown, helps: string): Failure | undefined {
-  if (error instanceof Failure) return error;
+function failureOf(error: unknown, helps: string): CommandError | undefined {
+  if (error instanceof CommandError) return error;
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return undefined;
     const message = withoutValue(error)
       .replace(/^error: /, "")
       .replace(/\s+/g, " ")
       .replace(/\.$/, "");
-    return new Failure(`${message}; see ${helps}`);
+    return new CommandError(`${message}; see ${helps}`);
   }
   if (error instanceof HeadgateError) {
     const isOfStore = OF_STORE.includes(error.code);
     const cause = isOfStore && error.cause !== undefined ? `: ${explainError(error.cause)}` : "";
     const exitCode = isOfStore ? EXIT.store : EXIT.misuse;
-    return new Failure(`${error.message}${cause} (${error.code})`, exitCode, { cause: error });
+    return new CommandError(`${error.message}${cause} (${error.code})`, exitCode, { cause: error });
   }
   if (isOfClient(error)) {
-    return new Failure(`Redis: ${explainError(error)}`, EXIT.store, { cause: error });
+    return new CommandError(`Redis: ${explainError(error)}`, EXIT.store, { cause: error });
   }
   throw error;
 }

@@ -1,8 +1,7 @@
 import type { BreakerState, Outcome } from "@headgate/breaker";
 import { INSTRUMENTS } from "./instruments.ts";
 import { Labelled } from "./labelled.ts";
-import type { Measures } from "./measures.ts";
-import type { CounterSeries, Series } from "./series.ts";
+import type { CounterSeries, Measures, Series } from "./output.ts";
 
 /** The compiler checks this list against the breaker's own. */
 const STATES = [

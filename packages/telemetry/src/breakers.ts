@@ -6,7 +6,7 @@ import type {
 } from "@headgate/breaker";
 import type { BreakerSeries, TargetState } from "./breaker-series.ts";
 import { addBreakers } from "./breaker-series.ts";
-import type { Measures } from "./measures.ts";
+import type { Measures } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The channels, by name: a service without a breaker need not install that package. */

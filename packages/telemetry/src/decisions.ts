@@ -3,7 +3,7 @@ import { CHANNELS } from "@headgate/core";
 import type { ListedRequest } from "@headgate/core/http";
 import type { Outcome } from "./limiter-series.ts";
 import { addLimiters } from "./limiter-series.ts";
-import type { Measures } from "./measures.ts";
+import type { Measures } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The names of the lists among the sources of decisions. */

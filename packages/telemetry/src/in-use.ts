@@ -2,8 +2,7 @@ import type { InUse } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { INSTRUMENTS } from "./instruments.ts";
 import { Labelled } from "./labelled.ts";
-import type { Measures } from "./measures.ts";
-import type { CounterSeries } from "./series.ts";
+import type { CounterSeries, Measures } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** Measures calls that wait, and places that are held. */

@@ -1,4 +1,4 @@
-import type { Labels } from "./series.ts";
+import type { Labels } from "./output.ts";
 import type { SeriesBudget } from "./series-budget.ts";
 
 /** The label value used once there is no room for more. */

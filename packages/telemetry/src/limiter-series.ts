@@ -1,7 +1,6 @@
 import { INSTRUMENTS, seriesOf } from "./instruments.ts";
 import { Labelled, OTHER } from "./labelled.ts";
-import type { Measures } from "./measures.ts";
-import type { CounterSeries, Labels, Observe } from "./series.ts";
+import type { CounterSeries, Labels, Measures, Observe } from "./output.ts";
 
 /** What happened to a request. */
 export type Outcome = "allowed" | "denied" | "blocked" | "listed";

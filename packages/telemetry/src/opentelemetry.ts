@@ -1,6 +1,5 @@
 import type { Instrument } from "./instruments.ts";
-import type { Output } from "./output.ts";
-import type { Labels } from "./series.ts";
+import type { Labels, Output } from "./output.ts";
 
 interface MetricOptions {
   readonly description: string;

@@ -1,5 +1,23 @@
 import type { HistogramInstrument, Instrument } from "./instruments.ts";
-import type { Labels, Observe, Series } from "./series.ts";
+import type { SeriesBudget } from "./series-budget.ts";
+
+/** The values of labels, by their names. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** One series of a counter or a gauge. */
+export interface Series {
+  readonly labels: Labels;
+  /** Undefined while there is nothing to report. */
+  value: number | undefined;
+}
+
+/** One series of a counter. */
+export interface CounterSeries extends Series {
+  value: number;
+}
+
+/** Takes a value into a series of a histogram. */
+export type Observe = (value: number) => void;
 
 /** Where measurements go. */
 export interface Output {
@@ -9,4 +27,10 @@ export interface Output {
   addHistogram(instrument: HistogramInstrument): (labels: Labels) => Observe;
   /** Removes all of them. */
   remove(): void;
+}
+
+/** What all that measures has. */
+export interface Measures {
+  readonly output: Output;
+  readonly budget: SeriesBudget;
 }

@@ -1,6 +1,5 @@
 import type { HistogramInstrument, Instrument } from "./instruments.ts";
-import type { Output } from "./output.ts";
-import type { Labels, Observe, Series } from "./series.ts";
+import type { Labels, Observe, Output, Series } from "./output.ts";
 
 /** What is used of a registry from prom-client. */
 export interface PrometheusRegistry {

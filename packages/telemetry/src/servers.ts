@@ -2,8 +2,7 @@ import type { StoreServer } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { INSTRUMENTS } from "./instruments.ts";
 import { Labelled } from "./labelled.ts";
-import type { Measures } from "./measures.ts";
-import type { Series } from "./series.ts";
+import type { Measures, Series } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The name of a server that is the only one of its client. */

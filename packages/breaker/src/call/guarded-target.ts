@@ -115,30 +115,20 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       return toSnapshot(link.view);
     },
 
-    async forceOpen(more?: unknown) {
-      requireUsable();
-      rejectMore("forceOpen()", more);
-      await link.order(FORCED_OPEN, false);
-    },
-
-    async disable(more?: unknown) {
-      requireUsable();
-      rejectMore("disable()", more);
-      await link.order(DISABLED, false);
-    },
-
-    async metricsOnly(more?: unknown) {
-      requireUsable();
-      rejectMore("metricsOnly()", more);
-      await link.order(METRICS_ONLY, false);
-    },
-
-    async reset(more?: unknown) {
-      requireUsable();
-      rejectMore("reset()", more);
-      await link.order(CLOSED, true);
-    },
+    forceOpen: order("forceOpen", FORCED_OPEN),
+    disable: order("disable", DISABLED),
+    metricsOnly: order("metricsOnly", METRICS_ONLY),
+    reset: order("reset", CLOSED, true),
   };
+
+  /** A method that sets the state by hand. */
+  function order(method: string, kind: number, empties = false): () => Promise<void> {
+    return async (more?: unknown) => {
+      requireUsable();
+      rejectMore(`${method}()`, more);
+      await link.order(kind, empties);
+    };
+  }
 
   function admit(answer: number): Admission {
     return answer === -1 ? admitCall(link) : admitTrial(link, answer, settings);

@@ -1,24 +1,19 @@
 import type { Store } from "@headgate/core/internal";
-import { codeOf, toMilliseconds, warn } from "@headgate/core/internal";
-import {
-  areCallsHeard,
-  areSnapshotsHeard,
-  publishCall,
-  publishSnapshot,
-  publishStateChange,
-} from "../channels.ts";
-import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN, STATES } from "../machine/period.ts";
+import { codeOf, warn } from "@headgate/core/internal";
+import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
 import type { LocalTarget } from "./local-target.ts";
 import { createLocalTarget } from "./local-target.ts";
 import { Outbox } from "./outbox.ts";
+import type { TargetNames } from "./publish-target.ts";
+import { publishOutcome, publishView } from "./publish-target.ts";
 import { Ramp } from "./ramp.ts";
 import type { StoreAccess } from "./store-access.ts";
 import type { Heard, Question, Report } from "./target-contacts.ts";
 import { TargetContacts } from "./target-contacts.ts";
 import type { View } from "./view.ts";
-import { causeOf, isNew, ratesOf, stateOf, toSnapshot } from "./view.ts";
+import { isAnotherEra } from "./view.ts";
 
 /** Microseconds after which a target that is not closed is checked again: somebody may have closed it by hand. */
 const LOOK_AGAIN = 1_000_000;
@@ -45,6 +40,7 @@ const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
  */
 export class TargetLink {
   readonly name: string;
+  readonly #names: TargetNames;
   readonly #keys: TargetKeys;
   readonly #context: LinkContext;
   readonly #local: LocalTarget | undefined;
@@ -68,6 +64,7 @@ export class TargetLink {
     this.#context = context;
     this.#local = context.local && createLocalTarget(context.local, keys);
     const { breaker, access } = context;
+    this.#names = { breaker, target: name };
     this.#contacts = new TargetContacts({ breaker, name, keys, access, local: this.#local });
     this.#ramp = new Ramp(keys.policy.ramp);
     this.#outbox = new Outbox({
@@ -124,7 +121,7 @@ export class TargetLink {
 
   /** Notes the outcome of a call that was let through in an era, -1 for any; if each is sent by itself, resolves when it is counted. */
   note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
-    this.#publishCall(outcome);
+    publishOutcome(this.#names, outcome);
     if (era !== -1 && era !== this.#era) return undefined;
     // Periods of this process alone are unknown to the store.
     const period = era === -1 || this.view.degraded ? -1 : this.view.period;
@@ -142,7 +139,7 @@ export class TargetLink {
 
   /** Ends a trial call; -1 for one that says nothing about the target. */
   async settle(lease: number, outcome: OutcomeCode | -1): Promise<void> {
-    if (outcome !== -1) this.#publishCall(outcome);
+    if (outcome !== -1) publishOutcome(this.#names, outcome);
     await this.#contact(this.#takeAll(), { lease, outcome, asks: false });
   }
 
@@ -240,19 +237,8 @@ export class TargetLink {
     const before = this.#view;
     this.#view = view;
     if (before !== undefined && isAnotherEra(before, view)) this.#beginEra(view);
-    this.#publish(before?.kind ?? CLOSED, view);
-    if (areSnapshotsHeard()) publishSnapshot({ ...this.#names, ...toSnapshot(view) });
+    publishView(this.#names, before?.kind ?? CLOSED, view);
     return permit;
-  }
-
-  get #names(): { readonly breaker: string; readonly target: string } {
-    return { breaker: this.#context.breaker, target: this.name };
-  }
-
-  #publishCall(code: OutcomeCode): void {
-    if (!areCallsHeard()) return;
-    const outcome = (code & 1) === 1 ? "failure" : "success";
-    publishCall({ ...this.#names, outcome, slow: code > 1 });
   }
 
   #beginEra(view: View): void {
@@ -261,26 +247,4 @@ export class TargetLink {
     if (this.#outbox.isEmpty) this.#context.unsent.delete(this);
     if (view.kind === CLOSED && !view.degraded) this.#local?.empty();
   }
-
-  #publish(before: number, view: View): void {
-    if (before === view.kind) return;
-    const cause = causeOf(view);
-    publishStateChange({
-      ...this.#names,
-      from: STATES[before] as (typeof STATES)[number],
-      to: stateOf(view),
-      here: isNew(view),
-      ...cause,
-      ...ratesOf(cause),
-      opened: view.opened,
-      openForMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
-      degraded: view.degraded,
-    });
-  }
-}
-
-/** Whether calls that were let through before are irrelevant now; they are not if only the place of counting changed. */
-function isAnotherEra(before: View, view: View): boolean {
-  if (before.kind !== view.kind) return true;
-  return before.period !== view.period && before.degraded === view.degraded && view.period !== 0;
 }

@@ -104,3 +104,9 @@ function countsAt(reply: readonly number[], at: number): Counts {
     slow: reply[at + 2] as number,
   };
 }
+
+/** Whether earlier calls have become irrelevant; not if only the place of counting changed. */
+export function isAnotherEra(before: View, view: View): boolean {
+  if (before.kind !== view.kind) return true;
+  return before.period !== view.period && before.degraded === view.degraded && view.period !== 0;
+}

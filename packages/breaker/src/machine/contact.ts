@@ -1,9 +1,8 @@
 import type { Step } from "@headgate/core/internal";
-import { runList } from "@headgate/core/internal";
 import { contactLua } from "./lua.generated.ts";
 import { ask, isCounted, judge, settle } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { emptyWindow, NUMBERS, readTarget, WEIGHT, writeTarget } from "./target.ts";
+import { emptyWindow, readTarget, targetStep, writeTarget } from "./target.ts";
 import type { OutcomeBatch } from "./window.ts";
 
 export interface Contact {
@@ -21,25 +20,14 @@ export interface Contact {
 }
 
 /** Contacts a target: reports how calls ended, asks for one more, and learns its state. contact.lua documents the reply. */
-export const contact: Step<Contact> = {
-  isReport: true,
-  ...runList<Contact>("contact", {
-    source: contactLua,
-    parameters: ({ target, admitted, outcomes, lease, outcome, asks }) => [
-      target.policy.description,
-      admitted,
-      String(outcomes ?? ""),
-      lease,
-      outcome,
-      asks ? 1 : 0,
-    ],
-    replySize: () => NUMBERS,
-  }),
-  keys: ({ target }) => [target.periodKey, target.windowKey],
-
-  weight: () => WEIGHT,
-
-  twin({ target, admitted, outcomes, lease, outcome, asks }, memory, moment) {
+export const contact: Step<Contact> = targetStep(
+  "contact",
+  contactLua,
+  ({ admitted, outcomes, lease, outcome, asks }) => [
+    ...[admitted, String(outcomes ?? ""), lease, outcome],
+    asks ? 1 : 0,
+  ],
+  ({ target, admitted, outcomes, lease, outcome, asks }, memory, moment) => {
     const { policy } = target;
     const { now } = moment;
     const read = readTarget(target, memory, moment);
@@ -55,4 +43,4 @@ export const contact: Step<Contact> = {
     const permit = asks ? ask(period, policy, id, now) : 0;
     return writeTarget(target, read, memory, now, permit);
   },
-};
+);

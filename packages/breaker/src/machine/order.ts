@@ -1,5 +1,4 @@
 import type { Step } from "@headgate/core/internal";
-import { runList } from "@headgate/core/internal";
 import { orderLua } from "./lua.generated.ts";
 import {
   beginByHand,
@@ -11,7 +10,7 @@ import {
   OPEN,
 } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { emptyWindow, NUMBERS, readTarget, WEIGHT, writeTarget } from "./target.ts";
+import { emptyWindow, readTarget, targetStep, writeTarget } from "./target.ts";
 
 export interface Order {
   readonly target: TargetKeys;
@@ -26,24 +25,11 @@ export interface Order {
 }
 
 /** Sets the state of a target by hand. The reply is that of a contact. */
-export const order: Step<Order> = {
-  isReport: true,
-  ...runList<Order>("order", {
-    source: orderLua,
-    parameters: ({ target, kind, lasts, opened, empties }) => [
-      target.policy.description,
-      kind,
-      lasts,
-      opened,
-      empties ? 1 : 0,
-    ],
-    replySize: () => NUMBERS,
-  }),
-  keys: ({ target }) => [target.periodKey, target.windowKey],
-
-  weight: () => WEIGHT,
-
-  twin({ target, kind, lasts, opened, empties }, memory, moment) {
+export const order: Step<Order> = targetStep(
+  "order",
+  orderLua,
+  ({ kind, lasts, opened, empties }) => [kind, lasts, opened, empties ? 1 : 0],
+  ({ target, kind, lasts, opened, empties }, memory, moment) => {
     const { policy } = target;
     const { now } = moment;
     const read = readTarget(target, memory, moment);
@@ -56,4 +42,4 @@ export const order: Step<Order> = {
     if (empties) emptyWindow(read, policy, now);
     return writeTarget(target, read, memory, now, 0);
   },
-};
+);

@@ -1,4 +1,5 @@
-import type { Moment, TwinMemory } from "@headgate/core/internal";
+import type { LuaSource, Moment, Step, TwinMemory } from "@headgate/core/internal";
+import { runList } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
 import type { Period } from "./period.ts";
 import { absentPeriod, advancePeriod, leftOf } from "./period.ts";
@@ -8,7 +9,7 @@ import type { Counts } from "./window.ts";
 export const NUMBERS = 12;
 
 /** How much work a contact is for the server; a decision on one counter is 1. */
-export const WEIGHT = 8;
+const WEIGHT = 8;
 
 /** Where a target's counts are, and when it opens. Both keys are in one cluster slot. */
 export interface TargetKeys {
@@ -31,6 +32,26 @@ export interface ReadTarget {
 interface KeptWindow {
   readonly began: number;
   readonly counts: Counts;
+}
+
+/** A step on one target, whose reply reports it: contact.lua has its numbers. */
+export function targetStep<Call extends { readonly target: TargetKeys }>(
+  name: string,
+  source: LuaSource,
+  parameters: (call: Call) => readonly (string | number)[],
+  twin: Step<Call>["twin"],
+): Step<Call> {
+  return {
+    isReport: true,
+    ...runList<Call>(name, {
+      source,
+      parameters: (call) => [call.target.policy.description, ...parameters(call)],
+      replySize: () => NUMBERS,
+    }),
+    keys: ({ target }) => [target.periodKey, target.windowKey],
+    weight: () => WEIGHT,
+    twin,
+  };
 }
 
 export function readTarget(

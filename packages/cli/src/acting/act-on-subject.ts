@@ -2,10 +2,10 @@ import type { Duration } from "@headgate/core";
 import { subjectOfMissing } from "@headgate/core/http";
 import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
 import type { Command } from "commander";
-import type { AddCommand, Cli, Surroundings } from "../command/cli.ts";
+import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
-import { Failure } from "../command/failure.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
@@ -126,7 +126,7 @@ export const addBlock: AddCommand = (cli) => {
         act: async (operator, limiter, blocked, logged) =>
           done(await operator.block(limiter, blocked, duration as Duration, logged)),
       };
-      return actOnSubject(verb, subject, options, cli.surroundings);
+      return actOnSubject(verb, subject, options, cli.context);
     }),
   );
 };
@@ -141,7 +141,7 @@ function handle(
   verb: Verb,
 ): (subject: string | undefined, options: Options) => Promise<void> {
   return cli.handle((subject: string | undefined, options: Options) =>
-    actOnSubject(verb, subject, options, cli.surroundings),
+    actOnSubject(verb, subject, options, cli.context),
   );
 }
 
@@ -149,17 +149,19 @@ async function actOnSubject(
   verb: Verb,
   text: string | undefined,
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
   const { limiter, all, dryRun, yes, json = false } = options;
   if (limiter !== undefined && all === true)
-    throw new Failure("give --limiter NAME or --all, not both");
+    throw new CommandError("give --limiter NAME or --all, not both");
   if (limiter === undefined && all !== true && verb.isForAll !== true) {
-    throw new Failure("say where: --limiter NAME, or --all for every limiter of the directory");
+    throw new CommandError(
+      "say where: --limiter NAME, or --all for every limiter of the directory",
+    );
   }
-  return withSession(options, surroundings, async (session) => {
-    const given = await readSubject(text, options, surroundings);
-    const known = await findLimiters(session.connection, options, surroundings);
+  return withSession(options, context, async (session) => {
+    const given = await readSubject(text, options, context);
+    const known = await findLimiters(session.connection, options, context);
     const tasks = new Map<string, Task>();
     const skipped: Skipped[] = [];
     for (const one of known) {
@@ -180,11 +182,11 @@ async function actOnSubject(
     if (tasks.size === 0) throw nothingFits(skipped);
     const names = new Set([...tasks.values()].map(({ name }) => name));
     if (names.size > 1 && dryRun !== true) {
-      await confirm(`${verb.name}: ${[...names].join("; ")}`, yes, surroundings);
+      await confirm(`${verb.name}: ${[...names].join("; ")}`, yes, context);
     }
-    const exitCode = await workOff(verb.name, [...tasks.values()], options, surroundings, skipped);
+    const exitCode = await workOff(verb.name, [...tasks.values()], options, context, skipped);
     if (skipped.length > 0 && verb.blocksFor !== undefined && given.ip !== undefined && !json) {
-      surroundings.stdout.write(
+      context.stdout.write(
         `to refuse the address in every limiter: headgate deny-list add ${given.ip} --for ${verb.blocksFor}\n`,
       );
     }

@@ -3,8 +3,8 @@ import { confirm as ask, isCancel } from "@clack/prompts";
 import { HeadgateError } from "@headgate/core";
 import type { ActionOptions as Logged, OverrideReach } from "@headgate/core/operate";
 import type { Command } from "commander";
-import type { Surroundings } from "../command/cli.ts";
-import { EXIT, Failure } from "../command/failure.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import { writeJson } from "../output/json.ts";
 import { formatReach, withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
@@ -36,15 +36,15 @@ export function loggedOf({ reason, by, dryRun }: ActionOptions): Logged {
   return { reason, by, dryRun };
 }
 
-/** Asks before more than one subject or limiter is acted on. Rejects with a `Failure` unless the answer is yes. */
+/** Asks before more than one subject or limiter is acted on. Rejects with a `CommandError` unless the answer is yes. */
 export async function confirm(
   what: string,
   isSure: boolean | undefined,
-  { stdin, stderr, signal }: Surroundings,
+  { stdin, stderr, signal }: CommandContext,
 ): Promise<void> {
   if (isSure === true) return;
   if (!isTerminal(stdin)) {
-    throw new Failure(`this would ${what}: say --yes, or look at it with --dry-run`);
+    throw new CommandError(`this would ${what}: say --yes, or look at it with --dry-run`);
   }
   const answer = await ask({
     message: `This will ${visible(what)}. Go on?`,
@@ -54,7 +54,7 @@ export async function confirm(
     output: stderr as Writable,
     signal,
   });
-  if (isCancel(answer) || !answer) throw new Failure("nothing was done", 130);
+  if (isCancel(answer) || !answer) throw new CommandError("nothing was done", 130);
 }
 
 /** One thing to be done. */
@@ -95,20 +95,20 @@ interface WorkOptions {
 
 /**
  * Does one task after the other, and prints for each the state before and after, and from when it is in force everywhere. If the store fails in
- * the middle, it rejects with a `Failure` that says what was done and what was not.
+ * the middle, it rejects with a `CommandError` that says what was done and what was not.
  */
 export async function workOff(
   action: string,
   tasks: readonly Task[],
   { dryRun = false, json = false }: WorkOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
   skipped: readonly Skipped[] = [],
 ): Promise<number> {
   const done: object[] = [];
   let failure: HeadgateError | undefined;
   for (const task of tasks) {
     try {
-      done.push(await workOn(action, task, { dryRun, json }, surroundings));
+      done.push(await workOn(action, task, { dryRun, json }, context));
     } catch (error) {
       if (!(error instanceof HeadgateError)) throw error;
       failure = error;
@@ -116,14 +116,14 @@ export async function workOff(
     }
   }
   const notDone = tasks.slice(done.length).map(({ limiter, name }) => ({ limiter, name }));
-  if (json) writeJson(surroundings.stdout, { action, dryRun, done, notDone, skipped });
+  if (json) writeJson(context.stdout, { action, dryRun, done, notDone, skipped });
   else
     for (const { limiter, why } of skipped) {
-      surroundings.stdout.write(`${visible(`not in ${limiter}, which ${why}`)}\n`);
+      context.stdout.write(`${visible(`not in ${limiter}, which ${why}`)}\n`);
     }
   if (failure === undefined) return 0;
   if (dryRun || done.length === 0) throw failure;
-  throw new Failure(
+  throw new CommandError(
     `${action}: done in ${namesOf(tasks.slice(0, done.length))}; not in ${namesOf(tasks.slice(done.length))}, the first of which may be half done: run the command again; ${failure.message} (${failure.code})`,
     EXIT.store,
     { cause: failure },
@@ -134,14 +134,14 @@ async function workOn(
   action: string,
   task: Task,
   { dryRun, json }: Required<WorkOptions>,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<object> {
   const { limiter, name } = task;
   const { before, after, inForceAt, notes = [], reach } = await task.act();
   const isEverywhere = reach === undefined || reach.state === "in-force";
   const by = formatTime(Math.ceil(inForceAt.getTime() / 1_000) * 1_000);
   if (!json) {
-    printSection(surroundings, `${name}: ${dryRun ? "would " : ""}${action}`, [
+    printSection(context, `${name}: ${dryRun ? "would " : ""}${action}`, [
       ...task.format(before).map((line) => `before: ${line}`),
       ...task.format(after).map((line) => `${dryRun ? "after" : "now"}: ${line}`),
       ...notes,

@@ -1,9 +1,9 @@
 import type { Breaker, Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
-import type { AddCommand, Surroundings } from "../command/cli.ts";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { EXIT, Failure } from "../command/failure.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
@@ -61,7 +61,7 @@ type Order = keyof typeof ORDERS;
 /** An open target is looked at once a second by those who call it, and any other as often as outcomes are sent. */
 const LOOK_AGAIN_MS = 1_000;
 
-export const addBreaker: AddCommand = ({ program, surroundings, handle }) => {
+export const addBreaker: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("breaker <name> [target] [order]")
     .summary("show how a target of a breaker is doing, or set it by hand")
@@ -93,7 +93,7 @@ export const addBreaker: AddCommand = ({ program, surroundings, handle }) => {
     .action(
       handle(
         (name: string, target: string | undefined, order: string | undefined, options: Options) =>
-          onBreaker(name, target ?? "default", order, options, surroundings),
+          onBreaker(name, target ?? "default", order, options, context),
       ),
     );
 };
@@ -103,14 +103,14 @@ async function onBreaker(
   target: string,
   order: string | undefined,
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
   if (order !== undefined && !Object.hasOwn(ORDERS, order)) {
-    throw new Failure(
+    throw new CommandError(
       `an order is ${Object.keys(ORDERS).join(", ")}, got ${JSON.stringify(order)}`,
     );
   }
-  return withSession(options, surroundings, async (session) => {
+  return withSession(options, context, async (session) => {
     const { store, timeoutMs } = session.connection;
     const breaker = createBreaker({
       ...(await findBreaker(session.connection, name, options.options)),
@@ -120,8 +120,8 @@ async function onBreaker(
     });
     try {
       const own = breaker.for(target);
-      if (order === undefined) return await show(name, own, options, surroundings);
-      return await give(order as Order, name, own, session, options, surroundings);
+      if (order === undefined) return await show(name, own, options, context);
+      return await give(order as Order, name, own, session, options, context);
     } finally {
       await breaker.close();
     }
@@ -132,13 +132,13 @@ async function show(
   name: string,
   target: Target,
   { json }: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
   const snapshot = await target.snapshot();
   requireAnswer(snapshot);
   const document = { breaker: name, target: target.target, ...snapshot };
-  if (json === true) writeJson(surroundings.stdout, document);
-  else printSection(surroundings, `${name}, ${target.target}`, formatSnapshot(snapshot));
+  if (json === true) writeJson(context.stdout, document);
+  else printSection(context, `${name}, ${target.target}`, formatSnapshot(snapshot));
   return 0;
 }
 
@@ -148,7 +148,7 @@ async function give(
   target: Target,
   { operator, now }: Session,
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
   const look = async (): Promise<Snapshot> => {
     const snapshot = await target.snapshot();
@@ -173,12 +173,13 @@ async function give(
     act,
     format: (snapshot: unknown) => formatSnapshot(snapshot as Snapshot),
   };
-  return workOff(order, [task], options, surroundings);
+  return workOff(order, [task], options, context);
 }
 
 /** The state of a target in the fleet is not known while the store does not answer. */
 function requireAnswer({ degraded }: Snapshot): void {
-  if (degraded) throw new Failure("the store does not answer: try again when it does", EXIT.store);
+  if (degraded)
+    throw new CommandError("the store does not answer: try again when it does", EXIT.store);
 }
 
 function formatSnapshot(snapshot: Snapshot): readonly string[] {

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { DeniedNetwork } from "@headgate/core/operate";
-import type { Surroundings } from "../command/cli.ts";
+import type { CommandContext } from "../command/cli.ts";
 import type { Session } from "../connect/session.ts";
 import { printSection } from "../output/section.ts";
 import type { GivenSubject } from "./given-subject.ts";
@@ -30,9 +30,9 @@ export async function findDenied(
 export function printDenied(
   { address, entries }: DeniedAddress,
   { now }: Session,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): void {
-  printSection(surroundings, `${address} is on the deny list: 403 in every HTTP limiter`, [
+  printSection(context, `${address} is on the deny list: 403 in every HTTP limiter`, [
     ...entries.map((entry) => formatDenied(entry, now())),
     "unless a limiter's own allowList has it",
   ]);

@@ -1,5 +1,5 @@
 import type { Action, DeniedNetwork } from "@headgate/core/operate";
-import type { AddCommand, Surroundings } from "../command/cli.ts";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { readEnd } from "../command/duration.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -32,7 +32,7 @@ const COLUMNS = [
 ] as const;
 
 /** `headgate deny-list`: the addresses and networks that all HTTP limiters of the prefix refuse. */
-export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
+export const addDenyList: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("deny-list")
     .usage("[options] [add|remove] [network]")
@@ -47,7 +47,7 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
   });
   addConnectionOptions(command)
     .option("--json", "print one JSON document")
-    .action(handle((options: ListOptions) => list(options, surroundings)));
+    .action(handle((options: ListOptions) => list(options, context)));
   /** The list's own options are read by it, also behind add and remove. */
   function withShared<Options extends object>(options: Options): Options {
     return { ...options, ...command.opts() };
@@ -68,7 +68,7 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
     handle((network: string, given: AddOptions) => {
       const options = withShared(given);
       const duration = readEnd(options);
-      return change("add", network, options, surroundings, ({ operator }) =>
+      return change("add", network, options, context, ({ operator }) =>
         operator.addToDenyList(network, { ...loggedOf(options), for: duration }),
       );
     }),
@@ -83,17 +83,17 @@ export const addDenyList: AddCommand = ({ program, surroundings, handle }) => {
   ).action(
     handle((network: string, given: ChangeOptions) => {
       const options = withShared(given);
-      return change("remove", network, options, surroundings, ({ operator }) =>
+      return change("remove", network, options, context, ({ operator }) =>
         operator.removeFromDenyList(network, loggedOf(options)),
       );
     }),
   );
 };
 
-function list(options: ListOptions, surroundings: Surroundings): Promise<number> {
-  return withSession(options, surroundings, async ({ operator, now }) => {
+function list(options: ListOptions, context: CommandContext): Promise<number> {
+  return withSession(options, context, async ({ operator, now }) => {
     const entries = await operator.denyList();
-    const { stdout, stderr } = surroundings;
+    const { stdout, stderr } = context;
     if (options.json === true) writeJson(stdout, { entries: entries.map(withTimesInMs) });
     else if (entries.length === 0) stderr.write("headgate: the deny list is empty\n");
     else {
@@ -113,10 +113,10 @@ function change(
   verb: "add" | "remove",
   network: string,
   options: ChangeOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
   act: (session: Session) => Promise<Action<DeniedNetwork | undefined>>,
 ): Promise<number> {
-  return withSession(options, surroundings, (session) => {
+  return withSession(options, context, (session) => {
     const task = {
       name: network,
       act: async () => {
@@ -129,6 +129,6 @@ function change(
           : formatDenied(entry as DeniedNetwork, session.now()),
       ],
     };
-    return workOff(`deny-list ${verb}`, [task], options, surroundings);
+    return workOff(`deny-list ${verb}`, [task], options, context);
   });
 }

@@ -1,8 +1,8 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/operate";
-import type { AddCommand, Surroundings } from "../command/cli.ts";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { EXIT, Failure } from "../command/failure.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
@@ -47,7 +47,7 @@ interface Explained {
   readonly isMixed: boolean;
 }
 
-export const addExplain: AddCommand = ({ program, surroundings, handle }) => {
+export const addExplain: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("explain [subject]")
     .summary("say in words whether a request would pass now, and why")
@@ -66,25 +66,26 @@ export const addExplain: AddCommand = ({ program, surroundings, handle }) => {
     )
     .option("--json", "print one JSON document")
     .action(
-      handle((text: string | undefined, options: Options) => explain(text, options, surroundings)),
+      handle((text: string | undefined, options: Options) => explain(text, options, context)),
     );
 };
 
 async function explain(
   text: string | undefined,
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
   const { limiter } = options;
-  if (limiter === undefined) throw new Failure("explain is about one limiter: give --limiter NAME");
+  if (limiter === undefined)
+    throw new CommandError("explain is about one limiter: give --limiter NAME");
   const cost = readCost(options.cost);
-  return withSession(options, surroundings, async (session) => {
-    const given = await readSubject(text, options, surroundings);
+  return withSession(options, context, async (session) => {
+    const given = await readSubject(text, options, context);
     const { connection } = session;
-    const known = await findLimiters(connection, options, surroundings);
+    const known = await findLimiters(connection, options, context);
     const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
     const parents = [...extended].map((name) =>
-      findLimiters(connection, { limiter: name }, surroundings),
+      findLimiters(connection, { limiter: name }, context),
     );
     const control = await session.operator.readControl();
     const explained: Explained[] = [];
@@ -101,12 +102,12 @@ async function explain(
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
       const documents = explained.map(toDocument);
-      writeJson(surroundings.stdout, { explained: documents, skipped, denyList });
+      writeJson(context.stdout, { explained: documents, skipped, denyList });
     } else {
-      if (denied !== undefined) printDenied(denied, session, surroundings);
-      for (const one of explained) print(one, limiter, session, surroundings);
+      if (denied !== undefined) printDenied(denied, session, context);
+      for (const one of explained) print(one, limiter, session, context);
       for (const { limiter: name, why } of skipped) {
-        printSection(surroundings, `${name}: not looked at`, [why]);
+        printSection(context, `${name}: not looked at`, [why]);
       }
     }
     // The deny list is for requests by HTTP.
@@ -164,7 +165,7 @@ function print(
   explained: Explained,
   limiter: string,
   session: Session,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): void {
   const now = session.now();
   const { decision, subject, blocks, overrides, isMixed } = explained;
@@ -173,7 +174,7 @@ function print(
   const who = formatSubject(subject);
   const verdict = allowed ? "would pass" : "would be denied";
   const { missing } = explained;
-  printSection(surroundings, `${explained.limiter}: ${who} ${verdict} now`, [
+  printSection(context, `${explained.limiter}: ${who} ${verdict} now`, [
     ...(explained.limiter === limiter
       ? []
       : [`decided together with ${limiter}: both must let it pass`]),

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { Command } from "commander";
-import type { Surroundings } from "../command/cli.ts";
-import { Failure } from "../command/failure.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readText } from "../command/read-json.ts";
 import { readSecret } from "../connect/secret.ts";
 
@@ -23,7 +23,7 @@ export interface GivenSubject {
   readonly header?: { readonly name: string; readonly value: string } | undefined;
   /** Missing if no file was named. */
   readonly hasHashSecret: boolean;
-  /** Reads the secret when it is needed, once. Rejects with a `Failure`. */
+  /** Reads the secret when it is needed, once. Rejects with a `CommandError`. */
   hashSecret(): Promise<string>;
 }
 
@@ -46,11 +46,11 @@ export function addSubjectOptions(command: Command): Command {
     );
 }
 
-/** Reads who is meant. Rejects with a `Failure`, which holds no value of a header. */
+/** Reads who is meant. Rejects with a `CommandError`, which holds no value of a header. */
 export async function readSubject(
   text: string | undefined,
   options: SubjectOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<GivenSubject> {
   const { ip, header, headerFile, hashSecretFile } = options;
   const named = new Map<string, string>();
@@ -59,25 +59,28 @@ export async function readSubject(
     const at = given.indexOf("=");
     if (at > 0 && at < given.length - 1) named.set(given.slice(0, at), given.slice(at + 1));
     else if (at === -1 && plain === undefined && given !== "") plain = given;
-    else throw new Failure("--subject must be dimension=value; a value alone may be given once");
+    else
+      throw new CommandError("--subject must be dimension=value; a value alone may be given once");
   }
   if (ip !== undefined && isIP(ip.replace(/%.*$/s, "")) === 0) {
-    throw new Failure("--ip must be an IP address, as 203.0.113.7 or 2001:db8::7");
+    throw new CommandError("--ip must be an IP address, as 203.0.113.7 or 2001:db8::7");
   }
   if (plain === undefined && named.size === 0 && ip === undefined && header === undefined) {
-    throw new Failure("say who is meant: a SUBJECT, --subject dimension=value, --ip or --header");
+    throw new CommandError(
+      "say who is meant: a SUBJECT, --subject dimension=value, --ip or --header",
+    );
   }
   let secret: Promise<string> | undefined;
   return {
     text: plain,
     named,
     ip,
-    header: await readHeader(header, headerFile, surroundings),
+    header: await readHeader(header, headerFile, context),
     hasHashSecret: hashSecretFile !== undefined,
     hashSecret() {
       secret ??=
         hashSecretFile === undefined
-          ? readSecret("hashSecret", surroundings)
+          ? readSecret("hashSecret", context)
           : readSecretFile("--hash-secret-file", hashSecretFile);
       return secret;
     },
@@ -87,21 +90,23 @@ export async function readSubject(
 async function readHeader(
   name: string | undefined,
   file: string | undefined,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<GivenSubject["header"]> {
   if (name === undefined) {
     if (file === undefined) return undefined;
-    throw new Failure("--header-file holds the value of a header: name the header with --header");
+    throw new CommandError(
+      "--header-file holds the value of a header: name the header with --header",
+    );
   }
   // Not repeated, because it may hold the value.
   if (!/^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) {
-    throw new Failure(
+    throw new CommandError(
       "--header takes the header's name alone; its value comes from standard input or --header-file",
     );
   }
   const value =
     file === undefined
-      ? await readSecret(`value of ${name}`, surroundings)
+      ? await readSecret(`value of ${name}`, context)
       : await readSecretFile("--header-file", file);
   return { name: name.toLowerCase(), value };
 }
@@ -110,5 +115,5 @@ async function readHeader(
 async function readSecretFile(option: string, file: string): Promise<string> {
   const [line = ""] = readText(option, file).split(/\r?\n/);
   if (line !== "") return line;
-  throw new Failure(`${option}: ${file} is empty`);
+  throw new CommandError(`${option}: ${file} is empty`);
 }

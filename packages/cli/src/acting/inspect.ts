@@ -1,8 +1,8 @@
 import type { Decision } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/operate";
-import type { AddCommand, Surroundings } from "../command/cli.ts";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
@@ -37,7 +37,7 @@ interface Inspected {
   readonly isMixed: boolean;
 }
 
-export const addInspect: AddCommand = ({ program, surroundings, handle }) => {
+export const addInspect: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("inspect [subject]")
     .summary("show what a subject has used of every limit, and what blocks it")
@@ -52,18 +52,18 @@ export const addInspect: AddCommand = ({ program, surroundings, handle }) => {
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
     .option("--json", "print one JSON document")
     .action(
-      handle((text: string | undefined, options: Options) => inspect(text, options, surroundings)),
+      handle((text: string | undefined, options: Options) => inspect(text, options, context)),
     );
 };
 
 function inspect(
   text: string | undefined,
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
-  return withSession(options, surroundings, async (session) => {
-    const given = await readSubject(text, options, surroundings);
-    const known = await findLimiters(session.connection, options, surroundings);
+  return withSession(options, context, async (session) => {
+    const given = await readSubject(text, options, context);
+    const known = await findLimiters(session.connection, options, context);
     const control = await session.operator.readControl();
     const inspected: Inspected[] = [];
     const skipped: { readonly limiter: string; readonly why: string }[] = [];
@@ -76,11 +76,11 @@ function inspect(
     if (inspected.length === 0 && denied === undefined) throw nothingFits(skipped);
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
-      writeJson(surroundings.stdout, { limiters: inspected.map(toDocument), skipped, denyList });
+      writeJson(context.stdout, { limiters: inspected.map(toDocument), skipped, denyList });
       return 0;
     }
-    if (denied !== undefined) printDenied(denied, session, surroundings);
-    for (const one of inspected) print(one, session, surroundings);
+    if (denied !== undefined) printDenied(denied, session, context);
+    for (const one of inspected) print(one, session, context);
     return 0;
   });
 }
@@ -109,9 +109,9 @@ async function look(
   };
 }
 
-function print(inspected: Inspected, { now }: Session, surroundings: Surroundings): void {
+function print(inspected: Inspected, { now }: Session, context: CommandContext): void {
   const { limiter, subject, overrides, shadow, isMixed } = inspected;
-  printSection(surroundings, `${limiter}, ${formatSubject(subject)}`, [
+  printSection(context, `${limiter}, ${formatSubject(subject)}`, [
     ...(isMixed ? ["one of several policies under this name: headgate limiters shows them"] : []),
     ...formatInspection(inspected, now()),
     ...overrides.map(formatSubjectOverride),
@@ -122,13 +122,13 @@ function print(inspected: Inspected, { now }: Session, surroundings: Surrounding
 /** No limiter counts such a subject. */
 export function nothingFits(
   skipped: readonly { readonly limiter: string; readonly why: string }[],
-): Failure {
+): CommandError {
   if (skipped.length === 0) {
-    return new Failure(
+    return new CommandError(
       "the directory has no limiter: give --limiter NAME and its policy with --limits",
     );
   }
   const each = skipped.slice(0, 5).map(({ limiter, why }) => `${limiter} ${why}`);
   const more = skipped.length > 5 ? `; and ${skipped.length - 5} more` : "";
-  return new Failure(`no limiter counts such a subject: ${each.join("; ")}${more}`);
+  return new CommandError(`no limiter counts such a subject: ${each.join("; ")}${more}`);
 }

@@ -3,8 +3,8 @@ import { readPolicy } from "@headgate/core";
 import type { DirectoryLimiter, HttpUse, OperatedLimiter } from "@headgate/core/operate";
 import { readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
-import type { Surroundings } from "../command/cli.ts";
-import { Failure } from "../command/failure.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";
 import { warnUnread } from "../look/directory.ts";
@@ -41,23 +41,24 @@ export function addLimiterOptions(command: Command): Command {
 
 /**
  * The limiters that options name: those of the directory, or the one whose policy is given. Where one has several policies, it is
- * there once for each. Rejects with a `Failure`, and as `readDirectory`.
+ * there once for each. Rejects with a `CommandError`, and as `readDirectory`.
  */
 export async function findLimiters(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   options: LimiterOptions,
-  { stderr }: Pick<Surroundings, "stderr">,
+  { stderr }: Pick<CommandContext, "stderr">,
 ): Promise<readonly KnownLimiter[]> {
   const { limiter: name, limits, blockOn } = options;
   if (limits !== undefined) return [givenLimiter(name, limits, blockOn)];
-  if (blockOn !== undefined) throw new Failure("--block-on is for a policy that --limits gives");
+  if (blockOn !== undefined)
+    throw new CommandError("--block-on is for a policy that --limits gives");
   const { limiters, unread } = await readDirectory(store, { timeout: timeoutMs });
   warnUnread(stderr, unread);
   if (name === undefined) return gather(limiters.filter((one) => isWhole(one, stderr)));
   const found = limiters.filter((one) => one.name === name);
   if (found.length === 0) throw unknownLimiter(name, limiters);
   if (found.some(({ isCut }) => isCut === true)) {
-    throw new Failure(
+    throw new CommandError(
       `the policy of ${JSON.stringify(name)} is too long for the directory: give it with --limits @FILE`,
     );
   }
@@ -70,9 +71,9 @@ function givenLimiter(
   blockOn: string | undefined,
 ): KnownLimiter {
   if (name === undefined)
-    throw new Failure("--limits is the policy of one limiter: name it with --limiter");
+    throw new CommandError("--limits is the policy of one limiter: name it with --limiter");
   if (blockOn !== undefined && blockOn !== "settle")
-    throw new Failure('--block-on must be "settle"');
+    throw new CommandError('--block-on must be "settle"');
   const policy = readPolicy(readJson("--limits", json));
   const limits = Array.isArray(policy) ? policy : [policy];
   return { limiter: { name, limits, blockOn }, uses: [], counters: "", isMixed: false };
@@ -108,10 +109,10 @@ function isWhole({ name, isCut }: DirectoryLimiter, stderr: NodeJS.WritableStrea
   return false;
 }
 
-function unknownLimiter(name: string, limiters: readonly DirectoryLimiter[]): Failure {
+function unknownLimiter(name: string, limiters: readonly DirectoryLimiter[]): CommandError {
   const names = [...new Set(limiters.map((one) => JSON.stringify(one.name)))];
   const there = names.length === 0 ? "which is empty" : `which has ${names.join(", ")}`;
-  return new Failure(
+  return new CommandError(
     `no limiter ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, as in the first 15 seconds of a process, give its policy with --limits`,
   );
 }

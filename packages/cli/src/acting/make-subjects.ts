@@ -29,7 +29,7 @@ const UNKNOWN_USE: Use = { keys: {}, missing: "reject" };
 
 const EVERYBODY = "*";
 
-/** Makes the subjects of a limiter as its adapters do. Rejects with a `Failure`, and with `HEADGATE_INVALID_OPTION`. */
+/** Makes the subjects of a limiter as its adapters do. Rejects with a `CommandError`, and with `HEADGATE_INVALID_OPTION`. */
 export async function makeSubjects(
   { limiter, uses }: KnownLimiter,
   given: GivenSubject,

@@ -1,10 +1,10 @@
 import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
 import { reachOf, readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
-import type { AddCommand, Surroundings } from "../command/cli.ts";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readEnd } from "../command/duration.ts";
-import { Failure } from "../command/failure.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
@@ -30,7 +30,7 @@ type SetOptions = Options & {
   readonly forever?: boolean | undefined;
 };
 
-export const addSet: AddCommand = ({ program, surroundings, handle }) => {
+export const addSet: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("set [numbers...]")
     .usage("[options] [limit.number=value...]")
@@ -47,12 +47,10 @@ export const addSet: AddCommand = ({ program, surroundings, handle }) => {
     .option("--shadow <on|off>", "deny nobody (on), or enforce the limits (off)")
     .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
     .option("--forever", "until it is removed")
-    .action(
-      handle((numbers: string[], options: SetOptions) => set(numbers, options, surroundings)),
-    );
+    .action(handle((numbers: string[], options: SetOptions) => set(numbers, options, context)));
 };
 
-export const addUnset: AddCommand = ({ program, surroundings, handle }) => {
+export const addUnset: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("unset")
     .summary("remove an override")
@@ -61,7 +59,7 @@ export const addUnset: AddCommand = ({ program, surroundings, handle }) => {
     "headgate unset --limiter api": "what was set for everybody",
     "headgate unset --limiter api --ip 203.0.113.7": "what was set for one subject",
   });
-  addOverrideOptions(command).action(handle((options: Options) => unset(options, surroundings)));
+  addOverrideOptions(command).action(handle((options: Options) => unset(options, context)));
 };
 
 function addOverrideOptions(command: Command): Command {
@@ -71,17 +69,17 @@ function addOverrideOptions(command: Command): Command {
 async function set(
   given: readonly string[],
   options: SetOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
   const limiter = nameOf(options);
   const change = { limits: readNumbers(given), shadow: readShadow(options.shadow) };
   if (change.limits === undefined && change.shadow === undefined) {
-    throw new Failure(
+    throw new CommandError(
       "say what to set: LIMIT.limit=NUMBER, as in 100-per-1m.limit=500, or --shadow on",
     );
   }
   const duration = readEnd(options);
-  return onOverrides("set", options, surroundings, async (session, known, subject) => {
+  return onOverrides("set", options, context, async (session, known, subject) => {
     const override: NewOverride = { limiter, ...subject, ...change };
     requireFit(known, override);
     return taskOf(override, async () => {
@@ -93,9 +91,9 @@ async function set(
   });
 }
 
-async function unset(options: Options, surroundings: Surroundings): Promise<number> {
+async function unset(options: Options, context: CommandContext): Promise<number> {
   const limiter = nameOf(options);
-  return onOverrides("unset", options, surroundings, async (session, _, subject) => {
+  return onOverrides("unset", options, context, async (session, _, subject) => {
     const place = { limiter, ...subject };
     return taskOf(place, () => session.operator.unsetOverride(place, loggedOf(options)));
   });
@@ -112,7 +110,7 @@ function requireFit(known: readonly KnownLimiter[], override: NewOverride): void
 async function onOverrides(
   action: string,
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
   makeTask: (
     session: Session,
     known: readonly KnownLimiter[],
@@ -121,25 +119,25 @@ async function onOverrides(
 ): Promise<number> {
   const { subject, ip, header, dryRun, yes } = options;
   const isForAll = subject === undefined && ip === undefined && header === undefined;
-  return withSession(options, surroundings, async (session) => {
+  return withSession(options, context, async (session) => {
     const isNeeded = action === "set" || !isForAll;
-    const known = isNeeded ? await findLimiters(session.connection, options, surroundings) : [];
-    const subjects = isForAll ? [{}] : await subjectsIn(known, options, surroundings);
+    const known = isNeeded ? await findLimiters(session.connection, options, context) : [];
+    const subjects = isForAll ? [{}] : await subjectsIn(known, options, context);
     const tasks: Task[] = [];
     for (const one of subjects) tasks.push(await makeTask(session, known, one));
     if ((isForAll || tasks.length > 1) && dryRun !== true) {
-      await confirm(`${action}: ${tasks.map(({ name }) => name).join("; ")}`, yes, surroundings);
+      await confirm(`${action}: ${tasks.map(({ name }) => name).join("; ")}`, yes, context);
     }
-    return workOff(action, tasks, options, surroundings);
+    return workOff(action, tasks, options, context);
   });
 }
 
 async function subjectsIn(
   known: readonly KnownLimiter[],
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<readonly { readonly subject: Subject }[]> {
-  const given = await readSubject(undefined, options, surroundings);
+  const given = await readSubject(undefined, options, context);
   const found = new Map<string, { readonly subject: Subject }>();
   for (const one of known) {
     const { subjects, needed } = await makeSubjects(one, given);
@@ -164,7 +162,7 @@ function taskOf(
 
 function nameOf({ limiter }: LimiterOptions): string {
   if (limiter !== undefined) return limiter;
-  throw new Failure("an override is of one limiter: give --limiter NAME");
+  throw new CommandError("an override is of one limiter: give --limiter NAME");
 }
 
 /** By the name of a limit, which may have dots in it. */
@@ -174,7 +172,7 @@ function readNumbers(given: readonly string[]): NewOverride["limits"] {
   for (const one of given) {
     const [, name, what, number] = /^(.+)\.(\w+)=(\d{1,15})$/s.exec(one) ?? [];
     if (name === undefined || what === undefined) {
-      throw new Failure(
+      throw new CommandError(
         `write LIMIT.NUMBER=VALUE, as in 100-per-1m.limit=500, got ${JSON.stringify(one)}`,
       );
     }
@@ -186,5 +184,5 @@ function readNumbers(given: readonly string[]): NewOverride["limits"] {
 function readShadow(shadow: string | undefined): boolean | undefined {
   if (shadow === undefined || shadow === "on" || shadow === "off")
     return shadow === undefined ? undefined : shadow === "on";
-  throw new Failure(`--shadow must be on or off, got ${JSON.stringify(shadow)}`);
+  throw new CommandError(`--shadow must be on or off, got ${JSON.stringify(shadow)}`);
 }

@@ -1,22 +1,22 @@
 import type { Command } from "commander";
 
 /** The environment and the streams of a command. */
-export interface Surroundings {
+export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream;
   /** For the result only. */
   readonly stdout: NodeJS.WritableStream;
   /** For everything else: warnings, progress, questions, errors. */
   readonly stderr: NodeJS.WritableStream;
-  /** Ends the command early, leaving nothing behind; a reason that is a `Failure` is reported. */
+  /** Ends the command early, leaving nothing behind; a reason that is a `CommandError` is reported. */
   readonly signal: AbortSignal;
 }
 
 /** What every command is given. */
 export interface Cli {
   readonly program: Command;
-  readonly surroundings: Surroundings;
-  /** Makes a handler of a command: it resolves with the exit code, and rejects with a `Failure`, or a `HeadgateError`. */
+  readonly context: CommandContext;
+  /** Makes a handler of a command: it resolves with the exit code, and rejects with a `CommandError`, or a `HeadgateError`. */
   handle<Args extends unknown[]>(
     handler: (...args: Args) => Promise<number>,
   ): (...args: Args) => Promise<void>;

@@ -1,5 +1,5 @@
 import type { Duration } from "@headgate/core";
-import { Failure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = {
   ms: 1,
@@ -9,7 +9,7 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Reads a time, as `250ms`, `10s`, `1m`, `1h` or `7d`, of an option that takes it from `least` to `most`: milliseconds. Throws a `Failure`. */
+/** Reads a time, as `250ms`, `10s`, `1m`, `1h` or `7d`, of an option that takes it from `least` to `most`: milliseconds. Throws a `CommandError`. */
 export function readDuration(
   option: string,
   text: string,
@@ -18,12 +18,12 @@ export function readDuration(
 ): number {
   const ms = millisecondsOf(text);
   if (ms >= millisecondsOf(least) && ms <= millisecondsOf(most)) return ms;
-  throw new Failure(
+  throw new CommandError(
     `${option} must be a time from ${least} to ${most}, as 250ms, 10s, 1m, 1h or 7d, got ${JSON.stringify(text)}`,
   );
 }
 
-/** Reads `--for` and `--forever`; undefined for neither. Throws a `Failure`. */
+/** Reads `--for` and `--forever`; undefined for neither. Throws a `CommandError`. */
 export function readEnd({
   for: duration,
   forever,
@@ -32,7 +32,7 @@ export function readEnd({
   readonly forever?: boolean | undefined;
 }): Duration | "forever" | undefined {
   if (forever === true && duration !== undefined) {
-    throw new Failure("give --for DURATION or --forever, not both");
+    throw new CommandError("give --for DURATION or --forever, not both");
   }
   if (duration !== undefined) readDuration("--for", duration, "1ms", "366d");
   return forever === true ? "forever" : (duration as Duration | undefined);

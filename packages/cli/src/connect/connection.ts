@@ -2,8 +2,8 @@ import type { Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import type { Command } from "commander";
 import type { Cluster, Redis } from "ioredis";
-import type { Surroundings } from "../command/cli.ts";
-import { EXIT, Failure } from "../command/failure.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import { findPrimary } from "./find-primary.ts";
 import type { OpenClient, OpenServer, ServerMode } from "./open-client.ts";
 import { openCluster, openServer } from "./open-client.ts";
@@ -52,18 +52,18 @@ export function addConnectionOptions(
 
 /**
  * Opens what the options say; a server that turns out to be of a cluster brings the whole cluster. An interruption closes it. Rejects
- * with a `Failure`, which never holds a user or a password.
+ * with a `CommandError`, which never holds a user or a password.
  */
 export async function connect(
   options: ConnectionOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<Connection> {
   const { prefix = "hg" } = options;
   if (!/^[\w.-]{1,32}$/.test(prefix)) {
-    throw new Failure("--prefix must be 1 to 32 letters, digits, dots, dashes, underscores");
+    throw new CommandError("--prefix must be 1 to 32 letters, digits, dots, dashes, underscores");
   }
-  const target = await readTarget(options, surroundings);
-  const { client, close } = await openTarget(target, surroundings.signal);
+  const target = await readTarget(options, context);
+  const { client, close } = await openTarget(target, context.signal);
   return {
     place: target.place,
     client,
@@ -77,10 +77,10 @@ export async function connect(
 /** Works on a connection, and closes it. Rejects as `connect`, and as the work. */
 export async function withConnection<T>(
   options: ConnectionOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  const connection = await connect(options, surroundings);
+  const connection = await connect(options, context);
   try {
     return await work(connection);
   } finally {
@@ -125,16 +125,16 @@ async function openAny(target: Target, signal: AbortSignal): Promise<OpenServer>
 /** A server that does not say its mode, as behind a proxy, is taken for what the options say. */
 function requireMode({ isCluster, place, addresses }: Target, mode: ServerMode): void {
   if (mode === "sentinel") {
-    throw new Failure(
+    throw new CommandError(
       `${place} is a Sentinel: say what it calls the primary, with --sentinel NAME`,
       EXIT.store,
     );
   }
   if (mode === "standalone" && isCluster) {
-    throw new Failure(`${place} is not a cluster: leave out --cluster`, EXIT.store);
+    throw new CommandError(`${place} is not a cluster: leave out --cluster`, EXIT.store);
   }
   if (mode !== "cluster" && !isCluster && addresses.length > 1) {
-    throw new Failure(
+    throw new CommandError(
       `${place} is not a cluster, and only a cluster or --sentinel NAME takes several hosts: give one host`,
       EXIT.store,
     );

@@ -1,4 +1,4 @@
-import { messageOf } from "../command/failure.ts";
+import { messageOf } from "../command/command-error.ts";
 
 /** Explains an error to somebody at a terminal, and says what to do. */
 type Explanation = string | ((match: RegExpExecArray) => string);

@@ -1,4 +1,4 @@
-import { EXIT, Failure } from "../command/failure.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import { explainError } from "./explain-error.ts";
 import type { OpenClient, OpenServer } from "./open-client.ts";
 import { openPrimary, openServer } from "./open-client.ts";
@@ -54,7 +54,7 @@ function loginsOf({ credentials, login }: Target): readonly Credentials[] {
 }
 
 function isRefused(error: unknown): boolean {
-  const cause = error instanceof Failure ? error.cause : undefined;
+  const cause = error instanceof CommandError ? error.cause : undefined;
   return cause instanceof Error && /^(NOAUTH|WRONGPASS)/.test(cause.message);
 }
 
@@ -65,7 +65,7 @@ async function askSentinel(
 ): Promise<void> {
   try {
     if (mode !== "sentinel") {
-      throw new Failure(
+      throw new CommandError(
         `${host}:${port} is not a Sentinel: leave out --sentinel, or give the port of one`,
         EXIT.store,
       );
@@ -74,13 +74,13 @@ async function askSentinel(
     if (primary !== null) return;
     const known = (await client.call("SENTINEL", "MASTERS")) as readonly (readonly string[])[];
     const names = known.map((fields) => fields[fields.indexOf("name") + 1]);
-    throw new Failure(
+    throw new CommandError(
       `the Sentinel ${host}:${port} knows no primary ${name}: use --sentinel with ${names.join(", ") || "a name that it knows"}`,
       EXIT.store,
     );
   } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw new Failure(`the Sentinel ${host}:${port}: ${explainError(error)}`, EXIT.store, {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`the Sentinel ${host}:${port}: ${explainError(error)}`, EXIT.store, {
       cause: error,
     });
   } finally {

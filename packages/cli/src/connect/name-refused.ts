@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { EXIT, Failure, messageOf } from "../command/failure.ts";
+import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
 import type { Connection } from "./connection.ts";
 
 /** A script that is refused a command does not say which one. */
@@ -7,7 +7,7 @@ const UNNAMED = /can't run this command/;
 
 /**
  * What work on a store comes to. Where the server refuses one of its scripts a command without naming it, each command that reads is
- * tried by itself, and the `Failure` names those that the user may not run.
+ * tried by itself, and the `CommandError` names those that the user may not run.
  */
 export async function nameRefused<T>(connection: Connection, work: Promise<T>): Promise<T> {
   try {
@@ -17,7 +17,7 @@ export async function nameRefused<T>(connection: Connection, work: Promise<T>): 
     if (!UNNAMED.test(messageOf(cause))) throw error;
     const refused = await refusedReads(connection);
     if (refused.length === 0) throw error;
-    throw new Failure(
+    throw new CommandError(
       `this user may not run ${refused.join(", ").toUpperCase()}: an administrator can allow it with ACL SETUSER ... ${refused.map((command) => `+${command}`).join(" ")}`,
       EXIT.store,
       { cause: error },

@@ -1,6 +1,6 @@
 import type { Cluster } from "ioredis";
 import { Cluster as ClusterClient, Redis } from "ioredis";
-import { EXIT, Failure, messageOf } from "../command/failure.ts";
+import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
 import { explainError } from "./explain-error.ts";
 import type { Address, Credentials } from "./redis-url.ts";
 import type { Target } from "./target.ts";
@@ -54,7 +54,7 @@ interface Opening<Client> {
   readonly errors: "error" | "node error";
 }
 
-/** One server, or a socket. Rejects with a `Failure`. */
+/** One server, or a socket. Rejects with a `CommandError`. */
 export async function openServer(
   target: Target,
   at: Address | string,
@@ -80,7 +80,7 @@ export async function openServer(
   return { client, close, at, mode };
 }
 
-/** The primary that Sentinels name. Rejects with a `Failure`. */
+/** The primary that Sentinels name. Rejects with a `CommandError`. */
 export function openPrimary(
   target: Target,
   sentinels: readonly Address[],
@@ -113,7 +113,7 @@ export function openPrimary(
 
 /**
  * All servers of a cluster. Only one that has answered is asked which they are: among several the client would choose by chance, and
- * wait for those that are down. Rejects with a `Failure`.
+ * wait for those that are down. Rejects with a `CommandError`.
  */
 export function openCluster(
   target: Target,
@@ -188,8 +188,12 @@ async function open<Client extends Redis | Cluster>({
     close();
     signal.throwIfAborted();
     const cause = reason ?? error;
-    throw new Failure(`cannot use Redis at ${place}: ${explainError(cause, isTls)}`, EXIT.store, {
-      cause,
-    });
+    throw new CommandError(
+      `cannot use Redis at ${place}: ${explainError(cause, isTls)}`,
+      EXIT.store,
+      {
+        cause,
+      },
+    );
   }
 }

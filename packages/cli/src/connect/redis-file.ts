@@ -1,27 +1,29 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 
 /**
- * Reads the URL in the first line of a file. Rejects with a `Failure` unless it is a regular file that belongs to the user, and that
+ * Reads the URL in the first line of a file. Rejects with a `CommandError` unless it is a regular file that belongs to the user, and that
  * nobody else can read.
  */
 export async function readRedisFile(path: string): Promise<string> {
   // Opening a pipe would otherwise wait for a writer.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error) => {
-    throw new Failure(`cannot read --redis-file ${path}: ${reasonOf(error)}`, undefined, {
+    throw new CommandError(`cannot read --redis-file ${path}: ${reasonOf(error)}`, undefined, {
       cause: error,
     });
   });
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new Failure(`--redis-file ${path} is not a regular file`);
+    if (!stats.isFile()) throw new CommandError(`--redis-file ${path} is not a regular file`);
     const user = process.getuid?.();
     if (user !== undefined && stats.uid !== user) {
-      throw new Failure(`--redis-file ${path} belongs to another user: give a file of your own`);
+      throw new CommandError(
+        `--redis-file ${path} belongs to another user: give a file of your own`,
+      );
     }
     if (user !== undefined && (stats.mode & 0o077) !== 0) {
-      throw new Failure(`--redis-file ${path} is open to other users: run chmod 600 ${path}`);
+      throw new CommandError(`--redis-file ${path} is open to other users: run chmod 600 ${path}`);
     }
     const [line = ""] = (await file.readFile("utf8")).split(/\r?\n/);
     return line.trim();

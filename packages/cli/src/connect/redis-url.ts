@@ -1,4 +1,4 @@
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 
 /** A host and its port; 0 where the URL names none. */
 export interface Address {
@@ -30,7 +30,7 @@ const URL_OF_HOSTS = /^redis(s?):\/\/(?:([^@/]*)@)?([^@/?#]*)(?:\/(\d*))?$/i;
 
 const URL_OF_SOCKET = /^(?:(?:redis\+)?unix:\/\/)?(\/[^?]*)(?:\?db=(\d+))?$/i;
 
-/** Reads a URL. `origin` names in the `Failure` where it came from; the URL itself, which may hold a password, is not repeated. */
+/** Reads a URL. `origin` names in the `CommandError` where it came from; the URL itself, which may hold a password, is not repeated. */
 export function parseRedisUrl(url: string, origin: string): RedisUrl {
   const socket = URL_OF_SOCKET.exec(url);
   if (socket !== null) {
@@ -41,7 +41,7 @@ export function parseRedisUrl(url: string, origin: string): RedisUrl {
   const addresses = hosts.split(",").map(parseAddress);
   const credentials = parseCredentials(who);
   if (whole === undefined || addresses.includes(undefined) || credentials === undefined) {
-    throw new Failure(`${origin} is not a Redis URL: give ${FORMS}`);
+    throw new CommandError(`${origin} is not a Redis URL: give ${FORMS}`);
   }
   return {
     addresses: addresses as Address[],

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readSecret } from "./secret.ts";
 
 const stderr = new PassThrough().resume();
@@ -23,7 +23,7 @@ test("lines that arrive together are read one by one", async () => {
   const stdin = new PassThrough();
   stdin.end("one\ntwo\n");
   expect([await read(stdin), await read(stdin)]).toEqual(["one", "two"]);
-  await expect(read(stdin)).rejects.toThrow(Failure);
+  await expect(read(stdin)).rejects.toThrow(CommandError);
 });
 
 test("an empty line is no secret", async () => {
@@ -35,6 +35,6 @@ test("an empty line is no secret", async () => {
 test("an interruption ends the wait for it", async () => {
   const controller = new AbortController();
   const reading = read(new PassThrough(), controller.signal);
-  controller.abort(new Failure("interrupted", 130));
+  controller.abort(new CommandError("interrupted", 130));
   await expect(reading).rejects.toThrow("interrupted");
 });

@@ -1,27 +1,27 @@
 import type { Readable, Writable } from "node:stream";
 import { isCancel, password } from "@clack/prompts";
-import type { Surroundings } from "../command/cli.ts";
-import { Failure } from "../command/failure.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
 import { isTerminal } from "../output/style.ts";
 
 /**
  * A secret from standard input: its next line, or, where that is a terminal, what is typed, without an echo. What comes after the
- * line stays to be read. Rejects with a `Failure` where there is none.
+ * line stays to be read. Rejects with a `CommandError` where there is none.
  */
 export async function readSecret(
   what: string,
-  { stdin, stderr, signal }: Pick<Surroundings, "stdin" | "stderr" | "signal">,
+  { stdin, stderr, signal }: Pick<CommandContext, "stdin" | "stderr" | "signal">,
 ): Promise<string> {
   const secret = isTerminal(stdin)
     ? await ask(what, { stdin, stderr, signal })
     : await readLine(stdin, signal);
-  if (secret === "") throw new Failure(`standard input has no ${what} in its first line`);
+  if (secret === "") throw new CommandError(`standard input has no ${what} in its first line`);
   return secret;
 }
 
 async function ask(
   what: string,
-  { stdin, stderr, signal }: Pick<Surroundings, "stdin" | "stderr" | "signal">,
+  { stdin, stderr, signal }: Pick<CommandContext, "stdin" | "stderr" | "signal">,
 ): Promise<string> {
   const typed = await password({
     message: `${what[0]?.toUpperCase()}${what.slice(1)}`,
@@ -33,7 +33,7 @@ async function ask(
     signal,
   });
   // The terminal hands over Ctrl-C as a key while it asks.
-  if (isCancel(typed)) throw new Failure("interrupted", 130);
+  if (isCancel(typed)) throw new CommandError("interrupted", 130);
   return typed;
 }
 

@@ -1,6 +1,6 @@
 import type { Operator } from "@headgate/core/operate";
 import { operate } from "@headgate/core/operate";
-import type { Surroundings } from "../command/cli.ts";
+import type { CommandContext } from "../command/cli.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { withConnection } from "./connection.ts";
 
@@ -15,10 +15,10 @@ export interface Session {
 /** Works on a connection, and closes it. Rejects as `connect`, and as the work. */
 export function withSession<T>(
   options: ConnectionOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  return withConnection(options, surroundings, async (connection) => {
+  return withConnection(options, context, async (connection) => {
     const began = performance.now();
     const clock = await serverNow(connection);
     const now = (): number => clock + performance.now() - began;

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
-import type { Surroundings } from "../command/cli.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
-import { Failure } from "../command/failure.ts";
 import { readRedisFile } from "./redis-file.ts";
 import type { Credentials, RedisUrl } from "./redis-url.ts";
 import { formatPlace, parseRedisUrl } from "./redis-url.ts";
@@ -40,13 +40,13 @@ export interface Target extends RedisUrl {
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-/** Reads what the options and the environment say. Rejects with a `Failure`. */
+/** Reads what the options and the environment say. Rejects with a `CommandError`. */
 export async function readTarget(
   options: ConnectionOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<Target> {
   const timeoutMs = readDuration("--timeout", options.timeout ?? "5s", "1ms", "1m");
-  const url = await readUrl(options, surroundings);
+  const url = await readUrl(options, context);
   const port = options.sentinel === undefined ? REDIS_PORT : SENTINEL_PORT;
   const addresses = url.addresses.map((one) => ({ ...one, port: one.port || port }));
   const there: RedisUrl = { ...url, addresses };
@@ -54,7 +54,7 @@ export async function readTarget(
   return {
     ...there,
     place: formatPlace(there),
-    login: await readLogin(options, url, surroundings),
+    login: await readLogin(options, url, context),
     tls: url.isTls ? await readTls(options) : undefined,
     isCluster: options.cluster === true,
     sentinelName: options.sentinel,
@@ -64,7 +64,7 @@ export async function readTarget(
 
 async function readUrl(
   { redis, redisFile }: ConnectionOptions,
-  { environment, stderr }: Surroundings,
+  { environment, stderr }: CommandContext,
 ): Promise<RedisUrl> {
   if (redisFile !== undefined) {
     return parseRedisUrl(await readRedisFile(redisFile), `the first line of ${redisFile}`);
@@ -86,19 +86,21 @@ function requireFit(
   { cluster, sentinel, cacert, cert, key }: ConnectionOptions,
 ): void {
   if (!isTls && (cacert ?? cert ?? key) !== undefined) {
-    throw new Failure("--cacert, --cert and --key are for TLS: begin the URL with rediss://");
+    throw new CommandError("--cacert, --cert and --key are for TLS: begin the URL with rediss://");
   }
   if ((cert === undefined) !== (key === undefined)) {
-    throw new Failure("--cert and --key go together: give both");
+    throw new CommandError("--cert and --key go together: give both");
   }
   if (cluster && sentinel !== undefined) {
-    throw new Failure("--cluster and --sentinel do not go together: give one of them");
+    throw new CommandError("--cluster and --sentinel do not go together: give one of them");
   }
   if (path !== undefined && (cluster || sentinel !== undefined)) {
-    throw new Failure("--cluster and --sentinel need hosts: a socket leads to one server only");
+    throw new CommandError(
+      "--cluster and --sentinel need hosts: a socket leads to one server only",
+    );
   }
   if (cluster && database !== 0) {
-    throw new Failure("a cluster has only database 0: leave it out of the URL");
+    throw new CommandError("a cluster has only database 0: leave it out of the URL");
   }
 }
 
@@ -106,11 +108,11 @@ function requireFit(
 async function readLogin(
   { user, passwordStdin }: ConnectionOptions,
   { credentials }: RedisUrl,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<Credentials> {
   const password = passwordStdin
-    ? await readSecret("password", surroundings)
-    : (credentials.password ?? (surroundings.environment["REDISCLI_AUTH"] || undefined));
+    ? await readSecret("password", context)
+    : (credentials.password ?? (context.environment["REDISCLI_AUTH"] || undefined));
   // A password without a user is that of the user "default".
   const username = user ?? credentials.username ?? (password && "default");
   return { username, password };
@@ -126,8 +128,8 @@ async function readTls({ cacert, cert, key }: ConnectionOptions): Promise<TlsOpt
 
 async function readPem(option: string, path: string): Promise<string> {
   const text = await readFile(path, "utf8").catch(({ code }: NodeJS.ErrnoException) => {
-    throw new Failure(`cannot read ${option} ${path} (${code}): check the path`);
+    throw new CommandError(`cannot read ${option} ${path} (${code}): check the path`);
   });
   if (text.includes("-----BEGIN ")) return text;
-  throw new Failure(`${option} ${path} holds no PEM: it must begin with -----BEGIN`);
+  throw new CommandError(`${option} ${path} holds no PEM: it must begin with -----BEGIN`);
 }

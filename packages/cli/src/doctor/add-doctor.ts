@@ -1,7 +1,7 @@
-import type { Cli, Surroundings } from "../command/cli.ts";
+import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
-import { EXIT, Failure } from "../command/failure.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, connect } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
@@ -24,7 +24,7 @@ interface DoctorOptions extends ConnectionOptions {
 }
 
 /** Adds `headgate doctor`. */
-export function addDoctor({ program, handle, surroundings }: Cli): void {
+export function addDoctor({ program, handle, context }: Cli): void {
   const command = program
     .command("doctor")
     .summary("check Redis, and what counts there")
@@ -41,28 +41,28 @@ export function addDoctor({ program, handle, surroundings }: Cli): void {
     "headgate doctor --as shop": "say what the user shop of Redis may not do, and should",
     "headgate doctor --json | jq '.checks[] | select(.status == \"problem\")'": "only the problems",
   });
-  command.action(handle((options: DoctorOptions) => examine(options, surroundings)));
+  command.action(handle((options: DoctorOptions) => examine(options, context)));
 }
 
-async function examine(options: DoctorOptions, surroundings: Surroundings): Promise<number> {
+async function examine(options: DoctorOptions, context: CommandContext): Promise<number> {
   if (options.explain !== undefined) {
-    surroundings.stdout.write(sectionOf(options.explain));
+    context.stdout.write(sectionOf(options.explain));
     return 0;
   }
   const role = readRole(options.role);
   const storeTimeout = readDuration("--store-timeout", options.storeTimeout, "1ms", "1m");
-  const connection = await connect(options, surroundings).catch(async (failure: unknown) => {
-    await explainFailure(failure, options, surroundings);
+  const connection = await connect(options, context).catch(async (failure: unknown) => {
+    await explainFailure(failure, options, context);
     throw failure;
   });
   try {
     const wanted = { role, as: options.as, storeTimeout, clock: Date.now };
     const facts = await gatherFacts(connection, wanted);
     // An interruption closes the connection, and what is gathered then is of the closed client.
-    surroundings.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     if (facts.servers.length === 0) throw nobodyAnswers(connection.place, facts);
     const report = judgeAll(connection.place, facts);
-    const { stdout, environment } = surroundings;
+    const { stdout, environment } = context;
     if (options.json) writeJson(stdout, report);
     else stdout.write(formatReport(report, styleFor(stdout, environment)));
     return report.counts.warning + report.counts.problem > 0 ? EXIT.found : 0;
@@ -71,18 +71,20 @@ async function examine(options: DoctorOptions, surroundings: Surroundings): Prom
   }
 }
 
-function nobodyAnswers(place: string, { silent: [first] }: Facts): Failure {
-  return new Failure(`${place} does not answer: ${first?.why}`, EXIT.store);
+function nobodyAnswers(place: string, { silent: [first] }: Facts): CommandError {
+  return new CommandError(`${place} does not answer: ${first?.why}`, EXIT.store);
 }
 
 /** What the page "Look for faults" says of a check. */
 function sectionOf(check: string): string {
   const section = Object.hasOwn(SECTIONS, check) ? SECTIONS[check] : undefined;
   if (section !== undefined) return `${check}\n\n${section}\n`;
-  throw new Failure(`--explain takes one of ${Object.keys(SECTIONS).join(", ")}, got ${check}`);
+  throw new CommandError(
+    `--explain takes one of ${Object.keys(SECTIONS).join(", ")}, got ${check}`,
+  );
 }
 
 function readRole(role: string): Role {
   if (Object.hasOwn(ROLES, role)) return role as Role;
-  throw new Failure(`--role must be ${Object.keys(ROLES).join(", ")}, got ${role}`);
+  throw new CommandError(`--role must be ${Object.keys(ROLES).join(", ")}, got ${role}`);
 }

@@ -2,8 +2,8 @@ import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { Surroundings } from "../command/cli.ts";
-import { EXIT, Failure, messageOf } from "../command/failure.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { readRedisFile } from "../connect/redis-file.ts";
 import type { Address } from "../connect/redis-url.ts";
@@ -22,10 +22,10 @@ export interface Step {
   readonly found: string;
 }
 
-/** Tries each step of the way to a server, without any secret: the name, a connection, TLS. Each of several hosts is tried. Rejects with a `Failure`. */
+/** Tries each step of the way to a server, without any secret: the name, a connection, TLS. Each of several hosts is tried. Rejects with a `CommandError`. */
 export async function readSteps(
   options: ConnectionOptions,
-  { environment }: Surroundings,
+  { environment }: CommandContext,
 ): Promise<readonly Step[]> {
   const { redis, redisFile, cacert, sentinel } = options;
   const url =
@@ -113,14 +113,14 @@ async function stepOf(name: Step["name"], make: () => Promise<string>): Promise<
 export async function explainFailure(
   failure: unknown,
   options: ConnectionOptions & { readonly json?: boolean | undefined },
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
-  if (!(failure instanceof Failure) || failure.exitCode !== EXIT.store) return;
-  const before = await readSteps(options, surroundings).catch((): readonly Step[] => []);
+  if (!(failure instanceof CommandError) || failure.exitCode !== EXIT.store) return;
+  const before = await readSteps(options, context).catch((): readonly Step[] => []);
   const redis: Step = { name: "redis", isMade: false, found: failure.message };
   const isReached = before.every(({ isMade }) => isMade);
   const steps = isReached ? [...before, redis] : before;
-  const { stdout, environment } = surroundings;
+  const { stdout, environment } = context;
   if (options.json) return writeJson(stdout, { steps });
   const style = styleFor(stdout, environment);
   for (const { name, isMade, found } of steps) {

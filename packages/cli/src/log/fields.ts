@@ -1,4 +1,4 @@
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 
 const NAMES = ["time", "client", "method", "path", "status"] as const;
 
@@ -11,7 +11,7 @@ export interface FieldNames {
   readonly status?: string;
 }
 
-/** Reads `--fields`, as in `time=ts,client=request.remote_ip`. Throws a `Failure`. */
+/** Reads `--fields`, as in `time=ts,client=request.remote_ip`. Throws a `CommandError`. */
 export function parseFields(text: string): FieldNames {
   const fields: Record<string, string> = {};
   for (const part of text.split(",")) {
@@ -19,16 +19,16 @@ export function parseFields(text: string): FieldNames {
     const name = part.slice(0, Math.max(at, 0)).trim();
     const field = part.slice(at + 1).trim();
     if (at === -1 || field === "" || !(NAMES as readonly string[]).includes(name)) {
-      throw new Failure(
+      throw new CommandError(
         `--fields must name fields as in time=ts,client=remote_addr (and method, path, status), got ${JSON.stringify(part)}`,
       );
     }
-    if (Object.hasOwn(fields, name)) throw new Failure(`--fields names ${name} twice`);
+    if (Object.hasOwn(fields, name)) throw new CommandError(`--fields names ${name} twice`);
     fields[name] = field;
   }
   const missing = ["time", "client"].find((name) => !Object.hasOwn(fields, name));
   if (missing !== undefined) {
-    throw new Failure(
+    throw new CommandError(
       `--fields must say which field holds the ${missing}, as in time=ts,client=remote_addr`,
     );
   }

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { addAbortSignal, pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { Failure, messageOf } from "../command/failure.ts";
+import { CommandError, messageOf } from "../command/command-error.ts";
 
 /** So many bytes are read at once. */
 const CHUNK_BYTES = 262_144;
@@ -19,7 +19,7 @@ export interface BytesOptions {
 }
 
 /**
- * The bytes of a log, unpacked where it is in gzip. Each piece is valid until the next one is asked for. Throws a `Failure` for what
+ * The bytes of a log, unpacked where it is in gzip. Each piece is valid until the next one is asked for. Throws a `CommandError` for what
  * cannot be read, and the signal's reason.
  */
 export async function* readBytes(
@@ -32,7 +32,7 @@ export async function* readBytes(
     else yield* readStream(createReadStream(file, { highWaterMark: CHUNK_BYTES }), signal, onBytes);
   } catch (error) {
     signal.throwIfAborted();
-    throw new Failure(
+    throw new CommandError(
       `cannot read the log ${nameOf(file)}: ${messageOf(error)}${adviceFor(error, file)}`,
       undefined,
       { cause: error },

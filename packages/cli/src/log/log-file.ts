@@ -1,4 +1,4 @@
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { FieldNames } from "./fields.ts";
 import { InOrder } from "./in-order.ts";
 import { parseJsonLine } from "./json-line.ts";
@@ -66,7 +66,7 @@ export class LogFile {
     return this.#order.late;
   }
 
-  /** Its requests in the order of their times, many at once. Throws a `Failure`, and the signal's reason. */
+  /** Its requests in the order of their times, many at once. Throws a `CommandError`, and the signal's reason. */
   async *requests(): AsyncGenerator<readonly LoggedRequest[]> {
     let rest = EMPTY;
     // Where it is set, the line that is read is too long, and its rest is left out.
@@ -159,8 +159,8 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 }
 
-function withoutFields(file: string): Failure {
-  return new Failure(
+function withoutFields(file: string): CommandError {
+  return new CommandError(
     `the log ${nameOf(file)} is in JSON lines: say which of its fields hold what, as in --fields time=ts,client=remote_addr`,
   );
 }

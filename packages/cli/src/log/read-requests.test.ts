@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import { parseFields } from "./fields.ts";
 import type { LoggedRequest } from "./logged-request.ts";
 import type { ReadOptions } from "./read-requests.ts";
@@ -197,8 +197,8 @@ describe("what cannot be read ends with one line", () => {
   ])("%s", async (_, make, message) => {
     const file = await make();
     const failure = await read([file]).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(Failure);
-    expect((failure as Failure).message).toMatch(message);
+    expect(failure).toBeInstanceOf(CommandError);
+    expect((failure as CommandError).message).toMatch(message);
   });
 
   test("standard input that is to be read twice", async () => {
@@ -211,7 +211,7 @@ test("an interruption ends a log that never ends", async () => {
   const stdin = new PassThrough();
   stdin.write(`${line("00", "/a")}\n`);
   const reading = read(["-"], { stdin, signal: interruption.signal });
-  const reason = new Failure("interrupted", 130);
+  const reason = new CommandError("interrupted", 130);
   setImmediate(() => interruption.abort(reason));
   await expect(reading).rejects.toBe(reason);
   expect(stdin.destroyed).toBe(true);

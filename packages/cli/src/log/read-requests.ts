@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { Failure, messageOf } from "../command/failure.ts";
+import { CommandError, messageOf } from "../command/command-error.ts";
 import type { FieldNames } from "./fields.ts";
 import { nameOf } from "./log-bytes.ts";
 import { LogFile } from "./log-file.ts";
@@ -41,12 +41,12 @@ export interface LoggedRequests extends AsyncIterable<readonly LoggedRequest[]> 
 /**
  * Reads access logs in the common or combined format, or in JSON lines, in gzip or not, and merges them; `-` is standard input.
  * Requests are put in order within 120 seconds of log time, or a million lines, or as many as fit into a twelfth of the memory. To be read
- * once. What reads it is thrown a `Failure` for what cannot be read, and the signal's reason.
+ * once. What reads it is thrown a `CommandError` for what cannot be read, and the signal's reason.
  */
 export function readRequests(files: readonly string[], options: ReadOptions): LoggedRequests {
   const { fields, requestLines = true, onBytes = () => {}, stdin, signal } = options;
   if (files.filter((file) => file === "-").length > 1) {
-    throw new Failure("standard input (-) can be read once only");
+    throw new CommandError("standard input (-) can be read once only");
   }
   const bytesForWaiting = bytesFor("waiting") / files.length;
   const logs = files.map(
@@ -65,7 +65,7 @@ export function readRequests(files: readonly string[], options: ReadOptions): Lo
   };
 }
 
-/** How many bytes logs have; undefined where that is not known before they are read. Throws a `Failure`. */
+/** How many bytes logs have; undefined where that is not known before they are read. Throws a `CommandError`. */
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
   let bytes = 0;
   for (const file of files) {
@@ -75,9 +75,13 @@ export async function bytesOf(files: readonly string[]): Promise<number | undefi
       if (!found.isFile()) return undefined;
       bytes += found.size;
     } catch (error) {
-      throw new Failure(`cannot read the log ${nameOf(file)}: ${messageOf(error)}`, undefined, {
-        cause: error,
-      });
+      throw new CommandError(
+        `cannot read the log ${nameOf(file)}: ${messageOf(error)}`,
+        undefined,
+        {
+          cause: error,
+        },
+      );
     }
   }
   return bytes;

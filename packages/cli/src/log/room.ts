@@ -1,5 +1,5 @@
 import { getHeapStatistics } from "node:v8";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 
 /** The heap that this program takes without a log, in bytes. */
 const PROGRAM_BYTES = 67_108_864;
@@ -21,16 +21,16 @@ export class Room {
     this.#left = bytes;
   }
 
-  /** Throws a `Failure` where nothing is left: a process whose heap is full dies without a word. */
+  /** Throws a `CommandError` where nothing is left: a process whose heap is full dies without a word. */
   take(bytes: number): void {
     this.#left -= bytes;
     if (this.#left < 0) throw full();
   }
 }
 
-function full(): Failure {
+function full(): CommandError {
   const megabytes = Math.round(getHeapStatistics().heap_size_limit / 1_048_576);
-  return new Failure(
+  return new CommandError(
     `the log has more clients than fit into the memory of this process (${megabytes} MB): replay a part of the log, or allow more memory, as in NODE_OPTIONS=--max-old-space-size=${2 * megabytes}`,
   );
 }

@@ -1,4 +1,4 @@
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import { counted, formatCount } from "../output/number.ts";
 import { visible } from "../output/visible.ts";
 import type { MalformedLine } from "./logged-request.ts";
@@ -17,11 +17,14 @@ export function describeSkipped({ lines, malformed, examples }: LogCounts): read
 }
 
 /** The error for logs without a single request. */
-export function nothingRead(files: readonly string[], { malformed, examples }: LogCounts): Failure {
+export function nothingRead(
+  files: readonly string[],
+  { malformed, examples }: LogCounts,
+): CommandError {
   const logs = files.map((file) => (file === "-" ? "standard input" : visible(file))).join(", ");
   const [first] = examples;
-  if (first === undefined) return new Failure(`there is no request in ${logs}: it is empty`);
-  return new Failure(
+  if (first === undefined) return new CommandError(`there is no request in ${logs}: it is empty`);
+  return new CommandError(
     `there is no request in ${logs}: it has ${counted(malformed, "line")} of something else; ${describeExample(first)}`,
   );
 }

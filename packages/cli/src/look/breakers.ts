@@ -1,6 +1,6 @@
 import type { DirectoryBreaker } from "@headgate/core/operate";
 import { readDirectory } from "@headgate/core/operate";
-import type { Cli, Surroundings } from "../command/cli.ts";
+import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
@@ -21,7 +21,7 @@ interface BreakersOptions extends ConnectionOptions {
 }
 
 /** `headgate breakers`: which breakers there are, with which policy, in how many processes, and how targets are doing. */
-export function addBreakers({ program, surroundings, handle }: Cli): void {
+export function addBreakers({ program, context, handle }: Cli): void {
   const command = program
     .command("breakers")
     .summary("list the circuit breakers and their policies")
@@ -39,12 +39,12 @@ export function addBreakers({ program, surroundings, handle }: Cli): void {
     "headgate breakers --target bank-eu": "whether calls to it are let through",
     "headgate breakers --json | jq -r '.breakers[].name'": "their names alone",
   });
-  command.action(handle((options: BreakersOptions) => listBreakers(options, surroundings)));
+  command.action(handle((options: BreakersOptions) => listBreakers(options, context)));
 }
 
-function listBreakers(options: BreakersOptions, surroundings: Surroundings): Promise<number> {
-  return withSession(options, surroundings, async ({ connection, now }) => {
-    const { stdout, stderr } = surroundings;
+function listBreakers(options: BreakersOptions, context: CommandContext): Promise<number> {
+  return withSession(options, context, async ({ connection, now }) => {
+    const { stdout, stderr } = context;
     const { store, prefix, timeoutMs } = connection;
     const { breakers, processes, unread } = await nameRefused(
       connection,
@@ -65,8 +65,8 @@ function listBreakers(options: BreakersOptions, surroundings: Surroundings): Pro
       );
     }
     const tables = [
-      formatBreakers(breakers, surroundings),
-      formatStates(states, surroundings),
+      formatBreakers(breakers, context),
+      formatStates(states, context),
       options.processes ? formatProcesses(processes, now(), widthOf(stdout)) : "",
     ];
     stdout.write(tables.filter((table) => table !== "").join("\n"));
@@ -76,7 +76,7 @@ function listBreakers(options: BreakersOptions, surroundings: Surroundings): Pro
 
 function formatBreakers(
   breakers: readonly DirectoryBreaker[],
-  { stdout, environment }: Surroundings,
+  { stdout, environment }: CommandContext,
 ): string {
   if (breakers.length === 0) return "";
   const style = styleFor(stdout, environment);

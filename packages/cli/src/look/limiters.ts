@@ -1,6 +1,6 @@
 import type { Directory, DirectoryLimiter, OverrideReach } from "@headgate/core/operate";
 import { reachOf, readDirectory } from "@headgate/core/operate";
-import type { Cli, Surroundings } from "../command/cli.ts";
+import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
@@ -26,7 +26,7 @@ interface LimitersOptions extends ConnectionOptions {
 }
 
 /** `headgate limiters`: which limiters there are, with which limits, in how many processes, and what is overridden. */
-export function addLimiters({ program, surroundings, handle }: Cli): void {
+export function addLimiters({ program, context, handle }: Cli): void {
   const command = program
     .command("limiters")
     .summary("list the limiters, their limits and overrides")
@@ -41,14 +41,14 @@ export function addLimiters({ program, surroundings, handle }: Cli): void {
     "headgate limiters --json | jq '.limiters[] | select(.isMixed)'":
       "where processes differ, as while a deploy rolls",
   });
-  command.action(handle((options: LimitersOptions) => listLimiters(options, surroundings)));
+  command.action(handle((options: LimitersOptions) => listLimiters(options, context)));
 }
 
-function listLimiters(options: LimitersOptions, surroundings: Surroundings): Promise<number> {
-  return withSession(options, surroundings, async (session) => {
+function listLimiters(options: LimitersOptions, context: CommandContext): Promise<number> {
+  return withSession(options, context, async (session) => {
     const { connection } = session;
     const now = session.now();
-    const { stdout, stderr } = surroundings;
+    const { stdout, stderr } = context;
     const { store, prefix, timeoutMs } = connection;
     const directory = await nameRefused(connection, readDirectory(store, { timeout: timeoutMs }));
     const { limiters, processes, unread } = directory;
@@ -70,7 +70,7 @@ function listLimiters(options: LimitersOptions, surroundings: Surroundings): Pro
         `headgate: no limiter is listed with the prefix ${prefix}: a process lists itself ten seconds after it has started; check --prefix and the database\n`,
       );
     }
-    const look = lookOf(surroundings);
+    const look = lookOf(context);
     const tables = [
       formatLimiters(limiters, look),
       formatOverrides(known ?? [], now, look),
@@ -87,7 +87,7 @@ interface Look {
   readonly width: number;
 }
 
-function lookOf({ stdout, environment }: Surroundings): Look {
+function lookOf({ stdout, environment }: CommandContext): Look {
   return { style: styleFor(stdout, environment), width: widthOf(stdout) };
 }
 

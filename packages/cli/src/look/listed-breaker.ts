@@ -1,7 +1,7 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import { readDirectory } from "@headgate/core/operate";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";
 import { formatDuration } from "../output/time.ts";
@@ -16,7 +16,7 @@ export function readListedOptions(listed: Readonly<Record<string, unknown>>): Br
   };
 }
 
-/** The options of a breaker: those given as JSON, or those that the directory has. Rejects with a `Failure`. */
+/** The options of a breaker: those given as JSON, or those that the directory has. Rejects with a `CommandError`. */
 export async function findBreaker(
   { store, timeoutMs }: Connection,
   name: string,
@@ -30,17 +30,17 @@ export async function findBreaker(
   if (first === undefined) {
     const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
     const there = names === "" ? "which has no breaker" : `which has ${names}`;
-    throw new Failure(
+    throw new CommandError(
       `no breaker ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, give --options`,
     );
   }
   if (first.isCut === true) {
-    throw new Failure(
+    throw new CommandError(
       `the options of ${JSON.stringify(name)} are too long for the directory: give them with --options @FILE`,
     );
   }
   if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
-    throw new Failure(
+    throw new CommandError(
       `processes have ${JSON.stringify(name)} with several windows: say which with --options`,
     );
   }

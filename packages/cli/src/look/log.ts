@@ -1,7 +1,7 @@
 import type { ActionLog, LogEntry } from "@headgate/core/operate";
-import type { Cli, Surroundings } from "../command/cli.ts";
+import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
@@ -39,7 +39,7 @@ const COMMANDS: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
 };
 
 /** `headgate log`: who did what to limiters, and when. */
-export function addLog({ program, surroundings, handle }: Cli): void {
+export function addLog({ program, context, handle }: Cli): void {
   const command = program
     .command("log")
     .summary("list what operators did")
@@ -53,13 +53,13 @@ export function addLog({ program, surroundings, handle }: Cli): void {
     "headgate log --limiter orders": "what was done to one limiter",
     "headgate log --limit 1 --json": "the last action, with what was before and after",
   });
-  command.action(handle((options: LogOptions) => printLog(options, surroundings)));
+  command.action(handle((options: LogOptions) => printLog(options, context)));
 }
 
-function printLog(options: LogOptions, surroundings: Surroundings): Promise<number> {
+function printLog(options: LogOptions, context: CommandContext): Promise<number> {
   const limit = readLimit(options.limit);
-  return withSession(options, surroundings, async ({ connection, operator }) => {
-    const { stdout, stderr } = surroundings;
+  return withSession(options, context, async ({ connection, operator }) => {
+    const { stdout, stderr } = context;
     const log = await nameRefused(connection, operator.log());
     const entries = selectEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
@@ -81,7 +81,7 @@ function printLog(options: LogOptions, surroundings: Surroundings): Promise<numb
 function readLimit(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 1_000) return limit;
-  throw new Failure("--limit must be a whole number from 1 to 1000");
+  throw new CommandError("--limit must be a whole number from 1 to 1000");
 }
 
 function selectEntries({ entries }: ActionLog, limiter: string | undefined): readonly LogEntry[] {

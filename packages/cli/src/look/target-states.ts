@@ -3,7 +3,7 @@ import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { DirectoryBreaker } from "@headgate/core/operate";
-import type { Surroundings } from "../command/cli.ts";
+import type { CommandContext } from "../command/cli.ts";
 import type { Connection } from "../connect/connection.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
@@ -72,7 +72,7 @@ const COLUMNS = [
 /** How targets are doing, as a table: what is not as usual is coloured. Empty where there are none. */
 export function formatStates(
   states: readonly TargetState[],
-  { stdout, environment }: Pick<Surroundings, "stdout" | "environment">,
+  { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
 ): string {
   if (states.length === 0) return "";
   const style = styleFor(stdout, environment);

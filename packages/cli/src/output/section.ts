@@ -1,10 +1,10 @@
-import type { Surroundings } from "../command/cli.ts";
+import type { CommandContext } from "../command/cli.ts";
 import { styleFor } from "./style.ts";
 import { visible } from "./visible.ts";
 
 /** A headline, and lines under it. */
 export function printSection(
-  { stdout, environment }: Pick<Surroundings, "stdout" | "environment">,
+  { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
   headline: string,
   lines: readonly string[],
 ): void {

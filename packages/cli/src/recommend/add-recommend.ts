@@ -1,4 +1,4 @@
-import type { Cli, Surroundings } from "../command/cli.ts";
+import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { parseFields } from "../log/fields.ts";
 import type { LogCounts } from "../log/read-requests.ts";
@@ -54,21 +54,21 @@ export function addRecommend(cli: Cli): void {
       "a limit a minute that denies at most 1% of requests, with a report",
   });
   command.action(
-    cli.handle((logs: string[], options: Options) => runRecommend(logs, options, cli.surroundings)),
+    cli.handle((logs: string[], options: Options) => runRecommend(logs, options, cli.context)),
   );
 }
 
 async function runRecommend(
   logs: readonly string[],
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
-  const { stdout, stderr, environment, signal } = surroundings;
+  const { stdout, stderr, environment, signal } = context;
   const target = parseTarget(options.denyAtMost, options.of);
   const windows = parseWindows(options.window);
   const algorithm = parseAlgorithm(options.algorithm);
   if (options.html !== undefined) await requireWritable(options.html);
-  const { recording, counts } = await record(logs, options, surroundings);
+  const { recording, counts } = await record(logs, options, context);
   if (recording.length === 0) throw nothingRead(logs, counts);
   for (const message of describeSkipped(counts)) stderr.write(`headgate: ${message}\n`);
   const progress = showProgress(stderr, windows.length);
@@ -93,7 +93,7 @@ async function runRecommend(
 async function record(
   logs: readonly string[],
   options: Options,
-  { stdin, stderr, signal }: Surroundings,
+  { stdin, stderr, signal }: CommandContext,
 ): Promise<{ readonly recording: Recording; readonly counts: LogCounts }> {
   const fields = options.fields === undefined ? undefined : parseFields(options.fields);
   const progress = showProgress(stderr, await bytesOf(logs));

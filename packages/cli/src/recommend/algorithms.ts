@@ -1,6 +1,6 @@
 import type { Duration, Limit } from "@headgate/core";
 import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 
 export type Algorithm = "gcra" | "tokenBucket" | "fixedWindow" | "slidingWindow" | "slidingLog";
 
@@ -15,11 +15,11 @@ const ALGORITHMS: Readonly<Record<Algorithm, MakeLimit>> = {
   slidingLog: (limit, window) => slidingLog({ limit, window }),
 };
 
-/** Reads the name of an algorithm. Throws a `Failure`. */
+/** Reads the name of an algorithm. Throws a `CommandError`. */
 export function parseAlgorithm(text: string): Algorithm {
   if (Object.hasOwn(ALGORITHMS, text)) return text as Algorithm;
   const known = Object.keys(ALGORITHMS).join(", ");
-  throw new Failure(`--algorithm must be one of ${known}, got ${JSON.stringify(text)}`);
+  throw new CommandError(`--algorithm must be one of ${known}, got ${JSON.stringify(text)}`);
 }
 
 /** A limit of so many units in a window, all of them at once. Throws `HEADGATE_INVALID_LIMIT`. */

@@ -1,4 +1,4 @@
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { LoggedRequest } from "../log/logged-request.ts";
 import { bytesFor, Room } from "../log/room.ts";
 import { formatCount } from "../output/number.ts";
@@ -29,11 +29,11 @@ export class Recording {
     return this.#highest + 1;
   }
 
-  /** Keeps requests. Throws a `Failure` where there are too many. */
+  /** Keeps requests. Throws a `CommandError` where there are too many. */
   add(requests: readonly LoggedRequest[]): void {
     const length = this.#length + requests.length;
     if (length > MAX_REQUESTS) {
-      throw new Failure(
+      throw new CommandError(
         `more than ${formatCount(MAX_REQUESTS)} requests: look at a part of the log`,
       );
     }

@@ -1,6 +1,6 @@
 import type { Limit } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import { keysThatFit } from "../replay/replay-stores.ts";
 import type { Part } from "./part.ts";
 
@@ -29,7 +29,7 @@ interface Options {
 /** So many requests are decided together at most. */
 const MAX_TOGETHER = 256;
 
-/** Decides the requests of a part by the library, each at its own time, and counts whom it denies. Rejects with a `Failure` where they do not fit into the memory, and with the signal's reason. */
+/** Decides the requests of a part by the library, each at its own time, and counts whom it denies. Rejects with a `CommandError` where they do not fit into the memory, and with the signal's reason. */
 export async function countDenied(
   { recording, start, end }: Part,
   limit: Limit<never>,
@@ -76,8 +76,8 @@ export async function countDenied(
 }
 
 /** A proposal that rests on forgotten clients would deny more than it says. */
-function forgotten(): Failure {
-  return new Failure(
+function forgotten(): CommandError {
+  return new CommandError(
     "the log has more busy clients at once than fit into the memory of this process: take a part of the log or shorter windows, or allow more memory with NODE_OPTIONS=--max-old-space-size",
   );
 }

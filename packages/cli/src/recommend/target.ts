@@ -1,4 +1,4 @@
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { Score } from "./score.ts";
 
 /** What a share is of. */
@@ -14,16 +14,16 @@ export interface Target {
 /** Millionths of a percent. */
 const MILLIONTHS = 100_000_000n;
 
-/** Reads a share in percent, as in `0.1%`, with up to six decimals. Throws a `Failure`. */
+/** Reads a share in percent, as in `0.1%`, with up to six decimals. Throws a `CommandError`. */
 export function parseTarget(share: string, of: string): Target {
   const percent = Number(/^(\d{1,3}(?:\.\d{1,6})?) ?%$/.exec(share)?.[1] ?? Number.NaN);
   if (!(percent <= 100)) {
-    throw new Failure(
+    throw new CommandError(
       `--deny-at-most must be a share from 0% to 100%, as in 0.1%, got ${JSON.stringify(share)}`,
     );
   }
   if (of !== "clients" && of !== "requests") {
-    throw new Failure(`--of must be clients or requests, got ${JSON.stringify(of)}`);
+    throw new CommandError(`--of must be clients or requests, got ${JSON.stringify(of)}`);
   }
   return { of, percent };
 }

@@ -1,6 +1,6 @@
-import type { Cli, Surroundings } from "../command/cli.ts";
+import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import { parseFields } from "../log/fields.ts";
@@ -52,16 +52,16 @@ export function addReplay(cli: Cli): void {
     "zcat access.log.*.gz | headgate replay -": "what another program writes",
   });
   command.action(
-    cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.surroundings)),
+    cli.handle((logs: string[], options: Options) => runReplay(logs, options, cli.context)),
   );
 }
 
 async function runReplay(
   logs: readonly string[],
   options: Options,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<number> {
-  const { stdout, stderr, environment } = surroundings;
+  const { stdout, stderr, environment } = context;
   const warn = (message: string): void => {
     stderr.write(`headgate: ${message}\n`);
   };
@@ -71,7 +71,7 @@ async function runReplay(
     fields: options.fields === undefined ? undefined : parseFields(options.fields),
     http: options.http === undefined ? undefined : parseFramework(options.http, "--http"),
     redis: redisOf(options),
-    ...{ warn, surroundings },
+    ...{ warn, context },
   });
   for (const message of describeSkipped(result.log)) warn(message);
   for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
@@ -90,7 +90,7 @@ function redisOf(options: Options): ConnectionOptions | undefined {
   const { user, passwordStdin, cacert, cert, key, cluster, sentinel } = options;
   const needing = user ?? passwordStdin ?? cacert ?? cert ?? key ?? cluster ?? sentinel;
   if (needing === undefined) return undefined;
-  throw new Failure(
+  throw new CommandError(
     "a replay counts in Redis with --redis or --redis-file: give one of them beside the other options of the connection",
   );
 }

@@ -1,4 +1,4 @@
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { Room } from "../log/room.ts";
 import { formatCount } from "../output/number.ts";
 import { subjectOfClient } from "./subject-of-client.ts";
@@ -38,7 +38,7 @@ export class ClientTable {
     return this.#count;
   }
 
-  /** Counts a request; returns the number of its client. Throws a `Failure` where there are too many. */
+  /** Counts a request; returns the number of its client. Throws a `CommandError` where there are too many. */
   add(client: string): number {
     const number = this.#numbers.get(client) ?? this.#addClient(client);
     const requests = this.#requests[number] as number;
@@ -72,7 +72,9 @@ export class ClientTable {
   #addName(name: string): number {
     const number = this.#names.length;
     if (number >= MAX_CLIENTS) {
-      throw new Failure(`more than ${formatCount(MAX_CLIENTS)} clients: replay a part of the log`);
+      throw new CommandError(
+        `more than ${formatCount(MAX_CLIENTS)} clients: replay a part of the log`,
+      );
     }
     this.#room.take(BYTES_PER_CLIENT + name.length);
     this.#numbers.set(name, number);

@@ -3,8 +3,8 @@
  * @packageDocumentation
  */
 
-export type { Surroundings } from "../command/cli.ts";
-export { Failure } from "../command/failure.ts";
+export type { CommandContext } from "../command/cli.ts";
+export { CommandError } from "../command/command-error.ts";
 export type { ConnectionOptions } from "../connect/connection.ts";
 export type { FieldNames } from "../log/fields.ts";
 export { writeReport } from "../report/write-report.ts";

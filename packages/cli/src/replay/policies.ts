@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Limit } from "@headgate/core";
 import { createLimiter, gcra, readPolicy, slidingLog } from "@headgate/core";
-import { Failure, messageOf } from "../command/failure.ts";
+import { CommandError, messageOf } from "../command/command-error.ts";
 import { MAX_POLICIES } from "./trace.ts";
 
 /** The dimensions that a replay knows the subject of: the client, under either name, and everybody. */
@@ -31,11 +31,11 @@ const NAMED = /^(?<name>[\w.][\w. -]{0,39})=(?<rest>.+)$/s;
 
 /**
  * Reads what `--limits` says, each time it is given: a limit or a list of limits, as JSON or the path of a file that holds it, with or without an @, with
- * a name in front or not. None: the default. Throws a `Failure`.
+ * a name in front or not. None: the default. Throws a `CommandError`.
  */
 export async function readPolicies(texts: readonly string[]): Promise<readonly NamedPolicy[]> {
   if (texts.length > MAX_POLICIES) {
-    throw new Failure(`--limits may be given ${MAX_POLICIES} times, got ${texts.length}`);
+    throw new CommandError(`--limits may be given ${MAX_POLICIES} times, got ${texts.length}`);
   }
   const policies =
     texts.length === 0 ? [namePolicy(DEFAULT_LIMITS)] : await Promise.all(texts.map(readNamed));
@@ -61,7 +61,7 @@ async function readLimitsFile(path: string): Promise<string> {
     // Unlike the encoding "utf8", it leaves a byte order mark out.
     return new TextDecoder().decode(await readFile(path));
   } catch (error) {
-    throw new Failure(
+    throw new CommandError(
       `--limits must be JSON, as in ${EXAMPLE}, or the path of a file that holds it: ${messageOf(error)}`,
       undefined,
       { cause: error },
@@ -69,7 +69,7 @@ async function readLimitsFile(path: string): Promise<string> {
   }
 }
 
-/** Reads a limit, or a list of them, from JSON. Throws a `Failure` whose message begins with `option`. */
+/** Reads a limit, or a list of them, from JSON. Throws a `CommandError` whose message begins with `option`. */
 export function parseLimits(json: string, option: string): readonly ReplayLimit[] {
   const value = readJson(json, option);
   try {
@@ -77,7 +77,7 @@ export function parseLimits(json: string, option: string): readonly ReplayLimit[
     for (const limit of limits) rejectUnknown(limit);
     return limits as readonly ReplayLimit[];
   } catch (error) {
-    throw new Failure(`${option}: ${messageOf(error)}`, undefined, { cause: error });
+    throw new CommandError(`${option}: ${messageOf(error)}`, undefined, { cause: error });
   }
 }
 
@@ -94,9 +94,13 @@ function readJson(json: string, option: string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
-    throw new Failure(`${option} must be JSON, as in ${EXAMPLE}: ${messageOf(error)}`, undefined, {
-      cause: error,
-    });
+    throw new CommandError(
+      `${option} must be JSON, as in ${EXAMPLE}: ${messageOf(error)}`,
+      undefined,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

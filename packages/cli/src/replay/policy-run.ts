@@ -1,6 +1,6 @@
 import type { Decision, MemoryStore, Store } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
-import { EXIT, Failure } from "../command/failure.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import type { LoggedRequest } from "../log/logged-request.ts";
 import type { NamedPolicy } from "./policies.ts";
 
@@ -28,7 +28,7 @@ export interface PolicyRunOptions {
   readonly evicted: () => number;
 }
 
-/** Runs a policy on the library itself. `decide` rejects with a `Failure` when the store does not answer. */
+/** Runs a policy on the library itself. `decide` rejects with a `CommandError` when the store does not answer. */
 export function runInLibrary(
   { limits }: NamedPolicy,
   { evicted, ...options }: PolicyRunOptions,
@@ -55,8 +55,8 @@ export function runInMemory(policy: NamedPolicy, store: MemoryStore): PolicyRun 
 }
 
 /** A replay without one of its decisions would be another one. */
-export function unavailable(): Failure {
-  return new Failure(
+export function unavailable(): CommandError {
+  return new CommandError(
     "Redis stopped answering, and a replay counts all or nothing: start it again when Redis is back",
     EXIT.store,
   );

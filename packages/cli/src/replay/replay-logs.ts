@@ -17,7 +17,7 @@ export interface ReplayLogsOptions extends Omit<StartOptions, "clock"> {
 
 /**
  * Replays logs under policies, side by side, each request at its own time; `-` is standard input. Shows progress on stderr if
- * that is a terminal. Rejects with a `Failure`, also for logs without a single request, and with the signal's reason.
+ * that is a terminal. Rejects with a `CommandError`, also for logs without a single request, and with the signal's reason.
  */
 export async function replayLogs(
   logs: readonly string[],
@@ -26,7 +26,7 @@ export async function replayLogs(
 ): Promise<ReplayResult> {
   // Most of what is read is garbage soon: by itself the heap would grow to several times what is alive.
   setFlagsFromString("--heap-growing-percent=100");
-  const { stdin, stderr, signal } = options.surroundings;
+  const { stdin, stderr, signal } = options.context;
   const total = await bytesOf(logs);
   let now = 0;
   const { runs, close } = await startRuns(policies, { ...options, clock: () => now });

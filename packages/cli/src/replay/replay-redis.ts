@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import type { Surroundings } from "../command/cli.ts";
-import { Failure, messageOf } from "../command/failure.ts";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError, messageOf } from "../command/command-error.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { connect } from "../connect/connection.ts";
 import type { NodeClient } from "../connect/node-clients.ts";
@@ -21,21 +21,21 @@ export interface ReplayRedisOptions {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   readonly warn: (message: string) => void;
-  readonly surroundings: Surroundings;
+  readonly context: CommandContext;
 }
 
 /** With what is put behind it, a prefix is as long as a store takes. */
 const MAX_PREFIX = 16;
 
-/** Opens Redis, there a prefix that no other replay has; `close` deletes its keys. Rejects with a `Failure`. */
+/** Opens Redis, there a prefix that no other replay has; `close` deletes its keys. Rejects with a `CommandError`. */
 export async function openReplayRedis(
   options: ConnectionOptions,
-  { clock, warn, surroundings }: ReplayRedisOptions,
+  { clock, warn, context }: ReplayRedisOptions,
 ): Promise<ReplayRedis> {
   if ((options.prefix ?? "").length > MAX_PREFIX) {
-    throw new Failure(`a replay takes a --prefix of at most ${MAX_PREFIX} characters`);
+    throw new CommandError(`a replay takes a --prefix of at most ${MAX_PREFIX} characters`);
   }
-  const { client, place, timeoutMs, ...connection } = await connectToStay(options, surroundings);
+  const { client, place, timeoutMs, ...connection } = await connectToStay(options, context);
   // A replay cannot go on after a gap, so it does not wait for Redis to come back.
   if (isCluster(client)) client.options.clusterRetryStrategy = () => null;
   else client.options.retryStrategy = () => null;
@@ -61,16 +61,16 @@ export async function openReplayRedis(
 /** Once it is open, an interruption does not close it: keys are to be deleted first. */
 async function connectToStay(
   options: ConnectionOptions,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<Connection> {
   const opening = new AbortController();
-  const abort = (): void => opening.abort(surroundings.signal.reason);
-  surroundings.signal.throwIfAborted();
-  surroundings.signal.addEventListener("abort", abort);
+  const abort = (): void => opening.abort(context.signal.reason);
+  context.signal.throwIfAborted();
+  context.signal.addEventListener("abort", abort);
   try {
-    return await connect(options, { ...surroundings, signal: opening.signal });
+    return await connect(options, { ...context, signal: opening.signal });
   } finally {
-    surroundings.signal.removeEventListener("abort", abort);
+    context.signal.removeEventListener("abort", abort);
   }
 }
 

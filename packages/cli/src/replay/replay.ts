@@ -33,7 +33,7 @@ export interface ReplayOptions {
   readonly bytesForClients?: number;
 }
 
-/** Replays requests under policies, side by side, each at its own time. Throws a `Failure`, and the signal's reason. */
+/** Replays requests under policies, side by side, each at its own time. Throws a `CommandError`, and the signal's reason. */
 export async function replay(
   requests: LoggedRequests,
   options: ReplayOptions,

@@ -1,5 +1,5 @@
 import type { MemoryStore } from "@headgate/core";
-import type { Surroundings } from "../command/cli.ts";
+import type { CommandContext } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import type { Framework } from "./http/frameworks.ts";
 import { runOverHttp } from "./http/http-run.ts";
@@ -20,7 +20,7 @@ export interface StartOptions {
   /** Over HTTP, called with the milliseconds from a request to its answer. */
   readonly onAnswer?: ((ms: number) => void) | undefined;
   readonly warn: (message: string) => void;
-  readonly surroundings: Surroundings;
+  readonly context: CommandContext;
 }
 
 /** Policies at work side by side. */
@@ -34,7 +34,7 @@ export interface StartedRuns {
 /** Over a store in this process nobody waits so long: milliseconds. */
 const STORE_TIMEOUT_MS = 5_000;
 
-/** Puts policies to work. Rejects with a `Failure`. */
+/** Puts policies to work. Rejects with a `CommandError`. */
 export async function startRuns(
   policies: readonly NamedPolicy[],
   options: StartOptions,

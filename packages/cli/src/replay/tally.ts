@@ -30,7 +30,7 @@ export class Tally {
     return this.#clients.size;
   }
 
-  /** Counts a denial: `time` and `wait` in milliseconds. Throws a `Failure` where there are too many clients. */
+  /** Counts a denial: `time` and `wait` in milliseconds. Throws a `CommandError` where there are too many clients. */
   deny(client: number, time: number, wait: number): void {
     this.denied += 1;
     this.waits.add(wait);

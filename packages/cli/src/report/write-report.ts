@@ -1,11 +1,11 @@
 import { access, constants, open, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Failure, messageOf } from "../command/failure.ts";
+import { CommandError, messageOf } from "../command/command-error.ts";
 import { visible } from "../output/visible.ts";
 import type { Recommendation } from "../recommend/recommendation.ts";
 import type { ReplayResult } from "../replay/result.ts";
 
-/** Throws a `Failure` for a file that a report cannot be written to: a replay may take minutes, and comes before. Writes nothing. */
+/** Throws a `CommandError` for a file that a report cannot be written to: a replay may take minutes, and comes before. Writes nothing. */
 export async function requireWritable(file: string): Promise<void> {
   try {
     const handle = await open(file, "r+").catch(async (error: NodeJS.ErrnoException) => {
@@ -18,7 +18,7 @@ export async function requireWritable(file: string): Promise<void> {
   }
 }
 
-/** Writes the report of a replay, one HTML file. Rejects with a `Failure`. */
+/** Writes the report of a replay, one HTML file. Rejects with a `CommandError`. */
 export async function writeReport(file: string, result: ReplayResult): Promise<void> {
   // Charts take a while to load, and most runs draw none.
   const { renderReport } = await import("./render-report.ts");
@@ -47,8 +47,8 @@ export function saysWritten(file: string): string {
   return `headgate: wrote the report ${visible(file)}\n`;
 }
 
-function cannotWrite(file: string, error: unknown): Failure {
-  return new Failure(`cannot write the report ${file}: ${messageOf(error)}`, undefined, {
+function cannotWrite(file: string, error: unknown): CommandError {
+  return new CommandError(`cannot write the report ${file}: ${messageOf(error)}`, undefined, {
     cause: error,
   });
 }

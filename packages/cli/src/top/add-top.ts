@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Duration } from "@headgate/core";
 import { SingleBar } from "cli-progress";
 import { Option } from "commander";
-import type { AddCommand, Surroundings } from "../command/cli.ts";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
-import { Failure } from "../command/failure.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
@@ -32,7 +32,7 @@ interface TopOptions extends ConnectionOptions {
 }
 
 /** `headgate top LIMITER`: who asks most, and who is denied most. */
-export const addTop: AddCommand = ({ program, surroundings, handle }) => {
+export const addTop: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("top")
     .summary("list who asks a limiter most, or is denied most")
@@ -60,11 +60,11 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
     handle((limiter: string, options: TopOptions) => {
       const mostKeys = readKeys(options.keys);
       readDuration("--span", options.span, "10s", "24h");
-      requireFollowable(options, surroundings);
-      return withConnection(options, surroundings, async (connection) => {
-        const ask = () => topOf(connection, limiter, options, mostKeys, surroundings);
-        if (options.follow) await follow(ask, surroundings);
-        else print(await ask(), options.json === true, surroundings);
+      requireFollowable(options, context);
+      return withConnection(options, context, async (connection) => {
+        const ask = () => topOf(connection, limiter, options, mostKeys, context);
+        if (options.follow) await follow(ask, context);
+        else print(await ask(), options.json === true, context);
         return 0;
       });
     }),
@@ -74,13 +74,13 @@ export const addTop: AddCommand = ({ program, surroundings, handle }) => {
 function readKeys(text: string): number {
   const keys = Number(text);
   if (Number.isSafeInteger(keys) && keys > 0) return keys;
-  throw new Failure(`--keys must be a whole number from 1, got ${JSON.stringify(text)}`);
+  throw new CommandError(`--keys must be a whole number from 1, got ${JSON.stringify(text)}`);
 }
 
-function requireFollowable({ follow, json }: TopOptions, { stdout }: Surroundings): void {
+function requireFollowable({ follow, json }: TopOptions, { stdout }: CommandContext): void {
   if (!follow) return;
-  if (json) throw new Failure("--follow cannot be used with --json: leave one of them out");
-  if (!isTerminal(stdout)) throw new Failure("--follow needs a terminal: leave it out");
+  if (json) throw new CommandError("--follow cannot be used with --json: leave one of them out");
+  if (!isTerminal(stdout)) throw new CommandError("--follow needs a terminal: leave it out");
 }
 
 async function topOf(
@@ -88,22 +88,22 @@ async function topOf(
   limiter: string,
   { by, span, subject, follow }: TopOptions,
   mostKeys: number,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<UsageTop | CounterTop> {
   const question = { limiter, by, span: span as Duration, subject };
   const found = await topFromUsage(connection, question);
   if (found !== undefined) return found;
   const unkept =
     "no usage is kept of this limiter: turn it on with redisStore(client, { usage: true })";
-  if (by === "denied") throw new Failure(`${unkept}; counters do not know who was denied`);
-  if (follow) throw new Failure(`${unkept}, or leave out --follow`);
-  if (subject !== undefined) throw new Failure(`${unkept}, or leave out --subject`);
-  const progress = progressOn(surroundings);
-  return topFromCounters(connection, limiter, mostKeys, progress, surroundings.signal);
+  if (by === "denied") throw new CommandError(`${unkept}; counters do not know who was denied`);
+  if (follow) throw new CommandError(`${unkept}, or leave out --follow`);
+  if (subject !== undefined) throw new CommandError(`${unkept}, or leave out --subject`);
+  const progress = progressOn(context);
+  return topFromCounters(connection, limiter, mostKeys, progress, context.signal);
 }
 
 /** A bar on a terminal, and nothing elsewhere. */
-function progressOn({ stderr }: Surroundings): ScanProgress {
+function progressOn({ stderr }: CommandContext): ScanProgress {
   const bar = new SingleBar({
     stream: stderr as NodeJS.WriteStream,
     format: "looking at keys {bar} {value}/{total}",
@@ -122,13 +122,13 @@ function progressOn({ stderr }: Surroundings): ScanProgress {
 /** Asks again and again, until it is interrupted, which is how it ends. */
 async function follow(
   ask: () => Promise<UsageTop | CounterTop>,
-  surroundings: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
-  const { stdout, signal } = surroundings;
+  const { stdout, signal } = context;
   while (!signal.aborted) {
     const top = await ask();
     stdout.write(CLEAR);
-    print(top, false, surroundings);
+    print(top, false, context);
     await delay(AGAIN_MS, undefined, { signal }).catch(() => {});
   }
 }
@@ -136,7 +136,7 @@ async function follow(
 function print(
   top: UsageTop | CounterTop,
   isJson: boolean,
-  { stdout, stderr, environment }: Surroundings,
+  { stdout, stderr, environment }: CommandContext,
 ): void {
   if (isJson) writeJson(stdout, top);
   else stdout.write(formatTop(top, styleFor(stdout, environment), widthOf(stdout)));

@@ -1,6 +1,6 @@
 import type { CounterKey, DirectoryLimiter, Inspection } from "@headgate/core/operate";
 import { counterKeysOf, operate, readDirectory } from "@headgate/core/operate";
-import { Failure } from "../command/failure.ts";
+import { CommandError } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import type { ScanProgress } from "./scan-keys.ts";
 import { scanKeys } from "./scan-keys.ts";
@@ -20,7 +20,7 @@ interface Counter {
 
 /**
  * Finds who has used most by the counters themselves: looks at so many keys at most for those of the limiter, and asks about their
- * subjects. Rejects with a `Failure`, and as the store does.
+ * subjects. Rejects with a `CommandError`, and as the store does.
  */
 export async function topFromCounters(
   connection: Connection,
@@ -69,7 +69,7 @@ async function policiesOf(
   const { limiters } = await readDirectory(store, { timeout: timeoutMs });
   const listed = limiters.filter((one) => one.name === name && one.isCut !== true);
   if (listed.length > 0) return listed;
-  throw new Failure(
+  throw new CommandError(
     `no usage is kept of the limiter ${JSON.stringify(name)}, and no process lists it: check the name and --prefix, or turn usage on with redisStore(client, { usage: true })`,
   );
 }

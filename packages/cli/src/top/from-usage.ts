@@ -1,7 +1,7 @@
 import type { Duration } from "@headgate/core";
 import type { TopSubject } from "@headgate/core/operate";
 import { hashSubject, readUsage } from "@headgate/core/operate";
-import { EXIT, Failure } from "../command/failure.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import type { By, UsageTop } from "./top.ts";
 
@@ -14,7 +14,7 @@ export interface UsageQuestion {
   readonly subject: string | undefined;
 }
 
-/** Reads who asks most from usage; undefined where none is kept of the limiter. Rejects with a `Failure`, and as `readUsage`. */
+/** Reads who asks most from usage; undefined where none is kept of the limiter. Rejects with a `CommandError`, and as `readUsage`. */
 export async function topFromUsage(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   { limiter, by, span, subject }: UsageQuestion,
@@ -22,7 +22,7 @@ export async function topFromUsage(
   const { at, limiters, unread } = await readUsage(store, { timeout: timeoutMs, limiter, span });
   const [first] = unread;
   if (first !== undefined) {
-    throw new Failure(
+    throw new CommandError(
       `${first.key} cannot be read (${first.why}): read it with the version of Headgate that wrote it, or delete the key`,
       EXIT.store,
     );

@@ -1,4 +1,4 @@
-import { Failure } from "../../command/failure.ts";
+import { CommandError } from "../../command/command-error.ts";
 import type { Serve } from "./application.ts";
 
 /** The frameworks that a replay can run behind. */
@@ -7,14 +7,16 @@ export const FRAMEWORKS = ["fastify", "express"] as const;
 /** A framework that a replay can run behind. */
 export type Framework = (typeof FRAMEWORKS)[number];
 
-/** Reads the name of a framework. Throws a `Failure` whose message begins with `option`. */
+/** Reads the name of a framework. Throws a `CommandError` whose message begins with `option`. */
 export function parseFramework(text: string, option: string): Framework {
   const framework = FRAMEWORKS.find((name) => name === text);
   if (framework !== undefined) return framework;
-  throw new Failure(`${option} must be ${FRAMEWORKS.join(" or ")}, got ${JSON.stringify(text)}`);
+  throw new CommandError(
+    `${option} must be ${FRAMEWORKS.join(" or ")}, got ${JSON.stringify(text)}`,
+  );
 }
 
-/** Loads a framework and its adapter, which the command does not bring. Throws a `Failure` where they are not installed. */
+/** Loads a framework and its adapter, which the command does not bring. Throws a `CommandError` where they are not installed. */
 export async function loadServe(framework: Framework): Promise<Serve> {
   try {
     return framework === "fastify"
@@ -22,7 +24,7 @@ export async function loadServe(framework: Framework): Promise<Serve> {
       : (await import("./serve-express.ts")).serveExpress;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new Failure(
+    throw new CommandError(
       `a replay behind ${framework} needs two more packages beside @headgate/cli: npm install ${framework} @headgate/${framework}`,
       undefined,
       { cause: error },

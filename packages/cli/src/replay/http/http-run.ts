@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { PublishedDecision } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import type { Client } from "undici";
-import { Failure } from "../../command/failure.ts";
+import { CommandError } from "../../command/command-error.ts";
 import type { LoggedRequest } from "../../log/logged-request.ts";
 import type { NamedPolicy } from "../policies.ts";
 import type { PolicyRun } from "../policy-run.ts";
@@ -20,7 +20,7 @@ export interface HttpOptions extends Omit<ApplicationOptions, "limits"> {
 
 /**
  * Runs a policy in an application behind an adapter, to which each request is sent over one connection when the one before is
- * answered, so that the order of the log is the order of the decisions. Rejects with a `Failure`.
+ * answered, so that the order of the log is the order of the decisions. Rejects with a `CommandError`.
  */
 export async function runOverHttp(
   framework: Framework,
@@ -63,7 +63,7 @@ function hearWaits(name: string): { last(): number; close(): void } {
   return { last: () => waitMs, close: () => unsubscribe(CHANNELS.decision, hear) };
 }
 
-/** Whether an application admitted a request. Rejects with a `Failure` for any other answer than 200 and 429. */
+/** Whether an application admitted a request. Rejects with a `CommandError` for any other answer than 200 and 429. */
 async function send(client: Client, request: LoggedRequest): Promise<boolean> {
   const { method, path, headers } = sendableRequest(request);
   const { statusCode, body } = await client.request({
@@ -76,7 +76,7 @@ async function send(client: Client, request: LoggedRequest): Promise<boolean> {
   const text = await body.text();
   if (statusCode === 200 || statusCode === 429) return statusCode === 200;
   if (statusCode === 503) throw unavailable();
-  throw new Failure(
+  throw new CommandError(
     `the application answered ${statusCode} to ${method} ${path}: ${text.slice(0, 300)}`,
   );
 }

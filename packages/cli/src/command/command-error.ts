@@ -9,8 +9,8 @@ export const EXIT = {
 } as const;
 
 /** An error that the user can fix: reported in one line, without a stack; the program ends with `exitCode`. */
-export class Failure extends Error {
-  override readonly name: string = "Failure";
+export class CommandError extends Error {
+  override readonly name: string = "CommandError";
   readonly exitCode: number;
 
   constructor(message: string, exitCode: number = EXIT.misuse, options?: ErrorOptions) {
